@@ -73,6 +73,8 @@ impl From<String> for UsersTableError {
 pub struct Account {
     /// The user's id.
     pub id: String,
+    /// The login name as it is stored, which may be spelled differently from the one that was looked up.
+    pub login: String,
     /// The password's hash. An account without one cannot log in.
     pub hash: Option<String>,
     /// The user's role.

@@ -1,7 +1,7 @@
 //! The check of credentials at login, which the application provides. `SPEC §7.1`
 
-use std::borrow::Cow;
 use std::error::Error;
+use std::future::ready;
 
 use serde_json::{Map, Value};
 
@@ -40,9 +40,17 @@ pub trait Authenticator: Send + Sync + 'static {
         credentials: &'a Credentials,
     ) -> BoxFuture<'a, Result<Identity, LoginError>>;
 
-    /// Returns the name of the account that the unverified credentials refer to, under which attempts are counted.
-    fn account<'a>(&self, _credentials: &'a Credentials) -> Option<Cow<'a, str>> {
-        None
+    /// Returns the name of the account that the unverified credentials refer to, under which attempts are counted; `None`
+    /// counts them by address only. All spellings that find one account must return one name. Credentials of an unknown
+    /// account return a name as well, because its attempts must be refused like those of a known one.
+    ///
+    /// # Errors
+    /// [`LoginError`] if the account cannot be looked up.
+    fn account<'a>(
+        &'a self,
+        _credentials: &'a Credentials,
+    ) -> BoxFuture<'a, Result<Option<String>, LoginError>> {
+        Box::pin(ready(Ok(None)))
     }
 }
 

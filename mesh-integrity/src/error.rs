@@ -1,5 +1,7 @@
 //! Reasons for refusing a request. `SPEC §7.6`
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::StoreError;
@@ -36,6 +38,12 @@ pub enum IntegrityError {
     /// A bound signature was used before, or its timestamp is too far from the current time.
     #[error("{0}")]
     Replayed(ReplayReason),
+    /// The session has sent more bound signatures than are remembered for it.
+    #[error("The session has sent too many requests with nonces")]
+    TooManyNonces {
+        /// The time until one of them expires.
+        retry_after: Duration,
+    },
     /// The credentials are wrong.
     #[error("The credentials are wrong")]
     BadCredentials,

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{BindingFault, ReplayReason};
 use crate::message::{Message, SignatureTarget};
+use crate::nonces::budget::NonceBudget;
 use crate::nonces::{MemoryNonces, NonceStore};
 use crate::revocations::{MemoryRevocations, RevocationStore};
 use crate::session::{from_unix_millis, unix_millis};
@@ -39,9 +40,13 @@ pub struct Gate {
     window: u64,
     revocations: Arc<dyn RevocationStore>,
     nonces: Arc<dyn NonceStore>,
+    budget: NonceBudget,
 }
 
 impl Gate {
+    /// The default number of nonces that are remembered for one session.
+    pub const NONCES_PER_SESSION: usize = NonceBudget::PER_SESSION;
+
     /// Creates a gate with the defaults of the protocol: tokens are valid for 15 minutes, bound signatures are accepted
     /// within 60 seconds of their timestamp, and revocations and nonces are kept in memory.
     pub fn new(keys: Keys) -> Self {
@@ -52,6 +57,7 @@ impl Gate {
             window: 60 * 1000,
             revocations: Arc::new(MemoryRevocations::default()),
             nonces: Arc::new(MemoryNonces::default()),
+            budget: NonceBudget::new(NonceBudget::PER_SESSION, NonceBudget::CAPACITY),
         }
     }
 
@@ -92,6 +98,15 @@ impl Gate {
     #[must_use]
     pub fn nonces(mut self, store: Arc<dyn NonceStore>) -> Self {
         self.nonces = store;
+        self
+    }
+
+    /// Sets how many nonces are remembered for one session at a time. Each is needed until the timestamp of its signature
+    /// has left the replay window; a session that needs more is refused. This gate counts the nonces that it has
+    /// accepted, in any store. Beyond a million in all, it refuses the accounts that hold the most.
+    #[must_use]
+    pub fn nonces_per_session(mut self, nonces: usize) -> Self {
+        self.budget = NonceBudget::new(nonces, NonceBudget::CAPACITY);
         self
     }
 
@@ -158,7 +173,8 @@ impl Gate {
     ///
     /// # Errors
     /// [`IntegrityError::SignatureMissing`], [`IntegrityError::SignatureInvalid`], [`IntegrityError::Replayed`],
-    /// [`IntegrityError::Binding`], or [`IntegrityError::Unavailable`] if the store of nonces fails.
+    /// [`IntegrityError::Binding`], [`IntegrityError::TooManyNonces`], or [`IntegrityError::Unavailable`] if the store of
+    /// nonces fails.
     pub async fn verify(
         &self,
         token: &OpenedToken,
@@ -235,7 +251,15 @@ impl Gate {
             return Err(IntegrityError::Replayed(ReplayReason::Late));
         }
         let until = bound.time.saturating_add(self.window).saturating_add(1);
-        match self.nonces.remember(token.session().session, bound.nonce, until, now).await? {
+        let session = token.session();
+        self.budget.take(session, until, now).map_err(|free| IntegrityError::TooManyNonces {
+            retry_after: Duration::from_millis(free.saturating_sub(now)),
+        })?;
+        let remembered = self.nonces.remember(session.session, bound.nonce, until, now).await;
+        if !matches!(remembered, Ok(true)) {
+            self.budget.give_back(session, until);
+        }
+        match remembered? {
             true => Ok(()),
             false => Err(IntegrityError::Replayed(ReplayReason::Repeated)),
         }

@@ -1,8 +1,8 @@
 //! A bounded cache with two generations.
 //!
-//! Entries are added to the newer generation. When that is full it replaces the older one, whose entries are
-//! dropped. A hit in the older generation moves the entry to the newer one, so entries in use stay without a list of
-//! when each was used.
+//! Entries are added to the newer generation. When that is full, or both together are, it replaces the older one, whose
+//! entries are dropped. A hit in the older generation moves the entry to the newer one, so entries in use stay without a
+//! list of when each was used.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,12 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
     /// Creates a cache whose entries have at most this weight in all. What a weight measures, entries or bytes, is
     /// decided by what is passed to [`Generations::insert`]. A cache of capacity 0 keeps nothing.
     pub fn new(capacity: usize) -> Self {
-        Self(RwLock::new(LocalGenerations::new(capacity)))
+        Self::bounded(usize::MAX, capacity)
+    }
+
+    /// Creates a cache of at most `entries` entries, which have at most the weight `capacity` in all.
+    pub fn bounded(entries: usize, capacity: usize) -> Self {
+        Self(RwLock::new(LocalGenerations::bounded(entries, capacity)))
     }
 
     /// Returns the value of a key.
@@ -63,7 +68,8 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
 
     /// Returns whether an entry of this weight would be kept.
     pub fn accepts(&self, weight: usize) -> bool {
-        weight <= self.0.read().half
+        let cache = self.0.read();
+        weight <= cache.capacity.div_ceil(2) && cache.entries > 0
     }
 
     /// Returns the number of entries.
@@ -95,8 +101,10 @@ pub struct LocalGenerations<K, V> {
     older: HashMap<K, Entry<V>, RandomState>,
     newer_weight: usize,
     older_weight: usize,
-    /// The most that one generation weighs.
-    half: usize,
+    /// The number of entries of both generations, at most. One generation has at most half of it, rounded up.
+    entries: usize,
+    /// The weight of both generations, at most. One generation has at most half of it, rounded up.
+    capacity: usize,
 }
 
 #[derive(Debug)]
@@ -111,8 +119,13 @@ type Displaced<K, V> = HashMap<K, Entry<V>, RandomState>;
 impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     /// Creates a cache whose entries have at most this weight in all.
     pub fn new(capacity: usize) -> Self {
+        Self::bounded(usize::MAX, capacity)
+    }
+
+    /// Creates a cache of at most `entries` entries, which have at most the weight `capacity` in all.
+    pub fn bounded(entries: usize, capacity: usize) -> Self {
         let (newer, older) = Default::default();
-        Self { newer, older, newer_weight: 0, older_weight: 0, half: capacity.div_ceil(2) }
+        Self { newer, older, newer_weight: 0, older_weight: 0, entries, capacity }
     }
 
     /// Returns the value of a key.
@@ -155,7 +168,7 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         } else if let Some(entry) = self.older.remove(&key) {
             self.older_weight -= entry.weight;
         }
-        if weight > self.half {
+        if weight > self.capacity.div_ceil(2) || self.entries == 0 {
             return Displaced::default();
         }
         self.add(key, Entry { value, weight })
@@ -164,12 +177,24 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     /// Adds an entry whose key is in neither generation.
     fn add(&mut self, key: K, entry: Entry<V>) -> Displaced<K, V> {
         let mut displaced = Displaced::default();
-        if self.newer_weight + entry.weight > self.half {
+        let newer = self.newer_weight.saturating_add(entry.weight);
+        let is_full = newer > self.capacity.div_ceil(2) || self.newer.len() >= self.entries.div_ceil(2);
+        if is_full || self.exceeds_with(&entry) {
             displaced = std::mem::replace(&mut self.older, std::mem::take(&mut self.newer));
             self.older_weight = std::mem::take(&mut self.newer_weight);
+        }
+        // Two halves of an odd bound exceed it.
+        if self.exceeds_with(&entry) {
+            displaced.extend(self.older.drain());
+            self.older_weight = 0;
         }
         self.newer_weight += entry.weight;
         self.newer.insert(key, entry);
         displaced
+    }
+
+    /// Returns whether both generations and another entry would exceed a bound.
+    fn exceeds_with(&self, entry: &Entry<V>) -> bool {
+        self.weight().saturating_add(entry.weight) > self.capacity || self.len() >= self.entries
     }
 }

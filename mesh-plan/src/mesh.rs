@@ -157,6 +157,11 @@ impl Mesh {
         self.cache.len()
     }
 
+    /// Returns the estimated number of bytes of the cached plans and their texts.
+    pub fn plan_bytes_cached(&self) -> usize {
+        self.cache.weight()
+    }
+
     /// Returns whether plans depend on the principal.
     pub fn has_policies(&self) -> bool {
         self.views.have_policies()
@@ -201,7 +206,8 @@ impl Mesh {
         let query = Arc::new(query);
         // The key of a cursor that `LaterPage` does not find contains the cursor, so it is hardly requested twice.
         if is_new && (is_later || after.is_none()) {
-            self.cache.insert(key.into(), Arc::clone(&query), 1);
+            let bytes = key.len() + query.bytes();
+            self.cache.insert(key.into(), Arc::clone(&query), bytes);
         }
         Ok(plan_of(query, request, after))
     }

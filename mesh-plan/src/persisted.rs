@@ -139,8 +139,6 @@ pub struct Persisted {
     only: bool,
     preloaded: HashMap<QueryId, Arc<PersistedQuery>>,
     recent: Generations<QueryId, Arc<PersistedQuery>>,
-    /// The number of queries in `recent`, and the size of their texts, at most.
-    bounds: (usize, usize),
     store: Option<Arc<dyn QueryStore>>,
 }
 
@@ -156,8 +154,7 @@ impl Persisted {
             registration,
             only: false,
             preloaded: HashMap::new(),
-            recent: Generations::new(Self::ENTRIES),
-            bounds: (Self::ENTRIES, Self::TEXT_BYTES),
+            recent: Generations::bounded(Self::ENTRIES, Self::TEXT_BYTES),
             store: None,
         }
     }
@@ -172,8 +169,7 @@ impl Persisted {
     /// Sets the number of queries that memory holds beside the preloaded ones, and the size of their texts in bytes.
     #[must_use]
     pub fn memory(mut self, entries: usize, bytes: usize) -> Self {
-        self.recent = Generations::new(if bytes == 0 { 0 } else { entries });
-        self.bounds = (entries, bytes);
+        self.recent = Generations::bounded(entries, bytes);
         self
     }
 
@@ -266,11 +262,9 @@ impl Persisted {
         self.preloaded.get(&id).cloned().or_else(|| self.recent.get(&id))
     }
 
-    /// Adds a query with a weight that bounds both the number of queries and the size of their texts.
     fn add_recent(&self, query: Arc<PersistedQuery>) {
-        let (entries, bytes) = self.bounds;
-        let weight = (query.text.len().saturating_mul(entries)).div_ceil(bytes.max(1)).max(1);
-        self.recent.insert(query.id, query, weight);
+        let bytes = query.text.len();
+        self.recent.insert(query.id, query, bytes);
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod computed;
 pub(crate) mod cursor;
 mod display;
 mod predicate;
+mod size;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -37,7 +37,7 @@ impl Database {
             None => Expr::null().cast_as("text"),
         };
         let select = |role: Expr, tenant: Expr| {
-            let columns = [text(&users.id), text(&users.password), role, tenant];
+            let columns = [text(&users.id), text(&users.login), text(&users.password), role, tenant];
             Query::select().exprs(columns).from_as(sql::table_ref(&table), "u").take()
         };
         let login = || Expr::cust("$1");
@@ -76,9 +76,10 @@ impl Accounts {
         let rows = self.pool.take(false).await?.query_once(sql, params).await.map_err(PoolError::Failed)?;
         let account = |row: &Row| Account {
             id: row.get::<_, Option<String>>(0).unwrap_or_default(),
-            hash: row.get(1),
-            role: row.get(2),
-            tenant: row.get(3),
+            login: row.get::<_, Option<String>>(1).unwrap_or_default(),
+            hash: row.get(2),
+            role: row.get(3),
+            tenant: row.get(4),
         };
         Ok(rows.iter().map(account).collect())
     }

@@ -4,6 +4,8 @@ use std::error::Error as StdError;
 
 use mesh_integrity::UsersTableError;
 
+use crate::state::layout::NewerLayout;
+
 /// An error with its sources.
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -22,6 +24,12 @@ impl OpenError {
             Some(error) => error.faults.clone(),
             None => vec![self.to_string()],
         }
+    }
+
+    /// Returns whether the state in the database was written by a newer server, in a layout that this one cannot read.
+    /// Without the state, the sessions that were revoked would be accepted.
+    pub fn is_newer_layout(&self) -> bool {
+        self.cause.is::<NewerLayout>()
     }
 }
 

@@ -222,7 +222,7 @@ impl Pool {
     pub(crate) async fn connect_listener(
         &self,
     ) -> Result<(Link, UnboundedReceiver<Notification>), PoolError> {
-        let opening = Link::open(&self.target, self.settings.pooler, &self.begin);
+        let opening = Link::open(&self.target, &self.settings, &self.begin);
         let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
         opened.map_err(|_| PoolError::TimedOut)?.map_err(PoolError::Refused)
     }

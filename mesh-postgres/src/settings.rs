@@ -11,6 +11,9 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Settings {
     /// The maximum number of connections to one server.
     pub connections: usize,
+    /// The memory of the server for the prepared statements of one connection, in bytes, estimated from their texts. The
+    /// statements that were not used recently are closed. 0 prepares no statement.
+    pub statements: usize,
     /// The time that a request waits for a connection before it is refused.
     pub wait: Duration,
     /// The time after which the database cancels a statement.
@@ -33,6 +36,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             connections: 16,
+            statements: 16 << 20,
             wait: Duration::from_secs(2),
             statement_timeout: DEFAULT_TIMEOUT,
             pooler: false,

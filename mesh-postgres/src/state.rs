@@ -2,6 +2,7 @@
 //! persisted queries.
 
 mod attempts;
+pub(crate) mod layout;
 mod revocations;
 
 use std::fmt;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::Either;
 use mesh_integrity::{BoxFuture, MaybeReady, NonceStore, SessionId, StoreError};
-use mesh_plan::{PersistedQuery, QueryId, QueryStore, QueryStoreError};
+use mesh_plan::{Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use tokio_postgres::Row;
 
@@ -23,29 +24,20 @@ use crate::sql::TextParam;
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
 
-/// Creates the tables. The lock serializes servers that start together.
-const CREATE_TABLES: &str = "
-SELECT pg_advisory_xact_lock(7815104972317);
-CREATE SCHEMA IF NOT EXISTS mesh;
-CREATE TABLE IF NOT EXISTS mesh.revocation (session bytea PRIMARY KEY, until bigint NOT NULL);
-CREATE INDEX IF NOT EXISTS revocation_until ON mesh.revocation (until);
-CREATE TABLE IF NOT EXISTS mesh.nonce (
-    session bytea NOT NULL, nonce text NOT NULL, until bigint NOT NULL, PRIMARY KEY (session, nonce)
-);
-CREATE INDEX IF NOT EXISTS nonce_until ON mesh.nonce (until);
-CREATE TABLE IF NOT EXISTS mesh.query (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bytea NOT NULL UNIQUE, format text NOT NULL,
-    text text NOT NULL
-);
-CREATE TABLE IF NOT EXISTS mesh.attempt (key bytea PRIMARY KEY, step bigint NOT NULL, paid_off bigint NOT NULL);
-";
-
 /// The deletion of expired entries of each table.
 const SWEEP: [(&str, &str); 3] = [
     ("nonce", "DELETE FROM mesh.nonce WHERE until <= $1::bigint"),
     ("revocation", "DELETE FROM mesh.revocation WHERE until <= $1::bigint"),
     ("attempt", "DELETE FROM mesh.attempt WHERE paid_off <= $1::bigint"),
 ];
+
+/// The number of login counters that are kept.
+const ATTEMPTS: u64 = 300_000;
+
+/// Deletes counters beyond that number, those with the fewest attempts first.
+const TRIM_ATTEMPTS: &str = "
+DELETE FROM mesh.attempt
+WHERE key IN (SELECT key FROM mesh.attempt ORDER BY paid_off DESC, key OFFSET $1::bigint)";
 
 /// Stores a nonce unless it is in use. Of two servers that store one nonce at the same time, one gets no row.
 const REMEMBER: &str = "
@@ -58,10 +50,15 @@ const FIND_QUERY: &str = "SELECT format, text FROM mesh.query WHERE id = $1::byt
 const INSERT_QUERY: &str = "
 INSERT INTO mesh.query (id, format, text) VALUES ($1::bytea, $2::text, $3::text) ON CONFLICT (id) DO NOTHING";
 
-/// Deletes all but the newest queries.
+/// Deletes the oldest queries, above a number of queries and of bytes of their texts.
 const TRIM_QUERIES: &str = "
-DELETE FROM mesh.query
-WHERE number <= (SELECT number FROM mesh.query ORDER BY number DESC OFFSET $1::bigint LIMIT 1)";
+DELETE FROM mesh.query WHERE number IN (
+    SELECT number FROM (
+        SELECT number, row_number() OVER newest AS count, sum(octet_length(text)) OVER newest AS bytes
+        FROM mesh.query WINDOW newest AS (ORDER BY number DESC)
+    ) AS q
+    WHERE count > $1::bigint OR bytes > $2::bigint
+)";
 
 /// State in the served database. Cheap to clone; clones share connections.
 #[derive(Clone)]
@@ -74,13 +71,17 @@ pub struct State {
 }
 
 impl Database {
-    /// Returns the state that all servers of this database share, and creates its tables if they are missing. At most
-    /// `queries` persisted queries are kept; the oldest are deleted.
+    /// Returns the state that all servers of this database share, and creates its tables if they are missing. Tables of an
+    /// earlier version are migrated; earlier servers of the same major version can still use them. At most `queries`
+    /// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
     ///
     /// # Errors
-    /// The database cannot be reached, or the account may not create the tables.
+    /// The database cannot be reached, the account may not create the tables, or a newer server has written them
+    /// ([`OpenError::is_newer_layout`]).
     pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        self.writes.execute(CREATE_TABLES).await.map_err(|error| self.open_error(error))?;
+        let link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
+        layout::migrate(&link).await.map_err(|error| self.open_error(error))?;
+        drop(link);
         self.other_servers.revoked.enable();
         self.other_servers.start();
         let (pool, other_servers) = (Arc::clone(&self.writes), Arc::clone(&self.other_servers));
@@ -101,8 +102,9 @@ impl State {
         self.next_sweep.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
         let pool = Arc::clone(&self.pool);
         tokio::spawn(async move {
-            for (table, sql) in SWEEP {
-                if let Err(error) = pool.run(sql, &[TextParam::number(now)]).await {
+            let expired = SWEEP.map(|(table, sql)| (table, sql, now));
+            for (table, sql, bound) in expired.into_iter().chain([("attempt", TRIM_ATTEMPTS, ATTEMPTS)]) {
+                if let Err(error) = pool.run(sql, &[TextParam::number(bound)]).await {
                     tracing::warn!("expired entries of mesh.{table} were not deleted: {error}");
                 }
             }
@@ -144,8 +146,8 @@ impl QueryStore for State {
             let (format, text) = (TextParam::text(query.format().name()), TextParam::text(query.text()));
             let params = [TextParam::bytes(query.id().as_bytes()), format, text];
             self.pool.run(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
-            let count = TextParam::number(self.queries as u64);
-            self.pool.run(TRIM_QUERIES, &[count]).await.map_err(QueryStoreError::new)?;
+            let bounds = [self.queries, Persisted::TEXT_BYTES].map(|bound| TextParam::number(bound as u64));
+            self.pool.run(TRIM_QUERIES, &bounds).await.map_err(QueryStoreError::new)?;
             Ok(())
         })
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod catalog;
 mod failures;
 mod reads;
+mod state;
 mod writes;
 
 use std::sync::Arc;

@@ -9,6 +9,8 @@ pub struct Limits {
     pub depth: usize,
     /// Selected fields and relations in total.
     pub fields: usize,
+    /// Selected relations in total, each of which takes the database a statement or a part of one.
+    pub relations: usize,
     /// Levels of a filter tree; a single condition has depth 1.
     pub filter_depth: usize,
     /// Combinators and conditions of one filter tree.
@@ -36,6 +38,7 @@ impl Default for Limits {
             query_bytes: 64 * 1024,
             depth: 10,
             fields: 1_000,
+            relations: 200,
             filter_depth: 8,
             filter_nodes: 64,
             in_values: 200,

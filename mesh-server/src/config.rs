@@ -2,6 +2,7 @@
 //! [`settings!`](define).
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -152,6 +153,14 @@ impl Config {
         }
     }
 
+    /// Returns the number of threads that serve connections.
+    pub(crate) fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+            threads => threads,
+        }
+    }
+
     /// Returns the limits of queries and answers.
     pub(crate) fn plan_limits(&self) -> mesh_plan::Limits {
         let limits = &self.limits;
@@ -160,6 +169,7 @@ impl Config {
                 query_bytes: limits.query_bytes,
                 depth: limits.depth,
                 fields: limits.fields,
+                relations: limits.relations,
                 filter_depth: limits.filter_depth,
                 filter_nodes: limits.filter_nodes,
                 in_values: limits.in_values,
@@ -171,6 +181,7 @@ impl Config {
             rows: limits.rows,
             response_bytes: limits.response_bytes,
             plans: self.cache.plans,
+            plan_bytes: self.cache.plan_bytes,
         }
     }
 

@@ -40,7 +40,7 @@ impl Database {
         let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| Expr::cust("NULL"), column);
         let select = |role: Expr, tenant: Expr, condition: Expr, limit: u64| {
             Query::select()
-                .exprs([column(&users.id), column(&users.password), role, tenant])
+                .exprs([column(&users.id), column(&users.login), column(&users.password), role, tenant])
                 .from_as(users.table.clone(), "u")
                 .and_where(condition)
                 .limit(limit)
@@ -86,9 +86,10 @@ impl Accounts {
 fn account(row: &Row<'_>) -> rusqlite::Result<Account> {
     Ok(Account {
         id: text(row.get_ref(0)?).unwrap_or_default(),
-        hash: text(row.get_ref(1)?),
-        role: text(row.get_ref(2)?),
-        tenant: text(row.get_ref(3)?),
+        login: text(row.get_ref(1)?).unwrap_or_default(),
+        hash: text(row.get_ref(2)?),
+        role: text(row.get_ref(3)?),
+        tenant: text(row.get_ref(4)?),
     })
 }
 

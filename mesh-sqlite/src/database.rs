@@ -35,6 +35,9 @@ pub struct Contents {
 }
 
 impl Database {
+    /// The recommended memory of the prepared statements of all threads, in bytes.
+    pub const STATEMENT_CACHE: usize = 64 << 20;
+
     /// Opens a file for reading and checks that it is a database.
     ///
     /// # Errors
@@ -66,6 +69,14 @@ impl Database {
     #[must_use]
     pub fn memory_map(self, on: bool) -> Self {
         self.file.last().pool.map_files(on);
+        self
+    }
+
+    /// Sets the memory in bytes that the prepared statements of plans may take on the connection of each thread, by default
+    /// a quarter of [`Database::STATEMENT_CACHE`]; 0 turns the cache off. Applies to threads that have not read yet.
+    #[must_use]
+    pub fn statement_cache(self, bytes_per_thread: usize) -> Self {
+        self.file.last().pool.set_statement_bytes(bytes_per_thread);
         self
     }
 

@@ -1,4 +1,4 @@
-//! Read-only connections with their prepared statements.
+//! Read-only connections.
 
 pub(crate) mod interrupt;
 mod slow_read_queue;
@@ -7,7 +7,7 @@ pub(crate) mod thread_connection;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_plan::sql::sqlite::Statements;
@@ -25,8 +25,8 @@ use slow_read_queue::SlowReadQueue;
 /// The time limit of reads and writes that come without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The number of prepared statements that a connection caches by their text.
-const STATEMENTS: usize = 128;
+/// The default memory of the prepared statements of a thread's connection, in bytes.
+const STATEMENT_BYTES: usize = 16 << 20;
 /// How much of the file is mapped into memory, which saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 
@@ -37,6 +37,8 @@ pub(crate) struct Pool {
     pub(crate) versions: VersionReader,
     /// Whether connections map the file into memory.
     mapped: AtomicBool,
+    /// The memory of the prepared statements of a thread's connection, in bytes.
+    statement_bytes: AtomicUsize,
     idle: Mutex<Vec<Reader>>,
 }
 
@@ -50,6 +52,7 @@ impl Pool {
             slow_reads: SlowReadQueue::new(),
             versions: VersionReader::new(path, connect(path)?),
             mapped: AtomicBool::new(mapped),
+            statement_bytes: AtomicUsize::new(STATEMENT_BYTES),
             idle: Mutex::new(vec![first]),
         })
     }
@@ -64,6 +67,16 @@ impl Pool {
         if self.mapped.swap(on, Ordering::Relaxed) != on {
             self.idle.lock().clear();
         }
+    }
+
+    /// Returns the memory that the prepared statements of a thread's connection may take, in bytes.
+    pub(crate) fn statement_bytes(&self) -> usize {
+        self.statement_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets the memory of prepared statements for connections that threads open later.
+    pub(crate) fn set_statement_bytes(&self, bytes: usize) {
+        self.statement_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Takes an idle connection, or opens one.
@@ -110,7 +123,6 @@ impl Reader {
         // whenever one changes: a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         let interrupt = Interrupt::new(&mut connection)?;
         add_functions(&connection, &interrupt)?;
         Ok(Self { connection, interrupt })

@@ -10,7 +10,7 @@ use mesh_plan::{
     ValueRef,
 };
 use mesh_schema::TableName;
-use rusqlite::{CachedStatement, Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
 use crate::cells::{Bound, SqliteRow};
@@ -55,7 +55,7 @@ fn is_overflow(error: &rusqlite::Error) -> bool {
 
 /// The prepared statement of a node, with those of its joins.
 pub(crate) struct StatementTree<'c> {
-    statement: CachedStatement<'c>,
+    statement: rusqlite::Statement<'c>,
     /// The parameters that change between runs, with their indexes, counted from 1.
     params: Vec<(usize, Param)>,
     /// The expected size of a response in bytes.
@@ -68,7 +68,7 @@ pub(crate) struct StatementTree<'c> {
 impl<'c> StatementTree<'c> {
     /// Prepares the statements and binds the values that do not change between runs.
     pub(crate) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
-        let mut statement = connection.prepare_cached(&tree.statement.sql)?;
+        let mut statement = connection.prepare(&tree.statement.sql)?;
         let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
         let joins = joins.collect::<Result<_, _>>()?;
         let mut params = Vec::new();
@@ -79,6 +79,13 @@ impl<'c> StatementTree<'c> {
             }
         }
         Ok(Self { statement, params, size_hint: 0, joins, cost: None })
+    }
+
+    /// Returns the memory of the statements in bytes, as SQLite counts it.
+    pub(crate) fn bytes(&self) -> usize {
+        let statement = usize::try_from(self.statement.get_status(StatementStatus::MemUsed)).unwrap_or(0);
+        let params = size_of_val(self.params.as_slice());
+        statement + size_of::<Self>() + params + self.joins.iter().map(Self::bytes).sum::<usize>()
     }
 
     /// Runs the statements for the plan's target, page and session.

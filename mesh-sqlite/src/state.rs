@@ -4,6 +4,7 @@
 //! at once. Data that must not be lost is on disk before a call returns. Nonces, which matter for a minute only, survive
 //! a crash of the process but not one of the machine.
 
+mod layout;
 mod queries;
 mod revoked_sessions;
 mod sessions;
@@ -13,42 +14,24 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
+use layout::NewerLayout;
 use revoked_sessions::RevokedSessions;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The time limit of waiting for a writer of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The version of the tables, stored in `user_version`.
-const LAYOUT: i64 = 1;
-const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS revocation (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, session BLOB NOT NULL UNIQUE, until INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS revocation_until ON revocation (until);
-CREATE TABLE IF NOT EXISTS nonce (
-    session BLOB NOT NULL, nonce TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (session, nonce)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS nonce_until ON nonce (until);
-CREATE TABLE IF NOT EXISTS query (
-    number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL, format TEXT NOT NULL,
-    text TEXT NOT NULL
-);
-";
-
 /// The limits of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
     /// Revoked sessions.
     pub revocations: usize,
-    /// Nonces.
-    pub nonces: usize,
     /// Registered queries.
     pub queries: usize,
     /// Bytes of the texts of registered queries.
@@ -57,7 +40,7 @@ pub struct StateLimits {
 
 impl Default for StateLimits {
     fn default() -> Self {
-        Self { revocations: 1_000_000, nonces: 1_000_000, queries: 10_000, query_bytes: 32 << 20 }
+        Self { revocations: 1_000_000, queries: 10_000, query_bytes: 32 << 20 }
     }
 }
 
@@ -77,7 +60,6 @@ struct Inner {
     /// For writes that may be lost if the machine crashes.
     fast: Mutex<Connection>,
     revoked: RevokedSessions,
-    nonces: AtomicUsize,
     next_sweep: AtomicU64,
 }
 
@@ -89,10 +71,11 @@ impl State {
         name.into()
     }
 
-    /// Opens or creates a file, and checks that it can be written.
+    /// Opens or creates a file, and checks that it can be written. A file of an earlier version is migrated; earlier servers
+    /// of the same major version can still use it.
     ///
     /// # Errors
-    /// The file cannot be written, or is not a state file.
+    /// The file cannot be written, is not a state file, or was written by a newer server ([`StateError::is_newer_layout`]).
     pub fn open(path: &Path, limits: StateLimits) -> Result<Self, StateError> {
         let opened = Inner::open(path, limits);
         let inner = opened.map_err(|cause| StateError { path: path.display().to_string(), cause })?;
@@ -114,22 +97,6 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Creates missing tables. Returns `false` if the file has tables of another version or program.
-fn prepare(connection: &mut Connection) -> rusqlite::Result<bool> {
-    let change = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let layout: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if layout != LAYOUT {
-        let tables: i64 = change.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if layout != 0 || tables != 0 {
-            return Ok(false);
-        }
-        change.pragma_update(None, "user_version", LAYOUT)?;
-    }
-    change.execute_batch(TABLES)?;
-    change.commit()?;
-    Ok(true)
-}
-
 /// Returns the number that a statement selects.
 fn count(connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
     let number: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
@@ -139,13 +106,10 @@ fn count(connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
 impl Inner {
     fn open(path: &Path, limits: StateLimits) -> Result<Self, BoxError> {
         let mut durable = connect(path)?;
-        if !prepare(&mut durable)? {
-            return Err("it is of another version of this program".into());
-        }
+        layout::migrate(&mut durable)?;
         let revoked = RevokedSessions::open(path)?;
         let fast = connect(path)?;
         fast.pragma_update(None, "synchronous", "NORMAL")?;
-        let nonces = count(&fast, "SELECT count(*) FROM nonce")?;
         Ok(Self {
             path: path.to_owned(),
             limits,
@@ -153,7 +117,6 @@ impl Inner {
             durable: Mutex::new(durable),
             fast: Mutex::new(fast),
             revoked,
-            nonces: AtomicUsize::new(nonces),
             next_sweep: AtomicU64::new(0),
         })
     }
@@ -173,6 +136,14 @@ async fn run_blocking<T: Send + 'static>(
 pub struct StateError {
     path: String,
     cause: BoxError,
+}
+
+impl StateError {
+    /// Returns whether the file was written by a newer server, in a layout that this one cannot read. Without the file, the
+    /// sessions that were revoked would be accepted.
+    pub fn is_newer_layout(&self) -> bool {
+        self.cause.is::<NewerLayout>()
+    }
 }
 
 impl fmt::Display for StateError {

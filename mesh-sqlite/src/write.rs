@@ -13,7 +13,7 @@ use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
     BoxFuture, Cells as _, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome,
 };
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior, ffi};
 use tokio::sync::Mutex;
 
 use crate::cells::{Bound, SqliteRow};
@@ -27,6 +27,8 @@ use crate::read;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
+/// The size of the longest text whose statement is cached, in bytes. SQLite needs some ten times the size of a text.
+const CACHED_TEXT: usize = 4 * 1024;
 /// The time limit of waiting for other processes when a file is opened.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit of waiting for other processes when the log is emptied.
@@ -202,7 +204,19 @@ impl Drop for WriteConnection {
 
 /// Runs a step. Returns the number of rows, and the first cell of the first row.
 fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite::Result<(usize, Value)> {
-    let mut statement = connection.prepare_cached(&step.statement.sql)?;
+    let sql = &step.statement.sql;
+    if sql.len() <= CACHED_TEXT {
+        run_statement(&mut *connection.prepare_cached(sql)?, step, id)
+    } else {
+        run_statement(&mut connection.prepare(sql)?, step, id)
+    }
+}
+
+fn run_statement(
+    statement: &mut Statement<'_>,
+    step: &Step<Param>,
+    id: &Value,
+) -> rusqlite::Result<(usize, Value)> {
     for (index, param) in step.statement.params.iter().enumerate() {
         let value = match param {
             Param::Value(value) => value,

@@ -275,10 +275,48 @@ fn requests_are_refused_if_a_store_fails() {
     let IntegrityError::Unavailable(StoreError::Failed(cause)) = &error else { panic!("{error:?}") };
     assert_eq!(cause.to_string(), "gone");
 
-    let full = gate().nonces(Arc::new(MemoryNonces::new(0)));
+    struct Gone;
+    impl NonceStore for Gone {
+        fn remember<'a>(
+            &'a self,
+            _: SessionId,
+            _: &'a str,
+            _: u64,
+            _: u64,
+        ) -> MaybeReady<'a, Result<bool, StoreError>> {
+            Either::Right(Box::pin(async { Err(StoreError::new("gone")) }))
+        }
+    }
+    let gone = gate().nonces(Arc::new(Gone)).nonces_per_session(1);
     let signature = bound(&issued, "1700000000", NONCE);
-    let result = pass(&full, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW);
-    assert_eq!(outcome(result), "Unavailable(Full)");
+    for _ in 0..2 {
+        let result = pass(&gone, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW);
+        assert!(matches!(result, Err(IntegrityError::Unavailable(StoreError::Failed(_)))), "{result:?}");
+    }
+}
+
+#[test]
+fn a_session_with_too_many_nonces_is_refused_and_others_are_not() {
+    let gate = gate().nonces_per_session(3);
+    let send = |issued: &IssuedSession, seconds: u64, number: u32| {
+        let (time, nonce) = ((NOW / 1000 + seconds).to_string(), format!("nonce-number-{number:06}"));
+        let signature = bound(issued, &time, &nonce);
+        pass(&gate, issued, &proof(&signature, &time, &nonce), &AIM, NOW + seconds * 1000)
+    };
+    let one = login(&gate);
+    let other = gate.login(&Identity::new("7"), [4; 16], at(NOW)).unwrap();
+    for number in 0..3 {
+        assert_eq!(outcome(send(&one, 0, number)), "passed");
+        let again = if number < 2 { "Replayed(Repeated)" } else { "TooManyNonces { retry_after: 60.001s }" };
+        assert_eq!(outcome(send(&one, 0, 0)), again);
+    }
+    let Err(IntegrityError::TooManyNonces { retry_after }) = send(&one, 20, 3) else { panic!("not refused") };
+    assert_eq!(retry_after, Duration::from_millis(40_001), "when the first one has left the window");
+    for number in 0..3 {
+        assert_eq!(outcome(send(&other, 20, number)), "passed");
+    }
+    assert_eq!(outcome(send(&one, 61, 3)), "passed");
+    assert_eq!(outcome(send(&one, 61, 3)), "Replayed(Repeated)");
 }
 
 #[test]

@@ -12,6 +12,45 @@ fn weight_stays_within_the_capacity() {
     assert!(cache.len() > 10, "{}", cache.len());
 }
 
+/// Any number of entries up to the bound is kept, and one more is not.
+#[test]
+fn a_bound_is_reached_and_not_exceeded() {
+    for bound in 1..=9 {
+        for cache in [Generations::new(bound), Generations::bounded(bound, usize::MAX)] {
+            for key in 0..bound {
+                cache.insert(key, (), 1);
+            }
+            assert_eq!(cache.len(), bound);
+            for key in bound..100 {
+                cache.insert(key, (), 1);
+                assert!(cache.len() <= bound, "{} of {bound}", cache.len());
+                assert_eq!(cache.get(&key), Some(()));
+            }
+        }
+        let cache = Generations::new(bound);
+        for key in 0..100 {
+            cache.insert(key, (), key % (bound + 1));
+            assert!(cache.weight() <= bound, "{} of {bound}", cache.weight());
+        }
+    }
+}
+
+#[test]
+fn both_bounds_hold() {
+    let cache = Generations::bounded(4, 100);
+    for key in 0..8 {
+        cache.insert(key, key, 1);
+    }
+    assert!(cache.len() <= 4 && cache.get(&7) == Some(7));
+    cache.insert(8, 8, 50);
+    cache.insert(9, 9, 50);
+    cache.insert(10, 10, 50);
+    assert!(cache.weight() <= 100 && cache.get(&10) == Some(10));
+    let none = Generations::bounded(0, 100);
+    none.insert(1, 1, 1);
+    assert!(none.is_empty() && !none.accepts(1));
+}
+
 #[test]
 fn a_hit_in_the_older_generation_moves_the_entry_to_the_newer_one() {
     let cache = Generations::new(4);

@@ -174,7 +174,7 @@ impl MeshBuilder {
             resolvers: self.resolvers,
             mutators: self.mutators,
             functions,
-            cache: Generations::new(self.limits.plans),
+            cache: Generations::bounded(self.limits.plans, self.limits.plan_bytes),
             limits: self.limits,
             cursors: self.cursors,
         })

@@ -13,6 +13,8 @@ pub struct Limits {
     pub response_bytes: usize,
     /// The number of entries of the plan cache.
     pub plans: usize,
+    /// The estimated number of bytes of the plan cache.
+    pub plan_bytes: usize,
 }
 
 impl Default for Limits {
@@ -23,6 +25,7 @@ impl Default for Limits {
             rows: 100_000,
             response_bytes: 32 * 1_024 * 1_024,
             plans: 1_024,
+            plan_bytes: 32 << 20,
         }
     }
 }

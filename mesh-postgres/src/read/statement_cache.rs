@@ -7,6 +7,8 @@ use mesh_plan::{Generations, Plan, PlanId};
 
 /// The number of plans whose statements are kept.
 const PLANS: usize = 1_024;
+/// The memory of these statements in bytes.
+const BYTES: usize = 16 << 20;
 
 /// The statements of recent plans, by the ids of the plans.
 pub(crate) struct StatementCache {
@@ -17,7 +19,7 @@ pub(crate) struct StatementCache {
 
 impl StatementCache {
     pub(crate) fn new(features: Features) -> Self {
-        Self { features, cache: Generations::new(PLANS) }
+        Self { features, cache: Generations::bounded(PLANS, BYTES) }
     }
 
     /// Returns the statement of a plan, which is lowered if no statement in the cache serves this page of it.
@@ -27,7 +29,7 @@ impl StatementCache {
             return statement;
         }
         let statement = Arc::new(ReadStatement::from_plan(plan, self.features));
-        self.cache.insert(plan.id().clone(), Arc::clone(&statement), 1);
+        self.cache.insert(plan.id().clone(), Arc::clone(&statement), statement.bytes());
         statement
     }
 }

@@ -24,7 +24,8 @@ async fn accounts_are_found_by_their_login() {
     };
     let accounts = database.accounts(&users).await.unwrap();
     let ada = accounts.find("ada").await.unwrap().unwrap();
-    assert_eq!((ada.id.as_str(), ada.hash.as_deref()), ("7", Some("$argon2id$v")));
+    assert_eq!((ada.id.as_str(), ada.login.as_str()), ("7", "ada"));
+    assert_eq!(ada.hash.as_deref(), Some("$argon2id$v"));
     assert_eq!((ada.role.as_deref(), ada.tenant), (Some("editor"), None));
     for unknown in ["Ada", "ada ", "twice", "", "a\0", "' OR true --"] {
         assert!(accounts.find(unknown).await.unwrap().is_none(), "{unknown:?}");

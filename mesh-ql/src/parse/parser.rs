@@ -18,12 +18,14 @@ pub(crate) struct Parser<'t> {
     path: Vec<Cow<'t, str>>,
     /// Fields and relations selected so far.
     selected: usize,
+    /// Relations selected so far.
+    relations: usize,
 }
 
 impl<'t> Parser<'t> {
     /// Starts at the first token. The limits on nesting bound the recursion, so they must be clamped already.
     pub(crate) fn new(text: &'t str, limits: &Limits) -> Self {
-        Self { tokens: Tokenizer::new(text), limits: *limits, path: Vec::new(), selected: 0 }
+        Self { tokens: Tokenizer::new(text), limits: *limits, path: Vec::new(), selected: 0, relations: 0 }
     }
 
     /// Returns the current token.
@@ -91,14 +93,17 @@ impl<'t> Parser<'t> {
         Err(self.error(name.span, message))
     }
 
-    /// Checks that a relation below the current node is within the bound on depth. `SPEC §3.5`
-    pub(crate) fn check_depth(&self, relation: &TokenName<'t>) -> Result<(), SyntaxError> {
-        let bound = self.limits.depth;
-        if self.path.len() <= bound {
+    /// Counts a relation below the current node, and checks that it is within the bounds on depth and number. `SPEC §3.5`
+    pub(crate) fn count_relation(&mut self, relation: &TokenName<'t>) -> Result<(), SyntaxError> {
+        self.relations += 1;
+        let Limits { depth, relations, .. } = self.limits;
+        let message = if self.path.len() > depth {
+            format!("Relation {} is nested deeper than the bound `depth` ({depth}) allows", Quoted(relation))
+        } else if self.relations > relations {
+            format!("The query selects more relations than the bound `relations` ({relations}) allows")
+        } else {
             return Ok(());
-        }
-        let message =
-            format!("Relation {} is nested deeper than the bound `depth` ({bound}) allows", Quoted(relation));
+        };
         Err(self.error(relation.span, message))
     }
 

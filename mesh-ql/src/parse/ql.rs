@@ -44,7 +44,7 @@ fn selection<'t>(parser: &mut Parser<'t>, node: &TokenName<'t>) -> Result<Vec<Se
         }
         parser.count_selection(&name)?;
         if is_relation {
-            parser.check_depth(&name)?;
+            parser.count_relation(&name)?;
             parser.advance();
             let select_below = parser.inside(&name, |parser| selection(parser, &name))?;
             let node = ReadNode { select: select_below, ..ReadNode::default() };

@@ -17,6 +17,7 @@ pub(super) const WIDE: Limits = Limits {
     query_bytes: usize::MAX,
     depth: Limits::MAX_DEPTH,
     fields: usize::MAX,
+    relations: usize::MAX,
     filter_depth: Limits::MAX_FILTER_DEPTH,
     filter_nodes: usize::MAX,
     in_values: usize::MAX,

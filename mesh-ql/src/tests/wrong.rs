@@ -328,6 +328,35 @@ fn bounds_of_selections() {
 }
 
 #[test]
+fn relations_are_counted_in_the_whole_query() {
+    let limits = Limits { relations: 3, ..Limits::default() };
+    let cases = [
+        (Format::Ql, "{ user a { x b { x } } c { x } }"),
+        (Format::Ql, "{ user a { x b { x } } c { x d { x } } }"),
+        (Format::Ql, "{ user a { x } b { x } c { x } d }"),
+        (Format::Ql, "{ user a { x } b { x } c { x } d { x } }"),
+        (
+            Format::Json,
+            r#"{"u":{"$select":{"a":{"$select":{"x":true,"b":{"$select":{"x":true}}}},
+                "c":{"$select":{"x":true}},"d":{"$select":{"x":true}}}}}"#,
+        ),
+    ];
+    let outcome = |(format, text)| match parse(format, text, &limits) {
+        Ok(Query { entity, .. }) => format!("{entity}\n"),
+        Err(error) => format!("{}\n", show(&error)),
+    };
+    let text: String = cases.map(outcome).concat();
+    expect![[r#"
+        user
+        The query selects more relations than the bound `relations` (3) allows @ 1:30 (user.c)
+        user
+        The query selects more relations than the bound `relations` (3) allows @ 1:32 (user)
+        The query selects more relations than the bound `relations` (3) allows @ 2:44 (u)
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
 fn long_names_are_shortened_and_control_characters_escaped() {
     let long = format!("{{\"user\": {{\"{}\": 1}}}}", "x".repeat(1_000));
     let error = parse(Format::Json, &long, &Limits::default()).unwrap_err();

@@ -25,6 +25,8 @@ settings! {
         depth: usize = mesh_ql::Limits::default().depth, parse::count(0, mesh_ql::Limits::MAX_DEPTH as u64);
         /// Selected fields and relations of a query
         fields: usize = mesh_ql::Limits::default().fields, parse::count(1, 100_000);
+        /// Selected relations of a query
+        relations: usize = mesh_ql::Limits::default().relations, parse::count(0, 100_000);
         /// Objects of one answer
         rows: usize = mesh_plan::Limits::default().rows, parse::count(1, 100_000_000);
         /// Bytes of one answer, before compression
@@ -49,6 +51,8 @@ settings! {
         unsent_bytes_per_address: usize = ClientLimits::UNSENT_BYTES_PER_ADDRESS, parse::size(65_536, 4 * GIBIBYTE - 1);
         /// Requests that wait for a database or a resolver at a time
         requests: usize = mesh_server::Limits::default().requests, parse::count(1, 1_000_000);
+        /// Nonces that are remembered for one session
+        nonces_per_session: usize = mesh_integrity::Gate::NONCES_PER_SESSION, parse::count(1, 1_000_000);
         /// Login attempts per minute, for each account and each address
         login_per_minute: u32 = mesh_server::Integrity::LOGIN_PER_MINUTE, parse::count(1, 1_000_000);
         /// Levels of a filter
@@ -85,6 +89,10 @@ settings! {
     Cache["cache."] {
         /// Plans of queries; 0 turns the cache off.
         plans: usize = mesh_plan::Limits::default().plans, parse::count(0, 1_000_000);
+        /// Bytes of plans with their texts, an estimate; plans are found by the text and by the header, each within this bound.
+        plan_bytes: usize = mesh_plan::Limits::default().plan_bytes, parse::size(0, 64 * GIBIBYTE);
+        /// Bytes of prepared statements of a SQLite database, of all threads together; 0 turns the cache off.
+        statements: usize = mesh_sqlite::Database::STATEMENT_CACHE, parse::size(0, 64 * GIBIBYTE);
         /// Bytes of answers that are reused while a SQLite database does not change; 0 turns the cache off.
         responses: usize = 64 << 20, parse::size(0, 64 * GIBIBYTE);
     }
@@ -204,6 +212,8 @@ settings! {
     Postgres["postgres."] {
         /// Most connections to one server.
         connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
+        /// Memory of the database server for the prepared statements of one connection, an estimate; 0 prepares none.
+        statements: usize = mesh_postgres::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
         /// Time that a request waits for a connection.
         wait: Duration = mesh_postgres::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
         /// How far a replica may be behind the primary.

@@ -42,7 +42,8 @@ fn defaults_are_within_their_bounds() {
          log = '{}'\nlog_format = 'pretty'\n\
          [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nresponse_bytes = {}\nquery_bytes = {}\n\
          body_bytes = {}\nheader_bytes = {}\nconnections = {}\nrequests = {}\nlogin_per_minute = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
-         in_values = {}\ngroup_keys = {}\naggregates = {}\n[cache]\nplans = {}\nresponses = {}\n",
+         in_values = {}\ngroup_keys = {}\naggregates = {}\nrelations = {}\nnonces_per_session = {}\n[cache]\nplans = {}\n\
+         responses = {}\nplan_bytes = {}\nstatements = {}\n",
         default.listen,
         default.base,
         default.threads,
@@ -64,8 +65,12 @@ fn defaults_are_within_their_bounds() {
         limits.in_values,
         limits.group_keys,
         limits.aggregates,
+        limits.relations,
+        limits.nonces_per_session,
         default.cache.plans,
         default.cache.responses,
+        default.cache.plan_bytes,
+        default.cache.statements,
     );
     assert_eq!(config(&file), default);
 }
@@ -89,6 +94,8 @@ fn file_sets_every_value() {
         log_format = "json"
         cache.plans = 0
         cache.responses = "1GiB"
+        cache.plan_bytes = "1MiB"
+        cache.statements = "2MiB"
         [limits]
         page_default = 10
         page_max = 20
@@ -106,6 +113,8 @@ fn file_sets_every_value() {
         in_values = 3
         group_keys = 4
         aggregates = 5
+        relations = 6
+        nonces_per_session = 7
         "#,
     );
     let expected = Config {
@@ -121,7 +130,7 @@ fn file_sets_every_value() {
         shutdown_timeout: Duration::ZERO,
         log: "mesh_server=debug".to_owned(),
         log_format: LogFormat::Json,
-        cache: Cache { plans: 0, responses: 1 << 30 },
+        cache: Cache { plans: 0, plan_bytes: 1 << 20, statements: 2 << 20, responses: 1 << 30 },
         limits: Limits {
             page_default: 10,
             page_max: 20,
@@ -139,6 +148,8 @@ fn file_sets_every_value() {
             in_values: 3,
             group_keys: 4,
             aggregates: 5,
+            relations: 6,
+            nonces_per_session: 7,
             ..Config::default().limits
         },
         ..Config::default()

@@ -1,6 +1,5 @@
 //! Logins with argon2id hashes. A login costs the same whether or not the account exists.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -135,8 +134,19 @@ impl Authenticator for Accounts {
         })
     }
 
-    fn account<'a>(&self, credentials: &'a Credentials) -> Option<Cow<'a, str>> {
-        login(credentials).map(Cow::Borrowed)
+    /// Returns the login name of the account that is found, or the one that was sent, both without regard to case and
+    /// surrounding spaces. An account that is found by one spelling and one that does not exist are then refused after
+    /// the same attempts.
+    fn account<'a>(
+        &'a self,
+        credentials: &'a Credentials,
+    ) -> BoxFuture<'a, Result<Option<String>, LoginError>> {
+        Box::pin(async move {
+            let Some(login) = login(credentials) else { return Ok(None) };
+            let found = self.source.find(login).await.map_err(LoginError::Failed)?;
+            let name = found.as_ref().map_or(login, |account| &account.login);
+            Ok(Some(name.trim().to_lowercase()))
+        })
     }
 }
 
@@ -163,6 +173,7 @@ mod tests {
             let found = self.0.iter().position(|(name, _)| *name == login);
             let account = found.map(|index| Account {
                 id: index.to_string(),
+                login: login.to_owned(),
                 hash: self.0[index].1.clone(),
                 role: Some("editor".to_owned()),
                 tenant: None,

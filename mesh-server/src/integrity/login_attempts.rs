@@ -33,19 +33,62 @@ impl Attempts {
         Self { per_minute, store, limiter: Limiter::new() }
     }
 
-    /// Counts an attempt.
+    /// Counts an attempt from an address. Its account is looked up afterwards, so that an address that is refused cannot
+    /// cause lookups.
+    ///
+    /// # Errors
+    /// 429 after too many attempts.
+    pub(crate) fn begin(&self, address: Option<IpAddr>) -> Result<AddressAttempt<'_>, WireError> {
+        self.begin_here(address, self.limiter.now()).map_err(WireError::rate_limit)
+    }
+
+    /// Counts an attempt on this server. Returns the number of seconds until the next one if there were too many.
+    fn begin_here(&self, address: Option<IpAddr>, now: Duration) -> Result<AddressAttempt<'_>, u32> {
+        let address = address.map(counted_address);
+        let key = format!("any at {address:?}");
+        self.limiter.count(&key, self.broad(), now)?;
+        Ok(AddressAttempt { attempts: self, address, key })
+    }
+
+    /// Returns the rate for one account from all addresses, and for all accounts from one address.
+    fn broad(&self) -> Rate {
+        Rate::per_minute(self.per_minute.max(1).saturating_mul(BROAD))
+    }
+
+    /// Returns how many attempts were refused without checking the password.
+    pub(crate) fn refused(&self) -> u64 {
+        self.limiter.refused()
+    }
+}
+
+impl fmt::Debug for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempts").field("per_minute", &self.per_minute).finish_non_exhaustive()
+    }
+}
+
+/// An attempt that is counted for its address, and not yet for its account.
+#[must_use = "an attempt that is no guess has to be uncounted"]
+pub(crate) struct AddressAttempt<'a> {
+    attempts: &'a Attempts,
+    address: Option<IpAddr>,
+    key: String,
+}
+
+impl<'a> AddressAttempt<'a> {
+    /// Counts the attempt for an account as well, if it has one.
     ///
     /// # Errors
     /// 429 after too many attempts, 503 if the store fails.
-    pub(crate) async fn begin(
-        &self,
+    pub(crate) async fn at_account(
+        self,
         account: Option<&str>,
-        address: Option<IpAddr>,
         request_id: &str,
-    ) -> Result<Attempt<'_>, WireError> {
-        let attempt = self.begin_here(account, address, self.limiter.now());
+    ) -> Result<Attempt<'a>, WireError> {
+        let attempts = self.attempts;
+        let attempt = self.at_account_here(account, attempts.limiter.now());
         let mut attempt = attempt.map_err(WireError::rate_limit)?;
-        let Some(store) = &self.store else { return Ok(attempt) };
+        let Some(store) = &attempts.store else { return Ok(attempt) };
         let refused = match store.begin(attempt.shared_keys()).await {
             Ok(None) => {
                 attempt.store = Some(store);
@@ -61,38 +104,33 @@ impl Attempts {
         Err(refused)
     }
 
-    /// Counts an attempt on this server. Returns the number of seconds until the next one if there were too many.
-    fn begin_here(
-        &self,
-        account: Option<&str>,
-        address: Option<IpAddr>,
-        now: Duration,
-    ) -> Result<Attempt<'_>, u32> {
-        let address = address.map(counted_address);
-        let broad = Rate::per_minute(self.per_minute.max(1).saturating_mul(BROAD));
+    /// Counts the attempt on this server.
+    fn at_account_here(self, account: Option<&str>, now: Duration) -> Result<Attempt<'a>, u32> {
+        let Self { attempts, address, key } = self;
+        let (limiter, broad) = (&attempts.limiter, attempts.broad());
+        let everywhere = match account {
+            Some(account) => format!("{account:?} at any"),
+            // Attempts without an account have nothing but the address in common.
+            None => format!("no account at {address:?}"),
+        };
         let keys = [
-            (format!("{account:?} at {address:?}"), Rate::per_minute(self.per_minute)),
-            (format!("{account:?} at any"), broad),
-            (format!("any at {address:?}"), broad),
+            (key, broad),
+            (format!("{account:?} at {address:?}"), Rate::per_minute(attempts.per_minute)),
+            (everywhere, broad),
         ];
-        for (index, (key, rate)) in keys.iter().enumerate() {
-            if let Err(seconds) = self.limiter.count(key, *rate, now) {
-                keys.iter().take(index).for_each(|(key, rate)| self.limiter.uncount(key, *rate));
+        // The first is counted already.
+        for (index, (key, rate)) in keys.iter().enumerate().skip(1) {
+            if let Err(seconds) = limiter.count(key, *rate, now) {
+                keys.iter().take(index).for_each(|(key, rate)| limiter.uncount(key, *rate));
                 return Err(seconds);
             }
         }
-        Ok(Attempt { limiter: &self.limiter, keys, store: None })
+        Ok(Attempt { limiter, keys, store: None })
     }
 
-    /// Returns how many attempts were refused without checking the password.
-    pub(crate) fn refused(&self) -> u64 {
-        self.limiter.refused()
-    }
-}
-
-impl fmt::Debug for Attempts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Attempts").field("per_minute", &self.per_minute).finish_non_exhaustive()
+    /// Uncounts the attempt.
+    pub(crate) fn forget(self) {
+        self.attempts.limiter.uncount(&self.key, self.attempts.broad());
     }
 }
 
@@ -100,7 +138,7 @@ impl fmt::Debug for Attempts {
 #[must_use = "a successful attempt has to be uncounted"]
 pub(crate) struct Attempt<'a> {
     limiter: &'a Limiter,
-    /// Account and address, account, address.
+    /// Address, account and address, account.
     keys: [(String, Rate); 3],
     /// The store that has counted the attempt as well.
     store: Option<&'a Arc<dyn AttemptStore>>,
@@ -139,11 +177,19 @@ mod tests {
         Some([192, 0, 2, last].into())
     }
 
+    fn begin<'a>(
+        attempts: &'a Attempts,
+        account: &str,
+        address: Option<IpAddr>,
+        now: Duration,
+    ) -> Result<Attempt<'a>, u32> {
+        attempts.begin_here(address, now)?.at_account_here(Some(account), now)
+    }
+
     #[test]
     fn failures_are_limited_and_paid_off_over_time() {
         let attempts = Attempts::new(10, None);
-        let try_at =
-            |now| attempts.begin_here(Some("ada"), address(1), Duration::from_millis(now)).map(|_| ());
+        let try_at = |now| begin(&attempts, "ada", address(1), Duration::from_millis(now)).map(|_| ());
         for _ in 0..10 {
             assert_eq!(try_at(1_000), Ok(()));
         }
@@ -161,27 +207,39 @@ mod tests {
     fn successes_are_not_counted() {
         let attempts = Attempts::new(2, None);
         for _ in 0..100 {
-            attempts
-                .begin_here(Some("ada"), address(1), Duration::ZERO)
-                .unwrap_or_else(|_| panic!("refused"))
-                .forget_here();
+            let attempt = begin(&attempts, "ada", address(1), Duration::ZERO);
+            attempt.unwrap_or_else(|_| panic!("refused")).forget_here();
         }
-        assert!(attempts.begin_here(Some("ada"), address(1), Duration::ZERO).is_ok());
+        assert!(begin(&attempts, "ada", address(1), Duration::ZERO).is_ok());
     }
 
     #[test]
     fn other_accounts_and_addresses_have_separate_limits_within_the_broad_ones() {
         let attempts = Attempts::new(2, None);
         let count = |of: &dyn Fn(u8) -> bool| (0..=255).filter(|number| of(*number)).count();
-        assert_eq!(count(&|_| attempts.begin_here(Some("ada"), address(1), Duration::ZERO).is_ok()), 2);
-        assert!(attempts.begin_here(Some("ada"), address(2), Duration::ZERO).is_ok(), "from another address");
-        assert!(attempts.begin_here(Some("bo"), address(1), Duration::ZERO).is_ok(), "another account");
-        let left = count(&|number| attempts.begin_here(Some("ada"), address(number), Duration::ZERO).is_ok());
+        assert_eq!(count(&|_| begin(&attempts, "ada", address(1), Duration::ZERO).is_ok()), 2);
+        assert!(begin(&attempts, "ada", address(2), Duration::ZERO).is_ok(), "from another address");
+        assert!(begin(&attempts, "bo", address(1), Duration::ZERO).is_ok(), "another account");
+        let left = count(&|number| begin(&attempts, "ada", address(number), Duration::ZERO).is_ok());
         assert_eq!(left, 17, "20 for one account from all addresses");
         let names: Vec<String> = (0..=255).map(|number| format!("user {number}")).collect();
         let left = count(&|number| {
-            attempts.begin_here(Some(&names[usize::from(number)]), address(1), Duration::ZERO).is_ok()
+            begin(&attempts, &names[usize::from(number)], address(1), Duration::ZERO).is_ok()
         });
         assert_eq!(left, 17, "20 for all accounts from one address");
+    }
+
+    /// The table of counts has a fixed size. Keys with the fewest attempts are replaced first.
+    #[test]
+    fn a_flood_of_accounts_and_addresses_refuses_no_other_and_frees_none() {
+        let attempts = Attempts::new(10, None);
+        let try_login = |account: &str, address| begin(&attempts, account, address, Duration::ZERO).is_ok();
+        assert_eq!((0..60).filter(|_| try_login("ada", address(1))).count(), 10);
+        for number in 0..200_000_u32 {
+            let address = Some(IpAddr::from((number + (10 << 24)).to_be_bytes()));
+            assert!(try_login(&format!("user {number}"), address), "{number}");
+        }
+        assert!(!try_login("ada", address(1)), "the limit still holds");
+        assert!(try_login("bo", address(2)));
     }
 }

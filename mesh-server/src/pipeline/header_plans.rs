@@ -31,9 +31,10 @@ impl HeaderQuery<'_> {
 }
 
 impl HeaderPlans {
-    /// Creates a cache of as many plans as `mesh` keeps.
+    /// Creates a cache of as many plans, and bytes of plans, as `mesh` keeps.
     pub(crate) fn new(mesh: &Mesh) -> Self {
-        Self(Generations::new(if mesh.has_policies() { 0 } else { mesh.limits().plans }))
+        let limits = mesh.limits();
+        Self(Generations::bounded(if mesh.has_policies() { 0 } else { limits.plans }, limits.plan_bytes))
     }
 
     /// Returns the plan of a query with the id of this request.
@@ -53,7 +54,9 @@ impl HeaderPlans {
         if let Some(slot) = plans.get(query.index()) {
             let _ = slot.set(plan.clone());
         }
-        self.0.insert(query.base64.into(), plans, 1);
+        let kept = plans.iter().filter_map(OnceLock::get);
+        let bytes = query.base64.len() + size_of::<Plans>() + kept.map(Plan::bytes).sum::<usize>();
+        self.0.insert(query.base64.into(), plans, bytes);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -87,5 +90,22 @@ mod tests {
             assert!(plans.len() <= 4);
         }
         assert!(plans.find(query(&others[0])).is_none());
+    }
+
+    #[test]
+    fn plans_and_headers_are_bounded_in_bytes() {
+        let schema =
+            Schema::builder().entity("post", |post| post.field("id", FieldType::Integer)).build().unwrap();
+        let limits = Limits { plan_bytes: 100_000, ..Limits::default() };
+        let mesh = Mesh::builder(schema).limits(limits).build().unwrap();
+        let plan = mesh.plan(&Request::collection(Format::Ql, "{ post id }")).unwrap();
+        let plans = HeaderPlans::new(&mesh);
+        let headers: Vec<Vec<u8>> = (0..100).map(|number| vec![number; 10_000]).collect();
+        for base64 in &headers {
+            let query = HeaderQuery { base64, format: Format::Ql, entity: Some("post"), id: None };
+            plans.insert(query, &plan);
+            assert!(plans.find(query).is_some());
+            assert!(plans.len() < 10 && plans.0.weight() <= 100_000);
+        }
     }
 }

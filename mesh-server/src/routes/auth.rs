@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
-use mesh_integrity::{Credentials, Identity, LoginError, unix_millis};
+use mesh_integrity::{BoxFuture, Credentials, Identity, LoginError, unix_millis};
 use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
@@ -24,12 +24,17 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
     let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
     let credentials = credentials(cx, &body)?;
-    let account = integrity.authenticator.account(&credentials);
     let _permit = admission::admit(cx)?;
-    let attempt = integrity.attempts.begin(account.as_deref(), cx.address, cx.request_id()).await?;
-    let checking = integrity.authenticator.authenticate(&credentials);
-    let checked = cx.before_deadline(checking).await;
-    match checked.unwrap_or(Err(LoginError::Busy)) {
+    let attempt = integrity.attempts.begin(cx.address)?;
+    let account = match in_time(cx, integrity.authenticator.account(&credentials)).await {
+        Ok(account) => account,
+        Err(error) => {
+            attempt.forget();
+            return Err(error.into());
+        }
+    };
+    let attempt = attempt.at_account(account.as_deref(), cx.request_id()).await?;
+    match in_time(cx, integrity.authenticator.authenticate(&credentials)).await {
         Ok(identity) => {
             attempt.forget().await;
             begin(cx, integrity, &identity)
@@ -39,12 +44,22 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
             if !matches!(error, LoginError::Wrong) {
                 attempt.forget().await;
             }
-            if let LoginError::Failed(cause) = &error {
-                tracing::error!(request = %cx.head.request_id, "{error}: {cause}");
-            }
             Err(error.into())
         }
     }
+}
+
+/// Runs a step of a login before the deadline, and logs the cause of a failure.
+async fn in_time<T>(
+    cx: &RequestContext<'_>,
+    step: BoxFuture<'_, Result<T, LoginError>>,
+) -> Result<T, LoginError> {
+    let done = cx.before_deadline(step).await.unwrap_or(Err(LoginError::Busy));
+    done.inspect_err(|error| {
+        if let LoginError::Failed(cause) = error {
+            tracing::error!(request = %cx.head.request_id, "{error}: {cause}");
+        }
+    })
 }
 
 /// Parses the members of the credentials, which the authenticator interprets.

@@ -134,6 +134,7 @@ fn bounds_are_those_of_the_code() {
         (queries, format!("at most {} KiB", limits.query_bytes / 1024)),
         (queries, format!("nest at most {} deep", limits.depth)),
         (queries, written(limits.fields)),
+        (queries, format!("at most {} are relations", limits.relations)),
         (controls, format!("`first` is at most {}", limits.page_max)),
         (controls, format!("at most {} deep", limits.filter_depth)),
         (controls, format!("at most {} nodes", limits.filter_nodes)),

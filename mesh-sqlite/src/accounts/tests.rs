@@ -29,6 +29,7 @@ async fn accounts_are_found_by_their_login() {
     let accounts = accounts(&file, &users()).unwrap();
     let ada = Account {
         id: "7".to_owned(),
+        login: "ada".to_owned(),
         hash: Some("$argon2id$x".to_owned()),
         role: Some("admin".to_owned()),
         tenant: Some("3".to_owned()),
@@ -41,6 +42,13 @@ async fn accounts_are_found_by_their_login() {
     }
     assert_eq!(accounts.find("twice").await.unwrap(), None, "a login of two accounts is ambiguous");
     assert_eq!(accounts.any_hash().await.unwrap().as_deref(), Some("$argon2id$x"));
+}
+
+#[tokio::test]
+async fn an_account_has_its_stored_login_in_any_spelling() {
+    let file = File::new(&USERS.replace("mail TEXT", "mail TEXT COLLATE NOCASE"));
+    let found = accounts(&file, &users()).unwrap().find("ADA").await.unwrap().unwrap();
+    assert_eq!((found.id.as_str(), found.login.as_str()), ("7", "ada"));
 }
 
 #[tokio::test]

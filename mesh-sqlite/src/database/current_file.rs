@@ -139,7 +139,10 @@ impl CurrentFile {
         last.check_successor()?;
         let next = FileIdentity::new(last.path());
         let cache_bytes = self.cache_bytes.load(Ordering::Relaxed);
-        let opened = OpenFile::open(last.path(), cache_bytes, self.last().pool.is_mapped());
-        Ok((next, opened.map_err(|error| error.to_string())?))
+        let pool = &self.last().pool;
+        let opened = OpenFile::open(last.path(), cache_bytes, pool.is_mapped());
+        let opened = opened.map_err(|error| error.to_string())?;
+        opened.pool.set_statement_bytes(pool.statement_bytes());
+        Ok((next, opened))
     }
 }

@@ -18,9 +18,6 @@ use crate::pool::interrupt::Budget;
 use crate::pool::{Pool, Reader};
 use crate::read::{StatementTree, failed};
 
-/// The number of plans with prepared statements on one connection.
-const PLANS: usize = 128;
-
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
     static PARKS: Cell<bool> = const { Cell::new(false) };
@@ -44,9 +41,10 @@ struct PreparedPlans<'c> {
 }
 
 impl<'c> PreparedPlans<'c> {
-    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+    /// Prepares no plan yet. `bytes` bounds the memory of the statements of plans.
+    fn new(connection: &'c Connection, bytes: usize) -> rusqlite::Result<Self> {
         let (begin, commit) = (connection.prepare("BEGIN")?, connection.prepare("COMMIT")?);
-        Ok(Self { begin, commit, plans: LocalGenerations::new(PLANS) })
+        Ok(Self { begin, commit, plans: LocalGenerations::new(bytes) })
     }
 
     /// Reads a plan inside a transaction.
@@ -57,7 +55,8 @@ impl<'c> PreparedPlans<'c> {
         let mut statements =
             StatementTree::prepare(connection, &Statements::from_plan(plan)).map_err(failed)?;
         let read = statements.run(plan);
-        self.plans.insert(plan.id().clone(), statements, 1);
+        let bytes = statements.bytes();
+        self.plans.insert(plan.id().clone(), statements, bytes);
         read
     }
 }
@@ -115,7 +114,7 @@ impl ThreadConnection {
         });
         let connection =
             ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.is_mapped())?, |reader| {
-                PreparedPlans::new(&reader.connection)
+                PreparedPlans::new(&reader.connection, pool.statement_bytes())
             })?;
         Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
     }

@@ -51,19 +51,12 @@ impl NonceStore for State {
         now: u64,
     ) -> MaybeReady<'a, Result<bool, StoreError>> {
         self.sweep_when_due(now);
-        if self.inner.nonces.load(Ordering::Relaxed) >= self.inner.limits.nonces {
-            return Either::Left(ready(Err(StoreError::Full)));
-        }
         // Usually the lock is free, and the write takes less time than moving it to another thread.
         if let Some(done) = self.inner.try_remember(session, nonce, until, now).transpose() {
-            let done = done.map(|is_new| self.inner.count_nonce(is_new)).map_err(StoreError::new);
-            return Either::Left(ready(done));
+            return Either::Left(ready(done.map_err(StoreError::new)));
         }
         let nonce = nonce.to_owned();
-        let work = move |inner: &Inner| {
-            let fast = inner.fast.lock();
-            remember(&fast, session, &nonce, until, now).map(|is_new| inner.count_nonce(is_new))
-        };
+        let work = move |inner: &Inner| remember(&inner.fast.lock(), session, &nonce, until, now);
         Either::Right(Box::pin(
             async move { run_blocking(&self.inner, work).await.map_err(StoreError::Failed) },
         ))
@@ -101,13 +94,6 @@ impl Inner {
         Ok(true)
     }
 
-    fn count_nonce(&self, is_new: bool) -> bool {
-        if is_new {
-            self.nonces.fetch_add(1, Ordering::Relaxed);
-        }
-        is_new
-    }
-
     /// Stores a nonce, or returns `None` if that would have to wait.
     fn try_remember(
         &self,
@@ -131,7 +117,6 @@ impl Inner {
         fast.execute("DELETE FROM nonce WHERE until <= ?1", [to_sql_time(now)])?;
         fast.execute("DELETE FROM revocation WHERE until <= ?1", [to_sql_time(now)])?;
         self.revoked.remove_expired(to_sql_time(now));
-        self.nonces.store(count(&fast, "SELECT count(*) FROM nonce")?, Ordering::Relaxed);
         Ok(())
     }
 }

@@ -23,6 +23,10 @@ impl From<IntegrityError> for WireError {
             IntegrityError::QueryNotAllowed(_) => Code::QueryNotAllowed,
             IntegrityError::Forbidden => Code::Forbidden,
             IntegrityError::Binding(fault) => return Self::transport(fault.to_string()),
+            IntegrityError::TooManyNonces { retry_after } => {
+                let seconds = retry_after.as_millis().div_ceil(1_000).max(1);
+                return Self::rate_limit(u32::try_from(seconds).unwrap_or(u32::MAX));
+            }
             IntegrityError::Unavailable(_) => return Self::unavailable(RETRY_AFTER),
             _ => return Self::internal(),
         };
@@ -43,6 +47,8 @@ impl From<LoginError> for WireError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use mesh_integrity::{BindingFault, QueryRefusal, ReplayReason, StoreError};
 
     use super::*;
@@ -79,6 +85,12 @@ mod tests {
         assert_eq!((fault.kind, fault.status.as_u16(), fault.code), (ErrorKind::Transport, 400, None));
         let full = WireError::from(IntegrityError::Unavailable(StoreError::Full));
         assert_eq!((full.status.as_u16(), full.retry_after), (503, Some(1)));
+        let too_many = IntegrityError::TooManyNonces { retry_after: Duration::from_millis(1_001) };
+        let too_many = WireError::from(too_many);
+        assert_eq!(
+            (too_many.kind, too_many.status.as_u16(), too_many.retry_after),
+            (ErrorKind::RateLimit, 429, Some(2))
+        );
         let missing = WireError::from(LoginError::Missing { field: "password" });
         assert_eq!((missing.kind, missing.status.as_u16()), (ErrorKind::Transport, 400));
         assert!(missing.message.contains("'password'"));

@@ -33,6 +33,12 @@ pub struct Layout {
 }
 
 impl ReadStatement {
+    /// Returns the estimated number of bytes of the statement, of which the text is the largest part.
+    pub fn bytes(&self) -> usize {
+        let params = size_of_val(self.statement.params.as_slice());
+        size_of::<Self>() + 2 * self.statement.sql.len() + params
+    }
+
     /// Returns whether the statement serves this page of the plan that it was made from: a cursor whose values
     /// compare in other types needs another statement, which cursors of the same columns seldom do.
     pub fn serves(&self, plan: &Plan) -> bool {

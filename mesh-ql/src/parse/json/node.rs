@@ -114,7 +114,7 @@ fn selection<'t>(parser: &mut Parser<'t>, name: TokenName<'t>) -> Result<Selecti
             Ok(Selection::Field(to_name(name)))
         }
         Token::OpenBrace => {
-            parser.check_depth(&name)?;
+            parser.count_relation(&name)?;
             let node = parser.inside(&name, |parser| node(parser, "A relation must be an object"))?;
             Ok(Selection::Relation(to_name(name), node))
         }

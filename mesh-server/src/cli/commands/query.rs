@@ -123,6 +123,7 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
         depth: Limits::MAX_DEPTH,
         filter_depth: Limits::MAX_FILTER_DEPTH,
         fields: usize::MAX,
+        relations: usize::MAX,
         filter_nodes: usize::MAX,
         in_values: usize::MAX,
         group_keys: usize::MAX,

@@ -48,13 +48,16 @@ impl AppFactory {
     /// Opens everything that the settings turn on.
     pub(crate) async fn open(config: &Config, mut database: Option<Database>) -> Result<Self, Failure> {
         if let Some(Database::Sqlite(sqlite)) = database {
-            let sqlite = sqlite.response_cache(config.cache.responses).memory_map(config.sqlite.mmap);
+            let sqlite = sqlite
+                .response_cache(config.cache.responses)
+                .statement_cache(config.cache.statements / config.thread_count())
+                .memory_map(config.sqlite.mmap);
             database = Some(Database::Sqlite(sqlite));
         }
         let writes = config.mutations.enabled || config.uploads.enabled;
         let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
         let secret = secret(config)?;
-        let state = state(config, database.as_ref()).await;
+        let state = state(config, database.as_ref()).await?;
         let changes = Changes::new();
         if config.events.enabled
             && let Some(database) = &database
@@ -223,7 +226,8 @@ async fn integrity(
     let mut gate = Gate::new(keys)
         .lifetime(settings.ttl)
         .binding(settings.binding)
-        .replay_window(settings.replay_window);
+        .replay_window(settings.replay_window)
+        .nonces_per_session(config.limits.nonces_per_session);
     if let Some(state) = state {
         gate = gate.revocations(Arc::clone(&state.revocations)).nonces(Arc::clone(&state.nonces));
     }
@@ -247,22 +251,34 @@ fn users(users: &Users) -> UsersTable {
     }
 }
 
-/// Opens the store of state that outlives the server. If that fails, a warning is logged and state stays in memory.
-async fn state(config: &Config, database: Option<&Database>) -> Option<State> {
+/// Opens the store of state that outlives the server. If it cannot be written, a warning is logged and state stays in memory.
+///
+/// # Errors
+/// The state was written by a newer server. Without it, sessions that were ended would be accepted.
+async fn state(config: &Config, database: Option<&Database>) -> Result<Option<State>, Failure> {
     if config.state.store == Store::Memory || !(config.integrity.enabled || config.persisted.enabled) {
-        return None;
+        return Ok(None);
     }
     let queries = config.persisted.max_entries;
     let opened = if let Some(Database::Postgres(database)) = database {
-        let state = database.state(queries).await.map_err(|error| error.to_string());
-        state.map(|state| State { attempts: Some(Arc::new(state.clone())), ..State::new(state) })
+        let state = database.state(queries).await;
+        state
+            .map(|state| State { attempts: Some(Arc::new(state.clone())), ..State::new(state) })
+            .map_err(|error| (error.is_newer_layout(), error.to_string()))
     } else {
+        let Some(path) = state_path(config) else { return Ok(None) };
         let limits = StateLimits { queries, ..StateLimits::default() };
-        let state = mesh_sqlite::State::open(&state_path(config)?, limits);
-        state.map(State::new).map_err(|error| error.to_string())
+        let state = mesh_sqlite::State::open(&path, limits);
+        state.map(State::new).map_err(|error| (error.is_newer_layout(), error.to_string()))
     };
-    let lost = "ended sessions and registered queries are kept in memory only";
-    opened.inspect_err(|error| tracing::warn!("{error}; {lost}")).ok()
+    match opened {
+        Ok(state) => Ok(Some(state)),
+        Err((true, error)) => Err(Failure::start(error)),
+        Err((false, error)) => {
+            tracing::warn!("{error}; ended sessions and registered queries are kept in memory only");
+            Ok(None)
+        }
+    }
 }
 
 /// Returns the file of the state: the configured one, or one beside the database.

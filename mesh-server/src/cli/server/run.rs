@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZero;
 
 use mesh_server::{Check, Current, Server, Timeouts, Tls, Workers};
 use tokio::net::TcpListener;
@@ -30,10 +29,7 @@ pub(crate) fn serve(
         tracing::info!("{note}");
     }
     let entities = source.schema.entities().count();
-    let threads = match config.threads {
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    };
+    let threads = config.thread_count();
     // Threads that are not pinned share the connections with this one.
     let started = threads - usize::from(!config.pin_threads);
     let workers = Workers::builder(started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);

@@ -34,8 +34,9 @@ impl Authenticator for Names {
         })
     }
 
-    fn account<'a>(&self, sent: &'a Credentials) -> Option<std::borrow::Cow<'a, str>> {
-        sent.get("login").and_then(Value::as_str).map(Into::into)
+    fn account<'a>(&'a self, sent: &'a Credentials) -> BoxFuture<'a, Result<Option<String>, LoginError>> {
+        let login = sent.get("login").and_then(Value::as_str).map(str::to_owned);
+        Box::pin(async { Ok(login) })
     }
 }
 

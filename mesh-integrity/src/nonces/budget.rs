@@ -1,0 +1,214 @@
+//! The number of nonces that are kept for each session, and for all of them.
+//!
+//! A nonce must not be forgotten before its signature has expired, because the signature could then be used again. So
+//! nothing is evicted: a session that holds as many nonces as it may is refused, and so are the accounts that hold the
+//! most when the process holds many. Requests of other sessions are not affected.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use dashmap::DashMap;
+
+use crate::{Session, SessionId};
+
+/// The interval between removals of expired counts of all accounts, in milliseconds.
+const SWEEP_INTERVAL: u64 = 60_000;
+
+/// Counts the nonces that are in use.
+#[derive(Debug)]
+pub(crate) struct NonceBudget {
+    /// The accounts that hold nonces, by their users.
+    accounts: DashMap<Box<str>, Account>,
+    /// The number of nonces of all accounts. To count them in the map would lock all of it.
+    total: AtomicUsize,
+    per_session: usize,
+    capacity: usize,
+    next_sweep: AtomicU64,
+}
+
+/// The nonces of all sessions of one user.
+#[derive(Debug, Default)]
+struct Account {
+    sessions: HashMap<SessionId, Counts>,
+    total: usize,
+}
+
+/// The nonces of one session.
+#[derive(Debug, Default)]
+struct Counts {
+    /// How many expire at a time. Timestamps are whole seconds, so there are few times.
+    by_expiry: BTreeMap<u64, usize>,
+    total: usize,
+}
+
+impl NonceBudget {
+    /// The default number of nonces of a session.
+    pub(crate) const PER_SESSION: usize = 10_000;
+    /// The number of nonces of all sessions, of some 100 bytes each in memory.
+    pub(crate) const CAPACITY: usize = 1_000_000;
+
+    pub(crate) fn new(per_session: usize, capacity: usize) -> Self {
+        let (accounts, total, next_sweep) = Default::default();
+        Self { accounts, total, per_session, capacity, next_sweep }
+    }
+
+    /// Counts a nonce that expires at `until`. If the session holds as many as it may, or its account more than are left
+    /// for all others together, counts nothing and returns the time at which to try again.
+    pub(crate) fn take(&self, session: &Session, until: u64, now: u64) -> Result<(), u64> {
+        self.sweep_if_due(now);
+        let mut account = match self.accounts.get_mut(session.user.as_str()) {
+            Some(account) => account,
+            None => self.accounts.entry(session.user.as_str().into()).or_default(),
+        };
+        let Account { sessions, total } = &mut *account;
+        let counts = sessions.entry(session.session).or_default();
+        let expired = counts.remove_expired(now);
+        *total -= expired;
+        let left = self.capacity.saturating_sub(self.subtract(expired));
+        if counts.total >= self.per_session || *total >= left {
+            return Err(counts.by_expiry.keys().next().copied().unwrap_or(until));
+        }
+        *counts.by_expiry.entry(until).or_default() += 1;
+        counts.total += 1;
+        *total += 1;
+        self.total.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reverts a count, for a nonce that was not stored.
+    pub(crate) fn give_back(&self, session: &Session, until: u64) {
+        let Some(mut account) = self.accounts.get_mut(session.user.as_str()) else { return };
+        let Some(counts) = account.sessions.get_mut(&session.session) else { return };
+        let Some(count) = counts.by_expiry.get_mut(&until) else { return };
+        *count -= 1;
+        if *count == 0 {
+            counts.by_expiry.remove(&until);
+        }
+        counts.total -= 1;
+        account.total -= 1;
+        self.subtract(1);
+    }
+
+    /// Removes expired counts of all accounts once per interval, and if time was set back.
+    fn sweep_if_due(&self, now: u64) {
+        let due = self.next_sweep.load(Ordering::Relaxed);
+        if now < due && due - now <= SWEEP_INTERVAL {
+            return;
+        }
+        self.next_sweep.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
+        self.accounts.retain(|_, account| {
+            let mut expired = 0;
+            account.sessions.retain(|_, counts| {
+                expired += counts.remove_expired(now);
+                counts.total > 0
+            });
+            account.total -= expired;
+            self.subtract(expired);
+            account.total > 0
+        });
+    }
+
+    /// Subtracts from the number of all nonces, and returns it.
+    fn subtract(&self, count: usize) -> usize {
+        self.total.fetch_sub(count, Ordering::Relaxed).saturating_sub(count)
+    }
+}
+
+impl Counts {
+    /// Removes the counts of expired nonces, and returns how many there were.
+    fn remove_expired(&mut self, now: u64) -> usize {
+        let mut expired = 0;
+        while let Some(first) = self.by_expiry.first_entry()
+            && *first.key() <= now
+        {
+            expired += first.remove();
+        }
+        self.total -= expired;
+        expired
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    fn session(user: &str, number: u8) -> Session {
+        let session = SessionId([number; 16]);
+        Session { user: user.to_owned(), session, role: None, tenant: None, expires_at: UNIX_EPOCH }
+    }
+
+    /// Takes as many as are granted, at most 10,000.
+    fn take_all(budget: &NonceBudget, session: &Session, until: u64, now: u64) -> usize {
+        (0..10_000).take_while(|_| budget.take(session, until, now).is_ok()).count()
+    }
+
+    #[test]
+    fn a_session_has_exactly_its_bound_until_nonces_expire() {
+        let budget = NonceBudget::new(3, 1_000);
+        let (one, other) = (session("ada", 1), session("ada", 2));
+        for until in [50, 60, 60] {
+            assert_eq!(budget.take(&one, until, 0), Ok(()));
+        }
+        assert_eq!(budget.take(&one, 70, 0), Err(50));
+        assert_eq!(budget.take(&one, 70, 49), Err(50));
+        assert_eq!(take_all(&budget, &other, 100, 0), 3, "other sessions are not affected");
+        assert_eq!(budget.take(&one, 70, 50), Ok(()), "one has expired");
+        assert_eq!(budget.take(&one, 70, 50), Err(60));
+    }
+
+    #[test]
+    fn a_nonce_that_was_not_stored_is_not_counted() {
+        let budget = NonceBudget::new(1, 1_000);
+        let ada = session("ada", 1);
+        for _ in 0..5 {
+            assert_eq!(budget.take(&ada, 50, 0), Ok(()));
+            budget.give_back(&ada, 50);
+        }
+        budget.give_back(&ada, 50);
+        budget.give_back(&session("bo", 2), 50);
+        assert_eq!((take_all(&budget, &ada, 50, 0), budget.total.load(Ordering::Relaxed)), (1, 1));
+    }
+
+    /// However many sessions an account begins, the others can use theirs.
+    #[test]
+    fn the_largest_holders_are_refused_first_and_the_capacity_holds() {
+        let budget = NonceBudget::new(100, 1_000);
+        let held =
+            (0..200).map(|number| take_all(&budget, &session("mallory", number), 500, 0)).sum::<usize>();
+        assert_eq!(held, 500, "half of the capacity, in five sessions");
+        for number in 0..5 {
+            let user = format!("user {number}");
+            assert_eq!(take_all(&budget, &session(&user, number), 500, 0).min(15), 15, "{user}");
+        }
+        assert!(budget.take(&session("mallory", 9), 500, 0).is_err());
+        for number in 0..255 {
+            take_all(&budget, &session(&format!("more {number}"), number), 500, 0);
+        }
+        assert!(budget.total.load(Ordering::Relaxed) <= 1_000);
+    }
+
+    #[test]
+    fn counts_of_all_accounts_are_removed_when_they_expire() {
+        let budget = NonceBudget::new(100, 1_000);
+        for number in 0..100 {
+            assert_eq!(take_all(&budget, &session(&number.to_string(), number), 100, 0).min(1), 1);
+        }
+        assert_eq!(budget.take(&session("late", 1), 200_000, 100_000), Ok(()));
+        assert_eq!((budget.accounts.len(), budget.total.load(Ordering::Relaxed)), (1, 1));
+        // The clock was set back, to a time at which nothing has expired.
+        assert_eq!(budget.take(&session("late", 1), 500, 400), Ok(()));
+    }
+
+    #[test]
+    fn threads_count_together() {
+        let budget = NonceBudget::new(500, 100_000);
+        let ada = session("ada", 1);
+        let taken: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| take_all(&budget, &ada, 50, 0))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!((taken, budget.total.load(Ordering::Relaxed)), (500, 500));
+    }
+}

@@ -1,0 +1,185 @@
+//! Estimates of the memory that plans and statements take, for caches that are bounded in bytes.
+//!
+//! An estimate is the size of the values and texts. Spare capacity of vectors and what the allocator adds are covered by
+//! a fixed amount for each allocation; the tests compare the sums with what is allocated.
+
+use std::mem::size_of;
+
+use mesh_schema::{Link, TableName};
+
+use super::{Column, ColumnSource, Grouping, Node, Output, Plan, PlannedQuery, Predicate, TemplatePiece};
+use crate::{Aggregate, OutputKey, Value};
+
+/// What an allocation takes beyond its content.
+const ALLOCATION: usize = 16;
+
+impl Plan {
+    /// Returns the estimated number of bytes of the parts that all runs of the plan's query share.
+    pub fn bytes(&self) -> usize {
+        self.query.bytes()
+    }
+}
+
+impl PlannedQuery {
+    /// Returns the estimated number of bytes of the query.
+    pub(crate) fn bytes(&self) -> usize {
+        2 * ALLOCATION + size_of::<Self>() + list(&self.slots, |_| 0) + node(&self.node)
+    }
+}
+
+/// Returns the bytes of a list and of what its values point to.
+fn list<T>(values: &[T], below: impl Fn(&T) -> usize) -> usize {
+    match values {
+        [] => 0,
+        _ => ALLOCATION + size_of_val(values) + values.iter().map(below).sum::<usize>(),
+    }
+}
+
+fn text(text: &str) -> usize {
+    list(text.as_bytes(), |_| 0)
+}
+
+/// Returns the bytes of what a node points to. The depth of the recursion is that of the query, which is bounded.
+fn node(node: &Node) -> usize {
+    let joins = list(&node.joins, |join| {
+        text(&join.name)
+            + link(&join.link)
+            + list(&join.parent_keys, |_| 0)
+            + list(&join.child_keys, |key| text(key))
+            + self::node(&join.node)
+    });
+    text(&node.path)
+        + text(&node.entity)
+        + table(&node.table)
+        + list(&node.columns, column)
+        + list(&node.output, output)
+        + joins
+        + node.filter.as_ref().map_or(0, predicate)
+        + list(&node.order, |key| source(&key.source))
+        + node.grouping.as_ref().map_or(0, grouping)
+        + list(&node.row_key, column)
+        + list(&node.control_columns, column)
+        + node.id.as_ref().map_or(0, column)
+}
+
+fn table(table: &TableName) -> usize {
+    text(&table.name) + table.schema.as_deref().map_or(0, text)
+}
+
+fn link(link: &Link) -> usize {
+    match link {
+        Link::Direct { pairs } => list(pairs, |pair| text(&pair.parent) + text(&pair.target)),
+        Link::Through { table, from, to, parent, target } => {
+            self::table(table) + text(from) + text(to) + text(parent) + text(target)
+        }
+    }
+}
+
+fn column(column: &Column) -> usize {
+    text(&column.name) + source(&column.source)
+}
+
+fn source(source: &ColumnSource) -> usize {
+    match source {
+        ColumnSource::Column(name) => text(name),
+        ColumnSource::Aggregate(_) => 0,
+    }
+}
+
+fn output(output: &Output) -> usize {
+    // A key has its name, and its text with quotes and a separator.
+    let key = |key: &OutputKey| 2 * text(key.name()) + 4;
+    match output {
+        Output::Field { key: name, .. } | Output::Join { key: name, .. } => key(name),
+        Output::Computed { key: name, template } => {
+            let piece = |piece: &TemplatePiece| match piece {
+                TemplatePiece::Text(constant) => text(constant),
+                TemplatePiece::Column(_) => 0,
+                TemplatePiece::Code { columns, .. } => list(columns, |_| 0),
+            };
+            key(name) + list(template, piece)
+        }
+    }
+}
+
+fn predicate(predicate: &Predicate) -> usize {
+    match predicate {
+        Predicate::All(parts) | Predicate::Any(parts) => list(parts, self::predicate),
+        Predicate::Not(part) => list(std::slice::from_ref(&**part), self::predicate),
+        Predicate::Compare { source, value, .. } => self::source(source) + self::value(value),
+        Predicate::Session { source, .. } | Predicate::IsNull { source, .. } => self::source(source),
+        Predicate::In { source, values, .. } => self::source(source) + list(values, value),
+        Predicate::Like { source, pattern, .. } => self::source(source) + text(pattern),
+    }
+}
+
+fn value(value: &Value) -> usize {
+    match value {
+        Value::Text(content) => text(content),
+        Value::Bytes(content) => list(content, |_| 0),
+        Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 0,
+    }
+}
+
+fn grouping(grouping: &Grouping) -> usize {
+    let aggregate =
+        |aggregate: &Aggregate| text(&aggregate.alias) + aggregate.column.as_deref().map_or(0, text);
+    list(&grouping.keys, |key| text(key))
+        + list(&grouping.aggregates, aggregate)
+        + grouping.having.as_ref().map_or(0, predicate)
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_ql::Format;
+    use mesh_schema::{FieldType, JoinDocument, Schema};
+
+    use crate::{Limits, Mesh, Request};
+
+    fn mesh() -> Mesh {
+        let schema = Schema::builder()
+            .entity("post", |post| {
+                let texts = ["title", "body", "status"].into_iter();
+                let post = post.field("id", FieldType::Integer).field("authorId", FieldType::Integer);
+                texts.fold(post, |post, name| post.field(name, FieldType::String))
+            })
+            .entity("user", |user| user.field("id", FieldType::Integer).field("name", FieldType::String))
+            .relation("post.author", JoinDocument::one("user", "users.id = posts.authorId"))
+            .relation("user.posts", JoinDocument::many("post", "posts.authorId = users.id"))
+            .build()
+            .unwrap();
+        let limits = Limits { plans: 0, ..Limits::default() };
+        Mesh::builder(schema).limits(limits).build().unwrap()
+    }
+
+    /// The estimates are compared with what plans keep allocated.
+    #[test]
+    fn estimates_are_close_to_what_is_allocated() {
+        let mesh = mesh();
+        let values: Vec<String> = (0..200).map(|number| format!("\"value {number}\"")).collect();
+        let listed = format!(
+            r#"{{"post":{{"$select":{{"id":true}},"$where":{{"field":"title","op":"in","value":[{}]}}}}}}"#,
+            values.join(",")
+        );
+        let nested = "{ post id title body author { id name posts { id title author { name } } } }";
+        let grouped = r#"{"post":{"$select":{"status":true},"$groupBy":["status"],
+            "$aggregate":{"n":{"fn":"count"},"longest":{"fn":"max","field":"title"}}}}"#;
+        for (format, query) in [
+            (Format::Ql, "{ post id }"),
+            (Format::Ql, nested),
+            (Format::Json, &listed),
+            (Format::Json, grouped),
+        ] {
+            let request = Request::collection(format, query);
+            // What is initialized once is not counted.
+            mesh.plan(&request).unwrap();
+            let mut plan = None;
+            let measured = allocation_counter::measure(|| plan = Some(mesh.plan(&request).unwrap()));
+            let (estimate, actual) = (plan.unwrap().bytes(), measured.bytes_current as usize);
+            assert!(
+                estimate > actual * 2 / 3 && estimate < actual * 3 / 2,
+                "{estimate} estimated, {actual} allocated for {query}"
+            );
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The layout of the schema `mesh`, with its version and migrations.
+//!
+//! The version has two parts. Servers of one major version can share the schema: a migration to the next minor version
+//! only adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds. Both
+//! parts are in the table `mesh.layout`, without which the version is 1.0.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::error::BoxError;
+use crate::pool::link::Link;
+use crate::sql::TextParam;
+
+/// The major version of the layout.
+const MAJOR: i32 = 1;
+
+/// The migrations to each minor version, from 0 on.
+const MIGRATIONS: [&str; 2] = [
+    "CREATE SCHEMA IF NOT EXISTS mesh;
+    CREATE TABLE IF NOT EXISTS mesh.revocation (session bytea PRIMARY KEY, until bigint NOT NULL);
+    CREATE INDEX IF NOT EXISTS revocation_until ON mesh.revocation (until);
+    CREATE TABLE IF NOT EXISTS mesh.nonce (
+        session bytea NOT NULL, nonce text NOT NULL, until bigint NOT NULL, PRIMARY KEY (session, nonce)
+    );
+    CREATE INDEX IF NOT EXISTS nonce_until ON mesh.nonce (until);
+    CREATE TABLE IF NOT EXISTS mesh.query (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bytea NOT NULL UNIQUE, format text NOT NULL,
+        text text NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS mesh.attempt (
+        key bytea PRIMARY KEY, step bigint NOT NULL, paid_off bigint NOT NULL
+    );",
+    "CREATE TABLE mesh.layout (major integer NOT NULL, minor integer NOT NULL);
+    INSERT INTO mesh.layout (major, minor) VALUES (1, 0);",
+];
+
+/// Serializes servers that start together, until the end of the transaction.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7815104972317)";
+const HAS_TABLES: &str =
+    "SELECT to_regclass('mesh.layout') IS NOT NULL, to_regclass('mesh.revocation') IS NOT NULL";
+const VERSION: &str = "SELECT major, minor FROM mesh.layout ORDER BY major DESC, minor DESC LIMIT 1";
+const SET_MINOR: &str = "UPDATE mesh.layout SET minor = $1::integer";
+
+/// The state was written by a server with a newer layout, which may have changed the meaning of what is there.
+#[derive(Debug)]
+pub(crate) struct NewerLayout {
+    major: i32,
+}
+
+impl fmt::Display for NewerLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the schema 'mesh' has layout {}, and this server reads layouts up to {MAJOR}; use a newer server",
+            self.major
+        )
+    }
+}
+
+impl Error for NewerLayout {}
+
+/// Brings the schema to the current layout, or creates it. Needs no rights to create if it is current.
+///
+/// # Errors
+/// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
+pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
+    link.begin().await?;
+    if done(link).await? < MIGRATIONS.len() {
+        link.query_once(LOCK, &[]).await?;
+        // Another server may have migrated in the meantime.
+        let done = done(link).await?;
+        for migration in MIGRATIONS.iter().skip(done) {
+            link.execute(migration).await?;
+        }
+        if done < MIGRATIONS.len() {
+            link.query_once(SET_MINOR, &[TextParam::number(MIGRATIONS.len() as u64 - 1)]).await?;
+        }
+    }
+    Ok(link.end("COMMIT").await?)
+}
+
+/// Returns how many migrations are done.
+async fn done(link: &Link) -> Result<usize, BoxError> {
+    let rows = link.query_once(HAS_TABLES, &[]).await?;
+    let (has_layout, has_tables) = rows.first().map_or((false, false), |row| (row.get(0), row.get(1)));
+    if !has_layout {
+        return Ok(usize::from(has_tables));
+    }
+    let rows = link.query_once(VERSION, &[]).await?;
+    let (major, minor) = rows.first().map_or((MAJOR, 0), |row| (row.get::<_, i32>(0), row.get::<_, i32>(1)));
+    if major > MAJOR {
+        return Err(NewerLayout { major }.into());
+    }
+    Ok(usize::try_from(minor).unwrap_or(0) + 1)
+}

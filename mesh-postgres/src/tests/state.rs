@@ -1,0 +1,133 @@
+//! The state in the database: its layout, migrations and bounds.
+
+use mesh_integrity::{NonceStore, RevocationStore, SessionId};
+use mesh_plan::{PersistedQuery, QueryStore};
+use mesh_ql::Format;
+
+use super::Cluster;
+use crate::state::State;
+use crate::{Database, OpenError, Settings};
+
+/// The layout 1.0, as its servers create it.
+const LAYOUT_1_0: &str = include_str!("layout_1_0.sql");
+const VERSION: &str = "SELECT string_agg(major || '.' || minor, ',') FROM mesh.layout";
+const SESSION: SessionId = SessionId([7; 16]);
+
+async fn state(cluster: &Cluster, queries: usize) -> Result<State, OpenError> {
+    Database::connect(&cluster.url(), &Settings::default()).await?.state(queries).await
+}
+
+/// Writes as a server of layout 1.0 does.
+fn write_as_1_0(cluster: &Cluster, query: &PersistedQuery, nonce: &str) {
+    let id: String = query.id().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let (format, text) = (query.format().name(), query.text());
+    let session = "07".repeat(16);
+    cluster.execute(LAYOUT_1_0);
+    cluster.execute(&format!(
+        "INSERT INTO mesh.query (id, format, text) VALUES ('\\x{id}', '{format}', '{text}') ON CONFLICT (id) DO NOTHING;
+         INSERT INTO mesh.nonce AS n (session, nonce, until) VALUES ('\\x{session}', '{nonce}', 1 << 30);
+         INSERT INTO mesh.revocation AS r (session, until) VALUES ('\\x{session}', 1 << 30) ON CONFLICT DO NOTHING;
+         INSERT INTO mesh.attempt AS a (key, step, paid_off) VALUES ('\\x{id}', 1, 1) ON CONFLICT DO NOTHING;"
+    ));
+}
+
+#[tokio::test]
+async fn the_state_of_the_previous_release_is_kept() {
+    let Some(cluster) = Cluster::start() else { return };
+    let query = PersistedQuery::new(Format::Ql, "{ post title }");
+    write_as_1_0(&cluster, &query, "used");
+    for start in ["first", "second"] {
+        let state = state(&cluster, 10).await.unwrap();
+        assert_eq!(cluster.query(VERSION).as_deref(), Some("1.1"), "after the {start} start");
+        assert!(state.is_revoked(SESSION, 0).await.unwrap());
+        assert!(!state.remember(SESSION, "used", 2, 1).await.unwrap());
+        assert!(state.find(query.id()).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn servers_of_neighboring_versions_share_the_schema() {
+    let Some(cluster) = Cluster::start() else { return };
+    let here = state(&cluster, 10).await.unwrap();
+    let query = PersistedQuery::new(Format::Ql, "{ post id }");
+    write_as_1_0(&cluster, &query, "used");
+    assert!(here.find(query.id()).await.unwrap().is_some());
+    assert!(!here.remember(SESSION, "used", 2, 1).await.unwrap());
+    // A server of a later version adds to the layout.
+    cluster.execute(
+        "ALTER TABLE mesh.query ADD COLUMN note text; ALTER TABLE mesh.nonce ADD COLUMN path text;
+         ALTER TABLE mesh.revocation ADD COLUMN reason text NOT NULL DEFAULT '';
+         CREATE TABLE mesh.more (id integer); UPDATE mesh.layout SET minor = 9",
+    );
+    let again = state(&cluster, 10).await.unwrap();
+    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.9"), "the version is not lowered");
+    for (number, state) in [here, again].into_iter().enumerate() {
+        let query = PersistedQuery::new(Format::Ql, format!("{{ post f{number} }}"));
+        state.keep(&query).await.unwrap();
+        assert!(state.find(query.id()).await.unwrap().is_some());
+        assert!(state.remember(SESSION, &format!("new {number}"), 2, 1).await.unwrap());
+        let session = SessionId([number as u8; 16]);
+        state.revoke(session, u64::MAX >> 1, 1).await.unwrap();
+        assert!(state.is_revoked(session, 1).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_newer_major_layout_is_refused() {
+    let Some(cluster) = Cluster::start() else { return };
+    drop(state(&cluster, 10).await.unwrap());
+    cluster.execute("UPDATE mesh.layout SET major = 2");
+    let error = state(&cluster, 10).await.map(drop).unwrap_err();
+    assert!(error.is_newer_layout());
+    let error = error.to_string();
+    let expected =
+        "the schema 'mesh' has layout 2, and this server reads layouts up to 1; use a newer server";
+    assert!(error.ends_with(expected), "{error}");
+}
+
+#[tokio::test]
+async fn servers_that_start_together_migrate_once() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(LAYOUT_1_0);
+    let starts = (0..6).map(|_| state(&cluster, 10));
+    for state in futures_util::future::join_all(starts).await {
+        state.unwrap();
+    }
+    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.1"));
+}
+
+#[tokio::test]
+async fn a_current_layout_needs_no_right_to_create() {
+    let Some(cluster) = Cluster::start() else { return };
+    drop(state(&cluster, 10).await.unwrap());
+    cluster.execute(
+        "CREATE ROLE limited LOGIN; GRANT USAGE ON SCHEMA mesh TO limited;
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mesh TO limited;
+         REVOKE CREATE ON DATABASE postgres FROM PUBLIC",
+    );
+    let url = cluster.url().replace("mesh@", "limited@");
+    assert_ne!(url, cluster.url());
+    let database = Database::connect(&url, &Settings::default()).await.unwrap();
+    let query = PersistedQuery::new(Format::Ql, "{ post id }");
+    database.state(10).await.unwrap().keep(&query).await.unwrap();
+}
+
+#[tokio::test]
+async fn queries_are_bounded_by_number_and_bytes() {
+    let Some(cluster) = Cluster::start() else { return };
+    let state = state(&cluster, 3).await.unwrap();
+    let queries: Vec<_> = (0..5).map(|number| PersistedQuery::new(Format::Ql, number.to_string())).collect();
+    for (count, query) in (1..).zip(&queries) {
+        state.keep(query).await.unwrap();
+        let kept = cluster.query("SELECT count(*) FROM mesh.query").unwrap();
+        assert_eq!(kept, count.min(3).to_string());
+    }
+    assert!(state.find(queries[1].id()).await.unwrap().is_none());
+    assert!(state.find(queries[2].id()).await.unwrap().is_some());
+    for letter in ["a", "b", "c"] {
+        let query = PersistedQuery::new(Format::Ql, letter.repeat(15 << 20));
+        state.keep(&query).await.unwrap();
+    }
+    let bytes = "SELECT count(*) || ' ' || sum(octet_length(text)) FROM mesh.query";
+    assert_eq!(cluster.query(bytes), Some(format!("2 {}", 30 << 20)));
+}

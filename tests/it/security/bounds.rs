@@ -1,0 +1,349 @@
+//! Every bound of the settings: what reaches it is accepted, and one more is refused.
+
+use mesh_tests::kit::encoding;
+use mesh_tests::{Database, Request, Response, Server, encode};
+use serde_json::json;
+
+use crate::support::sessions::{Deployment, PASSWORD, Session, login, why};
+
+const SCHEMA: &str = r#"{"entities": {
+    "post": {"fields": ["id", "title", "likes", "score", "authorId"], "columns": {"authorId": "author_id"}},
+    "user": {"fields": ["id", "name", "role", "age"], "uploads": {"role": {}}}},
+  "joins": {
+    "post.author": {"entity": "user", "on": "users.id = posts.author_id", "type": "one"},
+    "user.posts": {"entity": "post", "on": "posts.author_id = users.id", "type": "many"}}}"#;
+
+/// A bound on one request.
+struct Bound {
+    /// The setting and its value.
+    setting: (&'static str, usize),
+    /// Builds a request that needs this much of it.
+    request: fn(usize) -> Request,
+    /// The status of the refusal, and a word of its message.
+    refusal: (u16, &'static str),
+}
+
+fn list(count: usize, item: &dyn Fn(usize) -> String) -> String {
+    (0..count).map(item).collect::<Vec<_>>().join(",")
+}
+
+/// Builds a collection read of posts with further members of the read node.
+fn posts(controls: &str) -> Request {
+    Request::get("/mesh/post", &format!(r#"{{"post":{{"$select":{{"id":true}},{controls}}}}}"#))
+}
+
+/// Builds a grouped read with a number of aggregates.
+fn aggregates(count: usize) -> Request {
+    let aggregates = list(count, &|number| format!(r#""a{number}":{{"fn":"count"}}"#));
+    Request::get("/mesh/post", &format!(r#"{{"post":{{"$select":{{}},"$aggregate":{{{aggregates}}}}}}}"#))
+}
+
+/// Builds a read with so many relations, one in the other.
+fn nested(count: usize) -> Request {
+    let relation = |number: usize| if number.is_multiple_of(2) { " author { id" } else { " posts { id" };
+    let open: String = (0..count).map(relation).collect();
+    ql(&format!("{{ post {{ id{open}{} }} }}", " }".repeat(count)))
+}
+
+fn ql(query: &str) -> Request {
+    Request::get("/mesh/post/1", query).header("X-Mesh-Format", "ql")
+}
+
+const FIELDS: [&str; 5] = ["id", "title", "likes", "score", "authorId"];
+const LEAF: &str = r#"{"field":"id","op":"gt","value":0}"#;
+
+fn names(count: usize) -> String {
+    list(count, &|number| format!("{:?}", FIELDS[number]))
+}
+
+/// Builds a JSON body of so many bytes.
+fn body(length: usize) -> Request {
+    let bare = json!({"query": "{ post id }", "format": "ql", "id": 1}).to_string();
+    Request::post("/mesh", &format!("{bare}{}", " ".repeat(length - bare.len())))
+}
+
+/// Builds a request whose line, header names and header values have so many bytes.
+fn head(length: usize) -> Request {
+    let request = ql("{ post id }").header("X-Padding", "");
+    let text = String::from_utf8(request.bytes()).unwrap();
+    let mut lines = text.trim_end().lines();
+    let line = lines.next().unwrap().len();
+    let fields: usize =
+        lines.map(|line| line.trim_end().len() - if line.ends_with(": ") { 1 } else { 2 }).sum();
+    let mut request = request;
+    request.headers.last_mut().unwrap().1 = vec![b'x'; length - line - fields];
+    request
+}
+
+/// Builds an upload of a file of so many bytes.
+fn upload(length: usize) -> Request {
+    let file = "x".repeat(length);
+    let hash = format!("sha256:{}", encoding::sha256(file.as_bytes()));
+    let statement = json!({"user": {"role": {"upload": true}}, "contentHash": hash}).to_string();
+    let part = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n";
+    Request::new("POST", "/mesh/user/1/role")
+        .query(&statement)
+        .header("Content-Type", "multipart/form-data; boundary=b")
+        .body(format!("{part}{file}\r\n--b--\r\n"))
+}
+
+const BOUNDS: [Bound; 18] = [
+    Bound {
+        setting: ("limits.page_max", 7),
+        request: |count| posts(&format!(r#""$page":{{"first":{count}}}"#)),
+        refusal: (400, "7"),
+    },
+    Bound { setting: ("limits.depth", 3), request: nested, refusal: (400, "`depth` (3)") },
+    Bound { setting: ("limits.relations", 3), request: nested, refusal: (400, "`relations` (3)") },
+    Bound {
+        setting: ("limits.fields", 4),
+        request: |count| ql(&format!("{{ post {} }}", FIELDS[..count].join(" "))),
+        refusal: (400, "`fields` (4)"),
+    },
+    Bound {
+        setting: ("limits.rows", 3),
+        request: |count| posts(&format!(r#""$page":{{"first":{count}}}"#)),
+        refusal: (400, "`rows`"),
+    },
+    Bound {
+        setting: ("limits.query_bytes", 60),
+        request: |length| ql(&format!("{{ post {}id }}", " ".repeat(length - "{ post id }".len()))),
+        refusal: (400, "`query_bytes` (60)"),
+    },
+    Bound { setting: ("limits.body_bytes", 200), request: body, refusal: (413, "200") },
+    Bound { setting: ("limits.header_bytes", 1_100), request: head, refusal: (431, "1100") },
+    Bound {
+        setting: ("limits.filter_depth", 3),
+        request: |depth| {
+            let not = r#"{"not":"#.repeat(depth - 1);
+            posts(&format!(r#""$where":{not}{LEAF}{}"#, "}".repeat(depth - 1)))
+        },
+        refusal: (400, "`filter_depth` (3)"),
+    },
+    Bound {
+        setting: ("limits.filter_nodes", 4),
+        request: |nodes| posts(&format!(r#""$where":{{"and":[{}]}}"#, list(nodes - 1, &|_| LEAF.to_owned()))),
+        refusal: (400, "`filter_nodes` (4)"),
+    },
+    Bound {
+        setting: ("limits.in_values", 4),
+        request: |count| {
+            let values = list(count, &|number| number.to_string());
+            posts(&format!(r#""$where":{{"field":"id","op":"in","value":[{values}]}}"#))
+        },
+        refusal: (400, "`in_values` (4)"),
+    },
+    Bound {
+        setting: ("limits.in_values", 1),
+        request: |count| {
+            let values = list(count, &|number| number.to_string());
+            posts(&format!(r#""$where":{{"field":"id","op":"nin","value":[{values}]}}"#))
+        },
+        refusal: (400, "`in_values` (1)"),
+    },
+    Bound {
+        setting: ("limits.group_keys", 3),
+        request: |count| posts(&format!(r#""$groupBy":[{}]"#, names(count))),
+        refusal: (400, "`group_keys` (3)"),
+    },
+    Bound {
+        setting: ("limits.group_keys", 2),
+        request: |count| posts(&format!(r#""$distinct":[{}]"#, names(count))),
+        refusal: (400, "`group_keys` (2)"),
+    },
+    Bound {
+        setting: ("limits.group_keys", 4),
+        request: |count| {
+            let keys =
+                list(count, &|number| format!(r#"{{"field":{:?},"direction":"asc"}}"#, FIELDS[number]));
+            posts(&format!(r#""$orderBy":[{keys}]"#))
+        },
+        refusal: (400, "`group_keys` (4)"),
+    },
+    Bound { setting: ("limits.aggregates", 3), request: aggregates, refusal: (400, "`aggregates` (3)") },
+    Bound { setting: ("uploads.max_bytes", 10), request: upload, refusal: (413, "10") },
+    Bound { setting: ("uploads.max_bytes", 1), request: upload, refusal: (413, "1") },
+];
+
+fn start(blog: &Database, settings: &str) -> Server {
+    let schema = blog.dir.write("schema.json", SCHEMA);
+    let config = blog.dir.write("mesh.toml", &format!("database = \"{}\"\n{settings}\n", blog.url()));
+    Server::start(&["--config", &config, "--schema", &schema])
+}
+
+#[test]
+fn each_bound_of_a_request_is_reached_and_not_exceeded() {
+    let blog = Database::blog();
+    let mut faults = Vec::new();
+    for Bound { setting: (setting, value), request, refusal: (status, word) } in BOUNDS {
+        let files = blog.dir.path().join("files").display().to_string();
+        let server = start(
+            &blog,
+            &format!("{setting} = {value}\nuploads.enabled = true\nuploads.store = 'file:{files}'"),
+        );
+        let mut fault = |what: &str, reply: &Response| {
+            faults.push(format!("{setting} = {value}, {what}: {} {}", reply.status, reply.text()));
+        };
+        for within in [value.max(2) - 1, value] {
+            let reply = server.send(&request(within));
+            if reply.status != 200 {
+                fault(&format!("{within} is refused"), &reply);
+            }
+        }
+        for beyond in [value + 1, value + 2] {
+            // There are four posts and five fields.
+            if setting == "limits.fields" && beyond > FIELDS.len() || setting == "limits.rows" && beyond > 4 {
+                continue;
+            }
+            let reply = server.send(&request(beyond));
+            if reply.status != status || !reply.text().contains(word) {
+                fault(&format!("{beyond} is not refused as it should be"), &reply);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Sends requests until one is refused with 429, and returns how many were not.
+fn until_refused(mut send: impl FnMut() -> Response) -> usize {
+    (0..20).take_while(|_| send().status != 429).count()
+}
+
+#[test]
+fn rates_and_attempts_are_reached_and_not_exceeded() {
+    for bound in [1, 3] {
+        let blog = Database::blog();
+        let server = start(&blog, &format!("limits.per_address = '{bound}/h'"));
+        assert_eq!(until_refused(|| server.send(&ql("{ post id }"))), bound);
+
+        let deployment = Deployment::new(&format!(
+            "limits.per_session = '{bound}/h'\nlimits.login_per_minute = {bound}\n"
+        ));
+        let server = deployment.start();
+        let session = Session::begin(&server);
+        assert_eq!(until_refused(|| session.get(&server, "/post/1", TITLE)), bound);
+        assert_eq!(until_refused(|| login(&server, "ada@example.org", "guess")), bound);
+    }
+}
+
+const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
+
+/// Sends a read with a bound signature.
+fn bound_read(server: &Server, session: &Session, nonce: &str) -> Response {
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let message = format!("{}\nGET\n/mesh/post/1\njson\n{time}\n{nonce}", encode(TITLE));
+    let request = session.sign(Request::get("/mesh/post/1", TITLE), &message);
+    server.send(&request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", nonce))
+}
+
+#[test]
+fn a_session_with_too_many_nonces_is_refused_and_others_are_not() {
+    for store in ["database", "memory"] {
+        let settings = format!("limits.nonces_per_session = 3\nstate.store = '{store}'\n");
+        let deployment = Deployment::with("binding = \"require\"", &settings);
+        let server = deployment.start();
+        let (one, other) = (Session::begin(&server), Session::begin(&server));
+        for session in [&one, &other] {
+            let mut count = 0;
+            let sent = until_refused(|| {
+                count += 1;
+                bound_read(&server, session, &format!("nonce-number-{count:04}"))
+            });
+            assert_eq!(sent, 3, "{store}");
+        }
+        let reply = bound_read(&server, &one, "another-nonce-of-it");
+        assert_eq!(why(&reply), (429, "RateLimitError".to_owned()));
+        let wait: u32 = reply.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=121).contains(&wait), "{wait}");
+        assert_eq!(bound_read(&server, &Session::begin(&server), "nonce-number-0001").status, 200);
+    }
+}
+
+/// Spellings that find one account are one account; an account that does not exist has no more attempts.
+#[test]
+fn spellings_of_a_login_are_counted_together() {
+    let deployment = Deployment::new("");
+    let connection = deployment.database.connect();
+    connection
+        .execute_batch(
+            "CREATE TABLE folded (id INTEGER PRIMARY KEY, email TEXT COLLATE NOCASE UNIQUE, password_hash TEXT,
+                                  role TEXT, tenant TEXT);
+             INSERT INTO folded SELECT id, email, password_hash, role, tenant FROM accounts;",
+        )
+        .unwrap();
+    let config = std::fs::read_to_string(&deployment.config).unwrap();
+    let folded = deployment.database.dir.write("folded.toml", &config.replace("\"accounts\"", "\"folded\""));
+    let upper_at = |name: &str, bits: usize| -> String {
+        let letter = |(index, letter): (usize, char)| {
+            if bits >> index & 1 == 1 { letter.to_ascii_uppercase() } else { letter }
+        };
+        name.chars().enumerate().map(letter).collect()
+    };
+    for config in [&folded, &deployment.config] {
+        let mut counts = Vec::new();
+        for name in ["ada@example.org", "eve@example.org"] {
+            let server = Server::start(&["--config", config]);
+            let replies: Vec<_> =
+                (0..60).map(|bits| login(&server, &upper_at(name, bits), "guess")).collect();
+            let tried =
+                replies.iter().filter(|reply| why(reply) == (401, "BAD_CREDENTIALS".to_owned())).count();
+            assert!(replies[tried..].iter().all(|reply| why(reply) == (429, "RateLimitError".to_owned())));
+            let refused = login(&server, name, PASSWORD);
+            assert_eq!(refused.status, 429);
+            counts.push(tried);
+        }
+        assert_eq!(counts, [10, 10], "{config}");
+    }
+}
+
+#[test]
+fn as_many_queries_as_allowed_stay_registered() {
+    for store in ["database", "memory"] {
+        for bound in 1..=5 {
+            let blog = Database::blog();
+            let server = start(&blog, &format!("persisted.max_entries = {bound}\nstate.store = '{store}'"));
+            let query = |number: usize| format!("{{ post {}id }}", " ".repeat(number));
+            let mut ids = Vec::new();
+            for number in 0..9 {
+                let body = json!({"query": query(number), "format": "ql"}).to_string();
+                let reply = server.send(&Request::post("/mesh/queries", &body));
+                ids.push(reply.json()["id"].as_str().unwrap().to_owned());
+                // A query that is read stays in memory, also if the store no longer has it.
+                if store == "database" && number < 8 {
+                    continue;
+                }
+                let known = ids.iter().rev().filter(|id| {
+                    let read = Request::new("GET", "/mesh/post/1").header("X-Mesh-Query-Id", id);
+                    server.send(&read).status == 200
+                });
+                let (known, most) = (known.count(), (number + 1).min(bound));
+                assert!(known <= most && known > 0, "{known} of {bound} in {store}");
+                if number < bound || store == "database" {
+                    assert_eq!(known, most, "all that fit, in {store}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn as_many_plans_as_allowed_are_cached() {
+    for bound in [1, 2, 3, 5] {
+        let blog = Database::blog();
+        let server = start(&blog, &format!("cache.plans = {bound}"));
+        let cached = || -> Vec<usize> {
+            let metrics = server.send(&Request::new("GET", "/metrics")).text();
+            let lines = metrics.lines().filter(|line| line.starts_with("mesh_plans_cached{"));
+            lines.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect()
+        };
+        for count in 1..=12 {
+            assert_eq!(server.send(&ql(&format!("{{ post {}id }}", " ".repeat(count)))).status, 200);
+            let (cached, most) = (cached(), count.min(bound));
+            assert_eq!(cached.len(), 2);
+            assert!(
+                cached.iter().all(|cached| *cached <= most && (count > bound || *cached == most)),
+                "{cached:?}"
+            );
+        }
+    }
+}
