@@ -103,7 +103,8 @@ impl Gate {
 
     /// Sets how many nonces are remembered for one session at a time. Each is needed until the timestamp of its signature
     /// has left the replay window; a session that needs more is refused. This gate counts the nonces that it has
-    /// accepted, in any store. Beyond a million in all, it refuses the accounts that hold the most.
+    /// accepted, in any store. It accepts about a million in all: an account with more than a hundred is refused while it
+    /// holds as many as are left for all others.
     #[must_use]
     pub fn nonces_per_session(mut self, nonces: usize) -> Self {
         self.budget = NonceBudget::new(nonces, NonceBudget::CAPACITY);

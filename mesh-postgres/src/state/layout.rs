@@ -65,6 +65,8 @@ impl Error for NewerLayout {}
 /// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
 pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
     link.begin().await?;
+    // What another server commits while this one waits for the lock has to be visible.
+    link.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
     if done(link).await? < MIGRATIONS.len() {
         link.query_once(LOCK, &[]).await?;
         // Another server may have migrated in the meantime.
