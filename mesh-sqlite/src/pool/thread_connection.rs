@@ -162,3 +162,49 @@ impl ThreadConnection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mesh_plan::Request;
+    use mesh_ql::Format;
+
+    use super::*;
+    use crate::tests::{File, mesh};
+
+    /// Returns the number of plans with prepared statements on the connection of this thread, and their memory.
+    fn cached() -> (usize, usize) {
+        CONNECTIONS.with_borrow_mut(|connections| {
+            let connection = &mut connections.last_mut().unwrap().connection;
+            connection.with_dependent(|_, prepared| (prepared.plans.len(), prepared.plans.weight()))
+        })
+    }
+
+    /// Reads so many queries, each a little longer, and returns what is cached then.
+    fn read_many(bytes: usize, count: usize) -> (usize, usize) {
+        let file =
+            File::new("CREATE TABLE t (id INTEGER PRIMARY KEY, parent_id INTEGER REFERENCES t (id), n TEXT)");
+        let database = file.database().statement_cache(bytes);
+        let mesh = mesh(&database);
+        let pool = &database.file.last().pool;
+        let budget = || Budget { checks: None, time: Some(Duration::from_secs(60)), deadline: None };
+        for number in 0..count {
+            let nested = format!("parent {{ id {} }}", "n ".repeat(number));
+            let plan = mesh.plan(&Request::collection(Format::Ql, &format!("{{ t id {nested} }}"))).unwrap();
+            read(pool, &plan, budget(), None).unwrap();
+            assert!(cached().1 <= bytes, "{:?}", cached());
+        }
+        cached()
+    }
+
+    #[test]
+    fn statements_are_bounded_in_bytes() {
+        let (all, bytes) = read_many(1 << 20, 20);
+        assert_eq!(all, 20);
+        assert!(bytes > 20 * 2 * 1_000, "a statement takes more than a kilobyte: {bytes} in all");
+        let (few, _) = read_many(bytes / 2, 100);
+        assert!((2..all).contains(&few), "{few}");
+        assert_eq!(read_many(0, 3), (0, 0), "the cache is off");
+    }
+}
