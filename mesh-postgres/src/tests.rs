@@ -5,6 +5,7 @@ mod catalog;
 mod failures;
 mod reads;
 mod state;
+mod statements;
 mod writes;
 
 use std::sync::Arc;
