@@ -36,8 +36,11 @@ const MIGRATIONS: [&str; 2] = [
 
 /// Serializes servers that start together, until the end of the transaction.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7815104972317)";
-const HAS_TABLES: &str =
-    "SELECT to_regclass('mesh.layout') IS NOT NULL, to_regclass('mesh.revocation') IS NOT NULL";
+/// Counts a table of each of the first two minor versions. `to_regclass` does not see what another session has just created.
+const HAS_TABLES: &str = "
+SELECT count(*) FILTER (WHERE c.relname = 'revocation'), count(*) FILTER (WHERE c.relname = 'layout')
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = 'mesh' AND c.relkind = 'r'";
 const VERSION: &str = "SELECT major, minor FROM mesh.layout ORDER BY major DESC, minor DESC LIMIT 1";
 const SET_MINOR: &str = "UPDATE mesh.layout SET minor = $1::integer";
 
@@ -84,9 +87,9 @@ pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
 /// Returns how many migrations are done.
 async fn done(link: &Link) -> Result<usize, BoxError> {
     let rows = link.query_once(HAS_TABLES, &[]).await?;
-    let (has_layout, has_tables) = rows.first().map_or((false, false), |row| (row.get(0), row.get(1)));
-    if !has_layout {
-        return Ok(usize::from(has_tables));
+    let (tables, layouts) = rows.first().map_or((0, 0), |row| (row.get::<_, i64>(0), row.get::<_, i64>(1)));
+    if layouts == 0 {
+        return Ok(usize::from(tables > 0));
     }
     let rows = link.query_once(VERSION, &[]).await?;
     let (major, minor) = rows.first().map_or((MAJOR, 0), |row| (row.get::<_, i32>(0), row.get::<_, i32>(1)));

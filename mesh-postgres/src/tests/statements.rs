@@ -14,8 +14,8 @@ async fn prepared(cluster: &Cluster, statements: usize) -> (i64, i64) {
     let settings = Settings { connections: 1, statements, ..Settings::default() };
     let served = Served::open(cluster, &settings).await;
     for count in 1..=60 {
-        let values = (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
-        let filter = format!(r#"{{"field":"id","op":"in","value":[{values}]}}"#);
+        let conditions = vec![r#"{"field":"id","op":"gt","value":0}"#; count].join(",");
+        let filter = format!(r#"{{"and":[{conditions}]}}"#);
         let author = r#""author":{"$select":{"name":true}},"comments":{"$select":{"body":true}}"#;
         let query = format!(r#"{{"post":{{"$select":{{"id":true,{author}}},"$where":{filter}}}}}"#);
         for _ in 0..if count % 2 == 0 { 7 } else { 1 } {
