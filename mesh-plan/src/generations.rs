@@ -1,8 +1,9 @@
 //! A bounded cache with two generations.
 //!
-//! Entries are added to the newer generation. When that is full, or both together are, it replaces the older one, whose
-//! entries are dropped. A hit in the older generation moves the entry to the newer one, so entries in use stay without a
-//! list of when each was used.
+//! Entries are added to the newer generation. When both together are full, the newer one replaces the older one, whose
+//! entries are dropped. A hit in the older generation moves the entry to the newer one while that is at most half full;
+//! else the entry is marked and moved when the older generation is dropped. So entries in use stay without a list of when
+//! each was used.
 
 #[cfg(test)]
 mod tests;
@@ -52,8 +53,9 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
             if let Some(entry) = cache.newer.get(key) {
                 return Some(entry.value.clone());
             }
-            if !cache.older.contains_key(key) {
-                return None;
+            let entry = cache.older.get(key)?;
+            if entry.used {
+                return Some(entry.value.clone());
             }
         }
         self.0.write().get_mut(key).cloned()
@@ -101,9 +103,9 @@ pub struct LocalGenerations<K, V> {
     older: HashMap<K, Entry<V>, RandomState>,
     newer_weight: usize,
     older_weight: usize,
-    /// The number of entries of both generations, at most. One generation has at most half of it, rounded up.
+    /// The number of entries of both generations, at most.
     entries: usize,
-    /// The weight of both generations, at most. One generation has at most half of it, rounded up.
+    /// The weight of both generations, at most.
     capacity: usize,
 }
 
@@ -111,6 +113,8 @@ pub struct LocalGenerations<K, V> {
 struct Entry<V> {
     value: V,
     weight: usize,
+    /// Whether the entry was hit in the older generation and could not be moved.
+    used: bool,
 }
 
 /// The entries that an insertion has displaced.
@@ -135,9 +139,16 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         Q: Hash + Eq + ?Sized,
     {
         if !self.newer.contains_key(key) {
+            let weight = self.older.get(key)?.weight;
+            if !self.newer_takes(weight) {
+                let entry = self.older.get_mut(key)?;
+                entry.used = true;
+                return Some(&mut entry.value);
+            }
             let (key, entry) = self.older.remove_entry(key)?;
-            self.older_weight -= entry.weight;
-            drop(self.add(key, entry));
+            self.older_weight -= weight;
+            self.newer_weight += weight;
+            self.newer.insert(key, entry);
         }
         self.newer.get_mut(key).map(|entry| &mut entry.value)
     }
@@ -171,30 +182,57 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         if weight > self.capacity.div_ceil(2) || self.entries == 0 {
             return Displaced::default();
         }
-        self.add(key, Entry { value, weight })
+        self.add(key, Entry { value, weight, used: false })
     }
 
     /// Adds an entry whose key is in neither generation.
     fn add(&mut self, key: K, entry: Entry<V>) -> Displaced<K, V> {
         let mut displaced = Displaced::default();
-        let newer = self.newer_weight.saturating_add(entry.weight);
-        let is_full = newer > self.capacity.div_ceil(2) || self.newer.len() >= self.entries.div_ceil(2);
-        if is_full || self.exceeds_with(&entry) {
+        let is_full = self.exceeds_with(entry.weight);
+        if is_full || self.older.is_empty() && !self.newer_takes(entry.weight) {
             displaced = std::mem::replace(&mut self.older, std::mem::take(&mut self.newer));
             self.older_weight = std::mem::take(&mut self.newer_weight);
-        }
-        // Two halves of an odd bound exceed it.
-        if self.exceeds_with(&entry) {
-            displaced.extend(self.older.drain());
-            self.older_weight = 0;
+            if self.exceeds_with(entry.weight) {
+                displaced.extend(self.older.drain());
+                self.older_weight = 0;
+            }
+            self.keep_used(&mut displaced, entry.weight);
         }
         self.newer_weight += entry.weight;
         self.newer.insert(key, entry);
         displaced
     }
 
-    /// Returns whether both generations and another entry would exceed a bound.
-    fn exceeds_with(&self, entry: &Entry<V>) -> bool {
-        self.weight().saturating_add(entry.weight) > self.capacity || self.len() >= self.entries
+    /// Moves displaced entries that were used to the newer generation, as many as it takes beside a new entry.
+    fn keep_used(&mut self, displaced: &mut Displaced<K, V>, new_weight: usize) {
+        let (mut count, mut weight) = (self.len() + 1, self.weight() + new_weight);
+        let (mut newer_count, mut newer_weight) = (1, new_weight);
+        let used = displaced.extract_if(|_, entry| {
+            let fits = entry.used
+                && count < self.entries
+                && newer_count < self.entries.div_ceil(2)
+                && weight + entry.weight <= self.capacity
+                && newer_weight + entry.weight <= self.capacity.div_ceil(2);
+            if fits {
+                count += 1;
+                newer_count += 1;
+                weight += entry.weight;
+                newer_weight += entry.weight;
+            }
+            fits
+        });
+        self.newer.extend(used.map(|(key, entry)| (key, Entry { used: false, ..entry })));
+        self.newer_weight = newer_weight - new_weight;
+    }
+
+    /// Returns whether the newer generation is at most half of the cache with another entry of this weight.
+    fn newer_takes(&self, weight: usize) -> bool {
+        self.newer_weight.saturating_add(weight) <= self.capacity.div_ceil(2)
+            && self.newer.len() < self.entries.div_ceil(2)
+    }
+
+    /// Returns whether both generations and another entry of this weight would exceed a bound.
+    fn exceeds_with(&self, weight: usize) -> bool {
+        self.weight().saturating_add(weight) > self.capacity || self.len() >= self.entries
     }
 }

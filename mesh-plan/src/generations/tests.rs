@@ -35,6 +35,38 @@ fn a_bound_is_reached_and_not_exceeded() {
     }
 }
 
+/// As many entries as the bound allows stay in whatever order they are used.
+#[test]
+fn nothing_is_dropped_before_the_bound_is_reached() {
+    for bound in 1..=9 {
+        for step in 1..=bound {
+            let cache = Generations::new(bound);
+            for key in 0..bound {
+                cache.insert(key, (), 1);
+                for other in (0..=key).rev().chain((0..=key).step_by(step)) {
+                    assert_eq!(cache.get(&other), Some(()), "{other} of {bound}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_in_use_stay_if_they_are_less_than_half_of_the_cache() {
+    for bound in [3, 4, 7, 10, 100] {
+        let cache = Generations::bounded(bound, 1_000);
+        let used = || (0..(bound - 1) / 2).map(|key| format!("used {key}"));
+        used().for_each(|key| cache.insert(key, (), 1));
+        for key in 0..1_000 {
+            for key in used() {
+                assert_eq!(cache.get(key.as_str()), Some(()), "{key} of {bound}");
+            }
+            cache.insert(key.to_string(), (), 1);
+            assert!(cache.len() <= bound);
+        }
+    }
+}
+
 #[test]
 fn both_bounds_hold() {
     let cache = Generations::bounded(4, 100);
