@@ -68,8 +68,8 @@ fn head(length: usize) -> Request {
     let text = String::from_utf8(request.bytes()).unwrap();
     let mut lines = text.trim_end().lines();
     let line = lines.next().unwrap().len();
-    let fields: usize =
-        lines.map(|line| line.trim_end().len() - if line.ends_with(": ") { 1 } else { 2 }).sum();
+    let size = |(name, value): (&str, &str)| name.len() + value.trim().len();
+    let fields: usize = lines.filter_map(|line| line.split_once(':')).map(size).sum();
     let mut request = request;
     request.headers.last_mut().unwrap().1 = vec![b'x'; length - line - fields];
     request
