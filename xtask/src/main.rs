@@ -32,9 +32,9 @@ Commands:
   conformance          Run the cases in tests/conformance against this server, or against --target URL
       [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
       [--format pretty|tap|junit|json] [--report FILE.html]
-  soak [traffic|differential] [--minutes N | --seconds N]
-                       Send mixed traffic to a server, then compare random queries with a simple resolver; in
-                       release mode, one minute each by default
+  soak [traffic|attacks|differential] [--minutes N | --seconds N]
+                       Send mixed traffic to a server, attack it beside honest traffic, and compare random queries
+                       with a simple resolver; in release mode, one minute each by default, ten for the attacks
   fuzz [--seconds N] [--stable] [TARGET]
                        Run the fuzz targets for 60 seconds each, with `cargo fuzz` if installed, else with random
                        mutations

@@ -1,29 +1,38 @@
-//! A soak test: valid, invalid, aborted and slow traffic over every route. It requires that nothing panics or logs an
-//! error, that memory stays level, and that all sockets are closed.
+//! Soak tests. The first sends valid, invalid, aborted and slow traffic over every route. It requires that nothing panics
+//! or logs an error, that memory stays level, and that all sockets are closed. The second attacks servers beside honest
+//! traffic. It requires that every honest request is answered as expected, and that memory stays bounded.
 //!
-//! `MESH_SOAK_SECONDS` sets the duration, 10 by default; `cargo xtask soak` runs it against a release build.
+//! `MESH_SOAK_SECONDS` sets the duration, 10 by default; `cargo xtask soak` runs them against a release build. It also sets
+//! `MESH_SOAK_TIMES=1`, so that the times of honest requests are compared.
 
+mod attacker;
+mod http2;
 mod traffic;
 
 use std::fs::File;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Database, PATIENCE, Server, command};
+use mesh_tests::{Database, PATIENCE, Server, command, raise_file_limit, skip};
 
+use attacker::Attacker;
 use traffic::{Client, Outcome};
 
 /// The number of concurrent clients per server.
 const CLIENTS: u64 = 3;
 /// The share of the time before measuring begins.
 const WARM_UP: f64 = 0.3;
-/// The allowed growth of memory in MiB per minute, checked in long runs.
+/// The allowed growth of memory in MiB per minute, beside the noise of the allocator.
 const SLOPE_MAX: f64 = 0.5;
-/// The shortest run for which the growth is checked. In shorter runs the noise of the allocator dominates.
-const LONG_RUN: Duration = Duration::from_secs(180);
-/// The allowed growth of memory of any run, in MiB.
-const GROWTH_MAX: f64 = 12.0;
+/// The noise of the allocator over a run, in MiB.
+const NOISE_MAX: f64 = 12.0;
+/// The memory of a server under attack, in MiB.
+const ATTACKED_MAX: f64 = 300.0;
+/// How much slower honest requests may be under attack, as a factor of the 99th percentile.
+const SLOWER_MAX: f64 = 3.0;
+/// Files that the servers and this process may have to open.
+const FILES: u64 = 8_000;
 
 /// A server with all features enabled, with or without sessions, that logs to a file.
 pub(crate) struct Site {
@@ -37,12 +46,18 @@ const TABLES: &str = "
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, score REAL, image TEXT, user_id INTEGER REFERENCES users (id));
     CREATE TABLE tags (id INTEGER PRIMARY KEY, label TEXT);
     CREATE TABLE post_tags (post_id INTEGER NOT NULL, tag_id INTEGER NOT NULL, PRIMARY KEY (post_id, tag_id));
+    CREATE TABLE papers (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
+    CREATE TABLE pages (id INTEGER PRIMARY KEY, paper_id INTEGER NOT NULL REFERENCES papers (id));
     CREATE TABLE accounts (id INTEGER PRIMARY KEY, email TEXT, password_hash TEXT, role TEXT);
     INSERT INTO users SELECT value, 'user ' || value FROM json_each('[1,2,3,4,5,6,7,8,9]');
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
     INSERT INTO posts SELECT i, 'post ' || i, i / 7.0, NULL, i % 9 + 1 FROM n;
     INSERT INTO tags VALUES (1, 'a'), (2, 'b'), (3, 'c');
     INSERT INTO post_tags SELECT id, id % 3 + 1 FROM posts;
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+    INSERT INTO papers SELECT i, printf('%.*c', iif(i = 1, 1000000, 20000), 'a') FROM n;
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+    INSERT INTO pages SELECT i, 1 FROM n;
     INSERT INTO accounts VALUES (1, 'ada@example.org',
      '$argon2id$v=19$m=64,t=1,p=1$GItD1fQ32lMZTXGkoQpEUw$TF1TCtzU44/RidGjD5+uUoqmN4ysh0RRp4V+0EMp3Xo', 'admin');
 ";
@@ -51,10 +66,13 @@ const SCHEMA: &str = r#"{"entities": {
     "user": {"fields": ["id", "name"]},
     "post": {"fields": ["id", "title", "score", "image", "userId"], "columns": {"userId": "user_id"},
              "writable": ["title", "score", "userId"], "uploads": {"image": {"maxBytes": 200000}}},
-    "tag": {"fields": ["id", "label"]}},
+    "tag": {"fields": ["id", "label"]},
+    "paper": {"fields": ["id", "body"]},
+    "page": {"fields": ["id"]}},
   "joins": {
     "post.author": {"entity": "user", "on": "users.id = posts.user_id", "type": "one"},
     "user.posts": {"entity": "post", "on": "posts.user_id = users.id", "type": "many"},
+    "page.paper": {"entity": "paper", "on": "papers.id = pages.paper_id", "type": "one"},
     "post.tags": {"entity": "tag", "type": "many", "through": {"table": "post_tags", "from": "post_id", "to": "tag_id"}}}}"#;
 
 impl Site {
@@ -111,14 +129,45 @@ impl Site {
     }
 }
 
-/// Runs the clients for some time. Collects faults, and returns samples of minutes and MiB for each server.
-fn run(sites: &[Site], time: Duration, seed: u64, faults: &Mutex<Vec<String>>) -> Vec<Vec<(f64, f64)>> {
+/// What was measured while clients ran.
+struct Measured {
+    /// Samples of minutes and MiB, for each server.
+    memory: Vec<Vec<(f64, f64)>>,
+    /// The times of honest requests, sorted.
+    times: Vec<Duration>,
+}
+
+impl Measured {
+    /// Returns a percentile of the times.
+    fn percentile(&self, percent: usize) -> Duration {
+        self.times.get(self.times.len() * percent / 100).copied().unwrap_or_default()
+    }
+
+    fn peak(&self) -> f64 {
+        self.memory.iter().flatten().map(|(_, memory)| *memory).fold(0.0, f64::max)
+    }
+}
+
+/// Runs the clients for some time, with an attacker of each server if `is_attacked`. Collects faults.
+fn run(
+    sites: &[Site],
+    time: Duration,
+    seed: u64,
+    is_attacked: bool,
+    faults: &Mutex<Vec<String>>,
+) -> Measured {
     let (done, count) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut memory = vec![Vec::new(); sites.len()];
+    let times = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
+        if is_attacked {
+            for site in sites {
+                scope.spawn(|| Attacker::new(site, seed).run(&done));
+            }
+        }
         for (index, site) in (0_u64..).zip(sites) {
             for number in 0..CLIENTS {
-                let (done, count) = (&done, &count);
+                let (done, count, times) = (&done, &count, &times);
                 scope.spawn(move || {
                     let mut client = Client::new(site, seed + index * 100 + number);
                     while !done.load(Ordering::Relaxed) {
@@ -127,20 +176,47 @@ fn run(sites: &[Site], time: Duration, seed: u64, faults: &Mutex<Vec<String>>) -
                             faults.lock().unwrap().push(what);
                         }
                     }
+                    times.lock().unwrap().append(&mut client.times);
                 });
             }
         }
         let start = Instant::now();
         while start.elapsed() < time {
-            std::thread::sleep(Duration::from_millis(500).min(time));
+            std::thread::sleep(Duration::from_millis(100).min(time));
             for (site, samples) in sites.iter().zip(&mut memory) {
                 samples.push((start.elapsed().as_secs_f64() / 60.0, site.memory()));
             }
         }
         done.store(true, Ordering::Relaxed);
     });
-    eprintln!("soak: {} requests in {time:?}", count.load(Ordering::Relaxed));
-    memory
+    eprintln!("soak: {} actions in {time:?}", count.load(Ordering::Relaxed));
+    let mut times = times.into_inner().unwrap();
+    times.sort();
+    Measured { memory, times }
+}
+
+/// Returns the duration of a run.
+fn duration() -> Duration {
+    let seconds = std::env::var("MESH_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    Duration::from_secs(seconds)
+}
+
+/// Returns the lines of a server's log that report a panic or an error.
+fn errors_in_log(site: &Site) -> Vec<String> {
+    let log = std::fs::read_to_string(site.database.dir.path().join("log")).unwrap();
+    log.lines().filter(|line| line.contains("panic") || line.contains("ERROR")).map(str::to_owned).collect()
+}
+
+/// Stops the servers and reports all faults.
+fn finish(sites: impl IntoIterator<Item = Site>, mut faults: Vec<String>) {
+    for mut site in sites {
+        site.server.signal("TERM");
+        if site.server.wait().code() != Some(0) {
+            faults.push("the server did not exit with status 0".to_owned());
+        }
+    }
+    faults.truncate(20);
+    crate::support::refusals::report(&faults);
 }
 
 /// Returns the slope of the regression line, in MiB per minute.
@@ -156,19 +232,18 @@ fn slope(samples: &[(f64, f64)]) -> f64 {
 
 #[test]
 fn mixed_traffic_leaks_nothing() {
-    let seconds = std::env::var("MESH_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
-    let time = Duration::from_secs(seconds);
+    let time = duration();
     let sites = [Site::start(false), Site::start(true)];
-    let faults = Arc::new(Mutex::new(Vec::new()));
+    let faults = Mutex::new(Vec::new());
     let warm_up = time.mul_f64(WARM_UP);
-    run(&sites, warm_up, 1, &faults);
+    run(&sites, warm_up, 1, false, &faults);
     let before: Vec<_> = sites.iter().map(|site| site.settled(None)).collect();
-    let memory = run(&sites, time.saturating_sub(warm_up), 1_000, &faults);
-    let mut faults = std::mem::take(&mut *faults.lock().unwrap());
-    for ((site, before), samples) in sites.iter().zip(before).zip(memory) {
+    let measured = run(&sites, time.saturating_sub(warm_up), 1_000, false, &faults);
+    let mut faults = faults.into_inner().unwrap();
+    for ((site, before), samples) in sites.iter().zip(before).zip(&measured.memory) {
         let after = site.settled(Some(before.0));
         let (first, last) = (samples[0].1, samples[samples.len() - 1].1);
-        let slope = slope(&samples);
+        let (slope, minutes) = (slope(samples), time.as_secs_f64() / 60.0);
         eprintln!(
             "soak, signed {}: open {before:?}, then {after:?}; {first:.1} MiB, then {last:.1}, {slope:.2} MiB a minute",
             site.is_signed
@@ -177,23 +252,40 @@ fn mixed_traffic_leaks_nothing() {
         if after.0 > before.0 || after.1 > before.1 + 24 {
             faults.push(format!("open before {before:?}, after {after:?} (sockets, all)"));
         }
-        if time >= LONG_RUN && slope > SLOPE_MAX {
+        if slope * minutes > SLOPE_MAX * minutes + NOISE_MAX {
             faults.push(format!("memory grows by {slope:.2} MiB a minute"));
         }
-        if last - first > GROWTH_MAX {
-            faults.push(format!("memory grew from {first:.1} to {last:.1} MiB"));
-        }
-        let log = std::fs::read_to_string(site.database.dir.path().join("log")).unwrap();
-        faults.extend(
-            log.lines().filter(|line| line.contains("panic") || line.contains("ERROR")).map(str::to_owned),
-        );
+        faults.extend(errors_in_log(site));
     }
-    for mut site in sites {
-        site.server.signal("TERM");
-        if site.server.wait().code() != Some(0) {
-            faults.push("the server did not exit with status 0".to_owned());
-        }
+    finish(sites, faults);
+}
+
+#[test]
+fn attacks_do_not_disturb_honest_clients() {
+    if !raise_file_limit(FILES) {
+        return skip("a limit of 8,000 open files", "raise it with `ulimit -n`");
     }
-    faults.truncate(20);
-    crate::support::refusals::report(&faults);
+    let time = duration() / 2;
+    let sites = [Site::start(false), Site::start(true)];
+    let faults = Mutex::new(Vec::new());
+    let calm = run(&sites, time, 1, false, &faults);
+    let attacked = run(&sites, time, 1_000, true, &faults);
+    let mut faults = faults.into_inner().unwrap();
+    let [before, after] = [&calm, &attacked].map(|measured| measured.percentile(99));
+    eprintln!(
+        "soak: honest p99 {before:?} without attacks, {after:?} with them; memory at most {:.1} MiB, then {:.1}; {} honest \
+         requests failed",
+        calm.peak(),
+        attacked.peak(),
+        faults.len()
+    );
+    if attacked.peak() > ATTACKED_MAX {
+        faults.push(format!("memory reached {:.1} MiB", attacked.peak()));
+    }
+    let compares_times = std::env::var("MESH_SOAK_TIMES").is_ok_and(|value| value == "1");
+    if compares_times && after > before.mul_f64(SLOWER_MAX) {
+        faults.push(format!("honest requests took {after:?} under attack, without it {before:?}"));
+    }
+    faults.extend(sites.iter().flat_map(errors_in_log).filter(|line| line.contains("panic")));
+    finish(sites, faults);
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use mesh_tests::kit::encoding;
 use mesh_tests::{Connection, Request, Response, encode};
@@ -48,12 +49,21 @@ pub(crate) struct Client<'s> {
     session: Option<Session>,
     /// Connections that send single bytes.
     slow: Vec<TcpStream>,
+    /// The time until each reply.
+    pub(crate) times: Vec<Duration>,
 }
 
 impl<'s> Client<'s> {
     pub(crate) fn new(site: &'s Site, seed: u64) -> Self {
         let session = site.is_signed.then(|| Session::begin(&site.server));
-        Self { site, random_state: seed, connection: site.server.connect(), session, slow: Vec::new() }
+        Self {
+            site,
+            random_state: seed,
+            connection: site.server.connect(),
+            session,
+            slow: Vec::new(),
+            times: Vec::new(),
+        }
     }
 
     fn random_below(&mut self, end: u64) -> u64 {
@@ -66,9 +76,11 @@ impl<'s> Client<'s> {
         match self.random_below(100) {
             0..25 => self.read(),
             25..40 => self.point(),
-            40..48 => self.post(),
-            48..54 => self.persisted(),
-            54..62 => self.write(),
+            40..47 => self.post(),
+            47..53 => self.registered(),
+            53..58 => self.write(),
+            58..60 => self.create_and_delete(),
+            60..62 => self.execute(),
             62..66 => self.upload(),
             66..70 => self.stream(),
             70..75 => self.other_routes(),
@@ -89,6 +101,7 @@ impl<'s> Client<'s> {
     }
 
     fn send(&mut self, request: &Request, statuses: &[u16]) -> Result<Response, String> {
+        let start = Instant::now();
         // The server may have closed the connection after a refused request.
         self.connection.write(&request.bytes());
         let is_head = request.bytes().starts_with(b"HEAD");
@@ -99,6 +112,7 @@ impl<'s> Client<'s> {
                 self.connection.send(request)
             }
         };
+        self.times.push(start.elapsed());
         let known = reply.header("content-type").is_some_and(|kind| kind.starts_with("application/json"));
         let readable = !known
             || is_head
@@ -129,15 +143,36 @@ impl<'s> Client<'s> {
         self.json("POST", "/mesh", &body, &[200])
     }
 
+    /// Sends a write, with a signature that is valid once.
+    fn send_write(&mut self, request: Request, message: &str, statuses: &[u16]) -> Result<Response, String> {
+        let request = match &self.session {
+            Some(session) => session.bind(request, message),
+            None => request,
+        };
+        self.send(&request, statuses)
+    }
+
+    fn write_json(&mut self, method: &str, path: &str, body: &str, statuses: &[u16]) -> Outcome {
+        let request = Request::new(method, path).header("Content-Type", "application/json").body(body);
+        let sent = self.send_write(request, &format!("\n{}", encoding::sha256(body)), statuses);
+        sent.map_or_else(Outcome::Fault, |_| Outcome::Expected)
+    }
+
     fn json(&mut self, method: &str, path: &str, body: &str, statuses: &[u16]) -> Outcome {
         let request = Request::new(method, path).header("Content-Type", "application/json").body(body);
         self.expect(request, &format!("\n{}", encoding::sha256(body)), statuses)
     }
 
-    fn persisted(&mut self) -> Outcome {
+    /// Registers a query and runs it by its id.
+    fn registered(&mut self) -> Outcome {
         let (entity, query) = QUERIES[self.random_below(6) as usize];
         let body = json!({"query": query}).to_string();
-        if let wrong @ Outcome::Fault(_) = self.json("POST", "/mesh/queries", &body, &[200, 201]) {
+        if let wrong @ Outcome::Fault(_) = self.json("POST", "/mesh/queries", &body, &[200]) {
+            return wrong;
+        }
+        let id = format!("q_{}", &encoding::sha256(format!("json\0{query}"))[..32]);
+        let request = Request::new("GET", &format!("/mesh/{entity}")).header("X-Mesh-Query-Id", &id);
+        if let wrong @ Outcome::Fault(_) = self.expect(request, &id, &[200]) {
             return wrong;
         }
         // An id that was not registered is unknown.
@@ -151,12 +186,37 @@ impl<'s> Client<'s> {
         let title = format!("title {}", self.random_below(10));
         let body = json!({"title": title, "score": self.random_below(100)}).to_string();
         match self.random_below(5) {
-            0 => self.json("PUT", &format!("/mesh/post/{id}"), &body, &[200]),
-            1 => self.json("POST", &format!("/mesh/post/{id}/tags"), r#"{"entityId":1}"#, &[204]),
-            2 => self.expect(Request::new("DELETE", &format!("/mesh/post/{id}/tags/2")), "", &[204, 404]),
-            3 => self.json("PUT", &format!("/mesh/post/{id}/author"), r#"{"entityId":2}"#, &[200]),
-            _ => self.json("PUT", "/mesh/post/99999", &body, &[404]),
+            0 => self.write_json("PUT", &format!("/mesh/post/{id}"), &body, &[200]),
+            1 => self.write_json("POST", &format!("/mesh/post/{id}/tags"), r#"{"entityId":1}"#, &[204]),
+            2 => self.delete(&format!("/mesh/post/{id}/tags/2"), &[204, 404]),
+            3 => self.write_json("PUT", &format!("/mesh/post/{id}/author"), r#"{"entityId":2}"#, &[200]),
+            _ => self.write_json("PUT", "/mesh/post/99999", &body, &[404]),
         }
+    }
+
+    fn delete(&mut self, path: &str, statuses: &[u16]) -> Outcome {
+        let sent = self.send_write(Request::new("DELETE", path), "", statuses);
+        sent.map_or_else(Outcome::Fault, |_| Outcome::Expected)
+    }
+
+    /// Creates a record, alone or below its author, and deletes it.
+    fn create_and_delete(&mut self) -> Outcome {
+        let path = ["/mesh/post", "/mesh/user/3/posts"][self.random_below(2) as usize];
+        let body = json!({"title": "created", "score": self.random_below(9)}).to_string();
+        let request = Request::new("POST", path).header("Content-Type", "application/json").body(&body);
+        let created = self.send_write(request, &format!("\n{}", encoding::sha256(&body)), &[201]);
+        match created.map(|reply| reply.json()["id"].as_u64()) {
+            Ok(Some(id)) => self.delete(&format!("/mesh/post/{id}"), &[204]),
+            Ok(None) => Outcome::Fault("a created record without an id".to_owned()),
+            Err(wrong) => Outcome::Fault(wrong),
+        }
+    }
+
+    /// Runs a query in the playground.
+    fn execute(&mut self) -> Outcome {
+        let body = json!({"query": QUERIES[self.random_below(6) as usize].1}).to_string();
+        let request = Request::post("/docs/execute", &body);
+        self.send(&request, &[200]).map_or_else(Outcome::Fault, |_| Outcome::Expected)
     }
 
     fn upload(&mut self) -> Outcome {
