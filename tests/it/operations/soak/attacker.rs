@@ -37,7 +37,7 @@ const ATTACKS: [(&str, Attack); 14] = [
 /// An address of this machine that honest clients do not use.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 /// The pause between two attacks.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(100);
 /// How long an attack waits for a reply.
 const WAIT: Duration = Duration::from_millis(500);
 /// Connections that are left open.
