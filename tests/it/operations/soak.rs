@@ -65,7 +65,8 @@ const TABLES: &str = "
 const SCHEMA: &str = r#"{"entities": {
     "user": {"fields": ["id", "name"]},
     "post": {"fields": ["id", "title", "score", "image", "userId"], "columns": {"userId": "user_id"},
-             "writable": ["title", "score", "userId"], "uploads": {"image": {"maxBytes": 200000}}},
+             "uploads": {"image": {"maxBytes": 200000}},
+             "writable": {"create": ["title", "score", "userId"], "update": ["title", "score", "userId"], "delete": true}},
     "tag": {"fields": ["id", "label"]},
     "paper": {"fields": ["id", "body"]},
     "page": {"fields": ["id"]}},
