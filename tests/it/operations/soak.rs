@@ -41,6 +41,9 @@ pub(crate) struct Site {
     pub(crate) is_signed: bool,
 }
 
+/// Bytes of a long text. A build without optimizations takes many times longer to match and send one.
+const LONG_TEXT: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
+
 const TABLES: &str = "
     CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, score REAL, image TEXT, user_id INTEGER REFERENCES users (id));
@@ -55,7 +58,7 @@ const TABLES: &str = "
     INSERT INTO tags VALUES (1, 'a'), (2, 'b'), (3, 'c');
     INSERT INTO post_tags SELECT id, id % 3 + 1 FROM posts;
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
-    INSERT INTO papers SELECT i, printf('%.*c', iif(i = 1, 1000000, 20000), 'a') FROM n;
+    INSERT INTO papers SELECT i, printf('%.*c', iif(i = 1, LONG_TEXT, 20000), 'a') FROM n;
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
     INSERT INTO pages SELECT i, 1 FROM n;
     INSERT INTO accounts VALUES (1, 'ada@example.org',
@@ -78,7 +81,7 @@ const SCHEMA: &str = r#"{"entities": {
 
 impl Site {
     fn start(is_signed: bool) -> Self {
-        let database = Database::new(TABLES);
+        let database = Database::new(&TABLES.replace("LONG_TEXT", &LONG_TEXT.to_string()));
         let schema = database.dir.write("schema.json", SCHEMA);
         let files = database.dir.path().join("files");
         let sessions = "[integrity]\nenabled = true\nsecret = \"the secret of these tests, 32 bytes or more\"\n\
