@@ -94,7 +94,7 @@ impl<'s> Client<'s> {
     /// Sends a request, signed if sessions are enabled, and checks the status.
     fn expect(&mut self, request: Request, message: &str, statuses: &[u16]) -> Outcome {
         let request = match &self.session {
-            Some(session) => session.bind(request, message),
+            Some(session) => session.sign(request, message),
             None => request,
         };
         self.send(&request, statuses).map_or_else(Outcome::Fault, |_| Outcome::Expected)
