@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Version};
+use http::header::HOST;
+use http::{HeaderValue, Request, Version};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mesh_server::mesh_plan::{Applied, Context, Mesh, Plan, ResolveError, Rows};
@@ -139,13 +140,14 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let stream = TokioIo::new(stream);
-    let request = read(entity);
+    let mut request = read(entity);
     let reply = if version == Version::HTTP_2 {
         let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), stream);
         let (mut sender, connection) = handshake.await.unwrap();
         tokio::spawn(connection);
         sender.send_request(request).await.unwrap()
     } else {
+        request.headers_mut().insert(HOST, HeaderValue::from_static("mesh.test"));
         let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
         tokio::spawn(connection);
         sender.send_request(request).await.unwrap()
