@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use crate::files;
+
 /// A file of cases.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -296,7 +298,7 @@ impl Case {
     }
 }
 
-/// Returns the folder of the kit in this repository.
+/// Returns the folder of the kit in this repository, for its tests.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
@@ -324,6 +326,21 @@ fn read_dir(folder: &Path) -> Result<Vec<PathBuf>, String> {
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect()
 }
 
+/// Returns the cases that the program contains.
+///
+/// # Errors
+/// Returns the first invalid file, duplicate id, or case in the wrong folder.
+pub fn embedded() -> Result<Vec<Case>, String> {
+    let mut all = Vec::new();
+    for (name, text) in files::FILES {
+        let place = name.strip_prefix("cases/").and_then(|name| name.split_once('/'));
+        if let Some((group, _)) = place {
+            add(&mut all, name, group, text)?;
+        }
+    }
+    Ok(all)
+}
+
 /// Reads all cases under the folder of a kit.
 ///
 /// # Errors
@@ -333,17 +350,23 @@ pub fn load(folder: &Path) -> Result<Vec<Case>, String> {
     for path in files(folder)? {
         let shown = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
         let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-        let file: CaseFile = serde_json::from_str(&text).map_err(|error| format!("{shown}: {error}"))?;
         let group = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        for case in file.cases {
-            if case.group() != group {
-                return Err(format!("{shown}: case {} belongs to folder {}", case.id, case.group()));
-            }
-            if all.iter().any(|other| other.id == case.id) {
-                return Err(format!("{shown}: there are two cases {}", case.id));
-            }
-            all.push(case);
-        }
+        add(&mut all, &shown, &group, &text)?;
     }
     Ok(all)
+}
+
+/// Adds the cases of a file.
+fn add(all: &mut Vec<Case>, shown: &str, group: &str, text: &str) -> Result<(), String> {
+    let file: CaseFile = serde_json::from_str(text).map_err(|error| format!("{shown}: {error}"))?;
+    for case in file.cases {
+        if case.group() != group {
+            return Err(format!("{shown}: case {} belongs to folder {}", case.id, case.group()));
+        }
+        if all.iter().any(|other: &Case| other.id == case.id) {
+            return Err(format!("{shown}: there are two cases {}", case.id));
+        }
+        all.push(case);
+    }
+    Ok(())
 }

@@ -10,13 +10,10 @@ use crate::compose;
 use crate::expect::{self, ParsedResponse};
 use crate::expression::Scope;
 use crate::failure::Failure;
-use crate::http::{self, Exchange, Request, Response};
+use crate::http::{self, Endpoint, Exchange, Request, Response};
 use crate::matcher::differences;
 use crate::stream::{Event, Next, Stream};
 use crate::target::Target;
-
-/// How long an event may take. Servers have one second; the margin is for busy test machines.
-const EVENT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A limit that detects cursors that lead in a circle.
 const PAGES_MAX: usize = 500;
@@ -29,8 +26,8 @@ const LENGTH_MAX: usize = 2_000;
 pub enum LoggedExchange {
     /// A request and its response.
     Http {
-        /// Host and port of the server.
-        authority: String,
+        /// The server.
+        authority: Endpoint,
         /// The request.
         request: Request,
         /// The response, or the error if there was none.
@@ -140,7 +137,8 @@ impl Executor<'_> {
             }
         }
         if let Some(name) = &step.ended {
-            let next = self.stream(name)?.next(EVENT_PATIENCE);
+            let patience = self.target.timeouts.event;
+            let next = self.stream(name)?.next(patience);
             if !matches!(next, Next::End | Next::Broken) {
                 return mismatch(format!("the stream '{name}' should end, got {next:?}"));
             }
@@ -174,12 +172,13 @@ impl Executor<'_> {
     }
 
     fn read(&mut self, name: &str, step: &Step) -> Outcome {
+        let patience = self.target.timeouts.event;
         let stream = self.stream(name)?;
-        let (next, retries) = (stream.next(EVENT_PATIENCE), json!(stream.retries));
+        let (next, retries) = (stream.next(patience), json!(stream.retries));
         let event = match next {
             Next::Event(event) => event,
             Next::Silence => {
-                return mismatch(format!("no event on the stream '{name}' within {EVENT_PATIENCE:?}"));
+                return mismatch(format!("no event on the stream '{name}' within {patience:?}"));
             }
             Next::End | Next::Broken => return mismatch(format!("the stream '{name}' ended")),
         };
@@ -308,7 +307,7 @@ impl Executor<'_> {
 
     fn log(
         &mut self,
-        authority: String,
+        authority: Endpoint,
         request: Request,
         response: Result<Response, String>,
     ) -> Outcome<Response> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::case::folder;
 use crate::encoding;
+use crate::files;
 
 /// The SQL dialects of the fixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +66,7 @@ struct Column {
     blank: bool,
 }
 
-/// Returns the path of a file of the fixture.
+/// Returns the path of a file of the fixture in this repository, for servers that are started in it.
 #[must_use]
 pub fn file(name: &str) -> PathBuf {
     folder().join("fixture").join(name)
@@ -73,8 +74,8 @@ pub fn file(name: &str) -> PathBuf {
 
 /// Generates the statements that create the fixture in an empty database.
 pub fn sql(dialect: Dialect) -> Result<String, String> {
-    let text = std::fs::read_to_string(file("data.json")).map_err(|error| format!("data.json: {error}"))?;
-    let data: Data = serde_json::from_str(&text).map_err(|error| format!("data.json: {error}"))?;
+    let text = files::text("fixture/data.json")?;
+    let data: Data = serde_json::from_str(text).map_err(|error| format!("data.json: {error}"))?;
     let mut out = String::from("-- Made from data.json by the conformance kit; change that file instead.\n");
     for table in &data.tables {
         create(&mut out, table, dialect);

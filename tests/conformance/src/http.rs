@@ -1,35 +1,17 @@
 //! Requests to a target, whose failures are messages.
 
 mod connection;
+mod endpoint;
 mod message;
+mod socket;
 pub mod stream;
 
 use std::fmt::Write as _;
 
 pub use connection::Connection;
+pub use endpoint::{BaseUrl, Endpoint, Network, Timeouts};
 pub use message::{Request, Response, encode};
-
-/// The URL of a server, split into authority and base path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BaseUrl {
-    /// Host and port.
-    pub authority: String,
-    /// The base path without a trailing slash.
-    pub base: String,
-}
-
-impl BaseUrl {
-    /// Parses an `http://` URL.
-    pub fn parse(url: &str) -> Result<Self, String> {
-        let rest = url.strip_prefix("http://").ok_or_else(|| {
-            format!("'{url}' is not an http:// URL; for https use a plain-text proxy such as socat")
-        })?;
-        let (authority, base) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
-        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let authority = if has_port { authority.to_owned() } else { format!("{authority}:80") };
-        Ok(Self { authority, base: base.trim_end_matches('/').to_owned() })
-    }
-}
+pub use socket::Socket;
 
 /// A connection that has sent its request and read the head of the response.
 #[derive(Debug)]
@@ -43,9 +25,10 @@ pub struct Exchange {
 
 impl Exchange {
     /// Sends a request and reads the head of the response.
-    pub fn begin(authority: &str, request: &Request) -> Result<Self, String> {
-        let mut connection = Connection::open(authority)?;
-        connection.write(&request.clone().header("Connection", "close").bytes_for(authority));
+    pub fn begin(endpoint: impl Into<Endpoint>, request: &Request) -> Result<Self, String> {
+        let endpoint = endpoint.into();
+        let mut connection = Connection::open(&endpoint)?;
+        connection.write(&request.clone().header("Connection", "close").bytes_for(&endpoint));
         loop {
             let head = connection.read_head()?.ok_or("the connection was closed without an answer")?;
             if head.status >= 200 {
@@ -64,13 +47,13 @@ impl Exchange {
 }
 
 /// Sends a request and reads the whole response.
-pub fn send(authority: &str, request: &Request) -> Result<Response, String> {
-    Exchange::begin(authority, request)?.finish()
+pub fn send(endpoint: impl Into<Endpoint>, request: &Request) -> Result<Response, String> {
+    Exchange::begin(endpoint, request)?.finish()
 }
 
 /// Returns a curl command that sends the request.
 #[must_use]
-pub fn curl(request: &Request, authority: &str) -> String {
+pub fn curl(request: &Request, endpoint: &Endpoint) -> String {
     let mut line = String::new();
     let body = request.body.as_deref().unwrap_or_default();
     let text = std::str::from_utf8(body).ok().filter(|text| !text.contains('\0'));
@@ -91,7 +74,7 @@ pub fn curl(request: &Request, authority: &str) -> String {
     if request.body.is_some() {
         line.extend([" --data-binary ", &text.map_or_else(|| "@-".to_owned(), quoted)]);
     }
-    line.extend([" ", &quoted(&format!("http://{authority}{}", request.target))]);
+    line.extend([" ", &quoted(&format!("{}://{endpoint}{}", endpoint.scheme(), request.target))]);
     line
 }
 

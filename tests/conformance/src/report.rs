@@ -1,10 +1,13 @@
 //! Rendering of reports.
 
+pub mod compare;
 mod html;
 mod json;
 mod junit;
 mod pretty;
 mod tap;
+
+use std::fmt::Write as _;
 
 use crate::run::Report;
 
@@ -37,8 +40,8 @@ impl Format {
 #[must_use]
 pub fn render(report: &Report, format: Format) -> String {
     match format {
-        Format::Pretty => pretty::render(report),
-        Format::Tap => tap::render(report),
+        Format::Pretty => printable(&pretty::render(report)),
+        Format::Tap => printable(&tap::render(report)),
         Format::Junit => junit::render(report),
         Format::Json => json::render(report),
     }
@@ -48,6 +51,30 @@ pub fn render(report: &Report, format: Format) -> String {
 #[must_use]
 pub fn html(report: &Report) -> String {
     html::render(report)
+}
+
+/// Makes text safe for terminals: control characters, and marks that reverse the direction of text, are shown as escapes.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        let is_line = matches!(character, '\n' | '\t');
+        let is_mark = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if is_mark || (character.is_control() && !is_line) {
+            // The form of JSON, which is also valid in the quoted texts of TAP reports.
+            let _ = write!(out, "\\u{:04x}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// Shortens text to about so many characters.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{} […]", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 /// Escapes text for XML and HTML, including quoted attributes.

@@ -1,8 +1,8 @@
 //! Running cases in parallel and grading them.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::case::{Case, Level, Requirement};
@@ -88,7 +88,7 @@ impl Verdict {
     }
 }
 
-/// The selection of cases to run.
+/// Which cases are run, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Cases up to this level.
@@ -101,6 +101,10 @@ pub struct Selection {
     pub quick: bool,
     /// Runs cases without first checking that the servers have the fixture.
     pub skip_probe: bool,
+    /// Runs one case after the other, in the order of their files.
+    pub serial: bool,
+    /// Begins no further case after the first failure.
+    pub fail_fast: bool,
 }
 
 impl Selection {
@@ -122,8 +126,10 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// The duration.
     pub took: Duration,
-    /// Whether the selection excluded cases.
+    /// Whether cases were not run.
     pub partial: bool,
+    /// Why no server of the target could be tested, at the beginning or at the end of the run.
+    pub unreachable: Option<String>,
 }
 
 /// Runs the selected cases against a target.
@@ -132,30 +138,51 @@ pub fn run(cases: &[Case], target: &Target, selection: &Selection) -> Report {
     let start = Instant::now();
     let chosen: Vec<&Case> = cases.iter().filter(|case| selection.includes(case)).collect();
     let missing = if selection.skip_probe { BTreeMap::new() } else { probe(target) };
-    // Slow cases begin first, which shortens the run.
+    let mut unreachable = all_missing(target, &missing);
     let mut order: Vec<usize> = (0..chosen.len()).collect();
-    order.sort_by_key(|index| chosen.get(*index).is_some_and(|case| !case.slow));
-    let next = AtomicUsize::new(0);
+    if !selection.serial {
+        // Slow cases begin first, which shortens the run.
+        order.sort_by_key(|index| chosen.get(*index).is_some_and(|case| !case.slow));
+    }
+    let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let verdicts: Mutex<Vec<(usize, Verdict)>> = Mutex::default();
     std::thread::scope(|threads| {
-        for _ in 0..THREADS {
+        for _ in 0..if selection.serial { 1 } else { THREADS } {
             threads.spawn(|| {
                 while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let Some(case) = chosen.get(*index) else { continue };
+                    if ended.load(Ordering::Relaxed) {
+                        break;
+                    }
                     let verdict = judge(case, target, &missing);
-                    verdicts.lock().expect("no case panics").push((*index, verdict));
+                    if selection.fail_fast && !verdict.is_fine() {
+                        ended.store(true, Ordering::Relaxed);
+                    }
+                    verdicts.lock().unwrap_or_else(PoisonError::into_inner).push((*index, verdict));
                 }
             });
         }
     });
-    let mut verdicts = verdicts.into_inner().expect("no case panics");
+    let mut verdicts = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner);
     verdicts.sort_by_key(|(index, _)| *index);
+    let has_ended = |(_, verdict): &(usize, Verdict)| verdict.grade == Grade::SetupError;
+    if unreachable.is_none() && !selection.skip_probe && verdicts.iter().any(has_ended) {
+        unreachable = all_missing(target, &probe(target));
+    }
     Report {
         target: target.profile.name.clone(),
-        partial: chosen.len() < cases.len(),
+        partial: verdicts.len() < cases.len(),
+        unreachable,
         verdicts: verdicts.into_iter().map(|(_, verdict)| verdict).collect(),
         took: start.elapsed(),
     }
+}
+
+/// Returns a reason if no server of the target can be tested.
+fn all_missing(target: &Target, missing: &BTreeMap<String, String>) -> Option<String> {
+    let is_missing = |(settings, _)| missing.contains_key(settings);
+    let reason = missing.values().next().cloned();
+    reason.filter(|_| target.base_urls().all(is_missing))
 }
 
 /// Checks that each server of the target has the fixture; returns the reasons by settings for those without.

@@ -7,9 +7,10 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use crate::case::{Case, folder};
+use crate::case::Case;
 use crate::failure::Failure;
-use crate::http::{self, BaseUrl, Request, Response};
+use crate::files;
+use crate::http::{self, BaseUrl, Network, Request, Response, Timeouts};
 use crate::profile::Profile;
 
 /// The names of server settings that cases use, with their descriptions.
@@ -52,6 +53,8 @@ pub struct Session {
 pub struct Target {
     /// The profile of the target.
     pub profile: Profile,
+    /// How long a run waits.
+    pub timeouts: Timeouts,
     base_urls: BTreeMap<String, BaseUrl>,
     /// Settings whose server did not start, with the reason.
     unavailable: BTreeMap<String, String>,
@@ -61,17 +64,35 @@ pub struct Target {
 
 impl Target {
     /// Creates a target with the servers that its profile lists.
+    ///
+    /// # Errors
+    /// Returns a message if a URL or the name of settings is wrong.
     pub fn new(profile: Profile) -> Result<Self, String> {
-        let base_urls = profile.servers.iter().map(|(name, url)| Ok((name.clone(), BaseUrl::parse(url)?)));
+        Self::with_network(profile, &Network::default())
+    }
+
+    /// Creates a target with the servers that its profile lists, which are reached as given.
+    ///
+    /// # Errors
+    /// Returns a message if a URL or the name of settings is wrong, or the certificates cannot be read.
+    pub fn with_network(profile: Profile, network: &Network) -> Result<Self, String> {
+        let parse = |url| BaseUrl::with_network(url, network);
+        let base_urls = profile.servers.iter().map(|(name, url)| Ok((name.clone(), parse(url)?)));
         let base_urls = base_urls.collect::<Result<BTreeMap<_, _>, String>>()?;
         if let Some(name) = base_urls.keys().find(|name| !SETTINGS.iter().any(|(known, _)| known == name)) {
             return Err(format!("profile: there are no settings '{name}'"));
         }
-        let file = folder().join("fixture").join("accounts.json");
-        let text = std::fs::read_to_string(&file);
-        let text = text.map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let accounts = serde_json::from_str(&text).map_err(|error| format!("accounts.json: {error}"))?;
-        Ok(Self { profile, base_urls, unavailable: BTreeMap::new(), accounts, sessions: Mutex::default() })
+        let text = files::text("fixture/accounts.json")?;
+        let accounts = serde_json::from_str(text).map_err(|error| format!("accounts.json: {error}"))?;
+        let timeouts = network.timeouts;
+        Ok(Self {
+            profile,
+            timeouts,
+            base_urls,
+            unavailable: BTreeMap::new(),
+            accounts,
+            sessions: Mutex::default(),
+        })
     }
 
     /// Records that the server with these settings did not start. Its cases end with a setup error.

@@ -1,6 +1,9 @@
 //! The paragraphs of SPEC.md, and which of them have no case.
 
-use super::Case;
+use super::{Case, Requirement};
+
+/// The text of SPEC.md.
+pub const SPECIFICATION: &str = include_str!("../../../../SPEC.md");
 
 /// Lists the paragraphs that cases can cite: `§n.m` for numbered paragraphs, `§n` for a section without numbers, and
 /// the parts of the introduction by their titles.
@@ -60,4 +63,58 @@ pub fn unknown<'c>(paragraphs: &[String], cases: &'c [Case]) -> Vec<(&'c str, &'
         }
     }
     unknown
+}
+
+/// Returns the rules of a case, each as `MUST §n.m` with the text of the paragraph.
+#[must_use]
+pub fn rules(case: &Case) -> Vec<String> {
+    let word = match case.requirement {
+        Requirement::Must => "MUST",
+        Requirement::Should => "SHOULD",
+    };
+    let text = |name: &String| match text(SPECIFICATION, name) {
+        Some(text) => format!("{word} {name}: {text}"),
+        None => format!("{word} {name}"),
+    };
+    case.rule.iter().map(text).collect()
+}
+
+/// Returns the text of a paragraph in one line, without tables and examples.
+#[must_use]
+pub fn text(specification: &str, name: &str) -> Option<String> {
+    let (mut out, mut section, mut fenced, mut inside) = (String::new(), String::new(), false, false);
+    for line in specification.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            continue;
+        } else if let Some(title) = line.strip_prefix("## ") {
+            let number = title.split_once(' ').map(|(number, _)| number);
+            let number = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+            section = number.map_or_else(|| title.to_owned(), |number| format!("§{number}"));
+            inside = section == name;
+        } else if let Some(title) = line.strip_prefix("### ") {
+            inside = section == name || format!("{section}: {title}") == name;
+        } else if let Some((number, text)) = line.split_once(". ").filter(|(number, _)| is_number(number)) {
+            inside = section == name || format!("{section}.{number}") == name;
+            push(&mut out, text, inside);
+        } else {
+            push(&mut out, line, inside);
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn push(out: &mut String, line: &str, inside: bool) {
+    let line = line.trim();
+    if inside && !line.is_empty() && !line.starts_with('|') {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&line.replace("**", ""));
+    }
 }

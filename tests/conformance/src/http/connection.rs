@@ -1,13 +1,13 @@
 //! An HTTP/1.1 client that sends requests as they are given, valid or not.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::fmt::Display;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use super::endpoint::{Endpoint, Timeouts};
 use super::message::{Request, Response};
-
-/// How long to wait for a connection, and for each part of a response.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::socket::Socket;
 
 /// The largest body that is read.
 const BODY_MAX: u64 = 1 << 30;
@@ -18,7 +18,9 @@ const LINE_MAX: u64 = 1 << 20;
 /// A keep-alive connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Socket>,
+    /// How long to wait for each part of a response.
+    patience: Duration,
 }
 
 impl Connection {
@@ -28,29 +30,34 @@ impl Connection {
         Self::from_stream(TcpStream::connect(address).expect("the server accepts connections"))
     }
 
-    /// Connects to a host and port.
+    /// Connects to an endpoint.
     ///
     /// # Errors
     /// Returns a message if the host is unknown or does not accept the connection.
-    pub fn open(authority: &str) -> Result<Self, String> {
-        let address = authority.to_socket_addrs().ok().and_then(|mut all| all.next());
-        let address = address.ok_or_else(|| format!("cannot find {authority}"))?;
-        let stream = TcpStream::connect_timeout(&address, PATIENCE);
-        stream.map(Self::from_stream).map_err(|error| format!("cannot connect to {authority}: {error}"))
+    pub fn open(endpoint: impl Into<Endpoint>) -> Result<Self, String> {
+        let endpoint = endpoint.into();
+        let failed = |error: &dyn Display| format!("cannot connect to {endpoint}: {error}");
+        let address = endpoint.to_socket_addrs().ok().and_then(|mut all| all.next());
+        let address = address.ok_or_else(|| failed(&"there is no such host"))?;
+        let stream = TcpStream::connect_timeout(&address, endpoint.timeouts.connect);
+        let stream = stream.map_err(|error| failed(&error))?;
+        let patience = endpoint.timeouts.response;
+        limit(&stream, patience).map_err(|error| failed(&error))?;
+        let socket = Socket::begin(stream, &endpoint).map_err(|error| failed(&error))?;
+        Ok(Self { stream: BufReader::new(socket), patience })
     }
 
     /// Uses a connection that is open already.
     #[must_use]
     pub fn from_stream(stream: TcpStream) -> Self {
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
-        stream.set_write_timeout(Some(PATIENCE)).expect("a time limit for writing");
-        stream.set_nodelay(true).expect("no delay");
-        Self { stream: BufReader::new(stream) }
+        let patience = Timeouts::default().response;
+        limit(&stream, patience).expect("time limits");
+        Self { stream: BufReader::new(Socket::Plain(stream)), patience }
     }
 
     /// Returns the socket with the bytes that have been received but not read.
     #[must_use]
-    pub fn into_stream(self) -> BufReader<TcpStream> {
+    pub fn into_stream(self) -> BufReader<Socket> {
         self.stream
     }
 
@@ -62,7 +69,7 @@ impl Connection {
 
     /// Closes the sending direction.
     pub fn finish(&mut self) {
-        let _ = self.stream.get_mut().shutdown(Shutdown::Write);
+        let _ = self.stream.get_ref().shutdown();
     }
 
     /// Sends a request and reads its response.
@@ -75,7 +82,7 @@ impl Connection {
     pub fn read_within(&mut self, time: Duration) -> Option<Response> {
         self.stream.get_ref().set_read_timeout(Some(time)).expect("a time limit for reading");
         let has_begun = self.stream.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
-        self.stream.get_ref().set_read_timeout(Some(PATIENCE)).expect("a time limit for reading");
+        self.stream.get_ref().set_read_timeout(Some(self.patience)).expect("a time limit for reading");
         if has_begun { self.read(false) } else { None }
     }
 
@@ -156,9 +163,15 @@ impl Connection {
                 Ok(Some(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()))
             }
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
-                Err(format!("no answer within {PATIENCE:?}"))
+                Err(format!("no answer within {:?}", self.patience))
             }
             Ok(_) | Err(_) => Ok(None),
         }
     }
+}
+
+fn limit(stream: &TcpStream, time: Duration) -> io::Result<()> {
+    stream.set_read_timeout(Some(time))?;
+    stream.set_write_timeout(Some(time))?;
+    stream.set_nodelay(true)
 }

@@ -1,10 +1,9 @@
 //! A reader of server-sent events with timeouts.
 
 use std::io::{BufReader, ErrorKind, Read};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::Exchange;
+use super::{Exchange, Socket};
 
 /// An event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +32,7 @@ pub enum Next {
 /// An open stream.
 #[derive(Debug)]
 pub struct Stream {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Socket>,
     /// The bytes left of the current chunk; `None` without chunked encoding.
     chunk: Option<u64>,
     line: Vec<u8>,

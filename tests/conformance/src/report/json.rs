@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::case::{Level, Requirement};
+use crate::case::{Level, Requirement, paragraphs};
 use crate::execute::LoggedExchange;
 use crate::run::{Grade, Report};
 
@@ -18,12 +18,16 @@ pub(super) fn render(report: &Report) -> String {
             };
             let is_shown = |_: &&LoggedExchange| verdict.grade != Grade::Pass;
             let log: Vec<Value> = verdict.log.iter().filter(is_shown).map(logged).collect();
+            let rules = if log.is_empty() { Vec::new() } else { paragraphs::rules(case) };
             json!({
                 "id": case.id,
                 "rule": case.rule,
                 "level": case.level.name(),
                 "profile": case.profile,
                 "word": if case.requirement == Requirement::Must { "MUST" } else { "SHOULD" },
+                "group": case.group(),
+                "why": case.why,
+                "rules": rules,
                 "grade": verdict.grade.name(),
                 "reasons": verdict.reasons,
                 "known": verdict.known,
@@ -40,6 +44,7 @@ pub(super) fn render(report: &Report) -> String {
         "level": report.level().map(Level::name),
         "profiles": report.profiles(),
         "partial": report.partial,
+        "unreachable": report.unreachable,
         "seconds": report.took.as_secs_f64(),
         "counts": counts,
         "cases": cases,

@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::shortened;
+use crate::case::paragraphs;
 use crate::execute::LoggedExchange;
 use crate::run::{Grade, Report, Verdict};
 
 /// The longest curl command that is printed.
 const CURL_MAX: usize = 8_000;
+
+/// The longest rule that is printed.
+const RULE_MAX: usize = 400;
 
 pub(super) fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -47,6 +52,9 @@ pub(super) fn render(report: &Report) -> String {
 fn write_verdict(out: &mut String, verdict: &Verdict) {
     let case = &verdict.case;
     let _ = writeln!(out, "{:<12}{}  (SPEC {})", verdict.grade.name(), case.id, case.rule.join(", "));
+    for rule in paragraphs::rules(case) {
+        let _ = writeln!(out, "    rule      {}", shortened(&rule, RULE_MAX));
+    }
     let _ = writeln!(out, "    why       {}", case.why);
     if let Some(known) = &verdict.known {
         let _ = writeln!(out, "    known     {known}");

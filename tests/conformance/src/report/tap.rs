@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::case::paragraphs;
 use crate::execute::LoggedExchange;
 use crate::run::{Grade, Report};
 
@@ -12,7 +13,7 @@ pub(super) fn render(report: &Report) -> String {
         let _ = write!(out, "{status} {} - {}", index + 1, verdict.case.id);
         match verdict.grade {
             Grade::Skip => {
-                let _ = write!(out, " # SKIP {}", verdict.reasons.join("; "));
+                let _ = write!(out, " # SKIP {}", verdict.reasons.join("; ").replace('\n', " "));
             }
             Grade::Warn => out.push_str(" # TODO a SHOULD"),
             _ => {}
@@ -21,11 +22,17 @@ pub(super) fn render(report: &Report) -> String {
         if !verdict.is_fine() || verdict.grade == Grade::Warn {
             out.push_str("  ---\n");
             let _ = writeln!(out, "  grade: {}", verdict.grade.name());
-            for reason in &verdict.reasons {
-                let _ = writeln!(out, "  # {}", reason.replace('\n', " "));
-            }
-            for curl in verdict.log.iter().filter_map(LoggedExchange::curl) {
-                let _ = writeln!(out, "  # {}", curl.replace('\n', " "));
+            // Lists of JSON strings are YAML.
+            let curls: Vec<_> = verdict.log.iter().filter_map(LoggedExchange::curl).collect();
+            for (name, lines) in [
+                ("rules", &paragraphs::rules(&verdict.case)),
+                ("reasons", &verdict.reasons),
+                ("commands", &curls),
+            ] {
+                let _ = writeln!(out, "  {name}:");
+                for line in lines {
+                    let _ = writeln!(out, "    - {}", serde_json::Value::from(line.as_str()));
+                }
             }
             out.push_str("  ...\n");
         }

@@ -6,9 +6,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::case::{self, Level};
+use crate::case::Level;
 use crate::expression;
 use crate::failure::Failure;
+use crate::files;
 
 /// A parsed `profile.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -47,7 +48,7 @@ impl Profile {
 
     /// Reads the profile of the reference server, whose choices are the defaults.
     pub fn reference() -> Result<Self, String> {
-        Self::read(&case::folder().join("profile.toml"))
+        Self::parse(files::text("profile.toml")?)
     }
 
     /// Returns a choice by its dotted name.
