@@ -75,7 +75,7 @@ fn https_servers_are_trusted_by_the_certificates_of_a_file() {
     let url = format!("https://{}/mesh", server.address);
     let case = ["--target", url.as_str(), "--case", "3.3-order-of-keys"];
     let (out, _) = said(&[&case[..], &["--ca-file", &file.display().to_string()]].concat(), 1);
-    assert!(out.contains(&format!("curl -i --path-as-is -H 'X-Mesh-Query")) && out.contains(&url), "{out}");
+    assert!(out.contains("curl -i --path-as-is -H 'X-Mesh-Query") && out.contains(&url), "{out}");
     let (_, error) = said(&case, 2);
     assert!(error.contains("certificate"), "{error}");
     let (_, error) = said(&[&case[..], &["--ca-file", &folder.at("none.pem")]].concat(), 2);
