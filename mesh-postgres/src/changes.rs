@@ -22,7 +22,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The delay before connecting again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
+/// The longest wait for an answer, after which the connection counts as lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval at which a connection that only receives notifications is checked: nothing else shows that it is lost.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+
 const LISTEN: &str = "LISTEN mesh_changes";
+const IS_ALIVE: &str = "SELECT 1";
 const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 'mesh_changes' LIMIT 1";
 
 impl Database {
@@ -50,22 +56,25 @@ async fn listen(
     let (link, mut notifications) = pool.connect_listener().await?;
     let mut has_triggers = false;
     if !pool.has_pooler() {
-        link.execute(LISTEN).await?;
-        has_triggers = !link.query_once(FIND_TRIGGERS, &[]).await?.is_empty();
+        answered(link.execute(LISTEN)).await??;
+        has_triggers = !answered(link.query_once(FIND_TRIGGERS, &[])).await??.is_empty();
     }
     // Writes since the last connection was lost were not notified.
     if !std::mem::take(is_first) {
-        replicas.require_writes_of(&link).await;
+        answered(replicas.require_writes_of(&link)).await?;
     }
     changes.notify(Change::anything());
     let mut last_position = None;
     loop {
         let change = if has_triggers {
-            let notification = notifications.recv().await.ok_or("the connection ended")?;
-            parse_notification(notification.payload())
+            let Ok(received) = tokio::time::timeout(CHECK_INTERVAL, notifications.recv()).await else {
+                answered(link.query_once(IS_ALIVE, &[])).await??;
+                continue;
+            };
+            parse_notification(received.ok_or("the connection ended")?.payload())
         } else {
             changes.wanted().await;
-            let position = position(&link, WRITTEN).await?;
+            let position = answered(position(&link, WRITTEN)).await??;
             let last = std::mem::replace(&mut last_position, position);
             if last.is_none() || last == position {
                 tokio::time::sleep(POLL_INTERVAL).await;
@@ -74,12 +83,18 @@ async fn listen(
             Change::anything()
         };
         // Reads that follow the notification must see the change.
-        replicas.require_writes_of(&link).await;
+        answered(replicas.require_writes_of(&link)).await?;
         changes.notify(change);
         while let Ok(notification) = notifications.try_recv() {
             changes.notify(parse_notification(notification.payload()));
         }
     }
+}
+
+/// Waits for an answer of the database.
+async fn answered<T>(answer: impl Future<Output = T>) -> Result<T, BoxError> {
+    let answered = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
+    answered.map_err(|_| "the connection does not answer".into())
 }
 
 /// Parses a notification of the triggers.

@@ -148,6 +148,11 @@ impl Pool {
         self.settings.pooler
     }
 
+    /// Returns the time limit of a statement.
+    pub(crate) fn statement_timeout(&self) -> Duration {
+        self.settings.statement_timeout
+    }
+
     /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
         Usage {

@@ -18,7 +18,7 @@ use tokio_postgres::Row;
 use crate::database::Database;
 use crate::error::OpenError;
 use crate::other_servers::OtherServers;
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 
 /// The interval at which expired entries are deleted, in milliseconds.
@@ -91,7 +91,9 @@ impl Database {
 
 impl State {
     async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, StoreError> {
-        self.pool.run(sql, params).await.map_err(StoreError::new)
+        // The limit of statements is that of the database, which a lost connection does not reach.
+        let run = tokio::time::timeout(self.pool.statement_timeout(), self.pool.run(sql, params)).await;
+        run.unwrap_or(Err(PoolError::TimedOut)).map_err(StoreError::new)
     }
 
     /// Deletes expired entries in the background, once per [`SWEEP_INTERVAL`].

@@ -1,6 +1,7 @@
 //! The application: everything that answers requests, independent of the listener.
 
 pub(crate) mod builder;
+pub(crate) mod caching;
 pub(crate) mod current;
 mod ids;
 pub(crate) mod limits;

@@ -18,12 +18,13 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, Cache, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres, Sqlite, State,
-    Tls, Uploads,
+    Admin, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres,
+    Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
 
+mod caching;
 mod define;
 mod location;
 pub(crate) mod parse;
@@ -80,6 +81,7 @@ settings! {
         otlp: Otlp;
         admin: Admin;
         cache: Cache;
+        caching: Caching;
         integrity: Integrity;
         persisted: Persisted;
         uploads: Uploads;
@@ -110,7 +112,7 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, integrity, tls, docs, base, .. } = self;
+        let Self { limits, caching, integrity, tls, docs, base, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
@@ -119,6 +121,12 @@ impl Config {
         if integrity.secret.is_some() && integrity.secret_file.is_some() {
             let message = "and 'integrity.secret_file' exclude each other; set one of them";
             reader.conflict(["integrity.secret", "integrity.secret_file"], message);
+        }
+        if integrity.enabled && (caching.control.is_shared() || caching.entities.any_shared()) {
+            let path = if caching.control.is_shared() { "caching.control" } else { "caching.entities" };
+            let message = "allows shared caches to store answers ('public', 's-maxage'), but signed answers are private: \
+                           remove that, or turn 'integrity.enabled' off";
+            reader.conflict([path, "integrity.enabled"], message);
         }
         if tls.cert.is_some() != tls.key.is_some() {
             let mut paths = ["tls.cert", "tls.key"];

@@ -60,6 +60,7 @@ mod uploads;
 
 pub use app::App;
 pub use app::builder::{AppBuilder, BuildError};
+pub use app::caching::Caching;
 pub use app::current::Current;
 pub use app::limits::Limits;
 pub use app::service::MeshService;

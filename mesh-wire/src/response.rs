@@ -1,5 +1,6 @@
 //! Replies: results, errors and method lists with their headers. `SPEC §12.3`
 
+mod cache_control;
 pub mod cors;
 pub mod encoding;
 mod etag;
@@ -13,6 +14,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::route::percent;
 use crate::{AllowedMethods, BasePath, ErrorKind, RequestId, WireError, headers};
+pub use cache_control::{CacheControl, CacheControlError};
 pub use etag::ETag;
 
 /// The parts of a request that its reply depends on.
@@ -26,14 +28,23 @@ pub struct RequestHead<'r> {
     pub request_id: &'r RequestId,
 }
 
-/// Builds the reply of a successful read: 200, or 304 if the client already has these bytes. `digest` is that of the body
-/// ([`ETag::digest`]), if it is known.
+/// Builds the reply of a successful read that caches revalidate each time: 200, or 304 if the client already has these
+/// bytes. `digest` is that of the body ([`ETag::digest`]), if it is known.
 pub fn read(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
+    read_with(request, body, digest, HeaderValue::from_static("no-cache"))
+}
+
+/// Builds the reply of a successful read with this `Cache-Control` ([`CacheControl::value`]).
+pub fn read_with(
+    request: &RequestHead<'_>,
+    body: Bytes,
+    digest: Option<u128>,
+    control: HeaderValue,
+) -> Response<Bytes> {
     let mut reply = Response::new(body);
     // Six headers, so that the map need not grow.
     *reply.headers_mut() = HeaderMap::with_capacity(6);
-    // Caches must revalidate each time, because any write can change the data.
-    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    reply.headers_mut().insert(CACHE_CONTROL, control);
     if *request.method == Method::GET || *request.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::new(reply.body()), ETag::from_digest);
         let held = tag.named_in(request.headers);

@@ -217,7 +217,7 @@ fn level1() -> Option<Server> {
     let python =
         Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if !python {
-        eprintln!("skipped: python3 is not installed");
+        mesh_tests::skip("python3", "install Debian's python3");
         return None;
     }
     let mut command = Command::new("python3");

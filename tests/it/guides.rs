@@ -1,5 +1,6 @@
 //! Documentation pages: their commands, outputs, settings and programs are run as printed.
 
+mod cache;
 mod proxies;
 mod tables;
 

@@ -18,6 +18,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit fails its test by panicking")]
 
 mod browser;
+mod faulty_proxy;
 mod fixture;
 pub mod guide;
 pub mod kit;
@@ -30,6 +31,7 @@ mod server;
 mod wait;
 
 pub use browser::Browser;
+pub use faulty_proxy::{Fault, FaultyProxy};
 pub use fixture::{Database, TempDir};
 pub use mesh_conformance::http::{Connection, Request, Response, encode};
 #[cfg(unix)]

@@ -240,6 +240,12 @@ impl Cluster {
         format!("postgres://{USER}@/postgres?host={}", self.host())
     }
 
+    /// Returns the path of the cluster's socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
+    }
+
     /// Returns user and group id of the cluster's programs, if they differ from those of the test.
     #[must_use]
     pub fn account(&self) -> Option<(u32, u32)> {

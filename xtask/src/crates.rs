@@ -57,7 +57,7 @@ fn package(root: &Path) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-/// Checks the crates that a client in a browser needs, if the target is installed.
+/// Checks the crates that a client in a browser needs.
 fn browser(root: &Path, steps: Steps) -> Steps {
     let mut rustc = Command::new("rustc");
     rustc.current_dir(root).args(["--print", "target-libdir", "--target", WASM]);
@@ -66,15 +66,17 @@ fn browser(root: &Path, steps: Steps) -> Steps {
     // ring compiles C code.
     let has_clang =
         Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !has_target || !has_clang {
-        eprintln!("skipped: {WASM}; install it with `rustup target add {WASM}`, and clang");
-        return steps;
+    if !has_clang {
+        return steps.leave_out("clang", &format!("install Debian's clang; {WASM} needs it"));
+    }
+    if !has_target {
+        return steps.leave_out(WASM, &format!("install it with `rustup target add {WASM}`"));
     }
     let arguments = format!("check --quiet -p mesh-wire -p mesh-integrity --target {WASM}");
     steps.cargo(WASM, &arguments)
 }
 
-/// Checks the workspace with the minimum Rust version of the manifests, if it is installed.
+/// Checks the workspace with the minimum Rust version of the manifests.
 fn oldest_compiler(root: &Path, metadata: &Value, steps: Steps) -> Steps {
     let versions = list(metadata, "packages").iter().filter_map(|package| package.get("rust_version"));
     let Some(version) = versions.filter_map(Value::as_str).next() else {
@@ -84,10 +86,8 @@ fn oldest_compiler(root: &Path, metadata: &Value, steps: Steps) -> Steps {
     let toolchains = toolchains.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let toolchains = toolchains.unwrap_or_default();
     let Some(oldest) = installed(version, &toolchains) else {
-        eprintln!(
-            "skipped: Rust {version}; install it with `rustup toolchain install {version} --profile minimal`"
-        );
-        return steps;
+        let how = format!("install it with `rustup toolchain install {version} --profile minimal`");
+        return steps.leave_out("rust-version", &how);
     };
     let mut cargo = steps::plain(root, "rustup");
     cargo.args(["run", oldest, "cargo", "check", "--quiet", "--workspace"]);
@@ -103,6 +103,11 @@ fn installed<'t>(version: &str, toolchains: &'t str) -> Option<&'t str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_target_for_browsers_is_optional() {
+        assert!(crate::optional::reason(WASM).is_some());
+    }
 
     #[test]
     fn toolchain_of_a_version_is_found() {

@@ -9,6 +9,7 @@ mod crates;
 mod files;
 mod fuzz;
 mod missing;
+mod optional;
 mod pages;
 mod screenshots;
 mod soak;
@@ -134,6 +135,9 @@ fn test() -> ExitCode {
     for (what, how) in SKIPPED {
         eprintln!("skipped: {what}; run `{how}`");
     }
+    for check in optional::recorded(&root()) {
+        eprintln!("not checked: {check}");
+    }
     for what in missing::skipped(&root()) {
         eprintln!("skipped: {what}");
     }
@@ -156,28 +160,23 @@ fn check() -> ExitCode {
             "clippy --quiet -p mesh-uploads -p mesh-server --features s3,mesh-server/otlp --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
-    crates::steps(&root(), advisories(steps)).finish()
+    crates::steps(&root(), advisories(steps)).record_left_out().finish()
 }
 
-/// Checks licenses, sources and security advisories with cargo-deny, if it is installed and the advisory database
-/// can be fetched.
+/// Checks licenses, sources and security advisories with cargo-deny.
 fn advisories(mut steps: Steps) -> Steps {
     let deny = |arguments: &str| {
         let output = steps::command(&root(), &format!("deny --log-level error {arguments}"), &[]).output();
         output.is_ok_and(|output| output.status.success())
     };
     if !deny("--version") {
-        eprintln!(
-            "skipped: security advisories; install cargo-deny with `cargo install --locked cargo-deny`"
-        );
-        return steps;
+        return steps.leave_out("deny", "install cargo-deny with `cargo install --locked cargo-deny`");
     }
     steps = steps.cargo("deny", "deny --log-level error check bans licenses sources");
     if deny("fetch db") {
         return steps.cargo("advisories", "deny --offline --log-level error check advisories");
     }
-    eprintln!("skipped: security advisories; `cargo deny fetch db` failed");
-    steps
+    steps.leave_out("advisories", "`cargo deny fetch db` failed")
 }
 
 /// Updates the tables of the reference page. A test compares the page with the code and updates it if `UPDATE_EXPECT` is set.

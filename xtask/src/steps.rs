@@ -6,17 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use crate::optional;
+
 /// A sequence of steps that run in the workspace directory.
 pub(crate) struct Steps {
     root: PathBuf,
     failed: Vec<String>,
+    /// Checks whose prerequisites are missing.
+    left_out: Vec<String>,
     /// Exit code of the first failure.
     code: u8,
 }
 
 impl Steps {
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self { root, failed: Vec::new(), code: 0 }
+        Self { root, failed: Vec::new(), left_out: Vec::new(), code: 0 }
     }
 
     /// Runs cargo with these arguments, and prints its output after the line of the step.
@@ -62,6 +66,18 @@ impl Steps {
         self
     }
 
+    /// Leaves out a check because something is missing, and says how to get it. If services are required, that fails
+    /// unless the check is optional.
+    pub(crate) fn leave_out(mut self, name: &str, missing: &str) -> Self {
+        let reason = optional::reason(name);
+        if reason.is_none() && mesh_tests::services_are_required() {
+            return self.fail(name, missing);
+        }
+        let reason = reason.map_or_else(String::new, |reason| format!(" (optional: {reason})"));
+        self.left_out.push(format!("{name}: {missing}{reason}"));
+        self
+    }
+
     /// Runs cargo as the last step with its output shown as it comes, and returns its exit code.
     pub(crate) fn show(self, arguments: &str, variables: &[(&str, &str)]) -> ExitCode {
         eprintln!("cargo {arguments}");
@@ -79,12 +95,21 @@ impl Steps {
         !self.failed.is_empty()
     }
 
-    /// Prints the failed steps and returns the exit code.
+    /// Prints the failed steps and those that were left out, and returns the exit code.
     pub(crate) fn finish(self) -> ExitCode {
+        for check in &self.left_out {
+            eprintln!("not checked: {check}");
+        }
         if self.failed() {
             eprintln!("failed: {}", self.failed.join("; "));
         }
         ExitCode::from(self.code)
+    }
+
+    /// Records the checks that were left out for [`optional::recorded`].
+    pub(crate) fn record_left_out(self) -> Self {
+        optional::record(&self.root, &self.left_out);
+        self
     }
 
     fn end(&mut self, name: &str, start: Instant, (code, printed): (Option<i32>, String)) {
@@ -150,6 +175,17 @@ mod tests {
     fn a_failure_never_gives_exit_code_0() {
         let codes = [Some(101), Some(1), Some(0), Some(256), Some(-1), None].map(exit_code);
         assert_eq!(codes, [101, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn optional_checks_may_be_left_out() {
+        let steps = Steps::new(std::env::temp_dir()).leave_out("advisories", "no database");
+        assert!(!steps.failed());
+        let expected = "advisories: no database (optional: the advisory database is a git repository on another host \
+                        than the packages)";
+        assert_eq!(steps.left_out, [expected]);
+        let steps = Steps::new(std::env::temp_dir()).leave_out("deny", "no cargo-deny");
+        assert_eq!(steps.failed(), mesh_tests::services_are_required());
     }
 
     #[test]

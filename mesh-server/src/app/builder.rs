@@ -11,6 +11,7 @@ use mesh_wire::{BasePath, Cors, Profiles};
 use tokio::sync::Semaphore;
 
 use super::App;
+use super::caching::Caching;
 use super::ids::Ids;
 use super::limits::Limits;
 use super::shared::Shared;
@@ -37,6 +38,7 @@ pub struct AppBuilder {
     custom_routes: Vec<Result<CustomRoute, PatternError>>,
     events: Option<Events>,
     docs: Option<Options>,
+    caching: Caching,
 }
 
 /// The error of an application that cannot be built.
@@ -56,6 +58,8 @@ pub enum BuildError {
     NoUploadField,
     /// The docs surface has the base path of the protocol's routes.
     DocsAtBasePath(BasePath),
+    /// Caching is set for an entity that the schema does not have.
+    UnknownCachedEntity(String),
 }
 
 impl fmt::Display for BuildError {
@@ -68,6 +72,9 @@ impl fmt::Display for BuildError {
             Self::NoUploadField => f.write_str(
                 "uploads are on, but no field of the schema takes files; declare fields under 'uploads'",
             ),
+            Self::UnknownCachedEntity(key) => {
+                write!(f, "'caching.entities' names '{key}', which is no entity of the schema")
+            }
             Self::DocsAtBasePath(base) => {
                 write!(f, "the docs surface has the base path {base}; choose another path for one of them")
             }
@@ -118,6 +125,7 @@ impl App {
             hub: None,
             docs: None,
             cors: None,
+            caching: Caching::default().values(true),
             metrics: None,
             server_timing: false,
             #[cfg(feature = "otlp")]
@@ -125,7 +133,13 @@ impl App {
             admin: None,
             ids: Ids::new(),
         };
-        AppBuilder { shared, custom_routes: Vec::new(), events: None, docs: None }
+        AppBuilder {
+            shared,
+            custom_routes: Vec::new(),
+            events: None,
+            docs: None,
+            caching: Caching::default(),
+        }
     }
 }
 
@@ -224,6 +238,13 @@ impl AppBuilder {
         self
     }
 
+    /// Sets how long caches may keep replies to reads by GET. Where a reply depends on the caller, because of integrity or
+    /// policies, it is private whatever is set here. `SPEC §12.3`
+    pub fn caching(mut self, caching: Caching) -> Self {
+        self.caching = caching;
+        self
+    }
+
     /// Serves event streams of the changes that [`AppBuilder::changes`] announces. `SPEC §10`
     pub fn events(mut self, events: Events) -> Self {
         self.events = Some(events);
@@ -256,7 +277,12 @@ impl AppBuilder {
     /// # Errors
     /// [`BuildError`] if options do not fit the schema or each other.
     pub fn build(self) -> Result<App, BuildError> {
-        let Self { mut shared, custom_routes, events, docs } = self;
+        let Self { mut shared, custom_routes, events, docs, caching } = self;
+        let schema = shared.mesh.schema();
+        if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
+            return Err(BuildError::UnknownCachedEntity(key.to_owned()));
+        }
+        shared.caching = caching.values(shared.integrity.is_some() || shared.mesh.has_policies());
         if let Some(uploads) = &mut shared.uploads {
             uploads.measure(shared.mesh.schema());
             let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);

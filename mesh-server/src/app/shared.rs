@@ -8,6 +8,7 @@ use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles};
 use tokio::sync::Semaphore;
 
+use super::caching::CacheControlValues;
 use super::ids::Ids;
 use super::limits::Limits;
 use crate::clients::ClientLimits;
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) hub: Option<Hub>,
     pub(crate) docs: Option<Docs>,
     pub(crate) cors: Option<Cors>,
+    /// `Cache-Control` of reads.
+    pub(crate) caching: CacheControlValues,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) server_timing: bool,
     #[cfg(feature = "otlp")]

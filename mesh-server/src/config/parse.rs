@@ -11,6 +11,7 @@ use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
+use mesh_wire::response::CacheControl;
 use tracing_subscriber::filter::Targets;
 
 use crate::config::location::Location;
@@ -121,6 +122,11 @@ pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
     let origins = list(value)?;
     mesh_wire::Cors::new(&origins).map_err(|error| format!("is invalid: {error}"))?;
     Ok(origins)
+}
+
+/// Parses the directives of `Cache-Control`.
+pub(crate) fn cache_control(value: &Value) -> Result<CacheControl, String> {
+    text(value)?.parse().map_err(|error| format!("is invalid, {value}: {error}"))
 }
 
 /// Parses a list of secrets; the message does not quote them.

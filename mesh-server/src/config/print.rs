@@ -9,6 +9,7 @@ use std::time::Duration;
 use mesh_server::otlp::Endpoint;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
+use mesh_wire::response::CacheControl;
 
 use crate::config::location::Location;
 use crate::config::parse::{Choice, DisplayDuration, SecretText};
@@ -31,6 +32,9 @@ pub(crate) enum PrintedValue {
 pub(crate) trait SettingValue: Sized {
     /// Whether values of this type may name files.
     const NAMES_FILES: bool = false;
+
+    /// Whether values are tables with names that are not settings.
+    const IS_TABLE: bool = false;
 
     /// Returns the value in TOML.
     fn printed(&self) -> PrintedValue;
@@ -103,7 +107,7 @@ impl EffectiveSettings {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
@@ -242,6 +246,7 @@ printed! {
     u64: |value| value.to_string();
     usize: |value| value.to_string();
     BasePath: |path| quoted(path.as_str());
+    CacheControl: |control| quoted(&control.to_string());
     Duration: |time| quoted(&DisplayDuration(*time).to_string());
     Endpoint: |url| quoted(&url.to_string());
     Rate: |rate| quoted(&rate.to_string());

@@ -66,6 +66,8 @@ impl Default for Config {
 pub(crate) struct Reader<'a> {
     sources: &'a Sources,
     known: BTreeSet<&'static str>,
+    /// Settings that are tables.
+    tables: BTreeSet<&'static str>,
     faulty: BTreeSet<&'static str>,
     faults: Vec<ConfigFault>,
     effective: EffectiveSettings,
@@ -73,8 +75,8 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(sources: &'a Sources, faults: Vec<ConfigFault>) -> Self {
-        let (known, faulty) = (BTreeSet::new(), BTreeSet::new());
-        Self { sources, known, faulty, faults, effective: EffectiveSettings::default() }
+        let (known, tables, faulty) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { sources, known, tables, faulty, faults, effective: EffectiveSettings::default() }
     }
 
     /// Returns the parsed value of a setting, or the default if it is not written anywhere.
@@ -86,7 +88,13 @@ impl<'a> Reader<'a> {
         default: T,
     ) -> T {
         self.known.insert(path);
-        let Some(written) = self.sources.find(path) else {
+        let written = if T::IS_TABLE {
+            self.tables.insert(path);
+            self.sources.find_table(path)
+        } else {
+            self.sources.find(path)
+        };
+        let Some(written) = written else {
             self.effective.add(path, description, &default, None);
             return default;
         };
@@ -111,7 +119,7 @@ impl<'a> Reader<'a> {
         if paths.iter().any(|path| self.faulty.contains(path)) {
             return;
         }
-        if let Some(written) = paths.iter().find_map(|path| self.sources.find(path)) {
+        if let Some(written) = paths.iter().find_map(|path| self.sources.find_table(path)) {
             self.fault(&written.origin, format!("'{}' {message}", paths[0]));
         }
     }
@@ -125,6 +133,9 @@ impl<'a> Reader<'a> {
         let mut unknown = BTreeSet::new();
         for (path, origin) in &self.sources.tables {
             let path = path.as_str();
+            if self.is_in_table(path) {
+                continue;
+            }
             if sections.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
                 continue;
             }
@@ -139,6 +150,9 @@ impl<'a> Reader<'a> {
         }
         for (path, WrittenValue { origin, .. }) in &self.sources.file {
             let path = path.as_str();
+            if self.is_in_table(path) {
+                continue;
+            }
             if self.known.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
                 continue;
             }
@@ -150,6 +164,11 @@ impl<'a> Reader<'a> {
             };
             self.fault(origin, message);
         }
+    }
+
+    /// Whether a path is a setting that is a table, or a name in one.
+    fn is_in_table(&self, path: &str) -> bool {
+        self.tables.contains(path) || prefixes(path).any(|prefix| self.tables.contains(prefix))
     }
 
     /// Returns the setting that was probably meant. A setting of this name in another section is preferred to a

@@ -9,7 +9,9 @@ use mesh_integrity::Binding;
 use mesh_plan::Registration;
 use mesh_server::otlp::Endpoint;
 use mesh_server::{ClientLimits, Rate};
+use mesh_wire::response::CacheControl;
 
+use super::caching::EntityControls;
 use super::define::settings;
 use super::location::Location;
 use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
@@ -95,6 +97,14 @@ settings! {
         statements: usize = mesh_sqlite::Database::STATEMENT_CACHE, parse::size(0, 64 * GIBIBYTE);
         /// Bytes of answers that are reused while a SQLite database does not change; 0 turns the cache off.
         responses: usize = 64 << 20, parse::size(0, 64 * GIBIBYTE);
+    }
+
+    /// How long HTTP caches may keep answers to reads by GET. `SPEC §12.3`
+    Caching["caching."] {
+        /// `Cache-Control` of reads by GET; answers that depend on the caller are always `private`.
+        control: CacheControl = CacheControl::default(), parse::cache_control;
+        /// `Cache-Control` of reads by GET whose root is the entity, a line for each; in a variable `post = max-age=60; user = no-store`.
+        entities: EntityControls = EntityControls::default(), EntityControls::parse;
     }
 
     /// Sessions and signed requests.

@@ -30,6 +30,8 @@ pub(crate) struct Sources {
     pub(super) environment: BTreeMap<String, WrittenValue>,
     /// By dotted path.
     pub(super) file: BTreeMap<String, WrittenValue>,
+    /// Tables of the file by dotted path, as values.
+    table_values: BTreeMap<String, WrittenValue>,
     /// Tables of the file by dotted path, empty ones included.
     pub(super) tables: BTreeMap<String, Origin>,
     /// The folder of the file.
@@ -68,6 +70,11 @@ impl Sources {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
+    /// Returns the value of a setting that is a table, from the strongest source.
+    pub(crate) fn find_table(&self, path: &str) -> Option<&WrittenValue> {
+        self.find(path).or_else(|| self.table_values.get(path))
+    }
+
     fn add_file(&mut self, SettingsFile { path, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
         path.parent().unwrap_or_else(|| Path::new("")).clone_into(&mut self.folder);
         let name = path.display().to_string();
@@ -93,6 +100,12 @@ impl Sources {
                 match value.get_ref() {
                     _ if self.broken.contains(&line) => {}
                     DeValue::Table(table) => {
+                        let entries = table.iter().map(|(key, value)| {
+                            (key.get_ref().to_string(), Value::from_toml(value.get_ref()))
+                        });
+                        let value = Value::Table(entries.collect());
+                        self.table_values
+                            .insert(path.clone(), WrittenValue { origin: origin.clone(), value });
                         self.tables.insert(path.clone(), origin);
                         open.push((path, table));
                     }
@@ -124,12 +137,13 @@ pub(crate) struct WrittenValue {
 }
 
 /// An uninterpreted value. Flags and variables are always text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(String),
     Integer(i64),
     Boolean(bool),
     List(Vec<Self>),
+    Table(Vec<(String, Self)>),
     /// A value of a type that no setting has; the name of the type.
     Other(&'static str),
 }
@@ -164,6 +178,7 @@ impl fmt::Display for Value {
             Self::Integer(integer) => write!(f, "{integer}"),
             Self::Boolean(value) => write!(f, "{value}"),
             Self::List(_) => f.write_str("a list"),
+            Self::Table(_) => f.write_str("a table"),
             Self::Other(kind) => f.write_str(kind),
         }
     }

@@ -342,3 +342,45 @@ fn deeply_nested_tables_are_refused() {
     let path = vec!["a"; 5_000].join(".");
     assert!(load(&[], &[], &format!("{path} = 1")).config.is_err());
 }
+
+#[test]
+fn caching_is_set_for_all_reads_and_for_entities() {
+    let controls = |config: &Config| -> Vec<String> {
+        let entities =
+            config.caching.entities.0.iter().map(|(entity, control)| format!("{entity}: {control}"));
+        [config.caching.control.to_string()].into_iter().chain(entities).collect()
+    };
+    let file = "[caching]\ncontrol = 'max-age=5'\n[caching.entities]\npost = 'Public, max-age=60'\n'a.b' = 'no-store'\n";
+    assert_eq!(controls(&config(file)), ["max-age=5", "a.b: no-store", "post: public, max-age=60"]);
+    let inline = "caching.entities = { post = 'no-store' }";
+    assert_eq!(controls(&config(inline)), ["no-cache", "post: no-store"]);
+    let variable = [("MESH_CACHING__ENTITIES", "post = public, max-age=60; user = no-store;")];
+    let loaded = load(&[], &variable, file).config.unwrap();
+    assert_eq!(controls(&loaded), ["max-age=5", "post: public, max-age=60", "user: no-store"]);
+    check(
+        "[caching]\ncontrol = 'max-age'\n[caching.entities]\npost = 1\n",
+        expect![[r#"
+            mesh.toml:2: 'caching.control' is invalid, 'max-age': 'max-age' needs a number of seconds, as in 'max-age=60'
+            mesh.toml:3: 'caching.entities' of 'post' must be a quoted string, not 1
+        "#]],
+    );
+    check(
+        "[caching.entities.post]\ncontrol = 'no-store'\n[caching.entity]\npost = 'no-store'\n",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn signed_answers_are_never_public() {
+    for caching in [
+        "caching.control = 'public, max-age=60'",
+        "caching.control = 's-maxage=60'",
+        "[caching.entities]\nuser = 'no-store'\npost = 'public'",
+    ] {
+        let file = format!("integrity.enabled = true\nintegrity.secret = 'x'\n{caching}\n");
+        let faults = lines(&load(&[], &[], &file).config.unwrap_err());
+        assert!(faults.contains("signed answers are private") && faults.lines().count() == 1, "{faults}");
+        config(&file.replace("enabled = true", "enabled = false"));
+    }
+    config("integrity.enabled = true\nintegrity.secret = 'x'\ncaching.control = 'max-age=60'\n");
+}

@@ -1,6 +1,6 @@
 //! The stages of a read after its query is decoded.
 
-use http::Response;
+use http::{Method, Response};
 use mesh_plan::{Either, Error, JsonBody, Plan, ResolveError};
 use mesh_wire::{WireError, response};
 
@@ -19,7 +19,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, WireError> {
     let plan = query::plan(cx, caller, query, target)?;
     let body = execute(cx, caller, &plan).await?;
-    Ok(reply(cx, body))
+    Ok(reply(cx, &plan, body))
 }
 
 /// Runs a plan.
@@ -39,11 +39,11 @@ async fn execute(cx: &RequestContext<'_>, caller: &Caller, plan: &Plan) -> Resul
     Ok(body)
 }
 
-/// Returns the reply. With sessions it is private, so that shared caches do not keep it.
-fn reply(cx: &RequestContext<'_>, body: JsonBody) -> Response<Body> {
-    let mut reply = response::read(&cx.head, body.bytes, body.digest);
-    if cx.shared.integrity.is_some() {
-        response::set_private(&mut reply);
-    }
-    reply.map(Body::from)
+/// Returns the reply. If it depends on the caller it is private, so that shared caches do not keep it.
+fn reply(cx: &RequestContext<'_>, plan: &Plan, body: JsonBody) -> Response<Body> {
+    let control = match *cx.head.method {
+        Method::GET | Method::HEAD => cx.shared.caching.get(&plan.node().entity),
+        _ => cx.shared.caching.other(),
+    };
+    response::read_with(&cx.head, body.bytes, body.digest, control.clone()).map(Body::from)
 }

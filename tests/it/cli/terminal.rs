@@ -181,9 +181,12 @@ fn completion_scripts_complete_commands_and_flags() {
         for word in ["introspect", "json-schema", "allow-open-docs"] {
             assert!(script.contains(word), "{word} expected for {shell}");
         }
-        // An installed shell has to accept the script.
+        // Each shell has to accept its script.
         let child = Command::new(shell).args(check).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let Ok(mut child) = child else { continue };
+        let Ok(mut child) = child else {
+            skip(shell, &format!("install Debian's {shell}"));
+            continue;
+        };
         let _ = child.stdin.take().unwrap().write_all(script.as_bytes());
         let checked = child.wait_with_output().unwrap();
         assert!(checked.status.success(), "{shell}: {}", stderr(&checked));
@@ -191,7 +194,7 @@ fn completion_scripts_complete_commands_and_flags() {
     let completed = "source /dev/stdin; COMP_WORDS=(mesh-server ser); COMP_CWORD=1; _mesh__server mesh-server ser mesh-server; echo \"${COMPREPLY[@]}\"";
     let mut bash = Command::new("bash");
     bash.args(["-c", completed]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut child) = bash.spawn() else { return };
+    let mut child = bash.spawn().expect("bash runs");
     let script = run(&["completions", "bash"]).stdout;
     child.stdin.take().unwrap().write_all(&script).unwrap();
     let said = child.wait_with_output().unwrap();

@@ -1,5 +1,7 @@
 //! The state after the server is killed between two steps of an upload.
 
+mod steps;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;

@@ -95,6 +95,9 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
         Some(folder) if !folder.is_empty() && !Path::new(folder).exists() => {}
         _ => checks.push(app_factory::uploads(config).map(drop)),
     }
+    if let Some(schema) = &parts.schema {
+        checks.push(app_factory::caching(config, schema).map(drop));
+    }
     match (&parts.schema, &config.persisted.preload) {
         _ if !config.persisted.enabled => {}
         (Some(schema), _) => {

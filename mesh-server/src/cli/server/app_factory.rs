@@ -8,10 +8,10 @@ use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{Binding, Gate, Keys, Secret, UsersTable};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_ql::Format;
-use mesh_schema::{Field, Schema};
+use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
-use mesh_server::{Admin, App, ClientLimits, Events, Integrity, Rates, Uploads};
+use mesh_server::{Admin, App, Caching, ClientLimits, Events, Integrity, Rates, Uploads};
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
@@ -104,6 +104,7 @@ impl AppFactory {
                 "uploads are on, but no field takes files: declare some under 'uploads' in the schema document"
             );
         }
+        let caching = caching(config, &schema)?;
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
         if let Some(secret) = &self.cursor_secret {
             mesh = mesh.cursor_secret(secret);
@@ -113,6 +114,7 @@ impl AppFactory {
         }
         let mesh = Arc::new(mesh.build()?);
         let mut app = App::builder(Arc::clone(&mesh))
+            .caching(caching)
             .base_path(config.base.clone())
             .limits(config.transport_limits())
             .rates(self.rates.clone())
@@ -193,6 +195,22 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
         }
     };
     Secret::new(bytes).map(Some).map_err(|error| Failure::start(format!("'integrity.secret': {error}")))
+}
+
+/// Returns the caching of reads. Returns all names that are no entity of the schema, if there are any.
+pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
+    let settings = &config.caching;
+    let mut faults = Vec::new();
+    let mut caching = Caching::new(settings.control.clone());
+    for (key, control) in &settings.entities.0 {
+        if schema.find(key).is_none() {
+            let near = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            faults.push(format!("'caching.entities': there is no entity '{key}'{hint}"));
+        }
+        caching = caching.entity(key, control.clone());
+    }
+    if faults.is_empty() { Ok(caching) } else { Err(Failure::faults(faults)) }
 }
 
 /// Returns the earlier secrets of the deployment, or all faults of them.

@@ -51,6 +51,10 @@ docs.theme = "light"
 docs.title = "A \"title\"\nof two lines"
 state.store = "memory"
 cors.origins = ["https://app.example"]
+caching.control = "max-age=5"
+[caching.entities]
+post = "public, max-age=60"
+"a b" = "no-store"
 "##;
 
 #[test]

@@ -1,0 +1,76 @@
+//! `Cache-Control` of replies as the settings say, and never public where replies depend on the caller.
+
+use mesh_tests::{Database, Request, Response, Server};
+
+use crate::support::sessions::{Deployment, Session};
+
+const POST: &str = r#"{"post":{"$select":{"title":true}}}"#;
+const USER: &str = r#"{"user":{"$select":{"name":true}}}"#;
+
+const CACHING: &str = "[caching]\ncontrol = \"public, max-age=5\"\n[caching.entities]\nuser = \"no-store\"\n";
+
+fn control(reply: &Response) -> &str {
+    reply.header("cache-control").unwrap_or_default()
+}
+
+fn serve(database: &Database, settings: &str) -> Server {
+    let config = format!("database = \"{}\"\n{settings}", database.url());
+    Server::start(&["--config", &database.dir.write("mesh.toml", &config)])
+}
+
+#[test]
+fn reads_by_get_have_the_configured_directives() {
+    let blog = Database::blog();
+    let server = serve(&blog, CACHING);
+    let fresh = server.get("/post/1", POST);
+    assert_eq!((fresh.status, control(&fresh)), (200, "public, max-age=5"));
+    let tag = fresh.header("etag").expect("a tag").to_owned();
+    let unchanged = server.send(&Request::get("/mesh/post/1", POST).header("If-None-Match", &tag));
+    assert_eq!((unchanged.status, control(&unchanged)), (304, "public, max-age=5"));
+    assert_eq!(control(&server.get("/post", POST)), "public, max-age=5");
+    assert_eq!(control(&server.send(&Request::new("HEAD", "/mesh/post/1").query(POST))), "public, max-age=5");
+    assert_eq!(control(&server.get("/user", USER)), "no-store", "the entity's own");
+    // Nothing else takes them.
+    let body = serde_json::json!({"query": POST}).to_string();
+    assert_eq!(control(&server.send(&Request::post("/mesh", &body))), "no-cache");
+    assert_eq!(control(&server.send(&Request::new("PUT", "/mesh/post/1").query(POST))), "no-cache");
+    let refused = server.get("/post", r#"{"post":{"$select":{"titel":true}}}"#);
+    assert_eq!((refused.status, control(&refused)), (400, "no-store"));
+}
+
+#[test]
+fn signed_answers_are_private_whatever_is_configured() {
+    let deployment = Deployment::new("caching.control = \"max-age=5\"\n");
+    let server = deployment.start();
+    let session = Session::begin(&server);
+    assert_eq!(control(&session.get(&server, "/post/1", POST)), "private, max-age=5");
+    let body = serde_json::json!({"query": POST});
+    assert_eq!(control(&session.post(&server, "", &body)), "private, no-cache");
+}
+
+#[test]
+fn answers_that_depend_on_policies_are_private_whatever_is_configured() {
+    let blog = Database::blog();
+    let schema = r#"{"entities": {"post": {"fields": ["id", "title"]}, "user": {"fields": ["id", "name"]}},
+        "policies": {"*": {"post": {"fields": ["id", "title"]}, "user": true}}}"#;
+    let schema = blog.dir.write("schema.json", schema);
+    let server = serve(&blog, &format!("schema = \"{schema}\"\n{CACHING}"));
+    let reply = server.get("/post/1", POST);
+    assert_eq!((reply.status, control(&reply)), (200, "private, max-age=5"), "{}", reply.text());
+    assert_eq!(control(&server.get("/user/1", USER)), "private, no-store");
+}
+
+#[test]
+fn caching_of_an_unknown_entity_is_a_fault() {
+    let blog = Database::blog();
+    let settings = "[caching.entities]\npots = \"no-store\"\n";
+    let config = blog.dir.write("mesh.toml", &format!("database = \"{}\"\n{settings}", blog.url()));
+    for (arguments, status) in
+        [(&["check"][..], 1), (&["serve", "--listen", "127.0.0.1:0", "--log", "off"], 2)]
+    {
+        let output = mesh_tests::run(&[arguments, &["--config", &config]].concat());
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.contains("there is no entity 'pots'; did you mean 'post'?"), "{said}");
+    }
+}

@@ -1,0 +1,216 @@
+//! A proxy between a server and its database that delays, holds, cuts and half-closes connections, as a test says.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a proxy does to the bytes that it passes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    #[default]
+    None,
+    /// Passes each piece on after a delay.
+    Delay(Duration),
+    /// Passes nothing on in either direction, and keeps the connections open.
+    Hold,
+    /// Passes what the server sends, and holds what the database answers.
+    HoldAnswers,
+    /// Closes each connection, the next ones as soon as they are accepted.
+    Cut,
+    /// Closes each connection as soon as the database answers on it.
+    CutAnswers,
+    /// Ends what the server reads, as a database does that sends a FIN, but goes on reading.
+    HalfClose,
+}
+
+/// A proxy on a loopback port in front of a Unix socket. Its connections end when this value is dropped.
+#[derive(Debug)]
+pub struct FaultyProxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    target: PathBuf,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    fault: Fault,
+    /// The connections that were accepted before this number are lost: nothing passes on them again.
+    lost_before: usize,
+    ended: bool,
+    connections: Vec<(TcpStream, UnixStream)>,
+}
+
+/// What to do with a piece of bytes.
+enum Verdict {
+    Pass,
+    Close,
+    /// Read on and pass nothing.
+    Discard,
+}
+
+impl FaultyProxy {
+    /// Starts a proxy in front of the socket of a database.
+    #[must_use]
+    pub fn start(target: &Path) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let shared =
+            Arc::new(Shared { target: target.to_owned(), state: Mutex::default(), changed: Condvar::new() });
+        let proxy = Self { address, shared: Arc::clone(&shared) };
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if shared.lock().ended {
+                    return;
+                }
+                shared.accept(client);
+            }
+        });
+        proxy
+    }
+
+    /// Returns the address of the proxy.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sets the fault of all connections, including those that are open.
+    pub fn set(&self, fault: Fault) {
+        let mut state = self.shared.lock();
+        state.fault = fault;
+        match fault {
+            Fault::Cut => state.close_all(),
+            Fault::HalfClose => {
+                for (client, _) in &state.connections {
+                    let _ = client.shutdown(Shutdown::Write);
+                }
+            }
+            _ => {}
+        }
+        self.shared.changed.notify_all();
+    }
+
+    /// Loses the open connections without closing them, as a router does that forgets them. New ones work.
+    pub fn lose_connections(&self) {
+        let mut state = self.shared.lock();
+        state.lost_before = state.connections.len();
+        state.fault = Fault::None;
+        self.shared.changed.notify_all();
+    }
+
+    /// Returns the number of connections that were accepted.
+    #[must_use]
+    pub fn accepted(&self) -> usize {
+        self.shared.lock().connections.len()
+    }
+}
+
+impl Drop for FaultyProxy {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.ended = true;
+        state.close_all();
+        drop(state);
+        self.shared.changed.notify_all();
+        // Wakes the thread that accepts.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl State {
+    fn close_all(&self) {
+        for (client, database) in &self.connections {
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = database.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: &Arc<Self>, client: TcpStream) {
+        let Ok(database) = UnixStream::connect(&self.target) else { return };
+        let pair = (client.try_clone(), database.try_clone());
+        let (Ok(client_copy), Ok(database_copy)) = pair else { return };
+        let mut state = self.lock();
+        let number = state.connections.len();
+        if state.fault == Fault::Cut {
+            let _ = client.shutdown(Shutdown::Both);
+        }
+        state.connections.push((client_copy, database_copy));
+        drop(state);
+        let copies = (client.try_clone(), database.try_clone());
+        let (Ok(client_out), Ok(database_out)) = copies else { return };
+        let (there, back) = (Arc::clone(self), Arc::clone(self));
+        thread::spawn(move || there.pump(client, database_out, number, false));
+        thread::spawn(move || back.pump(database, client_out, number, true));
+    }
+
+    /// Passes bytes on in one direction until either side ends.
+    fn pump(&self, mut from: impl Read, mut to: impl Write, number: usize, is_answer: bool) {
+        let mut buffer = [0; 1 << 14];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let piece = buffer.get(..length).unwrap_or_default();
+            match self.wait(number, is_answer) {
+                Verdict::Pass if to.write_all(piece).is_ok() => {}
+                Verdict::Discard => {}
+                _ => break,
+            }
+        }
+        // The other side learns of the end, unless the connection is lost.
+        let state = self.lock();
+        if number >= state.lost_before
+            && let Some((client, database)) = state.connections.get(number)
+        {
+            let _ =
+                if is_answer { client.shutdown(Shutdown::Both) } else { database.shutdown(Shutdown::Both) };
+        }
+    }
+
+    /// Waits until a piece may be passed on.
+    fn wait(&self, number: usize, is_answer: bool) -> Verdict {
+        let start = Instant::now();
+        let mut state = self.lock();
+        loop {
+            if state.ended {
+                return Verdict::Close;
+            }
+            if number < state.lost_before {
+                return Verdict::Discard;
+            }
+            let left = match state.fault {
+                Fault::None => return Verdict::Pass,
+                Fault::HoldAnswers | Fault::CutAnswers | Fault::HalfClose if !is_answer => {
+                    return Verdict::Pass;
+                }
+                Fault::Cut | Fault::CutAnswers => return Verdict::Close,
+                Fault::HalfClose => return Verdict::Discard,
+                Fault::Hold | Fault::HoldAnswers => None,
+                Fault::Delay(delay) => match delay.checked_sub(start.elapsed()) {
+                    None | Some(Duration::ZERO) => return Verdict::Pass,
+                    left => left,
+                },
+            };
+            state = match left {
+                Some(left) => {
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
