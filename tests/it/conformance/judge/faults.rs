@@ -15,8 +15,14 @@ use serde_json::{Map, Value, json};
 
 use super::proxy::ProxyState;
 
+/// Modifies a request or answers it.
+pub(crate) type OnRequest = dyn Fn(&mut Request, &ProxyState) -> Option<Response> + Sync;
+
+/// Modifies a response, given the original request.
+pub(crate) type OnResponse = dyn Fn(&Request, &mut Response, &ProxyState) + Sync;
+
 /// A fault, which violates one rule.
-#[derive(Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Fault {
     /// The wrong behavior.
     pub(crate) name: &'static str,
@@ -26,10 +32,10 @@ pub(crate) struct Fault {
     pub(crate) must_fail: &'static [&'static str],
     /// Prefixes of the ids of other cases that may fail, because they depend on the rule.
     pub(crate) may_fail: &'static [&'static str],
-    /// Modifies a request or answers it.
-    pub(crate) on_request: fn(&mut Request, &ProxyState) -> Option<Response>,
-    /// Modifies a response, given the original request.
-    pub(crate) on_response: fn(&Request, &mut Response, &ProxyState),
+    /// What it does to requests.
+    pub(crate) on_request: &'static OnRequest,
+    /// What it does to responses.
+    pub(crate) on_response: &'static OnResponse,
 }
 
 /// A fault that changes nothing, the base of all others.
@@ -38,12 +44,12 @@ pub(crate) const NO_FAULT: Fault = Fault {
     requires: "L1",
     must_fail: &[],
     may_fail: &[],
-    on_request: |_, _| None,
-    on_response: |_, _, _| {},
+    on_request: &|_, _| None,
+    on_response: &|_, _, _| {},
 };
 
 /// Returns all faults.
-pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
+pub(crate) fn all() -> Vec<&'static Fault> {
     [
         transport::FAULTS,
         errors::FAULTS,
@@ -56,6 +62,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
     ]
     .into_iter()
     .flatten()
+    .collect()
 }
 
 /// Returns a JSON response.

@@ -1,13 +1,13 @@
 //! A proxy that injects one fault into the requests and responses of a server.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{self, BaseUrl, Exchange, Request, Response};
@@ -16,16 +16,27 @@ use serde_json::{Value, json};
 
 use super::faults::Fault;
 
-/// State that the proxy collects from requests and responses.
-#[derive(Debug, Default)]
-pub(crate) struct ProxyState {
-    cursors: Mutex<HashSet<String>>,
+/// What servers have issued.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Known {
+    cursors: Arc<Mutex<HashSet<String>>>,
     /// Tokens with their signing keys, the newest last.
-    sessions: Mutex<Vec<(String, String)>>,
+    sessions: Arc<Mutex<Vec<(String, String)>>>,
+    /// The sessions of proxies by authority, with their expiry in milliseconds.
+    own: Arc<Mutex<HashMap<String, (Session, u128)>>>,
+}
+
+/// State that the proxy collects from requests and responses.
+#[derive(Debug)]
+pub(crate) struct ProxyState {
+    known: Known,
     /// Requests that were recorded by faults.
     seen: Mutex<HashSet<String>>,
-    upstream: Option<BaseUrl>,
+    upstream: BaseUrl,
 }
+
+/// A token with its signing key.
+type Session = (String, String);
 
 /// A proxy in front of one server, stopped when this value is dropped.
 #[derive(Debug)]
@@ -36,11 +47,11 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Listens on a free port and forwards everything to the server, modified by the fault.
-    pub(crate) fn start(upstream: &BaseUrl, fault: &'static Fault) -> Self {
+    pub(crate) fn start(upstream: &BaseUrl, fault: Fault, known: Known) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let state = Arc::new(ProxyState { upstream: Some(upstream.clone()), ..ProxyState::default() });
+        let state = Arc::new(ProxyState::new(upstream.clone(), known));
         let (upstream, stopped) = (upstream.clone(), Arc::clone(&stop));
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -49,7 +60,7 @@ impl Proxy {
                 }
                 let Ok(stream) = stream else { continue };
                 let (state, upstream) = (Arc::clone(&state), upstream.clone());
-                thread::spawn(move || handle_connection(stream, &upstream, fault, &state));
+                thread::spawn(move || handle_connection(stream, &upstream, &fault, &state));
             }
         });
         Self { address, stop }
@@ -79,7 +90,7 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
                 return forward(exchange.connection, &mut stream);
             }
             let Ok(mut response) = exchange.finish() else { return };
-            state.record(&request, &response);
+            state.known.record(&request, &response);
             (fault.on_response)(&original, &mut response, state);
             response
         }
@@ -150,8 +161,9 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
     Some(request)
 }
 
-impl ProxyState {
-    fn record(&self, request: &Request, response: &Response) {
+impl Known {
+    /// Records the cursors and sessions of a response.
+    pub(crate) fn record(&self, request: &Request, response: &Response) {
         let Ok(body) = serde_json::from_slice::<Value>(&response.body) else { return };
         let mut cursors = self.cursors.lock().unwrap();
         for name in ["startCursor", "endCursor"] {
@@ -165,21 +177,28 @@ impl ProxyState {
             self.sessions.lock().unwrap().push((token.to_owned(), key.to_owned()));
         }
     }
+}
+
+impl ProxyState {
+    /// Creates the state of a proxy in front of a server.
+    pub(crate) fn new(upstream: BaseUrl, known: Known) -> Self {
+        Self { known, seen: Mutex::default(), upstream }
+    }
 
     /// Returns whether the server issued the cursor.
     pub(crate) fn has_issued_cursor(&self, cursor: &str) -> bool {
-        self.cursors.lock().unwrap().contains(cursor)
+        self.known.cursors.lock().unwrap().contains(cursor)
     }
 
     /// Returns the signing key of an issued token.
     pub(crate) fn signing_key(&self, token: &str) -> Option<String> {
-        let sessions = self.sessions.lock().unwrap();
+        let sessions = self.known.sessions.lock().unwrap();
         sessions.iter().find(|(own, _)| own == token).map(|(_, key)| key.clone())
     }
 
     /// Returns the issued token that differs from the given one in few characters.
     pub(crate) fn issued_token_like(&self, token: &str) -> Option<String> {
-        let sessions = self.sessions.lock().unwrap();
+        let sessions = self.known.sessions.lock().unwrap();
         let differ = |own: &str| own.bytes().zip(token.bytes()).filter(|(a, b)| a != b).count();
         let near = sessions.iter().find(|(own, _)| own.len() == token.len() && differ(own) <= 2);
         near.map(|(own, _)| own.clone())
@@ -240,14 +259,23 @@ impl ProxyState {
         request.add_header("X-Mesh-Signature", encoding::signature(&key, &message));
     }
 
-    fn login(&self) -> (String, String) {
-        let url = self.upstream.as_ref().unwrap();
+    /// Returns a session of the default account that lives for some time yet.
+    fn login(&self) -> Session {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let own = self.known.own.lock().unwrap().get(&self.upstream.authority).cloned();
+        if let Some((session, _)) = own.filter(|(_, end)| *end > now + PATIENCE.as_millis()) {
+            return session;
+        }
         let login = json!({"login": "ada@example.com", "password": "correct horse"});
-        let request = Request::post(&format!("{}/auth", url.base), &login.to_string());
-        let response = http::send(&url.authority, &request).unwrap();
+        let request = Request::post(&format!("{}/auth", self.upstream.base), &login.to_string());
+        let response = http::send(&self.upstream.authority, &request).unwrap();
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-        (text("token"), text("signingToken"))
+        let session = (text("token"), text("signingToken"));
+        // A server without logins is not asked again.
+        let end = body["expiresAt"].as_u64().map_or(u128::MAX, u128::from);
+        self.known.own.lock().unwrap().insert(self.upstream.authority.clone(), (session.clone(), end));
+        session
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.7-eq-text", "3.7-in", "3.8-and", "5.2-empty", "3.12-group-filtered"],
         may_fail: &["3.", "5.2-", "5.4-", "12.", "13.5-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 node.remove("$where");
             });
@@ -22,7 +22,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.10-relation-filter", "3.10-relation-filter-order-page"],
         may_fail: &["3.6-to-one-where"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_relations(request, |_, node| {
                 node.remove("$where");
             });
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.7-ne"],
         may_fail: &["3.7-null-ne"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "ne" && !filter["value"].is_null() {
                     let is_null = json!({"field": filter["field"], "op": "isNull"});
@@ -51,7 +51,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.7-nin"],
         may_fail: &["3.11-nin"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "nin" && filter["field"] == "likes" {
                     let is_null = json!({"field": filter["field"], "op": "isNull"});
@@ -66,7 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "an empty list matches everything",
         requires: "L2",
         must_fail: &["3.7-in-empty"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "in" && filter["value"] == json!([]) {
                     filter["op"] = "nin".into();
@@ -80,7 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "like ignores case",
         requires: "L2",
         must_fail: &["3.7-like-any", "3.7-like-case"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "like" {
                     filter["op"] = "ilike".into();
@@ -94,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "ilike is case-sensitive",
         requires: "L2",
         must_fail: &["3.7-ilike", "3.7-ilike-lower"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if filter["op"] == "ilike" {
                     filter["op"] = "like".into();
@@ -109,7 +109,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.7-like-escaped-underscore", "3.7-like-escaped-escape"],
         may_fail: &["3.7-like-escaped-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if let Some(pattern) = filter["value"].as_str().filter(|pattern| pattern.contains('\\')) {
                     filter["value"] = pattern.replace('\\', "").into();
@@ -124,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.7-null-value"],
         may_fail: &["3.7-null-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if filter.get("value") == Some(&Value::Null) {
                     *filter = json!({"field": filter["field"], "op": "isNull"});
@@ -139,7 +139,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.8-not", "3.8-nested"],
         may_fail: &["3.8-not-list", "3.8-leaf-and-combinator"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if let Some(inner) = filter.get_mut("not").filter(|_| true) {
                     *filter = inner.take();
@@ -154,7 +154,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.8-or", "3.8-nested"],
         may_fail: &["3.8-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if let Some(all) = filter.get_mut("or") {
                     *filter = json!({"and": all.take()});
@@ -168,7 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "an integer field accepts any number",
         requires: "L2",
         must_fail: &["3.7-fraction-for-integer"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 if let Some(value) = filter["value"].as_f64().filter(|value| value.fract() != 0.0)
                     && filter["field"] == "likes"
@@ -184,7 +184,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "text is accepted as a number or boolean",
         requires: "L2",
         must_fail: &["3.7-text-for-integer", "3.7-text-for-boolean"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_filters(request, |filter| {
                 let field = filter["field"].as_str().unwrap_or_default();
                 if let Some(text) = filter["value"].as_str().filter(|_| ["likes", "pinned"].contains(&field))
@@ -201,7 +201,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.9-nulls-last-asc", "3.9-nulls-last-desc"],
         may_fail: &["3.9-", "3.14-", "3.13-distinct-desc", "5.4-walk-", "5.4-other-nulls"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 for key in node.get_mut("$orderBy").and_then(Value::as_array_mut).into_iter().flatten() {
                     if key.get("nulls").is_none() && key["direction"].as_str().is_some() {
@@ -223,7 +223,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "5.4-other-nulls",
         ],
         may_fail: &["3.9-", "5.4-walk-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 for key in node.get_mut("$orderBy").and_then(Value::as_array_mut).into_iter().flatten() {
                     key.as_object_mut().map(|key| key.remove("nulls"));
@@ -238,7 +238,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.9-ties-asc", "3.9-ties-desc"],
         may_fail: &["3.9-", "5.4-walk-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 let grouped = node.contains_key("$groupBy") || node.contains_key("$distinct");
                 let has_id = !node.get("$orderBy").unwrap_or(&Value::Null).to_string().contains("\"id\"");
@@ -262,7 +262,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.9-ties-desc"],
         may_fail: &["3.9-", "5.4-walk-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 let grouped = node.contains_key("$groupBy") || node.contains_key("$distinct");
                 let id = node.get("$select").and_then(|select| select.get("id")).is_some();
@@ -283,7 +283,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.9-desc", "3.9-two-keys", "3.12-order-by-aggregate", "5.4-other-order"],
         may_fail: &["3.", "5.4-", "13.5-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 node.remove("$orderBy");
             });
@@ -296,7 +296,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.9-of-children", "3.9-children-through", "3.10-relation-order-and-page"],
         may_fail: &["3.10-", "3.6-to-one-orderby"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_relations(request, |_, node| {
                 node.remove("$orderBy");
             });
@@ -309,7 +309,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.13-distinct", "3.13-distinct-pairs"],
         may_fail: &["3.13-", "3.14-walk-distinct", "3.8-", "3.6-point-distinct", "13.5-refused-in-distinct"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 node.remove("$distinct");
             });
@@ -322,7 +322,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.12-having", "3.12-having-key", "3.14-walk-having"],
         may_fail: &["3.12-having-", "3.11-having-", "3.8-null-having", "3.6-point-having"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 node.remove("$having");
             });
@@ -335,7 +335,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.8-alias-digit", "3.8-alias-quote", "3.8-alias-long"],
         may_fail: &["3.8-alias-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let text =
                 request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
             let query: Value = serde_json::from_slice(&text).ok()?;
@@ -352,7 +352,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the format of a posted query is ignored",
         must_fail: &["2.7-ql", "2.7-format-unknown"],
         may_fail: &["4-deep", "2.7-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
             if let Some(mut body) = body.filter(|body| body.get("format").is_some()) {
                 body.as_object_mut().unwrap().remove("format");

@@ -16,7 +16,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "unsigned POST requests are accepted",
         requires: "L3",
         must_fail: &["7.4-post-unsigned"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             if request.method == "POST"
                 && request.target == "/mesh"
                 && request.header_value("X-Mesh-Token").is_none()
@@ -33,7 +33,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.6-no-token", "7.7-collection", "7.7-point", "7.7-put"],
         may_fail: &["7.6-", "7.7-", "9.7-signed", "10.1-unsigned", "2.", "13."],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let is_read = ["GET", "PUT", "HEAD"].contains(&request.method.as_str());
             let is_stream = request.target.ends_with("/events");
             let is_free =
@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.6-no-signature", "7.4-post-unsigned"],
         may_fail: &["7.9-required"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let has_token =
                 request.header_value("X-Mesh-Token").is_some_and(|token| memory.signing_key(token).is_some());
             if has_token
@@ -75,7 +75,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "7.4-decoded",
         ],
         may_fail: OF_SIGNATURES,
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             if request.header_value("X-Mesh-Signature").is_some() && !is_logout(request) {
                 resign(request, memory);
             }
@@ -88,7 +88,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.2-altered-in-the-middle", "7.2-altered-further-on"],
         may_fail: &["7.2-", "7.5-", "13.3-altered-token"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             if let Some(token) = request.header_value("X-Mesh-Token").map(str::to_owned)
                 && token.len() > 40
                 && memory.signing_key(&token).is_none()
@@ -107,7 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "signatures without their prefix are accepted",
         requires: "L3",
         must_fail: &["7.4-without-prefix"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let bare = request.header_value("X-Mesh-Signature").filter(|signature| !signature.contains('='));
             if let Some(signature) = bare.map(|signature| format!("sha256={signature}")) {
                 set(request, "X-Mesh-Signature", Some(signature));
@@ -121,7 +121,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.4-get", "7.4-decoded"],
         may_fail: &[""],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let key = request.header_value("X-Mesh-Token").and_then(|token| memory.signing_key(token))?;
             let query = request.header_value("X-Mesh-Query").and_then(encoding::from_base64)?;
             let over_text = encoding::signature(&key, &String::from_utf8_lossy(&query));
@@ -142,7 +142,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.4-post-body-altered", "7.4-post-over-nothing", "7.4-signature-of-get-on-post"],
         may_fail: &["7.4-post-", "8.3-", "11-signed"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let is_json =
                 request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("application/json"));
             if is_json && request.header_value("X-Mesh-Signature").is_some() {
@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.5-logout", "7.5-signed", "7.5-all-routes"],
         may_fail: &["7.5-", "10.4-logout"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             (is_logout(request) && request.header_value("X-Mesh-Token").is_some())
                 .then(|| reply(200, &json!({"loggedOut": true})))
         },
@@ -167,7 +167,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "a logout with a wrong signature is accepted",
         requires: "L3",
         must_fail: &["7.5-wrong-signature"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             if is_logout(request) {
                 set(request, "X-Mesh-Signature", None);
             }
@@ -179,7 +179,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "a login reveals whether the account exists",
         requires: "L3",
         must_fail: &["7.1-no-account"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
             if is_login(request) && body.contains("nobody@") {
                 edit_error(response, |body| body["message"] = "There is no such account".into());
@@ -191,7 +191,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the expiry of tokens is in seconds",
         requires: "L3",
         must_fail: &["7.1-expires-in-milliseconds"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if is_login(request) {
                 super::edit_ok(response, |body| {
                     if let Some(end) = body.get("expiresAt").and_then(Value::as_f64) {
@@ -207,7 +207,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.6-no-token", "7.6-no-signature", "7.4-altered"],
         may_fail: &["7", "8.", "9.", "10.", "11-", "12.", "5.4-", "3.1", "13."],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_error(response, |body| {
                 body.as_object_mut().unwrap().remove("code");
             });
@@ -219,7 +219,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.4-altered", "7.4-other-query"],
         may_fail: OF_SIGNATURES,
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.status == 403 {
                 response.status = 401;
             }
@@ -230,7 +230,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "401 has no challenge",
         requires: "L3",
         must_fail: &["7.6-challenge", "7.6-challenge-at-login"],
-        on_response: |_, response, _| put(response, "www-authenticate", None),
+        on_response: &|_, response, _| put(response, "www-authenticate", None),
         ..NO_FAULT
     },
     Fault {
@@ -238,7 +238,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["7.7-token-before-transport"],
         may_fail: &["7.7-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let is_read = request.method == "GET" && segments(request).len() == 2 && !is_docs(request);
             let has =
                 ["X-Mesh-Query", "X-Mesh-Query-Id"].iter().any(|name| request.header_value(name).is_some());
@@ -261,7 +261,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "11-signed-read-as-delete",
         ],
         may_fail: &["7.9-", "11-signed"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let has =
                 ["X-Mesh-Timestamp", "X-Mesh-Nonce"].iter().any(|name| request.header_value(name).is_some());
             if has {
@@ -310,7 +310,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L3",
         must_fail: &["13.3-editor"],
         may_fail: &["13.3-"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             if is_docs(request) && request.header_value("X-Mesh-Token").is_some() {
                 let token = memory.token();
                 set(request, "X-Mesh-Token", Some(token));

@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["5.2-envelope", "5.2-more", "5.2-exactly-full"],
         may_fail: &["5.2-", "5.4-", "3.10-", "3.12-count", "3.14-", "6-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 if let Some(info) = body.get_mut("pageInfo").and_then(Value::as_object_mut) {
                     info.remove("hasNextPage");
@@ -23,7 +23,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["5.2-more", "5.4-walk", "3.10-default", "3.10-joined-rows"],
         may_fail: &["5.4-", "3.10-", "3.14-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 if let Some(info) = body.get_mut("pageInfo") {
                     info["hasNextPage"] = false.into();
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["5.2-exactly-full"],
         may_fail: &["5.4-walk", "3.14-walk", "3.10-", "3.12-", "5.2-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let query: Value = serde_json::from_slice(&query.unwrap_or_default()).unwrap_or_default();
             let root = query.as_object().and_then(|query| query.values().next());
@@ -54,7 +54,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "empty lists have cursors",
         requires: "L2",
         must_fail: &["5.2-empty", "5.4-behind-the-end"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 if body["items"] == json!([]) && body.get("pageInfo").is_some() {
                     body["pageInfo"]["startCursor"] = "".into();
@@ -69,7 +69,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["5.2-envelope", "5.2-ql"],
         may_fail: &["1", "2.", "3.", "4-", "5.", "6-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 if body.get("pageInfo").is_some() {
                     *body = json!({"data": body.take()});
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "another default page size",
         requires: "L2",
         must_fail: &["3.10-default"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let is_list = !is_point(request);
             edit_root(request, |node| {
                 if is_list && node.len() == 1 && node.contains_key("$select") {
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.10-too-large", "3.10-relation-too-large"],
         may_fail: &["3.10-first-huge"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let clamp = |node: &mut serde_json::Map<String, Value>| {
                 if let Some(page) = node.get_mut("$page")
                     && page["first"].as_f64().is_some_and(|first| first > 200.0)
@@ -117,7 +117,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.10-joined-rows", "3.10-nested-pages"],
         may_fail: &["3.10-", "3.11-result-", "5.4-select-may-change"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 let joins = node.get("$select").and_then(Value::as_object);
                 let joins = joins.is_some_and(|select| select.values().any(Value::is_object));
@@ -136,7 +136,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.10-relation-per-parent", "3.10-relation-default", "3.10-relation-order-and-page"],
         may_fail: &["3.10-", "3.6-to-one-page"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_relations(request, |_, node| {
                 node.remove("$page");
             });
@@ -149,7 +149,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.10-relation-per-parent", "3.10-relation-through-page"],
         may_fail: &["3.10-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let query: Value = serde_json::from_slice(&query.unwrap_or_default()).unwrap_or_default();
             let root = query.as_object().and_then(|query| query.values().next());
@@ -170,7 +170,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "altered cursors are accepted",
         requires: "L2",
         must_fail: &["5.4-altered", "5.4-altered-at-start", "5.4-cut", "5.4-garbage", "5.4-empty"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             edit_root(request, |node| {
                 let after = node.get("$page").and_then(|page| page["after"].as_str()).map(str::to_owned);
                 if after.is_some_and(|after| !memory.has_issued_cursor(&after)) {
@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "5.4-other-grouping",
         ],
         may_fail: &["5.4-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if String::from_utf8_lossy(&response.body).contains("CURSOR_MISMATCH") {
                 *response = reply(200, &json!({"items": []}));
             }
@@ -204,7 +204,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["5.4-walk", "5.4-walk-ties", "5.4-walk-mixed", "3.14-walk-groups"],
         may_fail: &["5.4-", "3.14-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let body = request.body.clone().unwrap_or_default();
             let query = String::from_utf8_lossy(&query.unwrap_or(body)).into_owned();
@@ -227,7 +227,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["5.4-form", "5.2-envelope"],
         may_fail: &["5.4-", "3.14-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 for name in ["startCursor", "endCursor"] {
                     if let Some(cursor) = body["pageInfo"][name].as_str() {
@@ -242,7 +242,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "sums of no rows are zero",
         requires: "L2",
         must_fail: &["3.12-no-rows"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 for item in body.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
                     if item["s"].is_null() && item.get("s").is_some() {
@@ -258,7 +258,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.12-group-null", "3.13-distinct-null"],
         may_fail: &["3.12-", "3.13-", "3.14-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let query = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let query = String::from_utf8_lossy(&query.unwrap_or_default()).into_owned();
             if query.contains("$groupBy") || query.contains("$distinct") {
@@ -275,7 +275,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "large results are truncated silently",
         requires: "L2",
         must_fail: &["3.11-result-too-large"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if String::from_utf8_lossy(&response.body).contains("RESULT_TOO_LARGE") {
                 *response = reply(200, &json!({"items": []}));
             }
@@ -287,7 +287,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.5-too-deep", "3.11-filter-too-deep", "3.11-in-too-long"],
         may_fail: &["3.5-", "3.11-", "3.10-", "4-deep"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.status == 400 && String::from_utf8_lossy(&response.body).contains("bound") {
                 *response = error(500, "InternalError");
             }
@@ -299,7 +299,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "caching",
         must_fail: &["12.3-etag"],
         may_fail: &["12.3-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if let Some(tag) = response.header("etag").map(|tag| format!("W/{tag}")) {
                 put(response, "etag", Some(&tag));
             }
@@ -311,7 +311,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "caching",
         must_fail: &["12.3-not-modified", "12.3-list-of-tags", "12.3-star"],
         may_fail: &["12.3-vary-not-modified", "12.4-tag"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             set(request, "If-None-Match", None);
             None
         },
@@ -322,7 +322,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "caching",
         must_fail: &["12.3-tag-of-shape"],
         may_fail: &["12.3-", "12.4-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.header("etag").is_some() {
                 put(response, "etag", Some("\"same\""));
             }
@@ -334,14 +334,14 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "caching",
         must_fail: &["12.3-vary", "12.3-vary-not-modified"],
         may_fail: &["12.5-vary"],
-        on_response: |_, response, _| put(response, "vary", None),
+        on_response: &|_, response, _| put(response, "vary", None),
         ..NO_FAULT
     },
     Fault {
         name: "errors are cacheable",
         requires: "caching",
         must_fail: &["12.3-errors-not-stored"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.status >= 400 {
                 put(response, "cache-control", None);
             }

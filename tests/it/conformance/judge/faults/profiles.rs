@@ -12,7 +12,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L4",
         must_fail: &["9.4-mismatch-leaves-nothing", "9.1-hash-checked", "9.4-no-record-without-file"],
         may_fail: &["9.1-bad-hash"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             if let Some(hash) = file_of(request).map(encoding::sha256) {
                 let before = request.header_value("X-Mesh-Query").map(str::to_owned);
                 edit(request, |query| {
@@ -34,7 +34,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L4",
         must_fail: &["9.1-other-field", "9.1-other-entity"],
         may_fail: &["9.6-", "9.1-not-upload"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let path: Vec<String> = segments(request).into_iter().map(str::to_owned).collect();
             if let ([entity, _, field], true) = (path.as_slice(), is_upload(request)) {
                 let before = request.header_value("X-Mesh-Query").map(str::to_owned);
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L4",
         must_fail: &["9.6-type-not-allowed"],
         may_fail: &["9.7-attachment", "9.5-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             if is_upload(request) {
                 request.body = request.body.take().map(|body| replace(&body, b"text/html", b"image/png"));
             }
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L4",
         must_fail: &["9.7-attachment"],
         may_fail: &["9.7-bytes"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.target.contains("/files/") {
                 put(response, "content-disposition", None);
             }
@@ -84,14 +84,14 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "files allow content sniffing",
         requires: "L4",
         must_fail: &["9.7-bytes", "9.7-attachment"],
-        on_response: |_, response, _| put(response, "x-content-type-options", None),
+        on_response: &|_, response, _| put(response, "x-content-type-options", None),
         ..NO_FAULT
     },
     Fault {
         name: "ranges are ignored",
         requires: "L4",
         must_fail: &["9.7-range"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             set(request, "Range", None);
             None
         },
@@ -102,7 +102,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L4",
         must_fail: &["9.6-too-large"],
         may_fail: &["12.2-body", "11-body"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.status == 413 {
                 response.status = 400;
             }
@@ -114,14 +114,14 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L4",
         must_fail: &["9.3-location"],
         may_fail: &["9.3-create", "11-create", "11-child"],
-        on_response: |_, response, _| put(response, "location", None),
+        on_response: &|_, response, _| put(response, "location", None),
         ..NO_FAULT
     },
     Fault {
         name: "unknown query ids are 404",
         requires: "persisted",
         must_fail: &["8.4-unknown", "8.4-no-id"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if String::from_utf8_lossy(&response.body).contains("QUERY_ID_UNKNOWN") {
                 response.status = 404;
             }
@@ -133,7 +133,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "persisted",
         must_fail: &["8.2-id", "8.2-id-ql"],
         may_fail: &["8."],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.target.ends_with("/queries") {
                 edit_ok(response, |body| {
                     if let Some(id) = body["id"].as_str().map(str::to_owned) {
@@ -142,7 +142,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 });
             }
         },
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let id = request
                 .header_value("X-Mesh-Query-Id")
                 .filter(|id| id.len() == 35)
@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "queries are registered without validation",
         requires: "persisted",
         must_fail: &["8.1-invalid-syntax", "8.1-invalid-field", "8.1-base64"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let is_invalid = String::from_utf8_lossy(&response.body).contains("ValidationError");
             if request.target.ends_with("/queries") && is_invalid {
                 *response = reply(200, &json!({"id": "q_0123456789abcdef0123456789abcdef"}));
@@ -169,7 +169,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "unregistered queries run on a server that requires registration",
         requires: "persisted",
         must_fail: &["8.5-query", "8.5-post"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             let is_refused = String::from_utf8_lossy(&response.body).contains("QUERY_NOT_ALLOWED");
             if is_refused && !request.target.ends_with("/queries") {
                 *response = reply(200, &json!({"name": "Ada"}));
@@ -182,7 +182,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "mutations",
         must_fail: &["11-create-not-writable", "11-update-not-writable", "11-create-id"],
         may_fail: &["11-create-", "11-child-", "11-hidden-column", "11-update-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let allowed = [
                 "title", "body", "rank", "slug", "due", "open", "text", "caption", "name", "entityId",
                 "query",
@@ -203,7 +203,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "mutations",
         must_fail: &["11-create-unique", "11-create-required", "11-delete-referenced"],
         may_fail: &["11-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.status == 409 {
                 *response = super::error(500, "InternalError");
             }
@@ -215,7 +215,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "mutations",
         must_fail: &["11-update-missing", "11-delete-missing", "11-link-missing"],
         may_fail: &["11-", "9.3-missing"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if response.status == 404 && request.method != "GET" {
                 *response = reply(200, &json!({}));
             }
@@ -227,7 +227,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "mutations",
         must_fail: &["11-delete", "11-unlink", "11-disconnect"],
         may_fail: &["11-", "10.2-deleted"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.method == "DELETE" && response.status == 204 {
                 *response = reply(200, &json!({"deleted": true}));
             }
@@ -238,7 +238,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "a repeated link is a conflict",
         requires: "mutations",
         must_fail: &["11-link-twice"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
             let is_link = request.method == "POST" && request.target.ends_with("/labels");
             let what = format!("{} {body}", request.target);
@@ -251,7 +251,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "events",
         must_fail: &["10.1-stream"],
         may_fail: &["10."],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
                 put(response, "content-type", Some("text/plain"));
             }
@@ -262,7 +262,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "streams are cacheable",
         requires: "events",
         must_fail: &["10.1-stream"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
                 put(response, "cache-control", None);
             }
@@ -273,7 +273,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "Last-Event-ID is ignored",
         requires: "events",
         must_fail: &["10.3-resume"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             set(request, "Last-Event-ID", None);
             None
         },
@@ -284,7 +284,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "computed",
         must_fail: &["13.5-select", "13.5-dependencies-not-returned"],
         may_fail: &["13.5-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|_, value| {
                     if let Some(record) = value.as_object_mut().filter(|record| record.contains_key("badge"))
@@ -300,7 +300,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "NULL in computed fields is the text null",
         requires: "computed",
         must_fail: &["13.5-null"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 if body["badge"] == "Di ()" {
                     body["badge"] = "Di (null)".into();
@@ -313,7 +313,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "every origin is allowed",
         requires: "cors",
         must_fail: &["12.5-other-origin", "12.5-similar-origin", "12.5-off"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if let Some(origin) = request.header_value("Origin") {
                 put(response, "access-control-allow-origin", Some(origin));
             }
@@ -324,14 +324,14 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "headers are not exposed to scripts",
         requires: "cors",
         must_fail: &["12.5-exposed"],
-        on_response: |_, response, _| put(response, "access-control-expose-headers", None),
+        on_response: &|_, response, _| put(response, "access-control-expose-headers", None),
         ..NO_FAULT
     },
     Fault {
         name: "errors have no CORS headers",
         requires: "cors",
         must_fail: &["12.5-error-readable"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             if response.status >= 400 {
                 put(response, "access-control-allow-origin", None);
             }
@@ -343,7 +343,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "docs",
         must_fail: &["13.1-no-storage"],
         may_fail: &["13.1-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.target.ends_with("/docs/schema") {
                 edit_ok(response, |body| body["tables"] = json!(["blog_posts"]));
             }
@@ -354,7 +354,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "statements are always returned",
         requires: "docs",
         must_fail: &["13.2-no-sql"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.target.ends_with("/docs/execute") {
                 edit_ok(response, |body| {
                     if body["meta"].get("sql").is_none() {
@@ -370,7 +370,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "docs",
         must_fail: &["13.2-allowlist-execute", "13.2-allowlist-relation"],
         may_fail: &["13.2-invalid", "13.2-no-query"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.target.ends_with("/docs/execute") && response.status == 400 {
                 edit_body(response, |_| true, |body| *body = json!({"data": null, "meta": {}}));
                 response.status = 200;
@@ -383,7 +383,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "docs",
         must_fail: &["13.2-invalid"],
         may_fail: &["13.2-", "13.3-"],
-        on_response: |request, response, _| {
+        on_response: &|request, response, _| {
             if request.target.ends_with("/docs/execute") {
                 edit_error(response, |body| *body = json!({"errors": [body.take()]}));
             }

@@ -10,7 +10,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unknown keys of a node are ignored silently",
         must_fail: &["3.2-unknown-key", "3.2-key-without-dollar", "3.2-nested-unknown-key"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let keep = |name: &String| name == "$select" || CONTROLS.contains(&name.as_str());
             edit_root(request, |node| {
                 if node.contains_key("$select") {
@@ -25,7 +25,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "a selection without $select is accepted",
         must_fail: &["3.2-unwrapped"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit(request, |query| {
                 let root = query.as_object_mut().and_then(|query| query.values_mut().next());
                 let bare = |node: &&mut Value| {
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "any value selects a field",
         must_fail: &["3.3-field-false", "3.3-field-number", "3.3-field-text", "3.3-field-null"],
         may_fail: &["3.3-field-", "3.3-relation-as-field"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 if let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) {
                     select
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the order of a selection is lost",
         must_fail: &["3.3-order-of-keys", "3.3-order-with-relations"],
         may_fail: &["13.5-order-of-keys", "3.12-group-order-of-keys", "2.7-as-get"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_root(request, |node| {
                 if let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) {
                     select.sort_keys();
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "QL accepts commas",
         must_fail: &["4-comma"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             if request.header_value("X-Mesh-Format") == Some("ql") {
                 edit_text(request, |text| text.contains(',').then(|| text.replace(',', " ")));
             }
@@ -84,7 +84,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "text after a QL query is ignored",
         must_fail: &["4-trailing", "4-extra-brace"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             if request.header_value("X-Mesh-Format") == Some("ql") {
                 edit_text(request, |text| {
                     let mut depth = 0;
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "QL requires inner braces",
         must_fail: &["4-no-inner-braces"],
         may_fail: &["4-", "2.5-ql", "2.7-ql", "2.10-put-ql"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let text = request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64);
             let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -120,7 +120,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.6-point-where", "3.6-point-page", "3.6-posted-point", "3.6-point-having"],
         may_fail: &["3.6-point-", "3.8-null-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             if is_point(request) {
                 edit_root(request, |node| node.retain(|name, _| !CONTROLS.contains(&name.as_str())));
             }
@@ -132,7 +132,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "controls on a to-one relation are ignored silently",
         requires: "L2",
         must_fail: &["3.6-to-one-where", "3.6-to-one-orderby", "3.6-to-one-page"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_relations(request, |name, node| {
                 if name == "author" {
                     node.retain(|name, _| !CONTROLS.contains(&name.as_str()));
@@ -151,7 +151,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "3.6-relation-aggregate",
             "3.6-relation-having",
         ],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_relations(request, |_, node| {
                 node.retain(|name, _| {
                     !["$groupBy", "$distinct", "$aggregate", "$having"].contains(&name.as_str())

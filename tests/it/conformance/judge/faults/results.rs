@@ -11,7 +11,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "empty lists are null",
         must_fail: &["5.3-many-empty"],
         may_fail: &["5.3-", "3.10-", "10.", "2.", "1-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "items", &|name, value| {
                     if name != "items" && name != "details" && *value == json!([]) {
@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "missing to-one relations are empty objects",
         must_fail: &["5.3-one-missing", "5.3-one-unique", "5.3-self-one"],
         may_fail: &["5.3-", "4-relations"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     if TO_ONE.contains(&name) && value.is_null() {
@@ -41,7 +41,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "to-one relations are lists",
         must_fail: &["5.3-one", "5.3-self-one", "5.3-there-and-back"],
         may_fail: &["5.3-", "4-relations", "1-core", "5.4-select-may-change"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     if TO_ONE.contains(&name) && value.is_object() {
@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[Fault] = &[
         requires: "L2",
         must_fail: &["3.10-relation-all"],
         may_fail: &["3.11-result-", "3.2-duplicate-"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             edit_relations(request, |name, node| {
                 if !TO_ONE.contains(&name)
                     && !node.contains_key("$page")
@@ -79,7 +79,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "booleans are numbers",
         must_fail: &["5.5-boolean", "5.5-types-usual"],
         may_fail: &["5.5-", "3.9-boolean", "3.12-", "3.13-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     if let Some(flag) = value.as_bool().filter(|_| name != "hasNextPage") {
@@ -94,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "64-bit integers are numbers",
         must_fail: &["5.5-bigint-text", "5.5-types-usual"],
         may_fail: &["5.5-", "3.12-bigint"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     let digits = value.as_str().and_then(|text| text.parse::<i64>().ok());
@@ -110,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "decimals are numbers",
         must_fail: &["5.5-types-usual", "5.5-types-low"],
         may_fail: &["5.5-types-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     let number =
@@ -127,7 +127,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "times are not normalized",
         must_fail: &["5.5-stored-blank"],
         may_fail: &["5.5-", "3.12-min-max-time", "6-columns"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     if let Some(time) = value.as_str().filter(|_| ["createdAt", "lo", "hi"].contains(&name)) {
@@ -142,7 +142,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "JSON columns are text",
         must_fail: &["5.5-json-nested", "5.5-types-usual"],
         may_fail: &["5.5-types-"],
-        on_response: |_, response, _| {
+        on_response: &|_, response, _| {
             edit_ok(response, |body| {
                 deep(body, "", &|name, value| {
                     if name == "details" && !value.is_null() {
@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "hidden columns can be selected",
         must_fail: &["6-hidden-column"],
         may_fail: &["6-injection", "12.1-hidden-name", "3.12-hidden"],
-        on_request: |request, _| {
+        on_request: &|request, _| {
             let text =
                 request.header_value("X-Mesh-Query").and_then(mesh_tests::kit::encoding::from_base64)?;
             let text = String::from_utf8_lossy(&text).into_owned();

@@ -1,0 +1,110 @@
+//! The matrix of the judge: which cases fail under which fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use mesh_tests::kit::case::Case;
+use mesh_tests::kit::profile::Profile;
+use mesh_tests::kit::reference::Reference;
+use mesh_tests::kit::run::{self, Grade, Selection};
+use mesh_tests::kit::target::Target;
+
+use super::faults::Fault;
+use super::proxy::{Known, Proxy};
+use super::recording::Recording;
+
+/// The number of faulty servers that are tested concurrently.
+const CONCURRENT: usize = 3;
+
+/// A fault that fails more cases than this breaks so much that it does not show what a single case is worth.
+const BLUNT: usize = 120;
+
+/// The outcome of one fault.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) name: &'static str,
+    pub(crate) touched: usize,
+    pub(crate) failed: Vec<String>,
+}
+
+/// Returns the cases that fail with a fault-injecting proxy in front of each server.
+pub(crate) fn failing(fault: &Fault, reference: &Reference, cases: &[Case]) -> Vec<String> {
+    let mut profile = Profile::reference().unwrap();
+    profile.known.clear();
+    let (mut proxies, known) = (Vec::new(), Known::default());
+    for (settings, url) in reference.target.base_urls() {
+        let proxy = Proxy::start(url, *fault, known.clone());
+        profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, url.base));
+        proxies.push(proxy);
+    }
+    // The check for the fixture is skipped, since the fault may break it.
+    let selection = Selection { skip_probe: true, ..Selection::default() };
+    let report = run::run(cases, &Target::new(profile).unwrap(), &selection);
+    let failed = report.verdicts.iter().filter(|verdict| !matches!(verdict.grade, Grade::Pass | Grade::Skip));
+    failed.map(|verdict| verdict.case.id.clone()).collect()
+}
+
+/// Holds each fault against every case that it touches.
+pub(crate) fn run_all(faults: &[&'static Fault], reference: &Reference, recording: &Recording) -> Vec<Outcome> {
+    let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|threads| {
+        for _ in 0..CONCURRENT {
+            threads.spawn(|| {
+                while let Some(fault) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
+                    let touched = recording.touched_by(fault);
+                    let found = start.elapsed();
+                    let failed = failing(fault, reference, &touched);
+                    eprintln!(
+                        "{:>6.1} s {:>6.1} s  {:>4} touched {:>4} failed  {}",
+                        found.as_secs_f64(),
+                        start.elapsed().as_secs_f64(),
+                        touched.len(),
+                        failed.len(),
+                        fault.name
+                    );
+                    let outcome = Outcome { name: fault.name, touched: touched.len(), failed };
+                    outcomes.lock().unwrap().push(outcome);
+                }
+            });
+        }
+    });
+    outcomes.into_inner().unwrap()
+}
+
+/// Compares the failing cases with the expected ones; returns a message if they differ.
+pub(crate) fn surprise(fault: &Fault, failed: &[String]) -> Option<String> {
+    let missed: Vec<&&str> =
+        fault.must_fail.iter().filter(|id| !failed.iter().any(|id_failed| id_failed == *id)).collect();
+    let is_related = |id: &String| {
+        fault.must_fail.contains(&id.as_str()) || fault.may_fail.iter().any(|begin| id.starts_with(begin))
+    };
+    let stray: Vec<&String> = failed.iter().filter(|id| !is_related(id)).collect();
+    let fine = missed.is_empty() && stray.is_empty();
+    (!fine).then(|| format!("{}: not detected by {missed:?}; unexpected failures: {stray:?}", fault.name))
+}
+
+/// Returns the cases of a MUST that no fault fails, apart from faults that fail nearly everything.
+pub(crate) fn survivors<'c>(cases: &'c [Case], outcomes: &[Outcome]) -> Vec<&'c Case> {
+    let sharp = outcomes.iter().filter(|outcome| outcome.failed.len() <= BLUNT);
+    let killed: BTreeSet<&str> = sharp.flat_map(|outcome| outcome.failed.iter().map(String::as_str)).collect();
+    cases.iter().filter(|case| !killed.contains(case.id.as_str())).collect()
+}
+
+/// Renders the survivors by paragraph.
+pub(crate) fn table(survivors: &[&Case]) -> String {
+    let mut by_rule: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for case in survivors {
+        let rule = case.rule.first().map_or("", String::as_str);
+        by_rule.entry(rule).or_default().push(&case.id);
+    }
+    let mut table = format!("{} cases without a fault that fails them\n", survivors.len());
+    for (rule, ids) in by_rule {
+        let _ = writeln!(table, "{rule:>8}  {}", ids.join(" "));
+    }
+    table
+}
