@@ -110,8 +110,21 @@ fn there_are_cases_for_all_levels_and_profiles() {
     let cases = cases();
     assert!(cases.len() >= 300, "{} cases", cases.len());
     let groups: BTreeSet<&str> = cases.iter().map(Case::group).collect();
-    let all =
-        ["L1", "L2", "L3", "L4", "caching", "computed", "cors", "docs", "events", "mutations", "persisted"];
+    let all = [
+        "L1",
+        "L2",
+        "L3",
+        "L4",
+        "caching",
+        "computed",
+        "cors",
+        "docs",
+        "events",
+        "hooks",
+        "mutations",
+        "persisted",
+        "policies",
+    ];
     assert_eq!(groups.into_iter().collect::<Vec<_>>(), all);
 }
 

@@ -108,6 +108,10 @@ pub struct Step {
     pub bind: Map<String, Value>,
     /// Logs in with an account of the fixture.
     pub login: Option<Login>,
+    /// Has the target load a schema document, by the command that its profile declares.
+    pub load: Option<Load>,
+    /// Loads a page, given by its path from the root, with everything that it refers to.
+    pub page: Option<String>,
     /// Sends a request.
     pub send: Option<Send>,
     /// Follows cursors to the end.
@@ -132,6 +136,17 @@ pub struct Step {
     pub expect: Option<Expect>,
     /// Binds names to parts of the response: `status`, `header.<name>`, `body`, `body.<path>`, `text`.
     pub capture: Map<String, Value>,
+}
+
+/// A schema document that the target loads.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// The document.
+    pub schema: Value,
+    /// What the refusal must name; a document without it must be accepted.
+    #[serde(default)]
+    pub refused: Vec<String>,
 }
 
 /// A login; later steps refer to its session by name.
@@ -177,6 +192,14 @@ pub struct Send {
     pub body: Option<Value>,
     /// The parts of a `multipart/form-data` body.
     pub multipart: Option<Vec<Part>>,
+    /// The value of `Content-Length`, for a body that is announced to be longer than it is.
+    #[serde(deserialize_with = "present")]
+    pub declares: Option<Value>,
+    /// Sends only so many bytes of the body and closes the connection, without waiting for a response.
+    #[serde(deserialize_with = "present")]
+    pub cut: Option<Value>,
+    /// Sends the request without waiting for a response; the connection stays open until the end of the case.
+    pub hold: bool,
     /// The signer: `none`, the name of a session, or an object of deviations; by default the default account.
     #[serde(deserialize_with = "present")]
     pub auth: Option<Value>,

@@ -54,6 +54,9 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
         request.add_header("Content-Type", format!("multipart/form-data; boundary={boundary}"));
         request.body = Some(multipart(parts, &boundary, scope)?);
     }
+    if let Some(length) = &send.declares {
+        request.add_header("Content-Length", scope.text(length)?);
+    }
     sign(&mut request, send, settings, target, scope)?;
     Ok(request)
 }
@@ -69,7 +72,7 @@ fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8
             head.push_str(&format!("; filename=\"{}\"", scope.text(&filename.clone().into())?));
         }
         if let Some(media) = &part.media {
-            head.push_str(&format!("\r\nContent-Type: {media}"));
+            head.push_str(&format!("\r\nContent-Type: {}", scope.text(&media.clone().into())?));
         }
         body.extend_from_slice(head.as_bytes());
         body.extend_from_slice(b"\r\n\r\n");

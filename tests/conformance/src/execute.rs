@@ -1,16 +1,19 @@
 //! Execution of a case: its steps in order, up to the first failure.
 
+mod load;
+mod page;
+
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::case::{Case, Expect, Level, Step, Walk};
+use crate::case::{Case, Expect, Level, Silent, Step, Walk};
 use crate::compose;
 use crate::expect::{self, ParsedResponse};
 use crate::expression::Scope;
 use crate::failure::Failure;
-use crate::http::{self, Endpoint, Exchange, Request, Response};
+use crate::http::{self, Connection, Endpoint, Exchange, Request, Response};
 use crate::matcher::differences;
 use crate::stream::{Event, Next, Stream};
 use crate::target::Target;
@@ -87,7 +90,15 @@ pub fn execute(case: &Case, target: &Target) -> (Result<(), Vec<Failure>>, Vec<L
         Err(failure) => return (Err(vec![failure]), Vec::new()),
     };
     let scope = Scope::new(&target.profile);
-    let mut executor = Executor { case, target, settings, scope, streams: HashMap::new(), log: Vec::new() };
+    let mut executor = Executor {
+        case,
+        target,
+        settings,
+        scope,
+        streams: HashMap::new(),
+        held: Vec::new(),
+        log: Vec::new(),
+    };
     let outcome = case.steps.iter().try_for_each(|step| executor.step(step));
     (outcome, executor.log)
 }
@@ -98,6 +109,8 @@ struct Executor<'t> {
     settings: String,
     scope: Scope<'t>,
     streams: HashMap<String, Stream>,
+    /// Connections that stay open until the end of the case.
+    held: Vec<Connection>,
     log: Vec<LoggedExchange>,
 }
 
@@ -120,21 +133,23 @@ impl Executor<'_> {
             let expected = self.scope.fill(&step.is.clone().unwrap_or_default()).map_err(single)?;
             check_empty(differences(&expected, Some(&got)))?;
         }
+        if let Some(load) = &step.load {
+            load::load(load, &self.target.profile).map_err(single)?;
+        }
+        if let Some(path) = &step.page {
+            let path = self.scope.text(&path.clone().into()).map_err(single)?;
+            let url = self.target.base_url(&self.settings).map_err(single)?;
+            let request = Request::new("GET", &path);
+            let faults = page::faults(url, &path).map_err(|error| single(Failure::Mismatch(error)))?;
+            let response = Err("a page with what it refers to".to_owned());
+            self.log.push(LoggedExchange::Http { authority: url.authority.clone(), request, response });
+            check_empty(faults)?;
+        }
         if let Some(walk) = &step.walk {
             self.walk(walk)?;
         }
         if let Some(silent) = &step.silent {
-            let stream = self.stream(&silent.stream)?;
-            let (next, comments) = (stream.next(Duration::from_millis(silent.ms)), stream.comments);
-            if !matches!(next, Next::Silence) {
-                return mismatch(format!("the stream '{}' should be silent, got {next:?}", silent.stream));
-            }
-            if comments < silent.comments {
-                return mismatch(format!(
-                    "{comments} comment lines on '{}', expected {}",
-                    silent.stream, silent.comments
-                ));
-            }
+            self.silent(silent)?;
         }
         if let Some(name) = &step.ended {
             let patience = self.target.timeouts.event;
@@ -169,6 +184,26 @@ impl Executor<'_> {
         self.streams
             .get_mut(name)
             .ok_or_else(|| single(Failure::Setup(format!("the case is broken: there is no stream '{name}'"))))
+    }
+
+    /// Checks that a stream sends no event for some time, or until it has sent so many comments.
+    fn silent(&mut self, silent: &Silent) -> Outcome {
+        const SLICE: Duration = Duration::from_millis(50);
+        let deadline = Instant::now() + Duration::from_millis(silent.ms);
+        let stream = self.stream(&silent.stream)?;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let next = stream.next(if silent.comments == 0 { left } else { left.min(SLICE) });
+            if !matches!(next, Next::Silence) {
+                return mismatch(format!("the stream '{}' should be silent, got {next:?}", silent.stream));
+            }
+            let has_all = stream.comments >= silent.comments;
+            if Instant::now() >= deadline || (has_all && silent.comments > 0) {
+                let (got, wanted) = (stream.comments, silent.comments);
+                let what = format!("{got} comment lines on '{}', expected {wanted}", silent.stream);
+                return if has_all { Ok(()) } else { mismatch(what) };
+            }
+        }
     }
 
     fn read(&mut self, name: &str, step: &Step) -> Outcome {
@@ -211,6 +246,17 @@ impl Executor<'_> {
         let Some(send) = &step.send else { return Ok(()) };
         let settings = send.server.clone().unwrap_or_else(|| self.settings.clone());
         let request = compose::request(send, &settings, self.target, &self.scope).map_err(single)?;
+        if let Some(cut) = &send.cut {
+            let cut = self.scope.eval(cut).map_err(single)?.as_u64().unwrap_or_default();
+            let connection = self.send_part(request, &settings, usize::try_from(cut).unwrap_or_default())?;
+            drop(connection);
+            return Ok(());
+        }
+        if send.hold {
+            let connection = self.send_part(request, &settings, usize::MAX)?;
+            self.held.push(connection);
+            return Ok(());
+        }
         let Some(name) = &step.open else {
             let response = self.exchange(request, &settings)?;
             return self.check(step, &response);
@@ -296,6 +342,19 @@ impl Executor<'_> {
         let expected = self.scope.fill(&walk.items).map_err(single)?;
         let differences = differences(&expected, Some(&Value::Array(items)));
         check_empty(differences.into_iter().map(|what| format!("after {pages} pages: {what}")).collect())
+    }
+
+    /// Sends a request with so many bytes of its body, and does not wait for a response.
+    fn send_part(&mut self, request: Request, settings: &str, most: usize) -> Outcome<Connection> {
+        let authority = self.target.base_url(settings).map_err(single)?.authority.clone();
+        let body = request.body.as_deref().map_or(0, <[u8]>::len);
+        let mut bytes = request.bytes_for(&authority);
+        bytes.truncate(bytes.len() - body + most.min(body));
+        let mut connection = Connection::open(&authority).map_err(|error| single(Failure::Setup(error)))?;
+        connection.write(&bytes);
+        let response = Err(format!("no response awaited after {} bytes", bytes.len()));
+        self.log.push(LoggedExchange::Http { authority, request, response });
+        Ok(connection)
     }
 
     /// Sends a request and logs the exchange.

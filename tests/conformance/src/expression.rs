@@ -116,6 +116,7 @@ impl<'p> Scope<'p> {
             "base64Unpadded" => encoding::base64_unpadded(text(&argument)).into(),
             "base64url" => encoding::base64url(text(&argument)).into(),
             "sha256" => encoding::sha256(text(&argument)).into(),
+            "upper" => text(&argument).to_uppercase().into(),
             "json" => argument.to_string().into(),
             "join" => list(&argument).iter().map(text).collect::<String>().into(),
             "now" => (now() + argument.as_i64().unwrap_or_default()).into(),

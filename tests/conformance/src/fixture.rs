@@ -32,6 +32,17 @@ struct Data {
     #[serde(rename = "about")]
     _about: String,
     tables: Vec<Table>,
+    /// Views of servers that can be made to fail, with their statements by dialect.
+    #[serde(default)]
+    views: Vec<View>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct View {
+    view: String,
+    sqlite: String,
+    postgres: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,6 +91,10 @@ pub fn sql(dialect: Dialect) -> Result<String, String> {
     for table in &data.tables {
         create(&mut out, table, dialect);
         insert(&mut out, table, dialect);
+    }
+    for view in &data.views {
+        let statement = if dialect == Dialect::Sqlite { &view.sqlite } else { &view.postgres };
+        let _ = writeln!(out, "\nCREATE VIEW {} AS\n{statement};", quoted(&view.view));
     }
     Ok(out)
 }

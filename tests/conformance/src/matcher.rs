@@ -29,7 +29,13 @@ pub const KINDS: &[(&str, &str)] = &[
     ("@lacks", "a text that contains none of these, ignoring case"),
     ("@prefix", "a text that begins with the argument"),
     ("@list", "a comma-separated list with at least these members, ignoring case"),
-    ("@form", "a text of the named form: cursor, etag, hex64, queryId, requestId, storageKey, token"),
+    (
+        "@form",
+        "a text of the named form: cursor, etag, hex64, queryId, requestId, seconds, storageKey, token",
+    ),
+    ("@media", "this media type, with at least these parameters, ignoring case and blanks"),
+    ("@time", "this time, with or without a zone of UTC and a fraction of zero"),
+    ("@decimal", "this decimal number as text, whatever its trailing zeros"),
     ("@near", "a number that differs by less than a millionth"),
 ];
 
@@ -154,12 +160,34 @@ fn holds(kind: &str, argument: &Value, got: &Value) -> bool {
             words().iter().all(|word| text.split(',').any(|member| member.trim().eq_ignore_ascii_case(word)))
         }),
         "@form" => text.is_some_and(|text| words().iter().all(|name| has_form(name, text))),
+        "@media" => text.is_some_and(|text| {
+            let got = media(text);
+            words().iter().flat_map(|word| media(word)).all(|part| got.contains(&part))
+        }),
+        "@time" => text.is_some_and(|text| words().iter().all(|word| instant(word) == instant(text))),
+        "@decimal" => text.is_some_and(|text| words().iter().all(|word| decimal(word) == decimal(text))),
         "@near" => match (got.as_f64(), argument.as_f64()) {
             (Some(got), Some(expected)) => (got - expected).abs() <= expected.abs().max(1.0) * 1e-6,
             _ => false,
         },
         _ => false,
     }
+}
+
+/// Splits a media type into the type and its parameters, each without quotes, blanks and upper case.
+fn media(text: &str) -> Vec<String> {
+    text.split(';').map(|part| part.replace(['"', ' '], "").to_lowercase()).collect()
+}
+
+/// Returns a time without what does not change it.
+fn instant(text: &str) -> &str {
+    let text = text.trim_end_matches("+00:00").trim_end_matches('Z');
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
+/// Returns a decimal number without the zeros at its end.
+fn decimal(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 fn unordered(expected: &[Value], got: &Value, place: &str, out: &mut Vec<String>) {
@@ -204,6 +232,7 @@ fn has_form(name: &str, text: &str) -> bool {
         }
         "hex64" => text.len() == 64 && hex(text),
         "queryId" => text.strip_prefix("q_").is_some_and(|id| id.len() == 32 && hex(id)),
+        "seconds" => all(text, |byte| byte.is_ascii_digit()),
         "requestId" => text.len() <= 128 && all(text, |byte| byte.is_ascii_graphic()),
         "storageKey" => match text.strip_prefix("sha256/").and_then(|rest| rest.split_once('/')) {
             Some((two, rest)) => two.len() == 2 && rest.len() == 62 && hex(two) && hex(rest),
@@ -291,6 +320,18 @@ mod tests {
             (json!({"@list": ["GET", "HEAD"]}), json!("head, GET, PUT"), json!("GET")),
             (json!({"@form": "etag"}), json!("\"a\""), json!("W/\"a\"")),
             (json!({"@form": "queryId"}), json!("q_0123456789abcdef0123456789abcdef"), json!("q_1")),
+            (
+                json!({"@media": "text/html; charset=utf-8"}),
+                json!("Text/HTML;charset=\"UTF-8\"; a=b"),
+                json!("text/html; charset=latin1"),
+            ),
+            (
+                json!({"@time": "2024-01-01T00:00:10"}),
+                json!("2024-01-01T00:00:10.000Z"),
+                json!("2024-01-01T00:00:01"),
+            ),
+            (json!({"@decimal": "-10.5"}), json!("-10.500"), json!("-10.05")),
+            (json!({"@form": "seconds"}), json!("12"), json!("soon")),
             (json!({"@near": 0.5}), json!(0.500_000_01), json!(0.51)),
         ];
         for (expected, good, bad) in table {

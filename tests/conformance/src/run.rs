@@ -195,7 +195,7 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
             ..crate::case::Send::default()
         };
         // Some settings refuse a plain read; any response shows that the server is running.
-        let any_answer = ["only", "bound", "brief", "rated"].contains(&settings);
+        let any_answer = ["only", "bound", "brief", "rated", "metered"].contains(&settings);
         let scope = Scope::new(&target.profile);
         let answer = match compose::request(&send, settings, target, &scope) {
             Ok(request) => http::send(&url.authority, &request),

@@ -31,10 +31,19 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("curtained", "as open, with sql = false and entities = [user, post] for the docs surface"),
     ("tight", "as signed, with three logins per minute for an account and address"),
     ("rated", "as bare, with two requests per minute and address"),
+    ("metered", "as signed, with two requests per minute and session"),
+    ("policies", "as signed-writes, with policies.json of the fixture as the schema document"),
+    (
+        "faulty",
+        "integrity off, events and mutations on, hooks.json of the fixture as the schema document, one second for a \
+         request, three persisted queries",
+    ),
+    ("busy", "as faulty, with one request that may wait"),
 ];
 
 /// The settings under which requests are signed.
-const SIGNED: [&str; 6] = ["signed", "signed-writes", "brief", "bound", "unbound", "tight"];
+const SIGNED: [&str; 8] =
+    ["signed", "signed-writes", "brief", "bound", "unbound", "tight", "metered", "policies"];
 
 /// The account that signs if a case does not name one.
 const DEFAULT_ACCOUNT: &str = "ada";
@@ -134,7 +143,7 @@ impl Target {
     /// Returns whether the server with these settings has write routes.
     #[must_use]
     pub fn writes(settings: &str) -> bool {
-        ["writes", "signed-writes", "brief"].contains(&settings)
+        ["writes", "signed-writes", "brief", "policies", "faulty", "busy"].contains(&settings)
     }
 
     /// Returns the JSON body of a login.

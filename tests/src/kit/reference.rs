@@ -36,6 +36,10 @@ fn config(settings: &str) -> String {
         "unbound" => format!("{many}{signed}binding = \"off\"\n{users}"),
         "curtained" => format!("{docs}sql = \"false\"\nentities = [\"user\", \"post\"]\n"),
         "tight" => format!("[limits]\nlogin_per_minute = 3\n{signed}{users}"),
+        "metered" => format!("[limits]\nper_session = \"2/m\"\nlogin_per_minute = 1000000\n{signed}{users}"),
+        "policies" => format!("{many}{signed}{users}{mutations}"),
+        "faulty" => format!("request_timeout = \"1s\"\n[persisted]\nmax_entries = 3\n{events}{mutations}"),
+        "busy" => "request_timeout = \"1s\"\n[limits]\nrequests = 1\n".to_owned(),
         "rated" => format!("[limits]\nper_address = \"2/m\"\n{bare}"),
         _ => String::new(),
     }
@@ -51,6 +55,8 @@ fn required_settings(profile: &Profile) -> Vec<&'static str> {
         "writes" => claims("mutations"),
         "only" => claims("persisted"),
         "curtained" => claims("docs"),
+        "faulty" | "busy" => claims("hooks"),
+        "policies" => claims("policies"),
         "signed-writes" => integrity && claims("mutations"),
         _ => integrity,
     };
@@ -89,6 +95,8 @@ pub fn start_on(
             Err(why) => broken.push((settings, why)),
         }
     }
+    let load = [&program.display().to_string(), "check", "--schema", "{file}"];
+    profile.declare("load", load.map(str::to_owned).to_vec());
     let mut target = Target::new(profile)?;
     for (settings, why) in broken {
         target.mark_unavailable(settings, why);
@@ -113,7 +121,12 @@ fn serve(
     let log = std::fs::File::create(folder.path().join("log"));
     let mut command = crate::without_settings(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
-    command.args(["--database", &url, "--schema", &file("schema.json").display().to_string()]);
+    let schema = match settings {
+        "policies" => "policies.json",
+        "faulty" | "busy" => "hooks.json",
+        _ => "schema.json",
+    };
+    command.args(["--database", &url, "--schema", &file(schema).display().to_string()]);
     command.stdin(Stdio::null());
     if let Ok(log) = log {
         command.stderr(log);

@@ -17,9 +17,9 @@ pub struct Request {
     pub method: String,
     /// The request target.
     pub target: String,
-    /// The headers in order, without `Host` and `Content-Length`.
+    /// The headers in order, without `Host`.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body; `Content-Length` is added for it.
+    /// The body; `Content-Length` is added for it unless a header says another one.
     pub body: Option<Vec<u8>>,
 }
 
@@ -87,7 +87,7 @@ impl Request {
         for (name, value) in &self.headers {
             bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
         }
-        if let Some(body) = &self.body {
+        if let Some(body) = self.body.as_ref().filter(|_| self.header_value("Content-Length").is_none()) {
             bytes.extend(format!("Content-Length: {}\r\n", body.len()).into_bytes());
         }
         bytes.extend(b"\r\n");

@@ -66,6 +66,11 @@ impl Profile {
         Ok(expression::plain(&self.choice(name)?))
     }
 
+    /// Declares a choice that is a list of texts.
+    pub fn declare(&mut self, name: &str, value: Vec<String>) {
+        self.choices.insert(name.to_owned(), value.into());
+    }
+
     /// Removes a choice.
     pub fn undeclare(&mut self, name: &str) {
         if let Some((section, name)) = name.split_once('.') {

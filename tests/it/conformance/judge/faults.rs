@@ -1,12 +1,16 @@
 //! The injected faults, each with the cases that must detect it.
 
 mod errors;
+mod exact;
+mod failures;
 mod filters;
 mod integrity;
+mod made;
 mod pages;
 mod profiles;
 mod query;
 mod results;
+mod streams;
 mod transport;
 
 use mesh_tests::kit::encoding;
@@ -14,6 +18,7 @@ use mesh_tests::kit::http::{Request, Response};
 use serde_json::{Map, Value, json};
 
 use super::proxy::ProxyState;
+use super::recording::Recording;
 
 /// Modifies a request or answers it.
 pub(crate) type OnRequest = dyn Fn(&mut Request, &ProxyState) -> Option<Response> + Sync;
@@ -21,13 +26,14 @@ pub(crate) type OnRequest = dyn Fn(&mut Request, &ProxyState) -> Option<Response
 /// Modifies a response, given the original request.
 pub(crate) type OnResponse = dyn Fn(&Request, &mut Response, &ProxyState) + Sync;
 
+/// Modifies a line of an event stream, or leaves it out.
+pub(crate) type OnLine = dyn Fn(&str) -> Option<String> + Sync;
+
 /// A fault, which violates one rule.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
     /// The wrong behavior.
     pub(crate) name: &'static str,
-    /// The level or profile that the server must claim.
-    pub(crate) requires: &'static str,
     /// Cases that must fail.
     pub(crate) must_fail: &'static [&'static str],
     /// Prefixes of the ids of other cases that may fail, because they depend on the rule.
@@ -36,21 +42,37 @@ pub(crate) struct Fault {
     pub(crate) on_request: &'static OnRequest,
     /// What it does to responses.
     pub(crate) on_response: &'static OnResponse,
+    /// What it does to the lines of event streams; `None` leaves a line out.
+    pub(crate) on_line: Option<&'static OnLine>,
+    /// What it does when it loads schema documents.
+    pub(crate) on_load: Option<OnLoad>,
+    /// Whether it makes servers store what they should refuse, so that no other fault is tested with the same servers.
+    pub(crate) spoils: bool,
+}
+
+/// What a loader of schema documents does wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnLoad {
+    AcceptsAll,
+    RefusesAll,
+    TellsOneFault,
 }
 
 /// A fault that changes nothing, the base of all others.
 pub(crate) const NO_FAULT: Fault = Fault {
     name: "none",
-    requires: "L1",
     must_fail: &[],
     may_fail: &[],
     on_request: &|_, _| None,
     on_response: &|_, _, _| {},
+    on_line: None,
+    on_load: None,
+    spoils: false,
 };
 
-/// Returns all faults.
-pub(crate) fn all() -> Vec<&'static Fault> {
-    [
+/// Returns the faults that are written down.
+pub(crate) fn written() -> Vec<Fault> {
+    let tables = [
         transport::FAULTS,
         errors::FAULTS,
         query::FAULTS,
@@ -59,10 +81,16 @@ pub(crate) fn all() -> Vec<&'static Fault> {
         pages::FAULTS,
         integrity::FAULTS,
         profiles::FAULTS,
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+        streams::FAULTS,
+        exact::FAULTS,
+        failures::FAULTS,
+    ];
+    tables.into_iter().flatten().copied().collect()
+}
+
+/// Returns the faults that follow from tables and from the answers in a recording.
+pub(crate) fn made_from(recording: &Recording) -> Vec<Fault> {
+    made::all(recording)
 }
 
 /// Returns a JSON response.
@@ -112,8 +140,16 @@ pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<Str
     }
 }
 
-/// Edits the query as JSON. The request is not modified if `edit` changes nothing.
+/// Edits the query as JSON, unless it is the statement of an upload. The request is not modified if `edit` changes
+/// nothing.
 pub(crate) fn edit(request: &mut Request, edit: impl Fn(&mut Value)) {
+    if !is_upload(request) {
+        edit_statement(request, edit);
+    }
+}
+
+/// Edits the query or statement as JSON.
+pub(crate) fn edit_statement(request: &mut Request, edit: impl Fn(&mut Value)) {
     edit_text(request, |text| {
         let before: Value = serde_json::from_str(text).ok().filter(|_| text.len() < 20_000)?;
         let mut after = before.clone();
@@ -216,4 +252,9 @@ pub(crate) fn segments(request: &Request) -> Vec<&str> {
 pub(crate) fn is_point(request: &Request) -> bool {
     let posted = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
     segments(request).len() == 2 || posted.is_some_and(|body| body.get("id").is_some())
+}
+
+/// Returns whether a request uploads a file.
+pub(crate) fn is_upload(request: &Request) -> bool {
+    request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"))
 }

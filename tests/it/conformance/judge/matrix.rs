@@ -13,9 +13,10 @@ use mesh_tests::kit::reference::Reference;
 use mesh_tests::kit::run::{self, Grade, Selection};
 use mesh_tests::kit::target::Target;
 
-use super::faults::Fault;
+use super::faults::{Fault, OnLoad};
 use super::proxy::{Known, Proxy};
 use super::recording::Recording;
+use super::servers;
 
 /// The number of faulty servers that are tested concurrently.
 const CONCURRENT: usize = 3;
@@ -35,9 +36,10 @@ pub(crate) struct Outcome {
 pub(crate) fn failing(fault: &Fault, reference: &Reference, cases: &[Case]) -> Vec<String> {
     let mut profile = Profile::reference().unwrap();
     profile.known.clear();
+    profile.declare("load", load_command(fault));
     let (mut proxies, known) = (Vec::new(), Known::default());
     for (settings, url) in reference.target.base_urls() {
-        let proxy = Proxy::start(url, *fault, known.clone());
+        let proxy = Proxy::start(settings, url, *fault, known.clone());
         profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, url.base));
         proxies.push(proxy);
     }
@@ -48,8 +50,22 @@ pub(crate) fn failing(fault: &Fault, reference: &Reference, cases: &[Case]) -> V
     failed.map(|verdict| verdict.case.id.clone()).collect()
 }
 
+/// Returns the command that loads a schema document under a fault.
+fn load_command(fault: &Fault) -> Vec<String> {
+    let program = mesh_tests::program().display().to_string();
+    let words: &[&str] = match fault.on_load {
+        None => &[&program, "check", "--schema", "{file}"],
+        Some(OnLoad::AcceptsAll) => &["true"],
+        Some(OnLoad::RefusesAll) => &["false"],
+        Some(OnLoad::TellsOneFault) => {
+            &["sh", "-c", "\"$0\" check --schema \"$1\" 2>&1 | head -n 1; exit 1", &program, "{file}"]
+        }
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
 /// Holds each fault against every case that it touches.
-pub(crate) fn run_all(faults: &[&'static Fault], reference: &Reference, recording: &Recording) -> Vec<Outcome> {
+pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recording) -> Vec<Outcome> {
     let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|threads| {
         for _ in 0..CONCURRENT {
@@ -58,7 +74,8 @@ pub(crate) fn run_all(faults: &[&'static Fault], reference: &Reference, recordin
                     let start = Instant::now();
                     let touched = recording.touched_by(fault);
                     let found = start.elapsed();
-                    let failed = failing(fault, reference, &touched);
+                    let own = fault.spoils.then(servers);
+                    let failed = failing(fault, own.as_ref().unwrap_or(reference), &touched);
                     eprintln!(
                         "{:>6.1} s {:>6.1} s  {:>4} touched {:>4} failed  {}",
                         found.as_secs_f64(),
@@ -84,14 +101,16 @@ pub(crate) fn surprise(fault: &Fault, failed: &[String]) -> Option<String> {
         fault.must_fail.contains(&id.as_str()) || fault.may_fail.iter().any(|begin| id.starts_with(begin))
     };
     let stray: Vec<&String> = failed.iter().filter(|id| !is_related(id)).collect();
-    let fine = missed.is_empty() && stray.is_empty();
+    // A fault that is made from a table or a recording has no list of its own.
+    let fine = fault.must_fail.is_empty() || missed.is_empty() && stray.is_empty();
     (!fine).then(|| format!("{}: not detected by {missed:?}; unexpected failures: {stray:?}", fault.name))
 }
 
 /// Returns the cases of a MUST that no fault fails, apart from faults that fail nearly everything.
 pub(crate) fn survivors<'c>(cases: &'c [Case], outcomes: &[Outcome]) -> Vec<&'c Case> {
     let sharp = outcomes.iter().filter(|outcome| outcome.failed.len() <= BLUNT);
-    let killed: BTreeSet<&str> = sharp.flat_map(|outcome| outcome.failed.iter().map(String::as_str)).collect();
+    let killed: BTreeSet<&str> =
+        sharp.flat_map(|outcome| outcome.failed.iter().map(String::as_str)).collect();
     cases.iter().filter(|case| !killed.contains(case.id.as_str())).collect()
 }
 

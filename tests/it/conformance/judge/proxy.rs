@@ -7,19 +7,27 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{self, BaseUrl, Exchange, Request, Response};
 use mesh_tests::{Connection, PATIENCE};
 use serde_json::{Value, json};
 
-use super::faults::Fault;
+use super::faults::{Fault, OnLine};
+
+/// The header by which the proxy marks a request whose body broke off. Such a request is not forwarded unless a fault
+/// removes the mark.
+pub(crate) const BROKEN: &str = "X-Judge-Broken";
+
+/// How long the proxy waits for bytes that were announced.
+const ANNOUNCED: Duration = Duration::from_secs(1);
 
 /// What servers have issued.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Known {
     cursors: Arc<Mutex<HashSet<String>>>,
+    tags: Arc<Mutex<HashSet<String>>>,
     /// Tokens with their signing keys, the newest last.
     sessions: Arc<Mutex<Vec<(String, String)>>>,
     /// The sessions of proxies by authority, with their expiry in milliseconds.
@@ -33,6 +41,7 @@ pub(crate) struct ProxyState {
     /// Requests that were recorded by faults.
     seen: Mutex<HashSet<String>>,
     upstream: BaseUrl,
+    settings: String,
 }
 
 /// A token with its signing key.
@@ -47,11 +56,11 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Listens on a free port and forwards everything to the server, modified by the fault.
-    pub(crate) fn start(upstream: &BaseUrl, fault: Fault, known: Known) -> Self {
+    pub(crate) fn start(settings: &str, upstream: &BaseUrl, fault: Fault, known: Known) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let state = Arc::new(ProxyState::new(upstream.clone(), known));
+        let state = Arc::new(ProxyState::new(settings, upstream.clone(), known));
         let (upstream, stopped) = (upstream.clone(), Arc::clone(&stop));
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -81,13 +90,17 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
     let original = request.clone();
     let response = match (fault.on_request)(&mut request, state) {
         Some(response) => response,
+        None if request.header_value(BROKEN).is_some() => return,
         None => {
             let Ok(exchange) = Exchange::begin(&upstream.authority, &request) else { return };
             if exchange.head.is_event_stream() {
                 let mut response = exchange.head;
                 (fault.on_response)(&original, &mut response, state);
                 let _ = stream.write_all(&head(&response, None));
-                return forward(exchange.connection, &mut stream);
+                return match fault.on_line {
+                    None => forward(exchange.connection, &mut stream),
+                    Some(on_line) => forward_lines(exchange.connection, &mut stream, on_line),
+                };
             }
             let Ok(mut response) = exchange.finish() else { return };
             state.known.record(&request, &response);
@@ -132,6 +145,64 @@ fn forward(connection: Connection, to: &mut TcpStream) {
     }
 }
 
+/// Reads a body. What comes to an end too early is marked as broken; what does not come is announced to the server as it
+/// was to the proxy.
+fn read_body(reader: &mut BufReader<&TcpStream>, length: usize, request: &mut Request) -> Vec<u8> {
+    let _ = reader.get_ref().set_read_timeout(Some(ANNOUNCED));
+    let mut body = Vec::new();
+    let mut buffer = [0; 1 << 16];
+    while body.len() < length {
+        let most = buffer.len().min(length - body.len());
+        match reader.read(&mut buffer[..most]) {
+            Ok(0) => {
+                request.add_header(BROKEN, "1");
+                break;
+            }
+            Ok(count) => body.extend(&buffer[..count]),
+            Err(_) => {
+                request.add_header("Content-Length", length.to_string());
+                break;
+            }
+        }
+    }
+    body
+}
+
+/// Forwards a chunked event stream line by line, each as a chunk.
+fn forward_lines(connection: Connection, to: &mut TcpStream, on_line: &OnLine) {
+    let mut from = connection.into_stream();
+    let _ = from.get_ref().set_read_timeout(None);
+    let (mut line, mut left) = (Vec::new(), 0);
+    loop {
+        if left == 0 {
+            let mut size = String::new();
+            while size.trim().is_empty() {
+                if from.read_line(&mut size).unwrap_or_default() == 0 {
+                    return;
+                }
+            }
+            left = usize::from_str_radix(size.trim(), 16).unwrap_or_default();
+            if left == 0 {
+                let _ = to.write_all(b"0\r\n\r\n");
+                return;
+            }
+        }
+        let mut byte = [0];
+        if from.read_exact(&mut byte).is_err() {
+            return;
+        }
+        left -= 1;
+        line.extend(byte);
+        if byte == *b"\n" {
+            let text = String::from_utf8_lossy(&std::mem::take(&mut line)).trim_end().to_owned();
+            let Some(text) = on_line(&text) else { continue };
+            if to.write_all(format!("{:x}\r\n{text}\n\r\n", text.len() + 1).as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
 fn read_request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -154,9 +225,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
         }
     }
     if let Some(length) = length {
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
-        request.body = Some(body);
+        request.body = Some(read_body(&mut reader, length, &mut request));
     }
     Some(request)
 }
@@ -164,6 +233,9 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
 impl Known {
     /// Records the cursors and sessions of a response.
     pub(crate) fn record(&self, request: &Request, response: &Response) {
+        if let Some(tag) = response.header("etag") {
+            self.tags.lock().unwrap().insert(tag.to_owned());
+        }
         let Ok(body) = serde_json::from_slice::<Value>(&response.body) else { return };
         let mut cursors = self.cursors.lock().unwrap();
         for name in ["startCursor", "endCursor"] {
@@ -181,8 +253,20 @@ impl Known {
 
 impl ProxyState {
     /// Creates the state of a proxy in front of a server.
-    pub(crate) fn new(upstream: BaseUrl, known: Known) -> Self {
-        Self { known, seen: Mutex::default(), upstream }
+    pub(crate) fn new(settings: &str, upstream: BaseUrl, known: Known) -> Self {
+        Self { known, seen: Mutex::default(), upstream, settings: settings.to_owned() }
+    }
+
+    /// Returns whether the server has these settings.
+    pub(crate) fn is_of(&self, settings: &str) -> bool {
+        self.settings == settings
+    }
+
+    /// Returns the tag of the server that begins like the given one, or the given one.
+    pub(crate) fn tag_like(&self, tag: &str) -> String {
+        let tags = self.known.tags.lock().unwrap();
+        let begin = tag.get(..tag.len() - 2).unwrap_or(tag);
+        tags.iter().find(|own| own.starts_with(begin)).cloned().unwrap_or_else(|| tag.to_owned())
     }
 
     /// Returns whether the server issued the cursor.
@@ -212,6 +296,11 @@ impl ProxyState {
     /// Records a text; returns whether it was recorded before.
     pub(crate) fn insert_seen(&self, what: &str) -> bool {
         !self.seen.lock().unwrap().insert(what.to_owned())
+    }
+
+    /// Returns whether a text was recorded before.
+    pub(crate) fn has_seen(&self, what: &str) -> bool {
+        self.seen.lock().unwrap().contains(what)
     }
 
     /// Signs a request if the server supports logins.

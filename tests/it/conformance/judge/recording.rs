@@ -9,7 +9,7 @@ use mesh_tests::kit::reference::Reference;
 use mesh_tests::kit::run::{self, Grade, Selection};
 
 use super::faults::Fault;
-use super::proxy::{Known, ProxyState};
+use super::proxy::{BROKEN, Known, ProxyState};
 
 /// An exchange of a case with the server of some settings.
 #[derive(Debug)]
@@ -38,11 +38,18 @@ impl Recording {
         let (known, mut recorded) = (Known::default(), Vec::new());
         for verdict in report.verdicts {
             if verdict.grade != Grade::Pass {
-                return Err(format!("{} does not pass without a fault: {:?}", verdict.case.id, verdict.reasons));
+                return Err(format!(
+                    "{} does not pass without a fault: {:?}",
+                    verdict.case.id, verdict.reasons
+                ));
             }
             let mut exchanges = Vec::new();
             for logged in verdict.log {
-                let LoggedExchange::Http { authority, request, response: Ok(response) } = logged else { continue };
+                let LoggedExchange::Http { authority, mut request, response } = logged else { continue };
+                if response.is_err() {
+                    request.add_header(BROKEN, "1");
+                }
+                let response = response.unwrap_or_default();
                 let of_url = upstreams.iter().find(|(_, url)| url.authority == authority);
                 let Some((settings, _)) = of_url else { continue };
                 known.record(&request, &response);
@@ -53,15 +60,23 @@ impl Recording {
         Ok(Self { cases: recorded, upstreams, known })
     }
 
+    /// Returns the exchanges of all cases.
+    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Recorded> {
+        self.cases.iter().flat_map(|(_, exchanges)| exchanges)
+    }
+
     /// Returns the cases with an exchange that a fault changes. All others see what they see without it.
     pub(crate) fn touched_by(&self, fault: &Fault) -> Vec<Case> {
-        let touched = self.cases.iter().filter(|(_, exchanges)| {
+        let touched = self.cases.iter().filter(|(case, exchanges)| {
+            if fault.must_fail.contains(&case.id.as_str()) {
+                return true;
+            }
             let mut states: BTreeMap<&str, ProxyState> = BTreeMap::new();
             exchanges.iter().any(|recorded| {
                 let Some(upstream) = self.upstreams.get(&recorded.settings) else { return false };
-                let state = states
-                    .entry(&recorded.settings)
-                    .or_insert_with(|| ProxyState::new(upstream.clone(), self.known.clone()));
+                let state = states.entry(&recorded.settings).or_insert_with(|| {
+                    ProxyState::new(&recorded.settings, upstream.clone(), self.known.clone())
+                });
                 changes(fault, recorded, state)
             })
         });
@@ -73,6 +88,9 @@ impl Recording {
 fn changes(fault: &Fault, recorded: &Recorded, state: &ProxyState) -> bool {
     let mut request = recorded.request.clone();
     if (fault.on_request)(&mut request, state).is_some() || differ(&request, &recorded.request) {
+        return true;
+    }
+    if recorded.response.is_event_stream() && fault.on_line.is_some() {
         return true;
     }
     let mut response = recorded.response.clone();

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "filters are not applied",
-        requires: "L2",
         must_fail: &["3.7-eq-text", "3.7-in", "3.8-and", "5.2-empty", "3.12-group-filtered"],
         may_fail: &["3.", "5.2-", "5.4-", "12.", "13.5-"],
         on_request: &|request, _| {
@@ -19,7 +18,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "filters of relations are not applied",
-        requires: "L2",
         must_fail: &["3.10-relation-filter", "3.10-relation-filter-order-page"],
         may_fail: &["3.6-to-one-where"],
         on_request: &|request, _| {
@@ -32,7 +30,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ne matches NULL",
-        requires: "L2",
         must_fail: &["3.7-ne"],
         may_fail: &["3.7-null-ne"],
         on_request: &|request, _| {
@@ -48,7 +45,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "nin matches NULL",
-        requires: "L2",
         must_fail: &["3.7-nin"],
         may_fail: &["3.11-nin"],
         on_request: &|request, _| {
@@ -64,7 +60,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "an empty list matches everything",
-        requires: "L2",
         must_fail: &["3.7-in-empty"],
         on_request: &|request, _| {
             edit_filters(request, |filter| {
@@ -78,7 +73,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "like ignores case",
-        requires: "L2",
         must_fail: &["3.7-like-any", "3.7-like-case"],
         on_request: &|request, _| {
             edit_filters(request, |filter| {
@@ -92,7 +86,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ilike is case-sensitive",
-        requires: "L2",
         must_fail: &["3.7-ilike", "3.7-ilike-lower"],
         on_request: &|request, _| {
             edit_filters(request, |filter| {
@@ -106,7 +99,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "patterns have no escapes",
-        requires: "L2",
         must_fail: &["3.7-like-escaped-underscore", "3.7-like-escaped-escape"],
         may_fail: &["3.7-like-escaped-"],
         on_request: &|request, _| {
@@ -121,7 +113,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "null as a value means isNull",
-        requires: "L2",
         must_fail: &["3.7-null-value"],
         may_fail: &["3.7-null-"],
         on_request: &|request, _| {
@@ -136,7 +127,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "not is ignored",
-        requires: "L2",
         must_fail: &["3.8-not", "3.8-nested"],
         may_fail: &["3.8-not-list", "3.8-leaf-and-combinator"],
         on_request: &|request, _| {
@@ -151,7 +141,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "or means and",
-        requires: "L2",
         must_fail: &["3.8-or", "3.8-nested"],
         may_fail: &["3.8-"],
         on_request: &|request, _| {
@@ -166,7 +155,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "an integer field accepts any number",
-        requires: "L2",
         must_fail: &["3.7-fraction-for-integer"],
         on_request: &|request, _| {
             edit_filters(request, |filter| {
@@ -182,7 +170,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "text is accepted as a number or boolean",
-        requires: "L2",
         must_fail: &["3.7-text-for-integer", "3.7-text-for-boolean"],
         on_request: &|request, _| {
             edit_filters(request, |filter| {
@@ -198,7 +185,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "NULL sorts first",
-        requires: "L2",
         must_fail: &["3.9-nulls-last-asc", "3.9-nulls-last-desc"],
         may_fail: &["3.9-", "3.14-", "3.13-distinct-desc", "5.4-walk-", "5.4-other-nulls"],
         on_request: &|request, _| {
@@ -215,7 +201,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "nulls is ignored",
-        requires: "L2",
         must_fail: &[
             "3.9-nulls-first-asc",
             "3.9-nulls-first-desc",
@@ -235,7 +220,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ties are ordered in the opposite direction",
-        requires: "L2",
         must_fail: &["3.9-ties-asc", "3.9-ties-desc"],
         may_fail: &["3.9-", "5.4-walk-"],
         on_request: &|request, _| {
@@ -259,7 +243,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ties are always ascending",
-        requires: "L2",
         must_fail: &["3.9-ties-desc"],
         may_fail: &["3.9-", "5.4-walk-"],
         on_request: &|request, _| {
@@ -280,7 +263,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "orders are not applied",
-        requires: "L2",
         must_fail: &["3.9-desc", "3.9-two-keys", "3.12-order-by-aggregate", "5.4-other-order"],
         may_fail: &["3.", "5.4-", "13.5-"],
         on_request: &|request, _| {
@@ -293,7 +275,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "orders of relations are not applied",
-        requires: "L2",
         must_fail: &["3.9-of-children", "3.9-children-through", "3.10-relation-order-and-page"],
         may_fail: &["3.10-", "3.6-to-one-orderby"],
         on_request: &|request, _| {
@@ -306,7 +287,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "$distinct is not applied",
-        requires: "L2",
         must_fail: &["3.13-distinct", "3.13-distinct-pairs"],
         may_fail: &["3.13-", "3.14-walk-distinct", "3.8-", "3.6-point-distinct", "13.5-refused-in-distinct"],
         on_request: &|request, _| {
@@ -319,7 +299,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "$having is not applied",
-        requires: "L2",
         must_fail: &["3.12-having", "3.12-having-key", "3.14-walk-having"],
         may_fail: &["3.12-having-", "3.11-having-", "3.8-null-having", "3.6-point-having"],
         on_request: &|request, _| {
@@ -332,7 +311,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "aliases are not validated",
-        requires: "L2",
         must_fail: &["3.8-alias-digit", "3.8-alias-quote", "3.8-alias-long"],
         may_fail: &["3.8-alias-"],
         on_request: &|request, _| {

@@ -14,7 +14,6 @@ const OF_SIGNATURES: &[&str] =
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unsigned POST requests are accepted",
-        requires: "L3",
         must_fail: &["7.4-post-unsigned"],
         on_request: &|request, memory| {
             if request.method == "POST"
@@ -30,7 +29,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "unsigned reads are accepted",
-        requires: "L3",
         must_fail: &["7.6-no-token", "7.7-collection", "7.7-point", "7.7-put"],
         may_fail: &["7.6-", "7.7-", "9.7-signed", "10.1-unsigned", "2.", "13."],
         on_request: &|request, memory| {
@@ -47,7 +45,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a token without a signature is accepted",
-        requires: "L3",
         must_fail: &["7.6-no-signature", "7.4-post-unsigned"],
         may_fail: &["7.9-required"],
         on_request: &|request, memory| {
@@ -66,7 +63,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "signatures are not verified",
-        requires: "L3",
         must_fail: &[
             "7.4-other-query",
             "7.4-altered",
@@ -85,7 +81,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the role is not covered by the token's MAC",
-        requires: "L3",
         must_fail: &["7.2-altered-in-the-middle", "7.2-altered-further-on"],
         may_fail: &["7.2-", "7.5-", "13.3-altered-token"],
         on_request: &|request, memory| {
@@ -105,7 +100,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "signatures without their prefix are accepted",
-        requires: "L3",
         must_fail: &["7.4-without-prefix"],
         on_request: &|request, _| {
             let bare = request.header_value("X-Mesh-Signature").filter(|signature| !signature.contains('='));
@@ -118,7 +112,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the decoded query is signed instead of the encoded one",
-        requires: "L3",
         must_fail: &["7.4-get", "7.4-decoded"],
         may_fail: &[""],
         on_request: &|request, memory| {
@@ -139,7 +132,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "bodies are not covered by signatures",
-        requires: "L3",
         must_fail: &["7.4-post-body-altered", "7.4-post-over-nothing", "7.4-signature-of-get-on-post"],
         may_fail: &["7.4-post-", "8.3-", "11-signed"],
         on_request: &|request, memory| {
@@ -154,7 +146,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a logout does not revoke the session",
-        requires: "L3",
         must_fail: &["7.5-logout", "7.5-signed", "7.5-all-routes"],
         may_fail: &["7.5-", "10.4-logout"],
         on_request: &|request, _| {
@@ -165,7 +156,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a logout with a wrong signature is accepted",
-        requires: "L3",
         must_fail: &["7.5-wrong-signature"],
         on_request: &|request, _| {
             if is_logout(request) {
@@ -177,7 +167,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a login reveals whether the account exists",
-        requires: "L3",
         must_fail: &["7.1-no-account"],
         on_response: &|request, response, _| {
             let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
@@ -189,7 +178,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the expiry of tokens is in seconds",
-        requires: "L3",
         must_fail: &["7.1-expires-in-milliseconds"],
         on_response: &|request, response, _| {
             if is_login(request) {
@@ -204,7 +192,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "integrity errors have no code",
-        requires: "L3",
         must_fail: &["7.6-no-token", "7.6-no-signature", "7.4-altered"],
         may_fail: &["7", "8.", "9.", "10.", "11-", "12.", "5.4-", "3.1", "13."],
         on_response: &|_, response, _| {
@@ -216,7 +203,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "wrong signatures are 401",
-        requires: "L3",
         must_fail: &["7.4-altered", "7.4-other-query"],
         may_fail: OF_SIGNATURES,
         on_response: &|_, response, _| {
@@ -228,14 +214,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "401 has no challenge",
-        requires: "L3",
         must_fail: &["7.6-challenge", "7.6-challenge-at-login"],
         on_response: &|_, response, _| put(response, "www-authenticate", None),
         ..NO_FAULT
     },
     Fault {
         name: "the token is verified after the query is parsed",
-        requires: "L3",
         must_fail: &["7.7-token-before-transport"],
         may_fail: &["7.7-"],
         on_response: &|request, response, _| {
@@ -250,7 +234,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "bindings are ignored",
-        requires: "L3",
         must_fail: &[
             "7.9-other-path",
             "7.9-other-method",
@@ -307,7 +290,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the docs for admins are public",
-        requires: "L3",
         must_fail: &["13.3-editor"],
         may_fail: &["13.3-"],
         on_request: &|request, memory| {

@@ -4,18 +4,20 @@ use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::Request;
 use serde_json::{Value, json};
 
-use super::{Fault, NO_FAULT, deep, edit, edit_body, edit_error, edit_ok, put, reply, segments, set};
+use super::{
+    Fault, NO_FAULT, deep, edit_body, edit_error, edit_ok, edit_statement, is_upload, put, reply, segments,
+    set,
+};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "the hash of a file is not verified",
-        requires: "L4",
         must_fail: &["9.4-mismatch-leaves-nothing", "9.1-hash-checked", "9.4-no-record-without-file"],
         may_fail: &["9.1-bad-hash"],
         on_request: &|request, memory| {
             if let Some(hash) = file_of(request).map(encoding::sha256) {
                 let before = request.header_value("X-Mesh-Query").map(str::to_owned);
-                edit(request, |query| {
+                edit_statement(request, |query| {
                     if query.get("contentHash").is_some() {
                         query["contentHash"] = format!("sha256:{hash}").into();
                     }
@@ -31,14 +33,13 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the statement of an upload may contradict the path",
-        requires: "L4",
         must_fail: &["9.1-other-field", "9.1-other-entity"],
         may_fail: &["9.6-", "9.1-not-upload"],
         on_request: &|request, memory| {
             let path: Vec<String> = segments(request).into_iter().map(str::to_owned).collect();
             if let ([entity, _, field], true) = (path.as_slice(), is_upload(request)) {
                 let before = request.header_value("X-Mesh-Query").map(str::to_owned);
-                edit(request, |query| {
+                edit_statement(request, |query| {
                     let hash = query.get("contentHash").cloned();
                     let mut right = json!({entity.as_str(): {field.as_str(): {"upload": true}}});
                     if let Some(hash) = hash {
@@ -57,7 +58,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "content types are not restricted",
-        requires: "L4",
         must_fail: &["9.6-type-not-allowed"],
         may_fail: &["9.7-attachment", "9.5-"],
         on_request: &|request, _| {
@@ -70,7 +70,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "files have no attachment disposition",
-        requires: "L4",
         must_fail: &["9.7-attachment"],
         may_fail: &["9.7-bytes"],
         on_response: &|request, response, _| {
@@ -82,14 +81,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "files allow content sniffing",
-        requires: "L4",
         must_fail: &["9.7-bytes", "9.7-attachment"],
         on_response: &|_, response, _| put(response, "x-content-type-options", None),
         ..NO_FAULT
     },
     Fault {
         name: "ranges are ignored",
-        requires: "L4",
         must_fail: &["9.7-range"],
         on_request: &|request, _| {
             set(request, "Range", None);
@@ -99,7 +96,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "oversized files are 400",
-        requires: "L4",
         must_fail: &["9.6-too-large"],
         may_fail: &["12.2-body", "11-body"],
         on_response: &|_, response, _| {
@@ -111,7 +107,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "created records have no Location",
-        requires: "L4",
         must_fail: &["9.3-location"],
         may_fail: &["9.3-create", "11-create", "11-child"],
         on_response: &|_, response, _| put(response, "location", None),
@@ -119,7 +114,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "unknown query ids are 404",
-        requires: "persisted",
         must_fail: &["8.4-unknown", "8.4-no-id"],
         on_response: &|_, response, _| {
             if String::from_utf8_lossy(&response.body).contains("QUERY_ID_UNKNOWN") {
@@ -130,7 +124,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "query ids are computed differently",
-        requires: "persisted",
         must_fail: &["8.2-id", "8.2-id-ql"],
         may_fail: &["8."],
         on_response: &|request, response, _| {
@@ -152,10 +145,10 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
+        ..NO_FAULT
     },
     Fault {
         name: "queries are registered without validation",
-        requires: "persisted",
         must_fail: &["8.1-invalid-syntax", "8.1-invalid-field", "8.1-base64"],
         on_response: &|request, response, _| {
             let is_invalid = String::from_utf8_lossy(&response.body).contains("ValidationError");
@@ -167,7 +160,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "unregistered queries run on a server that requires registration",
-        requires: "persisted",
         must_fail: &["8.5-query", "8.5-post"],
         on_response: &|request, response, _| {
             let is_refused = String::from_utf8_lossy(&response.body).contains("QUERY_NOT_ALLOWED");
@@ -179,7 +171,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "read-only fields are ignored silently",
-        requires: "mutations",
         must_fail: &["11-create-not-writable", "11-update-not-writable", "11-create-id"],
         may_fail: &["11-create-", "11-child-", "11-hidden-column", "11-update-"],
         on_request: &|request, _| {
@@ -200,7 +191,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "conflicts are 500",
-        requires: "mutations",
         must_fail: &["11-create-unique", "11-create-required", "11-delete-referenced"],
         may_fail: &["11-"],
         on_response: &|_, response, _| {
@@ -212,7 +202,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "writes to missing records succeed",
-        requires: "mutations",
         must_fail: &["11-update-missing", "11-delete-missing", "11-link-missing"],
         may_fail: &["11-", "9.3-missing"],
         on_response: &|request, response, _| {
@@ -224,7 +213,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "deletes have a body and status 200",
-        requires: "mutations",
         must_fail: &["11-delete", "11-unlink", "11-disconnect"],
         may_fail: &["11-", "10.2-deleted"],
         on_response: &|request, response, _| {
@@ -236,7 +224,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a repeated link is a conflict",
-        requires: "mutations",
         must_fail: &["11-link-twice"],
         on_request: &|request, memory| {
             let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
@@ -248,7 +235,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "streams have another content type",
-        requires: "events",
         must_fail: &["10.1-stream"],
         may_fail: &["10."],
         on_response: &|_, response, _| {
@@ -260,7 +246,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "streams are cacheable",
-        requires: "events",
         must_fail: &["10.1-stream"],
         on_response: &|_, response, _| {
             if response.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
@@ -271,7 +256,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "Last-Event-ID is ignored",
-        requires: "events",
         must_fail: &["10.3-resume"],
         on_request: &|request, _| {
             set(request, "Last-Event-ID", None);
@@ -281,7 +265,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "computed fields include their dependencies",
-        requires: "computed",
         must_fail: &["13.5-select", "13.5-dependencies-not-returned"],
         may_fail: &["13.5-"],
         on_response: &|_, response, _| {
@@ -298,7 +281,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "NULL in computed fields is the text null",
-        requires: "computed",
         must_fail: &["13.5-null"],
         on_response: &|_, response, _| {
             edit_ok(response, |body| {
@@ -311,7 +293,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "every origin is allowed",
-        requires: "cors",
         must_fail: &["12.5-other-origin", "12.5-similar-origin", "12.5-off"],
         on_response: &|request, response, _| {
             if let Some(origin) = request.header_value("Origin") {
@@ -322,14 +303,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "headers are not exposed to scripts",
-        requires: "cors",
         must_fail: &["12.5-exposed"],
         on_response: &|_, response, _| put(response, "access-control-expose-headers", None),
         ..NO_FAULT
     },
     Fault {
         name: "errors have no CORS headers",
-        requires: "cors",
         must_fail: &["12.5-error-readable"],
         on_response: &|_, response, _| {
             if response.status >= 400 {
@@ -340,7 +319,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "introspection reveals names of the storage",
-        requires: "docs",
         must_fail: &["13.1-no-storage"],
         may_fail: &["13.1-"],
         on_response: &|request, response, _| {
@@ -352,7 +330,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "statements are always returned",
-        requires: "docs",
         must_fail: &["13.2-no-sql"],
         on_response: &|request, response, _| {
             if request.target.ends_with("/docs/execute") {
@@ -367,7 +344,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "hidden entities can be queried",
-        requires: "docs",
         must_fail: &["13.2-allowlist-execute", "13.2-allowlist-relation"],
         may_fail: &["13.2-invalid", "13.2-no-query"],
         on_response: &|request, response, _| {
@@ -380,7 +356,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "errors of execute have another form",
-        requires: "docs",
         must_fail: &["13.2-invalid"],
         may_fail: &["13.2-", "13.3-"],
         on_response: &|request, response, _| {
@@ -391,10 +366,6 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
 ];
-
-fn is_upload(request: &Request) -> bool {
-    request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"))
-}
 
 /// Returns the bytes of the first file of an upload.
 fn file_of(request: &Request) -> Option<Vec<u8>> {

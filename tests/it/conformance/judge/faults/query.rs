@@ -117,7 +117,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "controls on a record are ignored silently",
-        requires: "L2",
         must_fail: &["3.6-point-where", "3.6-point-page", "3.6-posted-point", "3.6-point-having"],
         may_fail: &["3.6-point-", "3.8-null-"],
         on_request: &|request, _| {
@@ -130,7 +129,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "controls on a to-one relation are ignored silently",
-        requires: "L2",
         must_fail: &["3.6-to-one-where", "3.6-to-one-orderby", "3.6-to-one-page"],
         on_request: &|request, _| {
             edit_relations(request, |name, node| {
@@ -144,7 +142,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "grouping of relations is ignored silently",
-        requires: "L2",
         must_fail: &[
             "3.6-relation-groupby",
             "3.6-relation-distinct",

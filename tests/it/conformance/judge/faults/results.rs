@@ -54,7 +54,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "relations without $page are paged",
-        requires: "L2",
         must_fail: &["3.10-relation-all"],
         may_fail: &["3.11-result-", "3.2-duplicate-"],
         on_request: &|request, _| {

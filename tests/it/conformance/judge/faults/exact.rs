@@ -1,0 +1,376 @@
+//! Faults of the exact forms of signatures, nonces, times, tags and ranges.
+
+use mesh_tests::kit::http::{Request, Response};
+
+use super::{Fault, NO_FAULT, put, set};
+use crate::conformance::judge::proxy::{BROKEN, ProxyState};
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "signatures are compared without regard to case",
+        must_fail: &["7.4-upper-case-hex", "7.4-upper-case-prefix"],
+        on_request: &|request, _| {
+            edit(request, "X-Mesh-Signature", str::to_lowercase);
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "what follows a signature is ignored",
+        must_fail: &["7.4-longer"],
+        on_request: &|request, _| {
+            edit(request, "X-Mesh-Signature", |text| text.get(..71).unwrap_or(text).to_owned());
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "signatures may be base64",
+        must_fail: &["7.4-base64-signature"],
+        on_request: &|request, _| {
+            edit(request, "X-Mesh-Signature", |text| {
+                let inner = text.strip_prefix("sha256=").and_then(mesh_tests::kit::encoding::from_base64);
+                let hex = inner.and_then(|inner| String::from_utf8(inner).ok()).filter(|hex| hex.len() == 64);
+                hex.map_or_else(|| text.to_owned(), |hex| format!("sha256={hex}"))
+            });
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the first of two signatures is used",
+        must_fail: &["7.4-repeated-signature"],
+        on_request: &|request, _| {
+            let first = request.header_value("X-Mesh-Signature").map(str::to_owned);
+            if first.is_some() {
+                set(request, "X-Mesh-Signature", first);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "nonces may be short",
+        must_fail: &["7.9-nonce-too-short", "7.9-nonce-empty"],
+        on_request: &|request, state| unbind(request, state, |nonce| nonce.len() < 16),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "nonces may be long",
+        must_fail: &["7.9-nonce-too-long"],
+        on_request: &|request, state| unbind(request, state, |nonce| nonce.len() > 64),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "nonces may have any characters",
+        must_fail: &[
+            "7.9-nonce-plus",
+            "7.9-nonce-slash",
+            "7.9-nonce-padding",
+            "7.9-nonce-blank-inside",
+            "7.9-nonce-dot",
+        ],
+        on_request: &|request, state| {
+            unbind(request, state, |nonce| {
+                nonce.len() >= 16
+                    && !nonce.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+            })
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "nonces have at least 17 characters",
+        must_fail: &["7.9-nonce-shortest"],
+        on_request: &|request, _| {
+            let is_short = request.header_value("X-Mesh-Nonce").is_some_and(|nonce| nonce.len() == 16);
+            (is_short && request.header_value("X-Mesh-Timestamp") != Some("1"))
+                .then(|| super::error(400, "TransportError"))
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "timestamps may have any form",
+        must_fail: &["7.9-timestamp-fraction", "7.9-timestamp-word", "7.9-timestamp-hex"],
+        on_request: &|request, state| {
+            let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            let time = request.header_value("X-Mesh-Timestamp");
+            if time.is_some_and(|time| !is_number(time)) {
+                state.sign(request);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "timestamps may be milliseconds",
+        must_fail: &["7.9-timestamp-milliseconds"],
+        on_request: &|request, state| {
+            let time = request.header_value("X-Mesh-Timestamp");
+            if time.is_some_and(|time| time.len() == 13 && !time.contains('.')) {
+                state.sign(request);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the replay window is twice as long for old requests",
+        must_fail: &["7.9-too-old"],
+        on_request: &|request, state| {
+            if (61..120).contains(&age(request)) {
+                state.sign(request);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the replay window is twice as long for early requests",
+        must_fail: &["7.9-too-early"],
+        on_request: &|request, state| {
+            if (-120..-60).contains(&age(request)) {
+                state.sign(request);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the replay window is half as long",
+        must_fail: &["7.9-just-old-enough", "7.9-just-early-enough"],
+        on_request: &|request, _| {
+            let age = age(request).abs();
+            (30..61).contains(&age).then(|| super::error(401, "IntegrityError"))
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the role of a header opens the docs to any session",
+        must_fail: &["13.3-editor-claims-role"],
+        on_request: &|request, state| {
+            if request.header_value("X-Mesh-Role").is_some() && request.header_value("X-Mesh-Token").is_some()
+            {
+                let token = state.token();
+                set(request, "X-Mesh-Token", Some(token));
+            }
+            None
+        },
+        may_fail: &["6-policy-role-header", "7.7-role-header"],
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the role of a header opens the docs to all",
+        must_fail: &["13.3-claimed-role"],
+        on_request: &|request, state| {
+            if request.header_value("X-Mesh-Role").is_some() && request.header_value("X-Mesh-Token").is_none()
+            {
+                let token = state.token();
+                set(request, "X-Mesh-Token", Some(token));
+            }
+            None
+        },
+        may_fail: &["7.7-role-header"],
+        ..NO_FAULT
+    },
+    Fault {
+        name: "sessions have no rate of their own",
+        must_fail: &["12.6-per-session"],
+        on_response: &|request, response, _| {
+            if response.status == 429 && request.header_value("X-Mesh-Token").is_some() {
+                *response = super::reply(200, &serde_json::json!({"name": "Ada"}));
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "addresses have no rate",
+        must_fail: &["12.6-per-address", "12.6-forwarded-for", "12.6-refused"],
+        on_response: &|request, response, _| {
+            if response.status == 429
+                && !request.target.ends_with("/auth")
+                && !request.header_value("X-Mesh-Token").is_some()
+            {
+                *response = super::reply(200, &serde_json::json!({"name": "Ada"}));
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "suffix ranges count from the start",
+        must_fail: &["9.7-range-suffix"],
+        may_fail: &["9.7-range-"],
+        on_request: &|request, _| {
+            edit(request, "Range", |range| range.replace("bytes=-", "bytes=0-"));
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "ranges exclude their end",
+        must_fail: &["9.7-range", "9.7-range-first"],
+        may_fail: &["9.7-"],
+        on_response: &|_, response, _| {
+            if response.status == 206 {
+                response.body.pop();
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "ranges past the end are the whole file",
+        must_fail: &["9.7-range-after-the-end", "9.7-range-no-suffix"],
+        on_response: &|_, response, _| {
+            if response.status == 416 {
+                response.status = 200;
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "If-Range is ignored",
+        must_fail: &["9.7-if-range-other"],
+        on_request: &|request, _| {
+            set(request, "If-Range", None);
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a range with If-Range is never honored",
+        must_fail: &["9.7-if-range-same"],
+        on_request: &|request, _| {
+            if request.header_value("If-Range").is_some() {
+                set(request, "Range", None);
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "ranges of any unit are bytes",
+        must_fail: &["9.7-range-other-unit"],
+        on_request: &|request, _| {
+            edit(request, "Range", |range| range.replace("lines=", "bytes="));
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "every file is an attachment",
+        must_fail: &["9.7-inline"],
+        on_response: &|request, response, _| {
+            if request.target.contains("/files/") && response.status == 200 {
+                put(response, "content-disposition", Some("attachment"));
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the announced length of a body is not looked at",
+        must_fail: &["12.2-declared-too-large", "9.6-declared-too-large"],
+        on_request: &|request, _| {
+            set(request, "Content-Length", None);
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a broken upload is kept",
+        must_fail: &["9.4-disconnect"],
+        spoils: true,
+        on_request: &|request, _| {
+            complete(request);
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "tags are compared by their beginning",
+        must_fail: &["12.3-part-of-a-tag", "12.3-unquoted-tag"],
+        on_request: &|request, state| {
+            let tag = request.header_value("If-None-Match").map(str::to_owned);
+            if let Some(tag) = tag.filter(|tag| tag.len() > 10 && !tag.contains(',')) {
+                let whole = state.tag_like(&tag);
+                set(request, "If-None-Match", Some(whole));
+            }
+            None
+        },
+        may_fail: &["12.3-"],
+        ..NO_FAULT
+    },
+    Fault {
+        name: "weak tags never match",
+        must_fail: &["12.3-weak-tag"],
+        on_request: &|request, _| {
+            edit(request, "If-None-Match", |tag| tag.replace("W/\"", "W/\"x"));
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "answers are never compressed",
+        must_fail: &["12.4-gzip", "12.4-br", "12.4-zstd", "12.4-capitals"],
+        may_fail: &["12.4-"],
+        on_request: &|request, _| {
+            set(request, "Accept-Encoding", None);
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "answers are always compressed",
+        must_fail: &["12.4-none", "12.4-refused", "12.4-unknown-encoding"],
+        may_fail: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+        on_request: &|request, _| {
+            let is_large = request.target == "/mesh/entry" && request.method == "GET";
+            if is_large && request.header_value("Accept-Encoding").is_none_or(|all| !all.contains("br")) {
+                set(request, "Accept-Encoding", Some("gzip".to_owned()));
+            }
+            None
+        },
+        ..NO_FAULT
+    },
+];
+
+/// Changes the value of a header that a request has.
+fn edit(request: &mut Request, name: &str, change: impl Fn(&str) -> String) {
+    let mut headers = std::mem::take(&mut request.headers);
+    for (header, value) in &mut headers {
+        if header.eq_ignore_ascii_case(name)
+            && let Ok(text) = std::str::from_utf8(value)
+        {
+            *value = change(text).into_bytes();
+        }
+    }
+    request.headers = headers;
+}
+
+/// Signs a request again without its binding if its nonce is of some kind.
+fn unbind(request: &mut Request, state: &ProxyState, is_meant: impl Fn(&str) -> bool) -> Option<Response> {
+    let has_time = request.header_value("X-Mesh-Timestamp").is_some_and(|time| time != "1");
+    if has_time && request.header_value("X-Mesh-Nonce").is_some_and(is_meant) {
+        state.sign(request);
+    }
+    None
+}
+
+/// Returns how many seconds ago a request was signed.
+fn age(request: &Request) -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let time = request.header_value("X-Mesh-Timestamp").and_then(|time| time.parse::<i64>().ok());
+    time.map_or(0, |time| i64::try_from(now).unwrap() - time)
+}
+
+/// Makes a whole form of an upload that broke off.
+fn complete(request: &mut Request) {
+    let is_broken = request.header_value(BROKEN).is_some();
+    let boundary = request.header_value("Content-Type").and_then(|media| media.split_once("boundary="));
+    let boundary = boundary.map(|(_, boundary)| boundary.to_owned());
+    if let (true, Some(boundary), Some(body)) = (is_broken, boundary, &mut request.body) {
+        body.extend(format!("\r\n--{boundary}--\r\n").into_bytes());
+        set(request, BROKEN, None);
+        super::edit_statement(request, |query| {
+            query.as_object_mut().unwrap().remove("contentHash");
+        });
+    }
+}

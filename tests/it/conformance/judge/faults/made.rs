@@ -1,0 +1,26 @@
+//! Faults that are made from tables, and from the answers in a recording.
+
+mod checks;
+mod edges;
+mod features;
+mod headers;
+mod logic;
+mod values;
+
+pub(super) use features::text_of;
+
+use super::Fault;
+use crate::conformance::judge::recording::Recording;
+
+/// Returns all of them.
+pub(super) fn all(recording: &Recording) -> Vec<Fault> {
+    let made = [
+        features::made(),
+        headers::made(),
+        edges::made(),
+        logic::made(),
+        checks::made_from(recording),
+        values::made_from(recording),
+    ];
+    made.into_iter().flatten().collect()
+}
