@@ -57,6 +57,10 @@ class Schema:
             table = entity.get("table") or (key if key.endswith("s") else key + "s")
             columns = {field: entity.get("columns", {}).get(field, field) for field in entity["fields"]}
             self.entities[key] = {"table": table, "columns": columns, "id": entity.get("idField", "id")}
+            # The file has 64-bit integers as text; only fields of the type bigint are sent so.
+            numbers = [columns[field] for field, type in entity.get("types", {}).items() if type == "integer"]
+            for row in self.tables[table]:
+                row.update({name: int(row[name]) for name in numbers if row[name] is not None})
         for name, join in document["joins"].items():
             parent, ref = name.split(".")
             self.joins.setdefault(parent, {})[ref] = join

@@ -120,6 +120,8 @@ pub struct Step {
     pub open: Option<String>,
     /// Waits for the next event of a stream.
     pub read: Option<String>,
+    /// The type of events that `read` passes over.
+    pub past: Option<String>,
     /// Checks that a stream sends no event for some time.
     pub silent: Option<Silent>,
     /// Checks that a stream ends.

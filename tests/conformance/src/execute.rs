@@ -208,14 +208,17 @@ impl Executor<'_> {
 
     fn read(&mut self, name: &str, step: &Step) -> Outcome {
         let patience = self.target.timeouts.event;
-        let stream = self.stream(name)?;
-        let (next, retries) = (stream.next(patience), json!(stream.retries));
-        let event = match next {
-            Next::Event(event) => event,
-            Next::Silence => {
-                return mismatch(format!("no event on the stream '{name}' within {patience:?}"));
+        let deadline = Instant::now() + patience;
+        let (event, retries) = loop {
+            let stream = self.stream(name)?;
+            match stream.next(deadline.saturating_duration_since(Instant::now())) {
+                Next::Event(event) if step.past.as_ref() == Some(&event.kind) => {}
+                Next::Event(event) => break (event, json!(stream.retries)),
+                Next::Silence => {
+                    return mismatch(format!("no event on the stream '{name}' within {patience:?}"));
+                }
+                Next::End | Next::Broken => return mismatch(format!("the stream '{name}' ended")),
             }
-            Next::End | Next::Broken => return mismatch(format!("the stream '{name}' ended")),
         };
         self.log.push(LoggedExchange::Event { stream: name.to_owned(), event: event.clone() });
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();

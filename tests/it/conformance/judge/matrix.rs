@@ -22,7 +22,7 @@ use super::servers;
 const CONCURRENT: usize = 3;
 
 /// A fault that fails more cases than this breaks so much that it does not show what a single case is worth.
-const BLUNT: usize = 120;
+const BLUNT: usize = 130;
 
 /// The outcome of one fault.
 #[derive(Debug)]

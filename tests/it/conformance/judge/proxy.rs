@@ -257,6 +257,11 @@ impl ProxyState {
         Self { known, seen: Mutex::default(), upstream, settings: settings.to_owned() }
     }
 
+    /// Returns the first session that the server gave.
+    pub(crate) fn first_session(&self) -> Session {
+        self.known.sessions.lock().unwrap().first().cloned().unwrap_or_default()
+    }
+
     /// Returns whether the server has these settings.
     pub(crate) fn is_of(&self, settings: &str) -> bool {
         self.settings == settings

@@ -258,6 +258,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "every file is an attachment",
         must_fail: &["9.7-inline"],
+        may_fail: &["9.7-"],
         on_response: &|request, response, _| {
             if request.target.contains("/files/") && response.status == 200 {
                 put(response, "content-disposition", Some("attachment"));
@@ -267,7 +268,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the announced length of a body is not looked at",
-        must_fail: &["12.2-declared-too-large", "9.6-declared-too-large"],
+        must_fail: &["9.6-declared-too-large"],
         on_request: &|request, _| {
             set(request, "Content-Length", None);
             None
@@ -304,6 +305,89 @@ pub(super) const FAULTS: &[Fault] = &[
         on_request: &|request, _| {
             edit(request, "If-None-Match", |tag| tag.replace("W/\"", "W/\"x"));
             None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "every tag matches",
+        must_fail: &["12.3-modified"],
+        may_fail: &["12.3-"],
+        on_response: &|request, response, _| {
+            if request.header_value("If-None-Match").is_some() && response.status == 200 {
+                response.status = 304;
+                response.body.clear();
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "small bodies are compressed",
+        must_fail: &["12.4-small"],
+        on_response: &|request, response, _| {
+            let is_small = response.body.len() < 1_024 && response.status == 200;
+            if is_small && request.header_value("Accept-Encoding").is_some() {
+                put(response, "content-encoding", Some("gzip"));
+            }
+        },
+        may_fail: &["12.", "13.4-"],
+        ..NO_FAULT
+    },
+    Fault {
+        name: "logins do not tell when they end",
+        must_fail: &["7.1-login", "7.1-expires-in-milliseconds"],
+        on_response: &|request, response, _| {
+            if request.target.ends_with("/auth") {
+                super::edit_ok(response, |body| {
+                    body.as_object_mut().unwrap().remove("expiresAt");
+                });
+            }
+        },
+        may_fail: &["7.8-lifetime"],
+        ..NO_FAULT
+    },
+    Fault {
+        name: "tokens live for a day",
+        must_fail: &["7.8-lifetime"],
+        on_response: &|request, response, _| {
+            if request.target.ends_with("/auth") {
+                super::edit_ok(response, |body| {
+                    body["expiresAt"] = (body["expiresAt"].as_u64().unwrap_or_default() + 86_400_000).into();
+                });
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "all sessions have one key",
+        must_fail: &["7.3-key-per-session"],
+        may_fail: &["6-", "7.", "8.", "9.", "10.", "11-", "12.", "13."],
+        on_response: &|request, response, state| {
+            if request.target.ends_with("/auth") && response.status == 200 {
+                super::edit_ok(response, |body| {
+                    let (token, key) = state.first_session();
+                    body["token"] = token.into();
+                    body["signingToken"] = key.into();
+                });
+            }
+        },
+        spoils: true,
+        ..NO_FAULT
+    },
+    Fault {
+        name: "preloaded queries are unknown",
+        must_fail: &["8.5-preloaded", "8.5-preloaded-ql"],
+        on_request: &|request, state| {
+            let is_id = state.is_of("only") && request.header_value("X-Mesh-Query-Id").is_some();
+            is_id.then(|| super::error(400, "TransportError"))
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the types of files are compared with case",
+        must_fail: &["9.6-type-parameters"],
+        on_request: &|request, _| {
+            let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
+            body.contains("Content-Type: Image/PNG").then(|| super::error(415, "TransportError"))
         },
         ..NO_FAULT
     },

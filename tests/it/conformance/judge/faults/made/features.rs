@@ -32,6 +32,11 @@ const FEATURES: &[(&str, fn(&Request, &str) -> bool)] = &[
     ("ids that are text", |request, _| {
         segments(request).get(1).is_some_and(|id| id.chars().any(char::is_alphabetic) && id.len() < 4)
     }),
+    ("headers that are not known", |request, _| request.header_value("X-Mesh-Version").is_some()),
+    ("headers of half the bound", |request, _| {
+        let bytes: usize = request.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+        (16_000..32_700).contains(&bytes)
+    }),
     ("the largest page", |_, text| text.contains("\"first\":200")),
     ("the smallest page", |_, text| text.contains("\"first\":1}") || text.contains("\"first\":1,")),
     ("after with null", |_, text| text.contains("\"after\":null")),

@@ -34,6 +34,7 @@ const MISTAKEN: [(&str, &str, &str); 18] = [
 const PATTERNS: &[(&str, fn(&str) -> String)] = &[
     ("patterns may begin anywhere", |pattern| format!("%{pattern}")),
     ("patterns may end anywhere", |pattern| format!("{pattern}%")),
+    ("an underscore is itself", |pattern| pattern.replace('_', "\\_")),
     ("an underscore is any text", |pattern| pattern.replace('_', "%")),
     ("a percent sign is at least one character", |pattern| pattern.replace('%', "_%")),
 ];
