@@ -3,6 +3,7 @@
 mod errors;
 mod exact;
 mod failures;
+mod files;
 mod filters;
 mod integrity;
 mod made;
@@ -84,6 +85,7 @@ pub(crate) fn written() -> Vec<Fault> {
         streams::FAULTS,
         exact::FAULTS,
         failures::FAULTS,
+        files::FAULTS,
     ];
     tables.into_iter().flatten().copied().collect()
 }
@@ -120,6 +122,19 @@ pub(crate) fn set(request: &mut Request, name: &str, value: Option<String>) {
 pub(crate) fn put(response: &mut Response, name: &str, value: Option<&str>) {
     response.headers.retain(|(header, _)| header != name);
     response.headers.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+}
+
+/// Changes the value of a header that a request has.
+pub(crate) fn edit_header(request: &mut Request, name: &str, change: impl Fn(&str) -> String) {
+    let mut headers = std::mem::take(&mut request.headers);
+    for (header, value) in &mut headers {
+        if header.eq_ignore_ascii_case(name)
+            && let Ok(text) = std::str::from_utf8(value)
+        {
+            *value = change(text).into_bytes();
+        }
+    }
+    request.headers = headers;
 }
 
 /// Edits the text of the query in the header or the body.

@@ -1,16 +1,16 @@
-//! Faults of the exact forms of signatures, nonces, times, tags and ranges.
+//! Faults of the exact forms of signatures, nonces, times and tags, and of limits.
 
 use mesh_tests::kit::http::{Request, Response};
 
-use super::{Fault, NO_FAULT, put, set};
-use crate::conformance::judge::proxy::{BROKEN, ProxyState};
+use super::{Fault, NO_FAULT, edit_header, put, set};
+use crate::conformance::judge::proxy::ProxyState;
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "signatures are compared without regard to case",
         must_fail: &["7.4-upper-case-hex", "7.4-upper-case-prefix"],
         on_request: &|request, _| {
-            edit(request, "X-Mesh-Signature", str::to_lowercase);
+            edit_header(request, "X-Mesh-Signature", str::to_lowercase);
             None
         },
         ..NO_FAULT
@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "what follows a signature is ignored",
         must_fail: &["7.4-longer"],
         on_request: &|request, _| {
-            edit(request, "X-Mesh-Signature", |text| text.get(..71).unwrap_or(text).to_owned());
+            edit_header(request, "X-Mesh-Signature", |text| text.get(..71).unwrap_or(text).to_owned());
             None
         },
         ..NO_FAULT
@@ -28,7 +28,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "signatures may be base64",
         must_fail: &["7.4-base64-signature"],
         on_request: &|request, _| {
-            edit(request, "X-Mesh-Signature", |text| {
+            edit_header(request, "X-Mesh-Signature", |text| {
                 let inner = text.strip_prefix("sha256=").and_then(mesh_tests::kit::encoding::from_base64);
                 let hex = inner.and_then(|inner| String::from_utf8(inner).ok()).filter(|hex| hex.len() == 64);
                 hex.map_or_else(|| text.to_owned(), |hex| format!("sha256={hex}"))
@@ -196,96 +196,6 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "suffix ranges count from the start",
-        must_fail: &["9.7-range-suffix"],
-        may_fail: &["9.7-range-"],
-        on_request: &|request, _| {
-            edit(request, "Range", |range| range.replace("bytes=-", "bytes=0-"));
-            None
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "ranges exclude their end",
-        must_fail: &["9.7-range", "9.7-range-first"],
-        may_fail: &["9.7-"],
-        on_response: &|_, response, _| {
-            if response.status == 206 {
-                response.body.pop();
-            }
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "ranges past the end are the whole file",
-        must_fail: &["9.7-range-after-the-end", "9.7-range-no-suffix"],
-        on_response: &|_, response, _| {
-            if response.status == 416 {
-                response.status = 200;
-            }
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "If-Range is ignored",
-        must_fail: &["9.7-if-range-other"],
-        on_request: &|request, _| {
-            set(request, "If-Range", None);
-            None
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "a range with If-Range is never honored",
-        must_fail: &["9.7-if-range-same"],
-        on_request: &|request, _| {
-            if request.header_value("If-Range").is_some() {
-                set(request, "Range", None);
-            }
-            None
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "ranges of any unit are bytes",
-        must_fail: &["9.7-range-other-unit"],
-        on_request: &|request, _| {
-            edit(request, "Range", |range| range.replace("lines=", "bytes="));
-            None
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "every file is an attachment",
-        must_fail: &["9.7-inline"],
-        may_fail: &["9.7-"],
-        on_response: &|request, response, _| {
-            if request.target.contains("/files/") && response.status == 200 {
-                put(response, "content-disposition", Some("attachment"));
-            }
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "the announced length of a body is not looked at",
-        must_fail: &["9.6-declared-too-large"],
-        on_request: &|request, _| {
-            set(request, "Content-Length", None);
-            None
-        },
-        ..NO_FAULT
-    },
-    Fault {
-        name: "a broken upload is kept",
-        must_fail: &["9.4-disconnect"],
-        spoils: true,
-        on_request: &|request, _| {
-            complete(request);
-            None
-        },
-        ..NO_FAULT
-    },
-    Fault {
         name: "tags are compared by their beginning",
         must_fail: &["12.3-part-of-a-tag", "12.3-unquoted-tag"],
         on_request: &|request, state| {
@@ -303,7 +213,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "weak tags never match",
         must_fail: &["12.3-weak-tag"],
         on_request: &|request, _| {
-            edit(request, "If-None-Match", |tag| tag.replace("W/\"", "W/\"x"));
+            edit_header(request, "If-None-Match", |tag| tag.replace("W/\"", "W/\"x"));
             None
         },
         ..NO_FAULT
@@ -383,15 +293,6 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "the types of files are compared with case",
-        must_fail: &["9.6-type-parameters"],
-        on_request: &|request, _| {
-            let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
-            body.contains("Content-Type: Image/PNG").then(|| super::error(415, "TransportError"))
-        },
-        ..NO_FAULT
-    },
-    Fault {
         name: "answers are never compressed",
         must_fail: &["12.4-gzip", "12.4-br", "12.4-zstd", "12.4-capitals"],
         may_fail: &["12.4-"],
@@ -416,19 +317,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Changes the value of a header that a request has.
-fn edit(request: &mut Request, name: &str, change: impl Fn(&str) -> String) {
-    let mut headers = std::mem::take(&mut request.headers);
-    for (header, value) in &mut headers {
-        if header.eq_ignore_ascii_case(name)
-            && let Ok(text) = std::str::from_utf8(value)
-        {
-            *value = change(text).into_bytes();
-        }
-    }
-    request.headers = headers;
-}
-
 /// Signs a request again without its binding if its nonce is of some kind.
 fn unbind(request: &mut Request, state: &ProxyState, is_meant: impl Fn(&str) -> bool) -> Option<Response> {
     let has_time = request.header_value("X-Mesh-Timestamp").is_some_and(|time| time != "1");
@@ -443,18 +331,4 @@ fn age(request: &Request) -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let time = request.header_value("X-Mesh-Timestamp").and_then(|time| time.parse::<i64>().ok());
     time.map_or(0, |time| i64::try_from(now).unwrap() - time)
-}
-
-/// Makes a whole form of an upload that broke off.
-fn complete(request: &mut Request) {
-    let is_broken = request.header_value(BROKEN).is_some();
-    let boundary = request.header_value("Content-Type").and_then(|media| media.split_once("boundary="));
-    let boundary = boundary.map(|(_, boundary)| boundary.to_owned());
-    if let (true, Some(boundary), Some(body)) = (is_broken, boundary, &mut request.body) {
-        body.extend(format!("\r\n--{boundary}--\r\n").into_bytes());
-        set(request, BROKEN, None);
-        super::edit_statement(request, |query| {
-            query.as_object_mut().unwrap().remove("contentHash");
-        });
-    }
 }
