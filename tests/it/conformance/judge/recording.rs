@@ -1,4 +1,4 @@
-//! The exchanges of a run without a fault, by which the judge knows which cases a fault can touch.
+//! The exchanges of a run without a fault, from which it follows which cases a fault can touch.
 
 use std::collections::BTreeMap;
 

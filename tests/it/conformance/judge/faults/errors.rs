@@ -76,7 +76,6 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "errors reveal statements",
         must_fail: &["12.1-resolver-error", "12.1-timeout"],
         may_fail: &["12.1-"],
-        may_fail: &["12.1-"],
         on_response: &|_, response, _| {
             edit_error(response, |body| {
                 let message =

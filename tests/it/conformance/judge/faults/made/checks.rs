@@ -87,7 +87,7 @@ fn kind_of(response: &Response) -> (String, String) {
     (text("error"), text("code"))
 }
 
-/// Returns the message without what it quotes and without numbers, which tells checks apart.
+/// Returns the message without what it quotes and without numbers, by which checks differ.
 fn check_of(response: &Response) -> String {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let message = body["message"].as_str().unwrap_or_default();
