@@ -4,7 +4,7 @@ use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::Request;
 use serde_json::{Value, json};
 
-use super::{Fault, NO_FAULT, edit, edit_error, put, reply, segments, set};
+use super::{Fault, NO_FAULT, edit_error, edit_statement, put, reply, segments, set};
 use crate::conformance::judge::proxy::{ProxyState, is_write};
 
 /// Prefixes of cases that require signatures to be verified.
@@ -256,10 +256,9 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "plain signatures suffice for writes",
-        requires: "mutations",
         must_fail: &["11-signed-plain", "11-signed-read-as-delete"],
         may_fail: &["11-signed"],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             let is_plain = request.header_value("X-Mesh-Signature").is_some()
                 && request.header_value("X-Mesh-Timestamp").is_none();
             if is_plain && is_write(request) {
@@ -271,7 +270,6 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the content type and the fields of an upload are not covered by its statement",
-        requires: "L4",
         must_fail: &[
             "9.1-type-altered",
             "9.1-meta-altered",
@@ -280,7 +278,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "9.1-type-required",
             "9.1-meta-required",
         ],
-        on_request: |request, memory| {
+        on_request: &|request, memory| {
             if request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/")) {
                 restate(request, memory);
             }
@@ -333,7 +331,7 @@ fn restate(request: &mut Request, memory: &ProxyState) {
         part("filename=\"").and_then(|(head, _)| Some(head.split_once("Content-Type: ")?.1.to_owned()));
     let meta = part("name=\"meta\"").map(|(_, text)| format!("sha256:{}", encoding::sha256(text)));
     let is_bound = request.header_value("X-Mesh-Timestamp").is_some();
-    edit(request, |query| {
+    edit_statement(request, |query| {
         let Some(members) = query.as_object_mut() else { return };
         if is_bound || ["contentType", "metaHash"].iter().any(|name| members.contains_key(*name)) {
             for (name, value) in [("contentType", &kind), ("metaHash", &meta)] {
