@@ -356,7 +356,7 @@ impl ProxyState {
     /// Returns a session of the default account that lives for some time yet.
     fn login(&self) -> Session {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-        let own = self.known.own.lock().unwrap().get(&self.upstream.authority).cloned();
+        let own = self.known.own.lock().unwrap().get(&*self.upstream.authority).cloned();
         if let Some((session, _)) = own.filter(|(_, end)| *end > now + PATIENCE.as_millis()) {
             return session;
         }
@@ -368,7 +368,7 @@ impl ProxyState {
         let session = (text("token"), text("signingToken"));
         // A server without logins is not asked again.
         let end = body["expiresAt"].as_u64().map_or(u128::MAX, u128::from);
-        self.known.own.lock().unwrap().insert(self.upstream.authority.clone(), (session.clone(), end));
+        self.known.own.lock().unwrap().insert(self.upstream.authority.to_string(), (session.clone(), end));
         session
     }
 }

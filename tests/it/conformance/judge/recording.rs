@@ -50,7 +50,7 @@ impl Recording {
                     request.add_header(BROKEN, "1");
                 }
                 let response = response.unwrap_or_default();
-                let of_url = upstreams.iter().find(|(_, url)| url.authority == authority);
+                let of_url = upstreams.iter().find(|(_, url)| *url.authority == *authority);
                 let Some((settings, _)) = of_url else { continue };
                 known.record(&request, &response);
                 exchanges.push(Recorded { settings: settings.clone(), request, response });
