@@ -103,7 +103,7 @@ pub(super) const VARIANTS: &[Fault] = &[
     Fault {
         name: "the members of errors and of page infos are in another order",
         on_response: &|_, response, _| {
-            edit_body(response, |status| status >= 400, |body| reverse(body));
+            edit_body(response, |status| status >= 400, reverse);
             edit_body(response, is_success, |body| {
                 if let Some(info) = body.get_mut("pageInfo").filter(|info| info.is_object()) {
                     reverse(info);

@@ -188,7 +188,7 @@ pub(super) const FAULTS: &[Fault] = &[
         on_response: &|request, response, _| {
             if response.status == 429
                 && !request.target.ends_with("/auth")
-                && !request.header_value("X-Mesh-Token").is_some()
+                && request.header_value("X-Mesh-Token").is_none()
             {
                 *response = super::reply(200, &serde_json::json!({"name": "Ada"}));
             }

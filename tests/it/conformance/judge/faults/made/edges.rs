@@ -8,8 +8,11 @@ use super::features::text_of;
 use crate::conformance::judge::faults::{Fault, NO_FAULT, error};
 use crate::conformance::judge::proxy::ProxyState;
 
+/// A bound: its name, its value, the status of what is over it, and how far a request goes.
+type Bound = (&'static str, u64, u16, fn(&Request) -> u64);
+
 /// Bounds with their values, the status of what is over them, and how far a request goes.
-const BOUNDS: &[(&str, u64, u16, fn(&Request) -> u64)] = &[
+const BOUNDS: &[Bound] = &[
     ("the bytes of a query", 65_536, 400, |request| text_of(request).len() as u64),
     ("the bytes of a body", 1 << 20, 413, |request| match request.header_value("Content-Length") {
         Some(length) => length.parse().unwrap_or_default(),
@@ -59,7 +62,7 @@ const BOUNDS: &[(&str, u64, u16, fn(&Request) -> u64)] = &[
 
 /// Returns the faults of each bound.
 pub(super) fn made() -> Vec<Fault> {
-    let pair = |(name, bound, status, measure): &(&'static str, u64, u16, fn(&Request) -> u64)| {
+    let pair = |(name, bound, status, measure): &Bound| {
         let (bound, status, measure) = (*bound, *status, *measure);
         let low = Fault {
             name: format!("the bound on {name} is one too low").leak(),

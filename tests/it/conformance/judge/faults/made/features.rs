@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use crate::conformance::judge::faults::{Fault, NO_FAULT, error, is_point, is_upload, segments};
 
+/// A feature, and whether a request with this query uses it.
+type Feature = (&'static str, fn(&Request, &str) -> bool);
+
 /// Features with what uses them: the request, and the text of its query.
-const FEATURES: &[(&str, fn(&Request, &str) -> bool)] = &[
+const FEATURES: &[Feature] = &[
     ("padding in base64", |request, _| {
         request.header_value("X-Mesh-Query").is_some_and(|query| query.ends_with('='))
     }),
@@ -67,7 +70,7 @@ const FEATURES: &[(&str, fn(&Request, &str) -> bool)] = &[
 
 /// Returns a fault for each feature.
 pub(super) fn made() -> Vec<Fault> {
-    let fault = |(name, uses): &(&'static str, fn(&Request, &str) -> bool)| {
+    let fault = |(name, uses): &Feature| {
         let uses = *uses;
         Fault {
             name: format!("{name}: refused").leak(),

@@ -30,8 +30,11 @@ const MISTAKEN: [(&str, &str, &str); 18] = [
     ("nulls", "first", "last"),
 ];
 
+/// The name of a fault, and what it makes of a pattern.
+type Change = (&'static str, fn(&str) -> String);
+
 /// Ways to change a pattern.
-const PATTERNS: &[(&str, fn(&str) -> String)] = &[
+const PATTERNS: &[Change] = &[
     ("patterns may begin anywhere", |pattern| format!("%{pattern}")),
     ("patterns may end anywhere", |pattern| format!("{pattern}%")),
     ("an underscore is itself", |pattern| pattern.replace('_', "\\_")),

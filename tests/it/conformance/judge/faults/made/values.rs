@@ -18,12 +18,12 @@ const UNKNOWABLE: [&str; 6] = ["durationMs", "rows", "expiresAt", "params", "run
 pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
     let mut names = BTreeSet::new();
     for recorded in recording.exchanges().filter(|recorded| is_success(recorded.response.status)) {
-        if let Ok(mut body) = serde_json::from_slice::<Value>(&recorded.response.body) {
-            if recorded.response.body.len() < LARGE {
-                let mut found = Vec::new();
-                collect(&mut body, &mut found);
-                names.extend(found);
-            }
+        if let Ok(mut body) = serde_json::from_slice::<Value>(&recorded.response.body)
+            && recorded.response.body.len() < LARGE
+        {
+            let mut found = Vec::new();
+            collect(&mut body, &mut found);
+            names.extend(found);
         }
     }
     let fault = |member: String| Fault {
