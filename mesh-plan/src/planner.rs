@@ -10,6 +10,7 @@ mod order;
 pub(crate) mod policy_condition;
 mod query_source;
 mod select;
+mod stored;
 mod subject;
 #[cfg(test)]
 mod tests;

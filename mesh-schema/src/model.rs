@@ -177,6 +177,8 @@ pub struct Field {
     pub nullable: bool,
     /// Whether a new record needs a value for it; `false` if unknown.
     pub required: bool,
+    /// The type of its column, if known.
+    pub stored: Option<FieldType>,
     /// How its column stores times, if known.
     pub time_form: Option<TimeForm>,
     /// The writes whose bodies may set it.

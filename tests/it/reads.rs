@@ -2,6 +2,7 @@
 
 mod errors;
 mod paging;
+mod stored;
 
 use mesh_tests::{Database, Request, Server};
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@ use mesh_schema::FieldType;
 
 use super::context::NodeContext;
 use super::literal;
+use super::stored;
 use super::subject::Comparable;
 use crate::plan::{CompareOp, Predicate};
 use crate::{Pattern, PatternTooLong, PlanError, PlanErrorKind, Value};
@@ -49,7 +50,7 @@ pub(super) fn comparison(
         literal::value(left.ty, left.time_form, literal).map_err(|error| refused(literal.span, error))
     };
     let source = left.source.clone();
-    Ok(match (*op, operand) {
+    let predicate = match (*op, operand) {
         (FilterOp::IsNull | FilterOp::IsNotNull, _) => {
             Predicate::IsNull { source, negated: *op == FilterOp::IsNotNull }
         }
@@ -82,7 +83,8 @@ pub(super) fn comparison(
             let op = CompareOp::from_filter(other).unwrap_or(CompareOp::Eq);
             Predicate::Compare { source, op, value }
         }
-    })
+    };
+    Ok(stored::comparison(left, predicate))
 }
 
 /// Returns whether an operator can be used on values of a type. `SPEC §3.7`

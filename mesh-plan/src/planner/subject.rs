@@ -12,6 +12,8 @@ pub(super) struct Comparable<'q> {
     pub(super) name: &'q Name,
     pub(super) source: ColumnSource,
     pub(super) ty: Option<FieldType>,
+    /// The type of its column, if known.
+    pub(super) stored: Option<FieldType>,
     pub(super) time_form: Option<TimeForm>,
 }
 
@@ -34,7 +36,8 @@ pub(super) fn field<'q>(
         Some(Member::Field(id)) => {
             let field = node.entity.field(id);
             let source = ColumnSource::Column(field.column.clone());
-            return Ok(Comparable { name, source, ty: field.ty, time_form: field.time_form });
+            let (ty, stored, time_form) = (field.ty, field.stored, field.time_form);
+            return Ok(Comparable { name, source, ty, stored, time_form });
         }
         Some(Member::Relation(_)) => {
             let (entity, relation) = (node.entity.key.clone(), name.value.clone());
@@ -75,6 +78,7 @@ pub(super) fn find<'q>(
                 name: alias,
                 source: ColumnSource::Aggregate(index),
                 ty: result_type(aggregate),
+                stored: None,
                 time_form: field.and_then(|id| node.entity.field(id).time_form),
             })
         }

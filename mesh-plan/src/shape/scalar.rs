@@ -41,6 +41,11 @@ fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
     match ty {
         Some(FieldType::Json) if is_json(text) => out.extend_from_slice(text),
         Some(FieldType::Datetime | FieldType::Date) => moment(out, text),
+        Some(FieldType::Boolean) => match text {
+            b"1" | b"true" => boolean(out, true),
+            b"0" | b"false" => boolean(out, false),
+            _ => json::write_bytes(out, text),
+        },
         Some(FieldType::Binary) => json::write_str(out, &STANDARD.encode(text)),
         _ => json::write_bytes(out, text),
     }
@@ -52,6 +57,9 @@ fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>,
         ValueRef::Boolean(value) => boolean(out, value),
         ValueRef::Integer(value @ (0 | 1)) if ty == Some(FieldType::Boolean) => boolean(out, value == 1),
         ValueRef::Integer(value) => number(out, ty, form, value as f64, itoa::Buffer::new().format(value)),
+        ValueRef::Real(value) if ty == Some(FieldType::Boolean) && [0.0, 1.0].contains(&value) => {
+            boolean(out, value == 1.0);
+        }
         ValueRef::Real(value) if value.is_finite() => {
             let mut buffer = zmij::Buffer::new();
             number(out, ty, form, value, without_fraction(buffer.format(value)));
@@ -69,7 +77,8 @@ fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>,
 fn number(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, value: f64, text: &str) {
     use FieldType::{Bigint, Date, Datetime, Decimal, String, Uuid};
     let quoted = match ty {
-        Some(Datetime | Date) => time::from_number(form, value).map(Cow::Owned),
+        Some(Datetime) => time::from_number(form, value).map(Cow::Owned),
+        Some(Date) => time::day_from_number(form, value).map(Cow::Owned),
         Some(Bigint | Decimal | String | Uuid) => Some(Cow::Borrowed(text)),
         _ => None,
     };
@@ -89,7 +98,10 @@ pub(crate) fn write_text(
     match cell {
         ValueRef::Null => {}
         ValueRef::Text(text)
-            if !matches!(ty, Some(FieldType::Datetime | FieldType::Date | FieldType::Binary)) =>
+            if !matches!(
+                ty,
+                Some(FieldType::Boolean | FieldType::Datetime | FieldType::Date | FieldType::Binary)
+            ) =>
         {
             out.extend_from_slice(text);
         }
@@ -148,6 +160,15 @@ mod tests {
     fn scalars_are_written_by_the_type_of_their_field() {
         check(FieldType::Boolean, ValueRef::Integer(1), "true");
         check(FieldType::Boolean, ValueRef::Integer(7), "7");
+        check(FieldType::Boolean, ValueRef::Real(1.0), "true");
+        check(FieldType::Boolean, ValueRef::Real(-0.0), "false");
+        check(FieldType::Boolean, ValueRef::Real(0.5), "0.5");
+        check(FieldType::Boolean, ValueRef::Text(b"0"), "false");
+        check(FieldType::Boolean, ValueRef::Text(b"true"), "true");
+        check(FieldType::Boolean, ValueRef::Text(b"maybe"), r#""maybe""#);
+        check(FieldType::Date, ValueRef::Integer(86_399), r#""1970-01-01""#);
+        check(FieldType::Date, ValueRef::Integer(-1), r#""1969-12-31""#);
+        check(FieldType::Date, ValueRef::Real(1_714_566_600_250.0), r#""2024-05-01""#);
         check(FieldType::Bigint, ValueRef::Integer(i64::MAX), r#""9223372036854775807""#);
         check(FieldType::Integer, ValueRef::Integer(i64::MIN), "-9223372036854775808");
         check(FieldType::Number, ValueRef::Real(1.0), "1");

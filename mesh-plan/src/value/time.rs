@@ -86,6 +86,17 @@ impl Time {
 
 /// Returns the ISO 8601 text of a number that represents a time; `None` if its year does not have four digits.
 pub(crate) fn from_number(form: Option<TimeForm>, number: f64) -> Option<String> {
+    let utc = utc_from_number(form, number)?;
+    let fraction = if utc.subsec_nanosecond() == 0 { 0 } else { 3 };
+    Some(text(utc, 'T', fraction, true))
+}
+
+/// Returns the day in UTC of such a number.
+pub(crate) fn day_from_number(form: Option<TimeForm>, number: f64) -> Option<String> {
+    utc_from_number(form, number).map(|utc| utc.date().to_string())
+}
+
+fn utc_from_number(form: Option<TimeForm>, number: f64) -> Option<DateTime> {
     let is_millis = match form {
         Some(TimeForm::UnixMillis) => true,
         Some(TimeForm::UnixSeconds) => false,
@@ -96,8 +107,7 @@ pub(crate) fn from_number(form: Option<TimeForm>, number: f64) -> Option<String>
         return None;
     }
     let utc = EPOCH.checked_add(SignedDuration::from_millis(millis.round() as i64)).ok()?;
-    let fraction = if utc.subsec_nanosecond() == 0 { 0 } else { 3 };
-    (utc.year() >= 0).then(|| text(utc, 'T', fraction, true))
+    (utc.year() >= 0).then_some(utc)
 }
 
 fn text(utc: DateTime, separator: char, fraction: usize, zulu: bool) -> String {

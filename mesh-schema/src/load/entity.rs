@@ -315,7 +315,8 @@ fn adopt(field: &mut Field, stored: &Table) -> bool {
     let Some((name, column)) = find_column(stored, &field.column) else { return false };
     name.clone_into(&mut field.column);
     // The row id is an integer that is never NULL.
-    field.ty = field.ty.or_else(|| column.map_or(Some(FieldType::Integer), |column| column.ty));
+    field.stored = column.map_or(Some(FieldType::Integer), |column| column.ty);
+    field.ty = field.ty.or(field.stored);
     field.nullable = column.is_some_and(|column| column.nullable);
     field.required = column.is_some_and(|column| column.required);
     field.time_form = column.and_then(|column| column.time_form);

@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mesh_ql::Literal;
 use mesh_schema::{Field, FieldType};
 
-use super::super::literal;
+use super::super::{literal, stored};
 use crate::Value;
 
 /// Accepts any padding, and any spare bits of the last character.
@@ -38,7 +38,7 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
                 return Ok(Value::Text(exact));
             }
             let literal = literal_of(text).ok_or_else(|| (literal::takes(ty), describe(text)))?;
-            literal::value(ty, field.time_form, &literal)
+            literal::value(ty, field.time_form, &literal).map(|value| stored::written(field, value))
         }
     }
 }

@@ -113,7 +113,8 @@ impl<'o> Engines<'o> {
         drop(connection);
 
         let opened = mesh_sqlite::Database::open(&path).unwrap();
-        let catalog = opened.contents(&[]).unwrap().catalog;
+        let times = database.schema.document().time_columns();
+        let catalog = opened.contents(&times).unwrap().catalog;
         let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
             panic!(
                 "seed {seed}: {}\n{}\n{}",

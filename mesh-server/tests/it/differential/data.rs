@@ -62,6 +62,10 @@ pub(crate) enum Kind {
     Integer,
     Real,
     Boolean,
+    /// Booleans in a column of text.
+    BooleanText,
+    /// Booleans in a column of reals.
+    BooleanReal,
     Bigint,
     /// 64-bit integers whose sums overflow.
     Huge,
@@ -69,6 +73,8 @@ pub(crate) enum Kind {
     /// Times, written as in this entry of [`TIMES`].
     Time(usize),
     Date,
+    /// Days in a column of numbers, as in this entry of [`TIMES`].
+    DateNumber(usize),
     Json,
     Binary,
 }
@@ -106,7 +112,7 @@ const TEXT_KEYS: [&str; 12] = ["a", "A", "é", "x'y", "q\"q", "50%", "_", "日",
 
 impl Kind {
     fn random(dice: &mut Dice) -> Self {
-        match dice.below(14) {
+        match dice.below(17) {
             0..=2 => Self::Text,
             3 | 4 => Self::Integer,
             5 => Self::Real,
@@ -116,6 +122,9 @@ impl Kind {
             9 => Self::Decimal,
             10 | 11 => Self::Time(dice.below(TIMES.len())),
             12 => Self::Date,
+            13 => Self::BooleanText,
+            14 => Self::BooleanReal,
+            15 => Self::DateNumber(3 + dice.below(2)),
             _ => dice.pick(&[Self::Json, Self::Binary]),
         }
     }
@@ -125,11 +134,11 @@ impl Kind {
             Self::Text => FieldType::String,
             Self::Integer => FieldType::Integer,
             Self::Real => FieldType::Number,
-            Self::Boolean => FieldType::Boolean,
+            Self::Boolean | Self::BooleanText | Self::BooleanReal => FieldType::Boolean,
             Self::Bigint | Self::Huge => FieldType::Bigint,
             Self::Decimal => FieldType::Decimal,
             Self::Time(_) => FieldType::Datetime,
-            Self::Date => FieldType::Date,
+            Self::Date | Self::DateNumber(_) => FieldType::Date,
             Self::Json => FieldType::Json,
             Self::Binary => FieldType::Binary,
         }
@@ -137,9 +146,9 @@ impl Kind {
 
     fn declaration(self) -> &'static str {
         match self {
-            Self::Text => "TEXT",
-            Self::Integer => "INTEGER",
-            Self::Real => "REAL",
+            Self::Text | Self::BooleanText => "TEXT",
+            Self::Integer | Self::DateNumber(_) => "INTEGER",
+            Self::Real | Self::BooleanReal => "REAL",
             Self::Boolean => "BOOLEAN",
             Self::Bigint | Self::Huge => "BIGINT",
             Self::Decimal => "DECIMAL(10, 2)",
@@ -153,15 +162,15 @@ impl Kind {
     /// PostgreSQL's types, if their values are written as in SQLite.
     fn postgres(self) -> &'static str {
         match self {
-            Self::Text => "text",
+            Self::Text | Self::BooleanText => "text",
             Self::Integer => "integer",
-            Self::Real => "double precision",
+            Self::Real | Self::BooleanReal => "double precision",
             Self::Boolean => "boolean",
             Self::Bigint | Self::Huge => "bigint",
             Self::Decimal => "numeric",
             Self::Time(0) => "timestamp",
             Self::Time(1 | 2) => "text",
-            Self::Time(_) => "bigint",
+            Self::Time(_) | Self::DateNumber(_) => "bigint",
             Self::Date => "date",
             Self::Json => "json",
             Self::Binary => "bytea",
@@ -180,6 +189,9 @@ impl Kind {
             Self::Bigint => dice.pick(&[1, 4, -5, 7, 9_007_199_254_740_993i64]).into(),
             Self::Huge => dice.pick(&[i64::MIN, i64::MAX, 0, 1]).into(),
             Self::Decimal => dice.pick(&[Value::from(1.5), 2.into(), 0.25.into(), 10.into()]),
+            Self::BooleanText => dice.pick(&["0", "1", "false", "true"]).into(),
+            Self::BooleanReal => dice.pick(&[0.0, 1.0]).into(),
+            Self::DateNumber(form) => dice.pick(&TIMES[form]).parse::<i64>().unwrap().into(),
             Self::Time(form) => match dice.pick(&TIMES[form]) {
                 text if form < 3 => text.into(),
                 number => number.parse::<i64>().unwrap().into(),
@@ -334,7 +346,9 @@ impl Entity {
             fields[0].column = std::mem::replace(&mut fields[1].column, first);
         }
         for field in &fields {
-            let declaration = if typed { field.kind.declaration() } else { "" };
+            let is_converted =
+                matches!(field.kind, Kind::BooleanText | Kind::BooleanReal | Kind::DateNumber(_));
+            let declaration = if typed || is_converted { field.kind.declaration() } else { "" };
             // Without a declared type SQLite cannot recognize the format of times, and compares their texts.
             let timeless = !typed && matches!(field.kind, Kind::Time(0));
             let declared = (declaration, if timeless { "text" } else { field.kind.postgres() });

@@ -117,7 +117,7 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
         Kind::Text => json!(dice.pick(&TEXTS)),
         Kind::Integer => dice.pick(&[json!(0), json!(1), json!(2.0), json!(3), json!(-1), json!(i64::MAX)]),
         Kind::Real => dice.pick(&[json!(0.25), json!(1), json!(2.0), json!(-3.25), json!(1e300), json!(0)]),
-        Kind::Boolean => json!(dice.chance(50)),
+        Kind::Boolean | Kind::BooleanText | Kind::BooleanReal => json!(dice.chance(50)),
         Kind::Bigint => dice.pick(&[json!("1"), json!(4), json!("9007199254740993"), json!(-5)]),
         Kind::Huge => {
             dice.pick(&[json!(i64::MIN), json!(i64::MAX), json!("0"), json!("9223372036854775806")])
@@ -132,7 +132,7 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
             "2023-12-31T23:59:59.5Z",
             "2024-05-01T12:00:00+02:00",
         ])),
-        Kind::Date => json!(dice.pick(&["2024-01-01", "2024-05-01", "2024-02-29"])),
+        Kind::Date | Kind::DateNumber(_) => json!(dice.pick(&["2024-01-01", "2024-05-01", "2024-02-29"])),
         // Compared with NULL only.
         Kind::Json | Kind::Binary => Json::Null,
     }
@@ -206,9 +206,11 @@ fn aggregate(dice: &mut Dice, entity: &Entity) -> (Json, Kind) {
     let field = dice.pick(&entity.fields);
     let functions: &[&str] = match field.kind {
         Kind::Integer | Kind::Real | Kind::Bigint | Kind::Decimal => &["count", "sum", "avg", "min", "max"],
-        Kind::Json | Kind::Binary | Kind::Boolean => &["count"],
+        Kind::Json | Kind::Binary | Kind::Boolean | Kind::BooleanText | Kind::BooleanReal => &["count"],
         // Without a sum of `Huge`: whether it overflows can depend on the order of the rows.
-        Kind::Huge | Kind::Text | Kind::Time(_) | Kind::Date => &["count", "min", "max"],
+        Kind::Huge | Kind::Text | Kind::Time(_) | Kind::Date | Kind::DateNumber(_) => {
+            &["count", "min", "max"]
+        }
     };
     let function = dice.pick(functions);
     let mut definition = json!({"fn": function});
