@@ -366,7 +366,10 @@ fn caching_is_set_for_all_reads_and_for_entities() {
     );
     check(
         "[caching.entities.post]\ncontrol = 'no-store'\n[caching.entity]\npost = 'no-store'\n",
-        expect![[r#""#]],
+        expect![[r#"
+            mesh.toml:1: 'caching.entities' of 'post' must be a quoted string, not a table
+            mesh.toml:3: there is no section [caching.entity]
+        "#]],
     );
 }
 

@@ -29,7 +29,7 @@ const FORMATS: [(char, char); 21] = [
 ];
 
 /// Returns whether a character is not shown as itself.
-pub(super) fn is_invisible(letter: char) -> bool {
+fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || (letter > '\u{ac}' && FORMATS.iter().any(|(first, last)| (*first..=*last).contains(&letter)))
 }
@@ -37,6 +37,16 @@ pub(super) fn is_invisible(letter: char) -> bool {
 /// Returns a text on one line, with every control and format character as an escape such as `\n` or `\u{202e}`.
 pub(crate) fn escaped(text: &str) -> String {
     escape(text, |_| false)
+}
+
+/// Returns whether a character of data is not shown as itself. Joiners are, since emoji and many scripts need them.
+pub(super) fn is_invisible_in_data(letter: char) -> bool {
+    is_invisible(letter) && !matches!(letter, '\u{200c}' | '\u{200d}')
+}
+
+/// Returns a text of data on one line, with control and format characters other than joiners as escapes.
+pub(super) fn escaped_data(text: &str) -> String {
+    escape(text, |letter| !is_invisible_in_data(letter))
 }
 
 /// Returns a text of several lines, with every control and format character but the line breaks as an escape.
@@ -69,6 +79,7 @@ mod tests {
             r"a\nb\r\t\u{1b}[2J\u{0}\u{7f}\u{9b}\u{85}\u{2028}\u{2029}\u{202e}c\u{200b}\u{feff}\u{e0041}";
         assert_eq!(escaped(hostile), shown);
         assert_eq!(escaped_lines("a\nb\r\u{202e}"), "a\nb\\r\\u{202e}");
+        assert_eq!(escaped_data("👩\u{200d}🚀\n\u{202e}"), "👩\u{200d}🚀\\n\\u{202e}");
         let plain = "Grüße, 'quoted' \"text\" \\ 東京 ไทย e\u{301} \u{a0}€ 🙂";
         assert_eq!(escaped(plain), plain);
     }

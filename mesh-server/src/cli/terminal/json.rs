@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::escape::is_invisible;
+use super::escape::is_invisible_in_data;
 use super::{Colors, Look};
 
 /// Returns a value as indented lines.
@@ -53,11 +53,11 @@ fn list<'v>(
     out.push(close);
 }
 
-/// Returns a JSON string with all control and format characters escaped.
+/// Returns a JSON string with control and format characters escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     for letter in Value::from(text).to_string().chars() {
-        if is_invisible(letter) {
+        if is_invisible_in_data(letter) {
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }

@@ -7,7 +7,7 @@ use comfy_table::{
 };
 use serde_json::{Map, Value};
 
-use super::escape::escaped;
+use super::escape::escaped_data;
 
 /// Columns separated by blanks, and dashes under the header.
 const STYLE: TableStyle = TableStyle::new()
@@ -24,7 +24,7 @@ pub(crate) fn table(records: &[&Map<String, Value>], max_width: Option<u16>) -> 
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_truncation_indicator("…");
-    table.set_header(row(names.iter().map(|name| escaped(name))));
+    table.set_header(row(names.iter().map(|name| escaped_data(name))));
     for record in records {
         table.add_row(row(names.iter().map(|name| record.get(*name).map_or_else(String::new, text))));
     }
@@ -53,8 +53,8 @@ fn row(cells: impl Iterator<Item = String>) -> Row {
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => escaped(text),
-        other => escaped(&other.to_string()),
+        Value::String(text) => escaped_data(text),
+        other => escaped_data(&other.to_string()),
     }
 }
 
