@@ -123,8 +123,8 @@ pub(crate) fn plan_by_meaning(
     Ok(plan?)
 }
 
-/// Refuses a registered query that the caller could not have registered, as if nobody had: an error would show that its
-/// names exist. `SPEC §8.4`
+/// Refuses a registered query that the caller could not have registered, as if it did not exist: an error would show that
+/// its names exist. `SPEC §8.4`
 pub(crate) fn check_registrable(
     cx: &RequestContext<'_>,
     caller: &Caller,

@@ -54,7 +54,7 @@ pub(crate) async fn answer(
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
     if shape.is_none() && mutation.reply(&Value::Null).is_some() {
-        // All scalar fields are a shape that nobody has registered.
+        // All scalar fields are not a registered shape.
         query::allow_unregistered(cx)?;
     }
     let _permit = admission::admit(cx)?;

@@ -346,8 +346,8 @@ fn remove(path: &Path) -> io::Result<()> {
     present(fs::remove_file(path)).map(|_| ())
 }
 
-/// Returns the metadata of a regular file. The store makes no links, and one that somebody put into its folder could lead
-/// out of it.
+/// Returns the metadata of a regular file. The store makes no links, and one that another program put into its folder
+/// could lead out of it.
 fn regular(path: &Path) -> io::Result<Option<fs::Metadata>> {
     Ok(present(fs::symlink_metadata(path))?.filter(fs::Metadata::is_file))
 }

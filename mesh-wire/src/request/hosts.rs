@@ -90,7 +90,7 @@ impl AllowedHosts {
         }
     }
 
-    /// Refuses a request for another host: the authority of its URL and its `Host`, whichever it has, must be allowed.
+    /// Refuses a request for another host: the authority of its URL and its `Host`, if it has them, must be allowed.
     ///
     /// # Errors
     /// 421.

@@ -108,8 +108,9 @@ impl Proxy {
         let bytes: Vec<u8> = (0..5_000_000_u32).map(|n| n.to_le_bytes()[(n % 3) as usize]).collect();
         std::fs::write(self.folder.join("large.png"), &bytes).unwrap();
         let hash = encoding::sha256(&bytes);
-        let statement =
-            format!(r#"{{"member":{{"portrait":{{"upload":true}}}},"contentHash":"sha256:{hash}"}}"#);
+        let statement = format!(
+            r#"{{"member":{{"portrait":{{"upload":true}}}},"contentHash":"sha256:{hash}","contentType":"image/png"}}"#
+        );
         let path = "/mesh/member/1/portrait";
         let headers = self.signed("POST", path, &statement);
         let mut arguments = vec!["-F", "file=@large.png;type=image/png"];

@@ -157,7 +157,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "`hasNextPage` was missing; patterns were compared literally",
         &[
             "mesh-plan/src/shape/tests.rs::a_page_is_cut_and_tells_that_more_follow",
-            "mesh-plan/src/value/like.rs::wildcards_and_escapes",
+            "mesh-plan/src/value/like/tests.rs::wildcards_and_escapes",
         ],
     ),
     (

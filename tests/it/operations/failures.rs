@@ -1,11 +1,13 @@
 //! Failures of clients and of the machine: signals under load, a blocked log, exhausted descriptors, slow reads.
 
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Connection, Database, Request, Server, command, program, wait_until, without_settings};
+use mesh_tests::{
+    Connection, Database, Request, Server, command, connect_from, program, wait_until, without_settings,
+};
 
 const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
 
@@ -116,8 +118,9 @@ fn a_server_recovers_from_exhausted_descriptors() {
     let mut server = Server::spawn(shell.args(["-c", &serve]));
     for _ in 0..2 {
         let mut open: Vec<Connection> = Vec::new();
-        for _ in 0..150 {
-            let mut connection = server.connect();
+        for client in 1..=150 {
+            let stream = connect_from(Ipv4Addr::new(127, 0, 1, client), server.address).unwrap();
+            let mut connection = Connection::from_stream(stream);
             connection.write(&first().bytes());
             open.push(connection);
         }

@@ -64,9 +64,10 @@ fn reads_writes_and_sessions_work_over_two_connections() {
             });
         }
     });
-    let posted = session.post(&servers[1], "/user/1/posts", &json!({"id": 501, "title": "New"}));
+    let new = json!({"id": 501, "title": "New"});
+    let posted = servers[1].send(&session.write("POST", "/user/1/posts", Some(&new)));
     assert_eq!((posted.status, posted.text().contains("501")), (201, true), "{}", posted.text());
-    let twice = session.post(&servers[0], "/user/1/posts", &json!({"id": 501, "title": "New"}));
+    let twice = servers[0].send(&session.write("POST", "/user/1/posts", Some(&new)));
     assert_eq!(twice.status, 409, "{}", twice.text());
     assert_eq!(session.logout(&servers[0]).status, 200);
     assert_eq!(why(&session.get(&servers[1], "/post/1", POST)), (401, "TOKEN_REVOKED".to_owned()));

@@ -68,7 +68,7 @@ fn only_signed_files_are_stored() {
     assert_eq!((reply.status, &reply.json()["avatar"]), (200, &json!(key("hello"))));
 }
 
-/// Whoever changes a request on its way can neither add nor change fields, nor have a text shown as a page.
+/// Changing a request on its way can neither add nor change fields, nor have a text shown as a page.
 #[test]
 fn the_statement_covers_the_type_and_the_fields() {
     let files = Files::with(SETTINGS);
