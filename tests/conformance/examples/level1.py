@@ -309,6 +309,8 @@ class Handler(BaseHTTPRequestHandler):
         decoded, allowed, query = self.route()
         if self.command == "OPTIONS":
             return 204, None, {"Allow": ", ".join(allowed)}
+        if len(self.headers.get_all("Host") or []) != 1:
+            raise transport("A request has one Host header")
         if len(self.path) > HEADER_BYTES:
             raise transport("The request line is too long", 414)
         if len(self.path) + sum(len(name) + len(value) for name, value in self.headers.items()) > HEADER_BYTES:

@@ -209,7 +209,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
     reader.read_line(&mut line).ok()?;
     let mut words = line.split_whitespace();
     let mut request = Request::new(words.next()?, words.next()?);
-    let mut length = None;
+    let (mut length, mut hosts) = (None, 0);
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
@@ -220,7 +220,9 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
         let (name, value) = line.split_once(':')?;
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().ok(),
-            "host" | "connection" => {}
+            // The host of the server replaces the first one.
+            "host" if hosts == 0 => hosts = 1,
+            "connection" => {}
             _ => request.add_header(name, value.trim()),
         }
     }
