@@ -78,11 +78,11 @@ mod tests {
             {"id": 1, "name": "two\nlines \u{1b}[2J", "city": "👩‍🚀", "tags": []},
         ]);
         expect![[r#"
-              id  name                  city          tags             extra
-            ----- --------------------- ------------- ---------------- ------
-               7  Yūko                  東京          [{"label":"é"}]
-            12.5                        Ulm                            true
-               1  two\nlines \u{1b}[2J  👩\u{200d}🚀  []
+              id  name                  city  tags             extra
+            ----- --------------------- ----- ---------------- ------
+               7  Yūko                  東京  [{"label":"é"}]
+            12.5                        Ulm                    true
+               1  two\nlines \u{1b}[2J  👩‍🚀    []
         "#]]
         .assert_eq(&shown(&records, None));
     }
