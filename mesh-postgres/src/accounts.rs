@@ -8,6 +8,7 @@ use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 use tokio_postgres::Row;
 
+use crate::catalog::SYSTEM_SCHEMA;
 use crate::database::Database;
 use crate::error::OpenError;
 use crate::pool::{Pool, PoolError};
@@ -28,6 +29,7 @@ impl Database {
     /// The table or some of its columns are missing ([`OpenError::faults`]).
     pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
         let table = TableName::parse(&users.table).map_err(|error| self.open_error(error))?;
+        let table = self.find_table(table).await.map_err(|error| self.open_error(error))?;
         let columns = self.columns(&table).await.map_err(|error| self.open_error(error))?;
         users.check(&columns, |column, name| column == name).map_err(|error| self.open_error(error))?;
         let column = |name: &str| Expr::col(("u", name.to_owned()));
@@ -41,11 +43,15 @@ impl Database {
             Query::select().exprs(columns).from_as(sql::table_ref(&table), "u").take()
         };
         let login = || Expr::cust("$1");
+        let operators =
+            self.operators_of(&table, &users.login).await.map_err(|error| self.open_error(error))?;
+        let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
+        let equals = |left, right| Expr::cust_with_exprs(template.clone(), [left, right]);
         let accounts = Accounts {
             pool: Arc::clone(&self.pool),
             find: select(optional(&users.role), optional(&users.tenant))
                 // The column is also compared without a cast, so that its index can be used.
-                .and_where(column(&users.login).eq(login()))
+                .and_where(equals(column(&users.login), login()))
                 .and_where(text(&users.login).eq(login().cast_as("text")))
                 .limit(2)
                 .to_string(PostgresQueryBuilder),
@@ -68,6 +74,39 @@ impl Database {
         let table = sql::table(table);
         let rows = self.pool.take(false).await?.query_once(COLUMNS, &[TextParam::text(&table)]).await;
         Ok(rows.map_err(PoolError::Failed)?.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// Returns the name of a table with the first schema of the search path that has it.
+    async fn find_table(&self, table: TableName) -> Result<TableName, PoolError> {
+        if table.schema.is_some() {
+            return Ok(table);
+        }
+        let sql = "SELECT n.nspname FROM pg_catalog.pg_class AS c \
+                   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+                   WHERE c.relname = $1::text AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
+                     AND n.nspname = ANY(current_schemas(false)) \
+                   ORDER BY pg_catalog.array_position(current_schemas(false), n.nspname) LIMIT 1";
+        let link = self.pool.take(false).await?;
+        link.begin().await?;
+        let found = link.query_once(sql, &[TextParam::text(&table.name)]).await?;
+        link.end("COMMIT").await?;
+        let schema = found.first().map(|row| row.get(0));
+        Ok(TableName { schema: schema.or_else(|| self.default_schema().cloned()), ..table })
+    }
+
+    /// Returns the schema of the operators that compare a column with text: that of the extension type of case-insensitive
+    /// text, else that of the built-in operators.
+    async fn operators_of(&self, table: &TableName, column: &str) -> Result<String, PoolError> {
+        let sql = "SELECT n.nspname FROM pg_catalog.pg_attribute AS a \
+                   JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid \
+                   JOIN pg_catalog.pg_namespace AS s ON s.oid = c.relnamespace \
+                   JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
+                   JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace \
+                   WHERE s.nspname = $1::text AND c.relname = $2::text AND a.attname = $3::text \
+                     AND t.typname = 'citext'";
+        let names = [table.schema.as_deref().unwrap_or_default(), &table.name, column].map(TextParam::text);
+        let found = self.pool.take(false).await?.query_once(sql, &names).await?;
+        Ok(found.first().map_or_else(|| SYSTEM_SCHEMA.to_owned(), |row| row.get(0)))
     }
 }
 

@@ -9,7 +9,7 @@ mod types;
 use std::collections::{HashMap, HashSet};
 
 use mesh_plan::sql::postgres::Features;
-use mesh_schema::{Catalog, Column, ForeignKey, Table, TableName};
+use mesh_schema::{Catalog, Column, ForeignKey, NativeType, Table, TableName};
 use tokio_postgres::Error;
 
 use self::types::ColumnType;
@@ -19,41 +19,53 @@ use crate::sql::TextParam;
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";
 
+/// The schema of the built-in types, functions and operators.
+pub(crate) const SYSTEM_SCHEMA: &str = "pg_catalog";
+
 /// Detects optional features of a database.
-pub(super) async fn features(link: &Link) -> Result<Features, Error> {
+pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features, Error> {
     let sql = "SELECT 1 FROM pg_catalog.pg_database AS d WHERE d.datname = current_database() \
                AND d.datctype IN ('C', 'POSIX') \
                AND EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS c WHERE c.collname = 'und-x-icu')";
-    Ok(Features { icu_folds: !link.query_once(sql, &[]).await?.is_empty() })
+    let icu_folds = !link.query_once(sql, &[]).await?.is_empty();
+    Ok(Features { icu_folds, default_schema: schemas.first().cloned() })
 }
 
-/// Returns the schemas of the search path except `mesh`, and whether `mesh` is or can become one of them: the default path
-/// begins with the schema of the account's name, which may not exist yet.
-pub(super) async fn search_path(link: &Link) -> Result<(Vec<String>, bool), Error> {
-    let sql = "SELECT current_schemas(false), current_user = $1::text";
-    let rows = link.query_once(sql, &[TextParam::text(MESH_SCHEMA)]).await?;
-    let Some(row) = rows.first() else { return Ok((Vec::new(), false)) };
-    let all: Vec<String> = row.get(0);
-    let others: Vec<String> = all.iter().filter(|schema| *schema != MESH_SCHEMA).cloned().collect();
-    let has_mesh_schema = others.len() < all.len() || row.get(1);
-    Ok((others, has_mesh_schema))
+/// Returns the schemas of the database's search path that exist, except `mesh`. Unqualified names of the schema document
+/// are in the first one, and the triggers of served tables find theirs in all of them.
+pub(super) async fn search_path(link: &Link) -> Result<Vec<String>, Error> {
+    let rows = link.query_once("SELECT pg_catalog.current_schemas(false)", &[]).await?;
+    let all: Vec<String> = rows.first().map(|row| row.get(0)).unwrap_or_default();
+    Ok(all.into_iter().filter(|schema| schema != MESH_SCHEMA && schema != SYSTEM_SCHEMA).collect())
+}
+
+/// Returns those of the schemas in which accounts may create objects that are neither this one, nor the schema's owner, nor a
+/// superuser.
+pub(super) async fn open_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>, Error> {
+    let sql = "SELECT n.nspname FROM pg_catalog.pg_namespace AS n \
+               WHERE n.nspname IN (SELECT pg_catalog.jsonb_array_elements_text($1::jsonb)) AND EXISTS ( \
+                 SELECT 1 FROM pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) AS a \
+                 LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = a.grantee \
+                 WHERE a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner \
+                   AND r.rolsuper IS NOT TRUE AND r.rolname IS DISTINCT FROM current_user) \
+               ORDER BY n.nspname";
+    Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
 /// Reads the tables of schemas, or of the default schema if there are none, and returns them with notes for the log.
 /// `times` names tables and columns that hold times although their types do not say so.
 pub(super) async fn read(
     link: &Link,
-    schemas: &[String],
+    (schemas, default): (&[String], Option<&String>),
     times: &[(String, String)],
 ) -> Result<(Catalog, Vec<String>), Error> {
     let mut notes = Vec::new();
-    let default = link.query_once("SELECT current_schema()::text", &[]).await?;
-    let default: Option<String> = default.first().and_then(|row| row.get(0));
-    let wanted = if schemas.is_empty() { default.as_slice() } else { schemas };
+    let wanted =
+        if schemas.is_empty() { default.map(std::slice::from_ref).unwrap_or_default() } else { schemas };
     for missing in missing_schemas(link, wanted).await? {
         notes.push(format!("Schema '{missing}' does not exist or may not be used"));
     }
-    let namespace = |schema: String| (Some(&schema) != default.as_ref()).then_some(schema);
+    let namespace = |schema: String| (Some(&schema) != default).then_some(schema);
     let sources = sources(link, wanted, &namespace, &mut notes).await?;
     let ids: Vec<String> = sources.iter().map(|source| source.id.to_string()).collect();
     // An array of object ids.
@@ -81,16 +93,17 @@ pub(super) async fn read(
         table.foreign_keys.retain(|key| key.columns.iter().all(is_readable));
         tables.push(table);
     }
-    sample::detect_time_forms(link, &mut tables, times, &mut notes).await?;
+    sample::detect_time_forms(link, (&mut tables, default), times, &mut notes).await?;
     Ok((Catalog { tables }, notes))
 }
 
 /// Returns the tables of all schemas that can have triggers. Those of the default schema have no schema.
-pub(super) async fn tables(link: &Link) -> Result<HashSet<TableName>, Error> {
-    let sql = "SELECT CASE WHEN n.nspname = current_schema() THEN NULL ELSE n.nspname::text END, c.relname \
+pub(super) async fn tables(link: &Link, default: Option<&String>) -> Result<HashSet<TableName>, Error> {
+    let sql = "SELECT CASE WHEN n.nspname = $1::text THEN NULL ELSE n.nspname::text END, c.relname \
                FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
                WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition";
-    let rows = link.query_once(sql, &[]).await?;
+    let default = default.map_or(TextParam(None), |default| TextParam::text(default));
+    let rows = link.query_once(sql, &[default]).await?;
     Ok(rows.iter().map(|row| TableName { schema: row.get(0), name: row.get(1) }).collect())
 }
 
@@ -101,9 +114,9 @@ fn list(names: &[String]) -> TextParam<'static> {
 
 /// Returns the schemas that do not exist or may not be used.
 async fn missing_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>, Error> {
-    let sql = "SELECT name FROM jsonb_array_elements_text($1::jsonb) AS name WHERE NOT EXISTS ( \
+    let sql = "SELECT name FROM pg_catalog.jsonb_array_elements_text($1::jsonb) AS name WHERE NOT EXISTS ( \
                  SELECT 1 FROM pg_catalog.pg_namespace AS n \
-                 WHERE n.nspname = name AND has_schema_privilege(n.oid, 'USAGE'))";
+                 WHERE n.nspname = name AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))";
     Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
@@ -132,13 +145,13 @@ async fn sources(
     namespace: &impl Fn(String) -> Option<String>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Source>, Error> {
-    let sql = "SELECT c.oid, n.nspname, c.relname, c.relkind::text, obj_description(c.oid, 'pg_class'), \
-                 has_any_column_privilege(c.oid, 'SELECT'), c.relkind = 'r' AND c.relhassubclass \
+    let sql = "SELECT c.oid, n.nspname, c.relname, c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class'), \
+                 pg_catalog.has_any_column_privilege(c.oid, 'SELECT'), c.relkind = 'r' AND c.relhassubclass \
                FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
                WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition \
-                 AND n.nspname IN (SELECT jsonb_array_elements_text($1::jsonb)) \
+                 AND n.nspname IN (SELECT pg_catalog.jsonb_array_elements_text($1::jsonb)) \
                  AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid \
-                   AND d.deptype = 'e' AND d.classid = 'pg_catalog.pg_class'::regclass) \
+                   AND d.deptype = 'e' AND d.classid = 'pg_catalog.pg_class'::regclass::oid) \
                ORDER BY c.oid";
     let mut sources = Vec::new();
     for row in link.query_once(sql, &[list(schemas)]).await? {
@@ -166,13 +179,15 @@ async fn columns(
     types: &HashMap<u32, ColumnType>,
 ) -> Result<HashMap<u32, Vec<Column>>, Error> {
     // A trigger that runs before an insert may provide values. `tgtype` has bits for rows, BEFORE and INSERT.
-    let sql = "SELECT a.attrelid, a.attname, a.atttypid, a.attnotnull, col_description(a.attrelid, a.attnum), \
+    let sql = "SELECT a.attrelid, a.attname, a.atttypid, a.attnotnull, pg_catalog.col_description(a.attrelid, a.attnum), \
                  a.atthasdef OR a.attidentity <> '' OR EXISTS ( \
                    SELECT 1 FROM pg_catalog.pg_type AS t WHERE t.oid = a.atttypid AND t.typdefault IS NOT NULL) \
                  OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = a.attrelid \
-                   AND g.tgtype::integer & 7 = 7 AND g.tgenabled <> 'D') \
+                   AND g.tgtype::integer & 7 = 7 AND g.tgenabled <> 'D'), \
+                 EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS l \
+                   WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) \
                FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = ANY($1::oid[]) AND a.attnum > 0 \
-                 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') \
+                 AND NOT a.attisdropped AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') \
                ORDER BY a.attrelid, a.attnum";
     let mut columns: HashMap<u32, Vec<Column>> = HashMap::new();
     for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
@@ -186,7 +201,7 @@ async fn columns(
             nullable,
             required: !nullable && !provided,
             description: row.get(4),
-            native: found.map(|found| found.native.clone()),
+            native: found.map(|found| NativeType { is_loose: row.get(6), ..found.native.clone() }),
             ..Column::default()
         });
     }
@@ -200,7 +215,7 @@ type Keys = (Vec<String>, Vec<Vec<String>>);
 /// view cannot have constraints.
 async fn keys(link: &Link, ids: &str) -> Result<HashMap<u32, Keys>, Error> {
     let sql = "SELECT i.indrelid, i.indisprimary, ARRAY( \
-                   SELECT a.attname FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place) \
+                   SELECT a.attname FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number \
                    WHERE k.place <= i.indnkeyatts ORDER BY k.place) \
                FROM pg_catalog.pg_index AS i WHERE i.indrelid = ANY($1::oid[]) AND i.indisunique \
@@ -222,17 +237,17 @@ async fn foreign_keys(
     namespace: &impl Fn(String) -> Option<String>,
 ) -> Result<HashMap<u32, Vec<ForeignKey>>, Error> {
     let sql = "SELECT f.conrelid, ARRAY( \
-                   SELECT a.attname FROM unnest(f.conkey) WITH ORDINALITY AS k (number, place) \
+                   SELECT a.attname FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = f.conrelid AND a.attnum = k.number \
                    ORDER BY k.place), \
                  n.nspname, t.relname, ARRAY( \
-                   SELECT a.attname FROM unnest(f.confkey) WITH ORDINALITY AS k (number, place) \
+                   SELECT a.attname FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = f.confrelid AND a.attnum = k.number \
                    ORDER BY k.place) \
                FROM pg_catalog.pg_constraint AS f \
                JOIN pg_catalog.pg_class AS t ON t.oid = f.confrelid \
                JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace \
-               WHERE f.contype = 'f' AND f.conparentid = 0 AND f.conrelid = ANY($1::oid[]) ORDER BY f.oid";
+               WHERE f.contype = 'f' AND f.conparentid = 0::oid AND f.conrelid = ANY($1::oid[]) ORDER BY f.oid";
     let mut keys: HashMap<u32, Vec<ForeignKey>> = HashMap::new();
     for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
         keys.entry(row.get(0)).or_default().push(ForeignKey {

@@ -18,7 +18,7 @@ use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::sql::TextParam;
-use crate::{catalog, read};
+use crate::{catalog, read, sql};
 
 /// A PostgreSQL database that is open for reads. Connections belong to the runtime that opens them. Clones share
 /// connections.
@@ -51,16 +51,25 @@ impl Database {
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
             let mut target = ConnectUrl::parse(url)?;
-            let mut pool = Pool::new(target.clone(), settings, Purpose::Read);
-            let link = pool.take(false).await?;
-            let features = catalog::features(&link).await?;
-            let (schemas, has_mesh_schema) = catalog::search_path(&link).await?;
-            if has_mesh_schema {
-                target.schemas = schemas;
-                pool = Pool::new(target.clone(), settings, Purpose::Read);
+            let first = Pool::new(target.clone(), settings, Purpose::Read);
+            let link = first.take(false).await?;
+            let schemas = catalog::search_path(&link).await?;
+            let features = catalog::features(&link, &schemas).await?;
+            for schema in catalog::open_schemas(&link, &schemas).await? {
+                tracing::warn!(
+                    "other accounts may create objects in the schema '{schema}', which is in the search path: functions and \
+                     operators of theirs could run in triggers and views of the database; \
+                     REVOKE CREATE ON SCHEMA {} FROM them",
+                    sql::identifier(&schema)
+                );
             }
+            target.schemas = Some(schemas);
+            let target = target;
+            let pool = Pool::new(target.clone(), settings, Purpose::Read);
             let other = |url: &String, settings: &Settings| {
-                Ok::<_, BoxError>(Arc::new(Pool::new(ConnectUrl::parse(url)?, settings, Purpose::Read)))
+                let mut other = ConnectUrl::parse(url)?;
+                other.schemas.clone_from(&target.schemas);
+                Ok::<_, BoxError>(Arc::new(Pool::new(other, settings, Purpose::Read)))
             };
             let replicas = settings.replicas.iter().map(|url| other(url, settings));
             let replicas = Arc::new(Replicas::new(replicas.collect::<Result<_, _>>()?, settings.lag));
@@ -70,7 +79,7 @@ impl Database {
                 None => Arc::clone(&pool),
             };
             Ok(Self {
-                writes: Arc::new(Pool::new(target, settings, Purpose::Write)),
+                writes: Arc::new(Pool::new(target.clone(), settings, Purpose::Write)),
                 other_servers: Arc::new(OtherServers::new(Arc::clone(&listening), Arc::clone(&replicas))),
                 listening,
                 pool,
@@ -80,6 +89,11 @@ impl Database {
             })
         };
         connecting.await.map_err(|cause| OpenError { database: without_password(url), cause })
+    }
+
+    /// Returns the schema of tables without one.
+    pub(crate) fn default_schema(&self) -> Option<&String> {
+        self.statements.features.default_schema.as_ref()
     }
 
     /// Returns the error of work on this database.
@@ -97,7 +111,8 @@ impl Database {
             let link = self.pool.take(false).await?;
             // One transaction for a consistent snapshot, and behind a pooler for one connection.
             link.begin().await?;
-            let (catalog, notes) = catalog::read(&link, &self.schemas, times).await?;
+            let schemas = (&*self.schemas, self.default_schema());
+            let (catalog, notes) = catalog::read(&link, schemas, times).await?;
             link.end("COMMIT").await?;
             Ok(Contents { catalog, notes })
         };

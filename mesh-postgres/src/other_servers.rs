@@ -41,7 +41,7 @@ const REGISTER: &str = "SELECT pg_backend_pid(), pg_advisory_lock_shared(7815104
 macro_rules! count_others {
     () => {
         "SELECT count(*) FROM pg_catalog.pg_locks \
-         WHERE locktype = 'advisory' AND classid = 7815104 AND objid = 972318 AND objsubid = 2 AND granted \
+         WHERE locktype = 'advisory' AND classid = 7815104::oid AND objid = 972318::oid AND objsubid = 2 AND granted \
          AND pid <> $1::integer AND database = \
            (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
     };
@@ -52,7 +52,7 @@ pub(crate) const COUNT_OTHERS: &str = count_others!();
 /// Announces the position of the log if other servers listen, and returns it with their number.
 const ANNOUNCE_POSITION: &str = concat!(
     "SELECT position, others, CASE WHEN others > 0 THEN \
-       pg_notify('mesh_announcements', 'written ' || position || ' ' || $2::text) END \
+       pg_notify('mesh_announcements', 'written ' || position::text || ' ' || $2::text) END \
      FROM (SELECT pg_current_wal_lsn() AS position, (",
     count_others!(),
     ") AS others OFFSET 0) AS it"

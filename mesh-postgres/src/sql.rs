@@ -63,6 +63,11 @@ pub(crate) fn table(table: &TableName) -> String {
     parts.map(|part| identifier(part)).collect::<Vec<_>>().join(".")
 }
 
+/// Returns the name of a table with its schema, which is the default one if it has none.
+pub(crate) fn qualified(table: &TableName, default: Option<&String>) -> TableName {
+    TableName { schema: table.schema.clone().or_else(|| default.cloned()), name: table.name.clone() }
+}
+
 /// Returns a table for the builder of a statement.
 pub(crate) fn table_ref(table: &TableName) -> TableRef {
     match &table.schema {

@@ -3,6 +3,7 @@
 mod accounts;
 mod catalog;
 mod failures;
+mod indexes;
 mod reads;
 mod state;
 mod statements;

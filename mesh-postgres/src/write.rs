@@ -130,7 +130,7 @@ impl Writer {
     /// Runs the statements of a write inside the transaction, and returns the id of the record that the reply shows.
     async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<Value, Failure> {
         let mut id = mutation.expected_id();
-        for step in postgres::write_steps(mutation, self.statements.features) {
+        for step in postgres::write_steps(mutation, &self.statements.features) {
             let Statement { sql, params } = &step.statement;
             let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(&id))).collect();
             let rows = link.query(sql, &params).await.map_err(|error| try_failure(&error, mutation))?;

@@ -77,6 +77,8 @@ pub struct NativeType {
     pub labels: Vec<String>,
     /// Whether a key guarantees that values of this column are unique in its table.
     pub unique: bool,
+    /// Whether different texts may be equal, because the column's collation is not deterministic.
+    pub is_loose: bool,
 }
 
 /// The kind of a [`NativeType`].

@@ -1,6 +1,8 @@
 //! Several servers over PostgreSQL: failover, poolers and shared state.
 
+mod collations;
 mod failover;
 mod network;
 mod pooler;
+mod search_path;
 mod shared_state;

@@ -185,6 +185,13 @@ impl Cluster {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
     }
 
+    /// Returns the rows of a statement in another database, as [`Self::query`] does.
+    #[must_use]
+    pub fn query_in(&self, database: &str, statement: &str) -> Option<String> {
+        let output = self.psql_of(database).args(["-At", "-c", statement]).output().expect("psql runs");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    }
+
     /// Creates another database in the cluster and returns its URL.
     #[must_use]
     pub fn database(&self, name: &str, statements: &str) -> String {

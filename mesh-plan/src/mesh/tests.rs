@@ -80,7 +80,7 @@ fn statements_do_not_depend_on_the_values_of_the_cursor() {
     assert!(!statements.statement.to_string().contains("1.5"));
 
     let bound = |plan: &Plan| {
-        let statement = ReadStatement::from_plan(plan, Features::default()).statement;
+        let statement = ReadStatement::from_plan(plan, &Features::default()).statement;
         let texts = statement.params.iter().map(|param| param.for_read(plan).map(|text| text.into_owned()));
         let texts = texts.collect::<Vec<_>>();
         (statement.sql, texts)

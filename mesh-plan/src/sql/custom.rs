@@ -1,12 +1,51 @@
 //! What sea-query has no methods for.
 
-use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func};
+use sea_query::extension::postgres::PgFunc;
+use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, SelectStatement};
 
 use super::statement::Statement;
+use crate::plan::CompareOp;
 
 /// Casts to a type, by its name in SQL.
 pub(super) fn cast(expr: Expr, ty: &str) -> Expr {
     expr.cast_as(ty.to_owned())
+}
+
+/// Applies PostgreSQL's operator of that name in a schema. Without the schema the database would search its path for the
+/// operator that fits the types of both sides best, which may be one that another account has created.
+pub(super) fn operator(left: Expr, operator: CompareOp, schema: Option<&str>, right: Expr) -> Expr {
+    let name = match operator {
+        CompareOp::Eq => "=",
+        CompareOp::Ne => "<>",
+        CompareOp::Gt => ">",
+        CompareOp::Gte => ">=",
+        CompareOp::Lt => "<",
+        CompareOp::Lte => "<=",
+    };
+    let Some(schema) = schema else { return left.binary(built_in(name), right) };
+    // The schema of an extension, as an identifier. A `$` in it would begin a placeholder.
+    let template = format!("($1 OPERATOR({}.{name}) $2)", schema.replace('$', "$$"));
+    Expr::cust_with_exprs(template, [left, right])
+}
+
+/// Returns one of PostgreSQL's built-in operators.
+pub(super) fn built_in(name: &str) -> BinOper {
+    BinOper::Custom(match name {
+        "=" => "OPERATOR(pg_catalog.=)",
+        "<>" => "OPERATOR(pg_catalog.<>)",
+        ">" => "OPERATOR(pg_catalog.>)",
+        ">=" => "OPERATOR(pg_catalog.>=)",
+        "<" => "OPERATOR(pg_catalog.<)",
+        "<=" => "OPERATOR(pg_catalog.<=)",
+        "/" => "OPERATOR(pg_catalog./)",
+        "~~*" => "OPERATOR(pg_catalog.~~*)",
+        _ => "OPERATOR(pg_catalog.~~)",
+    })
+}
+
+/// Returns the value that a subquery has in one of its rows, for a comparison.
+pub(super) fn any_of(select: SelectStatement) -> Expr {
+    PgFunc::any(Expr::SubQuery(None, Box::new(select.into()))).into()
 }
 
 /// Applies a collation.
@@ -16,7 +55,7 @@ pub(super) fn collate(text: Expr, collation: &'static str) -> Expr {
 
 /// Calls an aggregate function. `distinct` is the template of its argument over distinct values, with the placeholder of
 /// the database.
-pub(super) fn aggregate(function: &'static str, value: Expr, distinct: Option<&'static str>) -> Expr {
+pub(super) fn aggregate(function: impl IntoIden, value: Expr, distinct: Option<&'static str>) -> Expr {
     let value = match distinct {
         Some(template) => Expr::cust_with_expr(template, value),
         None => value,

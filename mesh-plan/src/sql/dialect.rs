@@ -1,7 +1,7 @@
 //! The differences between databases in the SQL of plans and writes.
 
-use mesh_schema::NativeType;
-use sea_query::{Expr, QueryBuilder};
+use mesh_schema::{NativeType, TableName};
+use sea_query::{Expr, QueryBuilder, SelectStatement, TableRef};
 
 use super::statement::Params;
 use crate::Value;
@@ -41,6 +41,15 @@ pub(super) trait Dialect {
     fn comparable(&self, operand: Self::Operand) -> Self::Operand {
         operand
     }
+
+    /// Returns the reference to a table.
+    fn table(&self, name: &TableName) -> TableRef;
+
+    /// Compares a value of that storage type with another one of it, or with a parameter.
+    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr;
+
+    /// Looks for a value of that storage type in the rows of a subquery.
+    fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr;
 
     /// Compares two columns for equality.
     fn equal(&self, left: Self::Operand, right: Self::Operand) -> Expr;

@@ -6,7 +6,7 @@ use mesh_schema::{Link, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, Query, TableRef};
 
 use super::dialect::Dialect;
-use crate::plan::{ColumnSource, Join, Node};
+use crate::plan::{ColumnSource, CompareOp, Join, Node};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
@@ -54,13 +54,14 @@ pub(super) fn linked<D: Dialect>(
             .reduce(Expr::and)
             .unwrap_or_else(|| Expr::Constant(true.into())),
         // A subquery with `IN` returns a child once, even if the junction holds the pair twice.
-        Link::Through { table: junction, from, to, target, .. } => {
+        Link::Through { table: junction, from, to, target, parent: id } => {
+            let (from, key) = (Expr::col((JUNCTION, from.clone())), keys.next().unwrap_or_else(Expr::null));
             let mut pairs = Query::select();
             pairs
                 .column((JUNCTION, to.clone()))
-                .from_as(table(junction), JUNCTION)
-                .and_where(Expr::col((JUNCTION, from.clone())).eq(keys.next().unwrap_or_else(Expr::null)));
-            column(target).into().in_subquery(pairs)
+                .from_as(dialect.table(junction), JUNCTION)
+                .and_where(dialect.compare_alike(from, CompareOp::Eq, key, parent.native.get(id)));
+            dialect.is_in_subquery(column(target).into(), pairs, join.node.native.get(target))
         }
     }
 }

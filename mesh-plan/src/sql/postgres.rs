@@ -33,7 +33,7 @@ pub use layout::{Layout, ReadStatement};
 pub use param::Param;
 
 /// Lowers a write.
-pub fn write_steps(mutation: &Mutation, features: Features) -> Vec<Step<Param>> {
+pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>> {
     write::lower(mutation, dialect::Postgres { features })
 }
 

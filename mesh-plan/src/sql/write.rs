@@ -10,7 +10,7 @@ mod tests;
 use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, SelectStatement};
 
 use super::dialect::Dialect;
-use super::links::{table, table_operand};
+use super::links::table_operand;
 use super::predicate;
 use super::statement::{Params, Statement};
 use crate::mutation::{
@@ -268,7 +268,7 @@ impl<D: Dialect> Steps<D> {
             cells.extend(linked);
         }
         let mut insert = Query::insert();
-        insert.into_table(table(subject.table()));
+        insert.into_table(self.dialect.table(subject.table()));
         if cells.is_empty() {
             insert.or_default_values();
         } else {
@@ -310,7 +310,8 @@ impl<D: Dialect> Steps<D> {
     /// Adds an update of one record.
     fn set(&mut self, subject: &Subject, id: &Value, cells: Vec<(String, Expr)>, missing: Missing) {
         let mut update = Query::update();
-        update.table(table(subject.table())).values(cells).and_where(self.is_record(subject, id));
+        let is_record = self.is_record(subject, id);
+        update.table(self.dialect.table(subject.table())).values(cells).and_where(is_record);
         update.returning_col(subject.id_column().to_owned());
         self.push(&update, Some(missing));
     }
@@ -326,7 +327,8 @@ impl<D: Dialect> Steps<D> {
     /// Adds the deletion of one record that fulfills further conditions.
     fn delete(&mut self, subject: &Subject, id: &Value, conditions: Vec<Expr>, missing: Missing) {
         let mut delete = Query::delete();
-        delete.from_table(table(subject.table())).and_where(self.is_record(subject, id));
+        let is_record = self.is_record(subject, id);
+        delete.from_table(self.dialect.table(subject.table())).and_where(is_record);
         for condition in conditions {
             delete.and_where(condition);
         }
@@ -337,14 +339,15 @@ impl<D: Dialect> Steps<D> {
     /// Returns a select of the record with that id, if it may be written.
     fn guarded(&mut self, subject: &Subject, id: Expr) -> SelectStatement {
         let mut select = self.writable(subject);
-        select.and_where(column(PARENT, subject.id_column()).eq(id));
+        let is_record = self.is_id(subject, column(PARENT, subject.id_column()), id);
+        select.and_where(is_record);
         select
     }
 
     /// Returns a select of the ids of all records that may be written.
     fn writable(&mut self, subject: &Subject) -> SelectStatement {
         let mut select = Query::select();
-        select.expr(column(PARENT, subject.id_column())).from_as(table(subject.table()), PARENT);
+        select.expr(column(PARENT, subject.id_column())).from_as(self.dialect.table(subject.table()), PARENT);
         if let Some(guard) = self.guard(subject, PARENT) {
             select.and_where(guard);
         }
@@ -353,11 +356,22 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
     fn is_record(&mut self, subject: &Subject, id: &Value) -> Expr {
-        let has_id = Expr::col(subject.id_column().to_owned()).eq(self.value(id));
+        let id = self.value(id);
+        let has_id = self.is_id(subject, Expr::col(subject.id_column().to_owned()), id);
         match self.guard(subject, &subject.table().name) {
             Some(guard) => has_id.and(guard),
             None => has_id,
         }
+    }
+
+    /// Compares the id of a record with a value.
+    fn is_id(&self, subject: &Subject, left: Expr, id: Expr) -> Expr {
+        self.compare(subject, subject.id_column(), left, CompareOp::Eq, id)
+    }
+
+    /// Compares `left`, which has the type of a column.
+    fn compare(&self, subject: &Subject, column: &str, left: Expr, op: CompareOp, right: Expr) -> Expr {
+        self.dialect.compare_alike(left, op, right, subject.entity().native.get(column))
     }
 
     /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies it to
@@ -372,11 +386,13 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns a subquery for a column of one record.
     fn cell(&mut self, subject: &Subject, id: &Value, alias: &'static str, name: &str) -> Expr {
+        let id = self.value(id);
+        let is_record = self.is_id(subject, column(alias, subject.id_column()), id);
         let mut select = Query::select();
         select
             .expr(column(alias, name))
-            .from_as(table(subject.table()), alias)
-            .and_where(column(alias, subject.id_column()).eq(self.value(id)));
+            .from_as(self.dialect.table(subject.table()), alias)
+            .and_where(is_record);
         select.into()
     }
 

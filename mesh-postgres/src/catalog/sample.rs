@@ -13,7 +13,7 @@ const MAX_SECONDS: f64 = 100_000_000_000.0;
 /// Detects the time forms of the named columns.
 pub(super) async fn detect_time_forms(
     link: &Link,
-    tables: &mut [Table],
+    (tables, default): (&mut [Table], Option<&String>),
     times: &[(String, String)],
     notes: &mut Vec<String>,
 ) -> Result<(), Error> {
@@ -25,7 +25,8 @@ pub(super) async fn detect_time_forms(
             if !times.iter().any(is_named) || matches!(native, Some("date" | "timestamp" | "timestamptz")) {
                 continue;
             }
-            column.time_form = sample(link, &name, &column.name).await?;
+            let qualified = sql::qualified(&name, default);
+            column.time_form = sample(link, &qualified, &column.name).await?;
             if column.time_form.is_none() {
                 notes.push(format!("Column '{}.{}' has an unknown time form", name.name, column.name));
             }

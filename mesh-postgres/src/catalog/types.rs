@@ -24,7 +24,7 @@ pub(super) async fn read(link: &Link, tables: &str) -> Result<HashMap<u32, Colum
                  UNION SELECT used.id, t.typbasetype, used.never_null OR t.typnotnull \
                  FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.base WHERE t.typtype = 'd') \
                SELECT used.id, used.never_null, t.typname, \
-                 quote_ident(n.nspname) || '.' || quote_ident(t.typname), t.typtype::text, \
+                 pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(t.typname), t.typtype::text, \
                  t.typcategory = 'A', n.nspname = 'pg_catalog', ARRAY( \
                    SELECT e.enumlabel::text FROM pg_catalog.pg_enum AS e \
                    WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) \
@@ -50,7 +50,7 @@ fn column_type(row: &Row) -> ColumnType {
         _ => FieldType::String,
     };
     let name = if kind == NativeKind::BuiltIn { name } else { row.get(3) };
-    let native = NativeType { name, kind, labels: row.get(7), unique: false };
+    let native = NativeType { name, kind, labels: row.get(7), unique: false, is_loose: false };
     ColumnType { ty, never_null: row.get(1), native }
 }
 

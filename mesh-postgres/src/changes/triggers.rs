@@ -15,7 +15,8 @@ use crate::sql;
 /// whole table has changed, and is empty if anything may have changed.
 const FUNCTION: &str = "\
 CREATE SCHEMA IF NOT EXISTS mesh;
-CREATE OR REPLACE FUNCTION mesh.notify_change() RETURNS trigger LANGUAGE plpgsql AS $body$
+CREATE OR REPLACE FUNCTION mesh.notify_change() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   id text;
   before text;
@@ -52,9 +53,10 @@ impl Database {
     /// # Errors
     /// The database cannot be reached or read.
     pub async fn trigger_statements(&self, schema: &Schema) -> Result<String, OpenError> {
-        let reading = async { Ok(catalog::tables(&*self.pool.take(false).await?).await?) };
+        let reading =
+            async { Ok(catalog::tables(&*self.pool.take(false).await?, self.default_schema()).await?) };
         let tables = reading.await.map_err(|error: PoolError| self.open_error(error))?;
-        Ok(statements(schema, &tables))
+        Ok(statements(schema, &tables, self.default_schema()))
     }
 
     /// Runs the statements of [`Self::trigger_statements`] in one transaction.
@@ -69,12 +71,12 @@ impl Database {
 
 /// Returns the function and the triggers. A table of several entities has the triggers of the first one, because those
 /// entities change together. Changes of a junction table that is not an entity count as changes of anything.
-fn statements(schema: &Schema, tables: &HashSet<TableName>) -> String {
+fn statements(schema: &Schema, tables: &HashSet<TableName>, default: Option<&String>) -> String {
     let mut sql = FUNCTION.to_owned();
     let mut seen = HashSet::new();
     let mut add = |table: &TableName, key: Option<&str>, id: Option<&str>| {
         if tables.contains(table) && seen.insert(table.clone()) {
-            push_triggers(&mut sql, table, key, id);
+            push_triggers(&mut sql, &sql::qualified(table, default), key, id);
         }
     };
     for (_, entity) in schema.entities() {

@@ -5,6 +5,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::catalog::SYSTEM_SCHEMA;
 use crate::error::{BoxError, with_causes};
 use crate::pool::tls::{self, Trust};
 use crate::sql::identifier;
@@ -16,8 +17,8 @@ pub(crate) struct ConnectUrl {
     pub(super) tls: MakeRustlsConnect,
     /// The URL without its password.
     pub(super) name: String,
-    /// The schemas of the search path; empty for the default of the database.
-    pub(crate) schemas: Vec<String>,
+    /// The schemas of the search path after that of built-in objects; `None` for the default of the database.
+    pub(crate) schemas: Option<Vec<String>>,
 }
 
 impl ConnectUrl {
@@ -31,13 +32,15 @@ impl ConnectUrl {
         let name = without_password(url);
         let (config, trust) = parse_params(url)
             .map_err(|error| format!("'{name}' is not a valid database URL: {}", with_causes(&error)))?;
-        Ok(Self { config, tls: tls::connector(&trust)?, name, schemas: Vec::new() })
+        Ok(Self { config, tls: tls::connector(&trust)?, name, schemas: None })
     }
 
-    /// Returns the schemas of the search path as SQL; `None` for the default of the database.
+    /// Returns the search path as SQL; `None` for the default of the database. Built-in objects come first, and temporary
+    /// ones last, so that no other object has a name of theirs.
     pub(super) fn search_path(&self) -> Option<String> {
-        let names: Vec<_> = self.schemas.iter().map(|schema| identifier(schema)).collect();
-        (!names.is_empty()).then(|| names.join(","))
+        let schemas = self.schemas.as_ref()?.iter().map(|schema| identifier(schema));
+        let system = [SYSTEM_SCHEMA.to_owned()].into_iter();
+        Some(system.chain(schemas).chain(["pg_temp".to_owned()]).collect::<Vec<_>>().join(","))
     }
 
     /// Adds parameters of sessions to the options of the URL.

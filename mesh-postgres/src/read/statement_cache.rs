@@ -28,7 +28,7 @@ impl StatementCache {
         if let Some(statement) = cached.filter(|statement| statement.serves(plan)) {
             return statement;
         }
-        let statement = Arc::new(ReadStatement::from_plan(plan, self.features));
+        let statement = Arc::new(ReadStatement::from_plan(plan, &self.features));
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), statement.bytes());
         statement
     }

@@ -13,17 +13,17 @@ use crate::sql::TextParam;
 /// Counts an attempt for each key whose attempts of the last 60,000 ms leave room for one more, and returns those keys.
 const COUNT: &str = "
 INSERT INTO mesh.attempt AS a (key, step, paid_off)
-SELECT s.key, s.step, (extract(epoch FROM statement_timestamp()) * 1000)::bigint + s.step
+SELECT s.key, s.step, (extract(epoch FROM statement_timestamp()) * 1000::numeric)::bigint + s.step
 FROM (VALUES ($1::bytea, $2::bigint), ($3::bytea, $4::bigint), ($5::bytea, $6::bigint)) AS s (key, step)
 ORDER BY s.key
 ON CONFLICT (key) DO UPDATE
 SET step = excluded.step, paid_off = greatest(a.paid_off + excluded.step, excluded.paid_off)
-WHERE a.paid_off <= (extract(epoch FROM statement_timestamp()) * 1000)::bigint + 60000 - excluded.step
+WHERE a.paid_off <= (extract(epoch FROM statement_timestamp()) * 1000::numeric)::bigint + 60000 - excluded.step
 RETURNING key";
 
 /// Returns the milliseconds until an attempt for a key is possible.
 const WAIT: &str = "
-SELECT paid_off + $2::bigint - (extract(epoch FROM statement_timestamp()) * 1000)::bigint - 60000
+SELECT paid_off + $2::bigint - (extract(epoch FROM statement_timestamp()) * 1000::numeric)::bigint - 60000
 FROM mesh.attempt WHERE key = $1::bytea";
 
 const UNDO: &str = "UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea";

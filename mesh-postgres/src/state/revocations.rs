@@ -20,7 +20,7 @@ WITH revoked AS (
     ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until) RETURNING r.until
 )
 SELECT pg_notify(
-    'mesh_announcements', 'revoked ' || encode($1::bytea, 'hex') || ' ' || until || ' ' || $3::text
+    'mesh_announcements', 'revoked ' || encode($1::bytea, 'hex') || ' ' || until::text || ' ' || $3::text
 ) FROM revoked";
 
 impl State {

@@ -9,7 +9,7 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::App;
 use mesh_server::mesh_plan::Mesh;
-use mesh_server::mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
+use mesh_server::mesh_schema::{Catalog, FieldType, JoinDocument, Schema, ThroughDocument};
 use mesh_server::mesh_wire::base64;
 use mesh_sqlite::Database;
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 mod model;
+mod postgres;
 
 use model::{Model, Write, write};
 
@@ -38,7 +39,11 @@ const TABLES: &str = "
 ";
 
 fn schema() -> Schema {
-    Schema::builder()
+    schema_with(None)
+}
+
+fn schema_with(catalog: Option<&Catalog>) -> Schema {
+    let schema = Schema::builder()
         .entity("user", |it| it.field("id", FieldType::Integer).field("name", FieldType::String).writable())
         .entity("profile", |it| it.field("id", FieldType::Integer).field("bio", FieldType::String).writable())
         .entity("post", |it| it.field("id", FieldType::Integer).field("title", FieldType::String).writable())
@@ -50,9 +55,12 @@ fn schema() -> Schema {
         .relation(
             "post.tags",
             JoinDocument::through("tag", ThroughDocument::new("post_tags", "post_id", "tag_id")),
-        )
-        .build()
-        .unwrap()
+        );
+    match catalog {
+        Some(catalog) => schema.build_with(catalog),
+        None => schema.build(),
+    }
+    .unwrap()
 }
 
 /// A database file, removed on drop.

@@ -11,7 +11,7 @@ use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
 const TABLES: &str = "
 CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
 CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL, author_id integer NOT NULL REFERENCES users);
-INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo');
+INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo'), (3, '0');
 INSERT INTO posts VALUES (1, 'Dawn', 1), (2, 'Map', 1), (3, 'Bread', 2);
 ";
 const SCHEMA: &str = r#"{
@@ -31,6 +31,16 @@ fn read(address: SocketAddr) -> Option<(u16, String)> {
     try_send(address, &Request::get("/mesh/user/1", QUERY))
 }
 
+fn read_counter(address: SocketAddr) -> Option<(u16, String)> {
+    try_send(address, &Request::get("/mesh/user/3", r#"{"user": {"$select": {"name": true}}}"#))
+}
+
+fn write_counter(address: SocketAddr, number: usize) -> Option<(u16, String)> {
+    let body = format!(r#"{{"name": "{number}"}}"#);
+    let request = Request::new("PUT", "/mesh/user/3").header("Content-Type", "application/json");
+    try_send(address, &request.body(body))
+}
+
 fn write_name(address: SocketAddr, name: &str) -> Option<(u16, String)> {
     let body = format!(r#"{{"name": "{name}"}}"#);
     let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
@@ -43,6 +53,10 @@ struct Load {
     stop: Arc<AtomicBool>,
     good: Arc<AtomicUsize>,
     unavailable: Arc<AtomicUsize>,
+    /// The number in the row of the counter whose write was answered last.
+    written: Arc<AtomicUsize>,
+    /// Whether the counter is written.
+    writes: Arc<AtomicBool>,
     clients: Vec<thread::JoinHandle<()>>,
 }
 
@@ -53,11 +67,15 @@ impl Load {
             stop: Arc::default(),
             good: Arc::default(),
             unavailable: Arc::default(),
+            written: Arc::default(),
+            writes: Arc::new(AtomicBool::new(true)),
             clients: Vec::new(),
         };
+        load.clients.push(load.writer());
         for client in 0..4 {
             let (addresses, stop) = (Arc::clone(&load.addresses), Arc::clone(&load.stop));
             let (good, unavailable) = (Arc::clone(&load.good), Arc::clone(&load.unavailable));
+            let written = Arc::clone(&load.written);
             load.clients.push(thread::spawn(move || {
                 let mut turn = client;
                 while !stop.load(Ordering::Relaxed) {
@@ -66,6 +84,12 @@ impl Load {
                         let addresses = addresses.lock().unwrap();
                         addresses[turn % addresses.len()]
                     };
+                    let before = written.load(Ordering::SeqCst);
+                    if let Some((200, body)) = read_counter(address) {
+                        let found: usize =
+                            body.trim_matches(|char: char| !char.is_ascii_digit()).parse().unwrap();
+                        assert!(found >= before, "{address} reads {found} after {before} was written");
+                    }
                     match read(address) {
                         Some((200, body)) => {
                             assert_eq!(body, ANSWER);
@@ -82,6 +106,49 @@ impl Load {
             }));
         }
         load
+    }
+
+    /// Starts a client that writes a counter through the servers in turn.
+    fn writer(&self) -> thread::JoinHandle<()> {
+        let (addresses, stop) = (Arc::clone(&self.addresses), Arc::clone(&self.stop));
+        let (written, writes) = (Arc::clone(&self.written), Arc::clone(&self.writes));
+        thread::spawn(move || {
+            let mut next = 1;
+            while !stop.load(Ordering::Relaxed) {
+                if !writes.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                    continue;
+                }
+                let address = {
+                    let addresses = addresses.lock().unwrap();
+                    addresses[next % addresses.len()]
+                };
+                // A write without a response may have been performed, so its number is not used again.
+                if let Some((200, _)) = write_counter(address, next) {
+                    written.store(next, Ordering::SeqCst);
+                }
+                next += 1;
+            }
+        })
+    }
+
+    /// Stops to write the counter, and waits until replicas have what was written.
+    fn pause_writes(&self, primary: &Cluster, replicas: &[Cluster]) {
+        self.writes.store(false, Ordering::SeqCst);
+        let settled = || primary.query("SELECT name FROM users WHERE id = 3");
+        let mut last = settled();
+        wait_until("the last write has ended", || {
+            let now = settled();
+            std::mem::replace(&mut last, now.clone()) == now
+        });
+        replicas.iter().for_each(|replica| primary.wait_for_replica(replica));
+    }
+
+    /// Waits until further writes of the counter were answered.
+    fn wait_for_writes(&self, what: &str) {
+        self.writes.store(true, Ordering::SeqCst);
+        let before = self.written.load(Ordering::SeqCst);
+        wait_until(&format!("writes are answered {what}"), || self.written.load(Ordering::SeqCst) > before);
     }
 
     /// Waits until further reads were answered.
@@ -113,11 +180,13 @@ fn reads_continue_while_servers_and_databases_are_killed() {
     let (one, other) = (serve(), serve());
     let load = Load::start(vec![one.address, other.address]);
     load.wait_for_reads("at first");
+    load.wait_for_writes("at first");
 
     replicas[0].kill();
     load.wait_for_reads("without a replica");
     replicas[0].start_server();
     load.wait_for_reads("with the replica again");
+    load.wait_for_writes("with the replica again");
 
     one.signal("KILL");
     load.wait_for_reads("without a server");
@@ -125,9 +194,11 @@ fn reads_continue_while_servers_and_databases_are_killed() {
     let one = serve();
     load.addresses.lock().unwrap().push(one.address);
     load.wait_for_reads("with a new server");
+    load.wait_for_writes("with a new server");
     assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "no read is refused");
 
-    // Without the primary only writes are refused.
+    // Without the primary only writes are refused. Replicas may lack writes that it had not sent to them.
+    load.pause_writes(&primary, &replicas);
     assert_eq!(write_name(one.address, "Bob").map(|(status, _)| status), Some(200));
     replicas.iter().for_each(|replica| primary.wait_for_replica(replica));
     primary.kill();
@@ -143,6 +214,7 @@ fn reads_continue_while_servers_and_databases_are_killed() {
     let name = Request::get("/mesh/user/2", r#"{"user": {"$select": {"name": true}}}"#);
     let reply = try_send(one.address, &name);
     assert_eq!(reply, Some((200, r#"{"name":"Bert"}"#.to_owned())), "the server returns what it wrote");
+    load.wait_for_writes("with the primary again");
     load.wait_for_reads("with the primary again");
     load.end();
 }

@@ -6,13 +6,17 @@ use sea_query::{Expr, ExprTrait as _};
 use super::operand::Operand;
 use super::type_class::TypeClass;
 use crate::plan::Aggregate;
-use crate::sql::custom::{aggregate, cast, count_rows};
+use crate::sql::custom::{aggregate, built_in, cast, count_rows};
+
+const COUNT: &str = "pg_catalog.count";
+const SUM: &str = "pg_catalog.sum";
 
 /// Casts sums of integers to the type that a sum may have, which fails if it does not fit. Averages are made of sums,
 /// because those of the database round differently.
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
     let integer = || TypeClass::Integer("int8");
-    let Some(value) = column else { return Operand { expr: count_rows(), class: integer() } };
+    let Some(value) = column else { return Operand::new(count_rows(), integer()) };
+    let is_loose = value.is_loose;
     let (number, sum_class) = match &value.class {
         TypeClass::Integer(_) => (value.expr.clone(), integer()),
         TypeClass::Numeric => (value.expr.clone(), TypeClass::Numeric),
@@ -23,23 +27,25 @@ pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
     let distinct = call.distinct.then_some("DISTINCT $1");
     let over = |function, value: Expr| aggregate(function, value, distinct);
     let (expr, class) = match call.function {
-        AggregateFn::Count if call.distinct => (over("COUNT", value.comparable().expr), integer()),
-        AggregateFn::Count => (over("COUNT", value.expr), integer()),
-        AggregateFn::Sum if sum_class == integer() => (cast(over("SUM", number), "int8"), sum_class),
-        AggregateFn::Sum => (over("SUM", number), sum_class),
+        AggregateFn::Count if call.distinct => (over(COUNT, value.comparable().expr), integer()),
+        AggregateFn::Count => (over(COUNT, value.expr), integer()),
+        AggregateFn::Sum if sum_class == integer() => (cast(over(SUM, number), "int8"), sum_class),
+        AggregateFn::Sum => (over(SUM, number), sum_class),
         AggregateFn::Avg => {
-            let sum = cast(over("SUM", number.clone()), "float8");
-            (sum.div(over("COUNT", number)), TypeClass::Real8)
+            let sum = cast(over(SUM, number.clone()), "float8");
+            let count = cast(over(COUNT, number), "float8");
+            (sum.binary(built_in("/"), count), TypeClass::Real8)
         }
         AggregateFn::Min | AggregateFn::Max => {
             let value = match value.class {
                 TypeClass::Boolean | TypeClass::Uuid | TypeClass::Bytes => value.to_text(),
                 _ => value.comparable(),
             };
-            let name = if call.function == AggregateFn::Min { "MIN" } else { "MAX" };
+            let name = if call.function == AggregateFn::Min { "min" } else { "max" };
+            let name = [value.class.schema().unwrap_or("pg_catalog"), ".", name].concat();
             // Equal values do not change the least and the greatest.
             (aggregate(name, value.expr, None), value.class)
         }
     };
-    Operand { expr, class }
+    Operand { expr, class, is_loose }
 }

@@ -9,7 +9,6 @@ use super::type_class::{TypeClass, text_of};
 use crate::Value;
 use crate::plan::CompareOp;
 use crate::sql::custom::cast;
-use crate::sql::predicate;
 use crate::sql::statement::Params;
 
 /// Compares with a value.
@@ -22,11 +21,10 @@ pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp,
     {
         return compare_with_nul(params, left, op, before);
     }
-    let (left, text, ty) = match left.class.value(value) {
-        Some((text, ty)) => (left.expr.clone(), text, ty),
-        None => (left.to_text().expr, text_of(value).unwrap_or_default(), "text"),
-    };
-    predicate::compare(left, op, param::text(params, text, ty))
+    match left.class.value(value) {
+        Some((text, ty)) => left.compare(op, param::text(params, text, ty)),
+        None => left.to_text().compare(op, param::text(params, text_of(value).unwrap_or_default(), "text")),
+    }
 }
 
 /// The database stores no text with the character NUL. Such a text sorts directly behind the part before it.
@@ -42,8 +40,8 @@ fn compare_with_nul(params: &mut Params<Param>, left: &Operand, op: CompareOp, b
 
 /// Returns a condition that is false, but unknown for NULL.
 pub(super) fn never(left: &Operand) -> Expr {
-    let text = left.to_text().expr;
-    text.clone().ne(text)
+    let text = left.to_text();
+    text.compare(CompareOp::Ne, text.expr.clone())
 }
 
 /// Looks for a column in a list of values that all compare in the same type, or one by one.
@@ -58,7 +56,7 @@ pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, values: &[Value]
         _ => false,
     });
     let (column, ty) = match shared {
-        Some(ty) if alike && !ty.is_empty() => (left.expr.clone(), ty),
+        Some(ty) if alike && !ty.is_empty() => (left.clone(), ty),
         // Numbers of several types, none of which can hold all.
         _ if matches!(
             left.class,
@@ -71,14 +69,18 @@ pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, values: &[Value]
         }
         _ => {
             texts = values.iter().filter_map(text_of).collect();
-            (left.to_text().expr, "text")
+            (left.to_text(), "text")
         }
     };
     if texts.is_empty() {
         return if negated { never(left).not() } else { never(left) };
     }
     let list = param::text(params, array(&texts), &format!("{ty}[]"));
-    if negated { column.ne(PgFunc::all(list)) } else { column.eq(PgFunc::any(list)) }
+    if negated {
+        column.compare(CompareOp::Ne, PgFunc::all(list).into())
+    } else {
+        column.compare(CompareOp::Eq, PgFunc::any(list).into())
+    }
 }
 
 /// Returns the text form of an array.

@@ -1,8 +1,7 @@
 //! PostgreSQL's SQL. A value is compared in the type of its column, so that indexes serve, or else as text.
 
-use mesh_schema::NativeType;
-use sea_query::extension::postgres::PgBinOper;
-use sea_query::{BinOper, Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder};
+use mesh_schema::{NativeType, TableName};
+use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, SelectStatement, TableRef};
 
 use super::aggregate;
 use super::compare::{self, never};
@@ -11,25 +10,27 @@ use super::param::{self, Param};
 use super::type_class::TypeClass;
 use crate::Value;
 use crate::plan::{Aggregate, CompareOp};
-use crate::sql::custom::collate;
+use crate::sql::custom::{any_of, built_in, collate, operator};
 use crate::sql::dialect::Dialect;
-use crate::sql::predicate;
+use crate::sql::links::table;
 use crate::sql::statement::Params;
 use crate::value::like;
 
 /// What a database can do beyond what all of them can.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// It has the collation `und-x-icu`, and its default collation would fold ASCII letters only.
     pub icu_folds: bool,
+    /// The schema of tables without one; `None` to leave it to the search path.
+    pub default_schema: Option<String>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Postgres {
-    pub(super) features: Features,
+pub(super) struct Postgres<'f> {
+    pub(super) features: &'f Features,
 }
 
-impl Dialect for Postgres {
+impl Dialect for Postgres<'_> {
     type Param = Param;
     type Operand = Operand;
 
@@ -49,7 +50,8 @@ impl Dialect for Postgres {
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        Operand { expr, class: TypeClass::new(native) }
+        let is_loose = native.is_some_and(|native| native.is_loose);
+        Operand { is_loose, ..Operand::new(expr, TypeClass::new(native)) }
     }
 
     fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
@@ -60,11 +62,28 @@ impl Dialect for Postgres {
         operand.comparable()
     }
 
+    fn table(&self, name: &TableName) -> TableRef {
+        match (&name.schema, &self.features.default_schema) {
+            (None, Some(schema)) => (schema.clone(), name.name.clone()).into(),
+            _ => table(name),
+        }
+    }
+
+    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
+        operator(left, op, TypeClass::new(native).schema(), right)
+    }
+
+    fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr {
+        self.compare_alike(left, CompareOp::Eq, any_of(select), native)
+    }
+
     fn equal(&self, left: Operand, right: Operand) -> Expr {
         if left.class.compares_with(&right.class) {
-            left.expr.eq(right.expr)
+            // Values of an extension's type compare with one another by its operator, and with others as text.
+            let schema = left.class.schema().filter(|schema| right.class.schema() == Some(*schema));
+            operator(left.expr.clone(), CompareOp::Eq, schema, right.expr)
         } else {
-            left.to_text().expr.eq(right.to_text().expr)
+            operator(left.to_text().expr, CompareOp::Eq, None, right.to_text().expr)
         }
     }
 
@@ -74,7 +93,7 @@ impl Dialect for Postgres {
 
     fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
         let right = param::session(params, slot, &left.class);
-        predicate::compare(left.holder().expr, op, right)
+        left.holder().compare(op, right)
     }
 
     fn is_in(&self, params: &mut Params<Param>, left: Operand, values: &[Value], negated: bool) -> Expr {
@@ -86,12 +105,16 @@ impl Dialect for Postgres {
             return never(&left);
         }
         let pattern = param::text(params, like::escape_end(pattern), "text");
+        let is_loose = left.is_loose;
         let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
-        match (ignore_case, self.features.icu_folds) {
-            (false, _) => left.binary(BinOper::Like, pattern),
-            (true, false) => left.binary(PgBinOper::ILike, pattern),
-            (true, true) => collate(left, "und-x-icu").binary(PgBinOper::ILike, pattern),
-        }
+        // Patterns need a collation under which only equal texts are equal.
+        let collation = match (ignore_case, self.features.icu_folds) {
+            (true, true) => Some("und-x-icu"),
+            (true, false) => is_loose.then_some("default"),
+            (false, _) => is_loose.then_some("C"),
+        };
+        let left = collation.map_or(left.clone(), |collation| collate(left, collation));
+        left.binary(built_in(if ignore_case { "~~*" } else { "~~" }), pattern)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

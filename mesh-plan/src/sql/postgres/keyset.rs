@@ -1,7 +1,7 @@
 //! Pages that start after a cursor.
 
 use mesh_ql::Direction;
-use sea_query::{Expr, ExprTrait as _};
+use sea_query::Expr;
 
 use super::compare;
 use super::dialect::Postgres;
@@ -9,9 +9,9 @@ use super::operand::Operand;
 use super::param::{self, Param, has_nul};
 use crate::Value;
 use crate::plan::{CompareOp, SortKey};
+use crate::sql::custom::operator;
 use crate::sql::dialect::Operands;
 use crate::sql::keyset::{self, CursorKey};
-use crate::sql::predicate;
 use crate::sql::statement::Params;
 
 /// A sort key with its operand and the cursor's value for it.
@@ -20,7 +20,7 @@ type Key<'a> = (&'a SortKey, Operand, &'a Value);
 /// Returns the condition on the rows that follow the row with these sort values.
 pub(super) fn after(
     params: &mut Params<Param>,
-    operands: &Operands<'_, Postgres>,
+    operands: &Operands<'_, Postgres<'_>>,
     order: &[SortKey],
     values: &[Value],
 ) -> Expr {
@@ -46,15 +46,15 @@ fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'
     }
     let right = param::after(params, index, &operand.class, value);
     let is_read = operand.class.value(value).is_some();
-    let left = if is_read { operand.expr.clone() } else { operand.to_text().expr };
-    predicate::compare(left, op, right)
+    if is_read { operand.compare(op, right) } else { operand.to_text().compare(op, right) }
 }
 
 /// Compares all keys at once if they run the same way and none can be NULL: an index on them can start at the row.
 fn after_row(params: &mut Params<Param>, keys: &[Key<'_>]) -> Option<Expr> {
     let [(first, ..), _, ..] = keys else { return None };
     let plain = |(key, operand, value): &Key<'_>| {
-        !key.nullable && key.direction == first.direction && operand.class.value(value).is_some()
+        let is_alike = !key.nullable && key.direction == first.direction;
+        is_alike && operand.class.schema().is_none() && operand.class.value(value).is_some()
     };
     if !keys.iter().all(plain) {
         return None;
@@ -65,5 +65,6 @@ fn after_row(params: &mut Params<Param>, keys: &[Key<'_>]) -> Option<Expr> {
         .map(|(index, (_, operand, value))| param::after(params, index, &operand.class, value))
         .collect();
     let right = Expr::tuple(right);
-    Some(if first.direction == Direction::Asc { left.gt(right) } else { left.lt(right) })
+    let op = if first.direction == Direction::Asc { CompareOp::Gt } else { CompareOp::Lt };
+    Some(operator(left, op, None, right))
 }

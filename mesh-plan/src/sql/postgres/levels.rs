@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use mesh_schema::{Cardinality, Link};
-use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
+use sea_query::{Expr, JoinType, Query, SelectStatement};
 
 use super::dialect::{Features, Postgres};
 use super::keyset;
@@ -14,16 +14,17 @@ use super::param::{self, Param, has_nul};
 use super::render::{self, Level, PARENTS};
 use super::type_class::TypeClass;
 use crate::Value;
-use crate::plan::{ColumnSource, Join, Node, Output, Plan, Target, TemplatePiece};
-use crate::sql::dialect::Operands;
-use crate::sql::links::{linked, table, table_operand};
+use crate::plan::{ColumnSource, CompareOp, Join, Node, Output, Plan, Target, TemplatePiece};
+use crate::sql::custom::operator;
+use crate::sql::dialect::{Dialect as _, Operands};
+use crate::sql::links::{linked, table_operand};
 use crate::sql::order::{order_by, sort_terms};
 use crate::sql::statement::Params;
 use crate::sql::{group, predicate};
 
 impl ReadStatement {
     /// Lowers a plan.
-    pub fn from_plan(plan: &Plan, features: Features) -> Self {
+    pub fn from_plan(plan: &Plan, features: &Features) -> Self {
         let node = plan.node();
         let mut lowering = Lowering {
             params: Params::new(None),
@@ -60,7 +61,7 @@ fn layout_at<'l>(root: &'l mut Layout, path: &[usize]) -> Option<&'l mut Layout>
 
 struct Lowering<'p> {
     params: Params<Param>,
-    dialect: Postgres,
+    dialect: Postgres<'p>,
     point: bool,
     /// The id of a point read, if its children need nothing else of the root.
     id: Option<Expr>,
@@ -209,7 +210,7 @@ impl<'p> Lowering<'p> {
         };
         let presence = compared.unwrap_or_else(|| {
             let number = self.next();
-            let Operand { expr, class } = presence(join, &table_alias);
+            let Operand { expr, class, .. } = presence(join, &table_alias);
             rows.expr_as(expr, column_name(number));
             self.show(position.level, number, &class);
             number
@@ -247,7 +248,8 @@ impl<'p> Lowering<'p> {
         }
         if let Some(page) = self.page.filter(|_| *level == 0) {
             let shown = Expr::Constant(i64::from(page).into());
-            select.and_where(Expr::col((PARENTS, render::ROW_NUMBER)).lte(shown));
+            let number = Expr::col((PARENTS, render::ROW_NUMBER));
+            select.and_where(operator(number, CompareOp::Lte, None, shown));
         }
         // The rows of a single parent are bounded already.
         if !self.levels.get(*level).is_some_and(|level| level.is_one) {
@@ -281,7 +283,7 @@ impl<'p> Lowering<'p> {
         if let (true, None, Some(id)) = (self.point, &linked, &node.id) {
             let id = operands(&id.source);
             let wanted = param::id(&mut self.params, &id.class);
-            rows.and_where(id.holder().expr.eq(wanted.clone()));
+            rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
             // With a condition on the record, its children are not searched for if it does not hold.
             self.id = Some(wanted).filter(|_| node.filter.is_none() && id.class.is_identity());
         }
@@ -293,7 +295,7 @@ impl<'p> Lowering<'p> {
         if let Some(filter) = &node.filter {
             rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
         }
-        rows.from_as(table(&node.table), alias.clone());
+        rows.from_as(dialect.table(&node.table), alias.clone());
         let Some(grouping) = &node.grouping else {
             return self.complete(node, rows, columns, &operands, after, limit);
         };
@@ -311,7 +313,7 @@ impl<'p> Lowering<'p> {
         node: &Node,
         mut select: SelectStatement,
         numbers: &[usize],
-        operands: &Operands<'_, Postgres>,
+        operands: &Operands<'_, Postgres<'_>>,
         after: Option<&[Value]>,
         limit: Option<u64>,
     ) -> SelectStatement {

@@ -26,11 +26,11 @@ pub(super) fn presence(join: &Join, alias: &str) -> Operand {
         Link::Direct { pairs } => pairs.iter().find_map(|pair| {
             let class = TypeClass::new(join.node.native.get(&pair.target));
             let expr = Expr::col((alias.to_owned(), pair.target.clone()));
-            matches!(class, TypeClass::Integer(_)).then_some(Operand { expr, class })
+            matches!(class, TypeClass::Integer(_)).then(|| Operand::new(expr, class))
         }),
         Link::Through { .. } => None,
     };
-    number.unwrap_or_else(|| Operand { expr: Expr::Constant(true.into()), class: TypeClass::Boolean })
+    number.unwrap_or_else(|| Operand::new(Expr::Constant(true.into()), TypeClass::Boolean))
 }
 
 /// Returns whether the parent's id is all that links a relation to it.

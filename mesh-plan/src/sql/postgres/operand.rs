@@ -3,19 +3,31 @@
 use sea_query::Expr;
 
 use super::type_class::TypeClass;
-use crate::sql::custom::cast;
+use crate::plan::CompareOp;
+use crate::sql::custom::{cast, operator};
 
 /// An expression for a value of a row.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) expr: Expr,
     pub(super) class: TypeClass,
+    /// Whether it has a collation under which different texts are equal.
+    pub(super) is_loose: bool,
 }
 
 impl Operand {
+    pub(super) fn new(expr: Expr, class: TypeClass) -> Self {
+        Self { expr, class, is_loose: false }
+    }
+
     /// Returns the value as text.
     pub(super) fn to_text(&self) -> Self {
-        Self { expr: cast(self.expr.clone(), "text"), class: TypeClass::Text("text") }
+        Self { expr: cast(self.expr.clone(), "text"), class: TypeClass::Text("text"), ..*self }
+    }
+
+    /// Compares with a value of the same type.
+    pub(super) fn compare(&self, op: CompareOp, right: Expr) -> Expr {
+        operator(self.expr.clone(), op, self.class.schema(), right)
     }
 
     /// Returns the value in the form in which it is compared with a value that is known only at run time.

@@ -126,7 +126,7 @@ fn expression_of(number: usize, level: Level, is_one: &[bool]) -> CommonTableExp
     if has_children && is_one.get(number) != Some(&true) {
         let mut window = WindowStatement::new();
         order_by(&mut window, order.iter().cloned());
-        select.expr_window_as(Func::cust("row_number"), window, ROW_NUMBER);
+        select.expr_window_as(Func::cust("pg_catalog.row_number"), window, ROW_NUMBER);
     }
     if let Some(parent) = parent {
         let number = match is_one.get(parent) {

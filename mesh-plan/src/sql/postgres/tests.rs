@@ -13,7 +13,7 @@ use crate::{Mesh, Request, Value};
 fn native(name: &str) -> NativeType {
     let kind = if name.contains('.') { NativeKind::Enum } else { NativeKind::BuiltIn };
     let labels = if name.contains('.') { vec!["draft".to_owned(), "out".to_owned()] } else { Vec::new() };
-    NativeType { name: name.to_owned(), kind, labels, unique: false }
+    NativeType { name: name.to_owned(), kind, labels, unique: false, is_loose: false }
 }
 
 fn table(name: &str, columns: &[(&str, &str, bool)]) -> Table {
@@ -88,7 +88,7 @@ fn check(id: Option<&str>, query: &str, expected: Expect) {
         None => Request::collection(format, query),
     };
     let plan = mesh().plan(&request).unwrap();
-    let lowered = ReadStatement::from_plan(&plan, Features::default());
+    let lowered = ReadStatement::from_plan(&plan, &Features::default());
     expected.assert_eq(&format!("{}\n", lowered.statement));
 }
 
@@ -98,7 +98,7 @@ fn a_point_is_one_plain_statement() {
         Some("7"),
         "{ post title author { name } }",
         expect![[r#"
-            SELECT CAST("c1" AS text), "c5", CAST("c4" AS text) FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE "t0"."id" = CAST($1 AS int8)) AS "q0" LEFT JOIN LATERAL (SELECT "t3"."name" AS "c4", "t3"."id" AS "c5" FROM "users" AS "t3" WHERE "t3"."id" = "q0"."c2") AS "q3" ON TRUE
+            SELECT CAST("c1" AS text), "c5", CAST("c4" AS text) FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE "t0"."id" OPERATOR(pg_catalog.=) CAST($1 AS int8)) AS "q0" LEFT JOIN LATERAL (SELECT "t3"."name" AS "c4", "t3"."id" AS "c5" FROM "users" AS "t3" WHERE "t3"."id" OPERATOR(pg_catalog.=) "q0"."c2") AS "q3" ON TRUE
               -- the id
         "#]],
     );
@@ -110,7 +110,7 @@ fn lists_are_levels() {
         Some("7"),
         "{ post title author { name } tags { label } }",
         expect![[r#"
-            WITH "n0" AS (SELECT "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE "t0"."id" = CAST($1 AS int8)) AS "q0" LEFT JOIN LATERAL (SELECT "t4"."name" AS "c5", "t4"."id" AS "c6" FROM "users" AS "t4" WHERE "t4"."id" = "q0"."c2") AS "q4" ON TRUE) , "n1" AS (SELECT CAST(1 AS int8) AS "p", "q7".* FROM (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = CAST($2 AS int8)) ORDER BY "t7"."id" ASC LIMIT 100001) AS "q7") SELECT CAST(0 AS int2), CAST(NULL AS int8), CAST(1 AS int8), CAST("c1" AS text), "c6", CAST("c5" AS text) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", CAST(NULL AS int8), CAST("c8" AS text), CAST(NULL AS int4), CAST(NULL AS text) FROM "n1")
+            WITH "n0" AS (SELECT "q0".*, "q4".* FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2", "t0"."id" AS "c3" FROM "posts" AS "t0" WHERE "t0"."id" OPERATOR(pg_catalog.=) CAST($1 AS int8)) AS "q0" LEFT JOIN LATERAL (SELECT "t4"."name" AS "c5", "t4"."id" AS "c6" FROM "users" AS "t4" WHERE "t4"."id" OPERATOR(pg_catalog.=) "q0"."c2") AS "q4" ON TRUE) , "n1" AS (SELECT CAST(1 AS int8) AS "p", "q7".* FROM (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" OPERATOR(pg_catalog.=) ANY((SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" OPERATOR(pg_catalog.=) CAST($2 AS int8))) ORDER BY "t7"."id" ASC LIMIT 100001) AS "q7") SELECT CAST(0 AS int2), CAST(NULL AS int8), CAST(1 AS int8), CAST("c1" AS text), "c6", CAST("c5" AS text) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", CAST(NULL AS int8), CAST("c8" AS text), CAST(NULL AS int4), CAST(NULL AS text) FROM "n1")
               -- the id, the id
         "#]],
     );
@@ -119,7 +119,7 @@ fn lists_are_levels() {
         r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true, "rating": true, "tags": {"$select": {"label": true}}},
             "$page": {"first": 3}, "$orderBy": [{"field": "rating", "direction": "desc", "nulls": "first"}]}}, "$page": {"first": 20}}}"#,
         expect![[r#"
-            WITH "n0" AS  MATERIALIZED (SELECT row_number() OVER (  ) AS "o", "q0".* FROM (SELECT "t0"."name" AS "c1", "t0"."id" AS "c2" FROM "users" AS "t0" ORDER BY "t0"."id" ASC LIMIT 21) AS "q0") , "n1" AS  MATERIALIZED (SELECT row_number() OVER (  ) AS "o", "h"."o" AS "p", "q3".* FROM "n0" AS "h" INNER JOIN LATERAL (SELECT "t3"."title" AS "c4", "t3"."rating" AS "c5", "t3"."id" AS "c6" FROM "posts" AS "t3" WHERE "t3"."author_id" = "h"."c2" ORDER BY "t3"."rating" DESC, "t3"."id" DESC LIMIT 3) AS "q3" ON TRUE WHERE "h"."o" <= 20 LIMIT 100001) , "n2" AS (SELECT "h"."o" AS "p", "q7".* FROM "n1" AS "h" INNER JOIN LATERAL (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c6") ORDER BY "t7"."id" ASC LIMIT 100001) AS "q7" ON TRUE LIMIT 100001) SELECT CAST(0 AS int2), CAST(NULL AS int8), "o", CAST("c1" AS text), "c2", CAST(NULL AS float8) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", "o", CAST("c4" AS text), CAST(NULL AS int4), "c5" FROM "n1") UNION ALL (SELECT CAST(2 AS int2), "p", CAST(NULL AS int8), CAST("c8" AS text), CAST(NULL AS int4), CAST(NULL AS float8) FROM "n2")
+            WITH "n0" AS  MATERIALIZED (SELECT pg_catalog.row_number() OVER (  ) AS "o", "q0".* FROM (SELECT "t0"."name" AS "c1", "t0"."id" AS "c2" FROM "users" AS "t0" ORDER BY "t0"."id" ASC LIMIT 21) AS "q0") , "n1" AS  MATERIALIZED (SELECT pg_catalog.row_number() OVER (  ) AS "o", "h"."o" AS "p", "q3".* FROM "n0" AS "h" INNER JOIN LATERAL (SELECT "t3"."title" AS "c4", "t3"."rating" AS "c5", "t3"."id" AS "c6" FROM "posts" AS "t3" WHERE "t3"."author_id" OPERATOR(pg_catalog.=) "h"."c2" ORDER BY "t3"."rating" DESC, "t3"."id" DESC LIMIT 3) AS "q3" ON TRUE WHERE "h"."o" OPERATOR(pg_catalog.<=) 20 LIMIT 100001) , "n2" AS (SELECT "h"."o" AS "p", "q7".* FROM "n1" AS "h" INNER JOIN LATERAL (SELECT "t7"."label" AS "c8" FROM "tags" AS "t7" WHERE "t7"."id" OPERATOR(pg_catalog.=) ANY((SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" OPERATOR(pg_catalog.=) "h"."c6")) ORDER BY "t7"."id" ASC LIMIT 100001) AS "q7" ON TRUE LIMIT 100001) SELECT CAST(0 AS int2), CAST(NULL AS int8), "o", CAST("c1" AS text), "c2", CAST(NULL AS float8) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", "o", CAST("c4" AS text), CAST(NULL AS int4), "c5" FROM "n1") UNION ALL (SELECT CAST(2 AS int2), "p", CAST(NULL AS int8), CAST("c8" AS text), CAST(NULL AS int4), CAST(NULL AS float8) FROM "n2")
         "#]],
     );
 }
@@ -133,9 +133,9 @@ fn children_of_a_record_with_a_condition_hang_below_it() {
     };
     let mesh = Mesh::builder(schema()).policy(published).build().unwrap();
     let plan = mesh.plan(&Request::point(Format::Ql, "{ post title tags { label } }", "7")).unwrap();
-    let lowered = ReadStatement::from_plan(&plan, Features::default());
+    let lowered = ReadStatement::from_plan(&plan, &Features::default());
     expect![[r#"
-        WITH "n0" AS  MATERIALIZED (SELECT "q0".* FROM (SELECT "t0"."title" AS "c1", "t0"."id" AS "c2" FROM "posts" AS "t0" WHERE "t0"."id" = CAST($1 AS int8) AND "t0"."status" = CAST($2 AS "public"."status")) AS "q0") , "n1" AS (SELECT CAST(1 AS int8) AS "p", "q3".* FROM "n0" AS "h" INNER JOIN LATERAL (SELECT "t3"."label" AS "c4" FROM "tags" AS "t3" WHERE "t3"."id" IN (SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "h"."c2") ORDER BY "t3"."id" ASC LIMIT 100001) AS "q3" ON TRUE) SELECT CAST(0 AS int2), CAST(NULL AS int8), CAST(1 AS int8), CAST("c1" AS text) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", CAST(NULL AS int8), CAST("c4" AS text) FROM "n1")
+        WITH "n0" AS  MATERIALIZED (SELECT "q0".* FROM (SELECT "t0"."title" AS "c1", "t0"."id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" OPERATOR(pg_catalog.=) CAST($1 AS int8)) AND ("t0"."status" OPERATOR(pg_catalog.=) CAST($2 AS "public"."status"))) AS "q0") , "n1" AS (SELECT CAST(1 AS int8) AS "p", "q3".* FROM "n0" AS "h" INNER JOIN LATERAL (SELECT "t3"."label" AS "c4" FROM "tags" AS "t3" WHERE "t3"."id" OPERATOR(pg_catalog.=) ANY((SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" OPERATOR(pg_catalog.=) "h"."c2")) ORDER BY "t3"."id" ASC LIMIT 100001) AS "q3" ON TRUE) SELECT CAST(0 AS int2), CAST(NULL AS int8), CAST(1 AS int8), CAST("c1" AS text) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", CAST(NULL AS int8), CAST("c4" AS text) FROM "n1")
           -- the id, "out"
     "#]].assert_eq(&format!("{}\n", lowered.statement));
 }
@@ -150,7 +150,7 @@ fn values_take_the_types_of_their_columns() {
             {"field": "price", "op": "gt", "value": "9.99"}, {"not": {"field": "rating", "op": "lte", "value": 1}},
             {"field": "createdAt", "op": "lt", "value": "2024-05-01T12:00:00+02:00"}, {"field": "title", "op": "eq", "value": "a\u0000"}]}}}"#,
         expect![[r#"
-            SELECT "c1" FROM (SELECT "t0"."id" AS "c1" FROM "posts" AS "t0" WHERE "t0"."id" = ANY(CAST($1 AS int8[])) AND ("t0"."title" ILIKE CAST($2 AS text)) AND "t0"."status" = CAST($3 AS "public"."status") AND CAST("t0"."status" AS text) <> CAST($4 AS text) AND "t0"."price" > CAST($5 AS numeric) AND (NOT "t0"."rating" <= CAST($6 AS float8)) AND "t0"."created_at" < CAST($7 AS timestamptz) AND CAST("t0"."title" AS text) <> CAST("t0"."title" AS text) ORDER BY "t0"."id" ASC LIMIT 51) AS "q0"
+            SELECT "c1" FROM (SELECT "t0"."id" AS "c1" FROM "posts" AS "t0" WHERE ("t0"."id" OPERATOR(pg_catalog.=) ANY(CAST($1 AS int8[]))) AND ("t0"."title" OPERATOR(pg_catalog.~~*) CAST($2 AS text)) AND ("t0"."status" OPERATOR(pg_catalog.=) CAST($3 AS "public"."status")) AND (CAST("t0"."status" AS text) OPERATOR(pg_catalog.<>) CAST($4 AS text)) AND ("t0"."price" OPERATOR(pg_catalog.>) CAST($5 AS numeric)) AND (NOT ("t0"."rating" OPERATOR(pg_catalog.<=) CAST($6 AS float8))) AND ("t0"."created_at" OPERATOR(pg_catalog.<) CAST($7 AS timestamptz)) AND (CAST("t0"."title" AS text) OPERATOR(pg_catalog.<>) CAST("t0"."title" AS text)) ORDER BY "t0"."id" ASC LIMIT 51) AS "q0"
               -- "{\"1\",\"2\"}", "a%\\\\", "draft", "no such", "9.99", "1", "2024-05-01T10:00:00Z"
         "#]],
     );
@@ -164,7 +164,7 @@ fn groups_cast_their_sums() {
             "sum": {"fn": "sum", "field": "age"}, "avg": {"fn": "avg", "field": "age", "distinct": true}},
             "$having": {"aggregate": "sum", "op": "gt", "value": 3}, "$orderBy": [{"aggregate": "n", "direction": "desc"}]}}"#,
         expect![[r#"
-            SELECT CAST("c1" AS text), "c2", "c3", "c4" FROM (SELECT "g"."k0" AS "c1", "g"."a0" AS "c2", "g"."a1" AS "c3", "g"."a2" AS "c4" FROM (SELECT "t0"."name" AS "k0", COUNT(*) AS "a0", CAST(SUM("t0"."age") AS int8) AS "a1", CAST(SUM(DISTINCT "t0"."age") AS float8) / COUNT(DISTINCT "t0"."age") AS "a2" FROM "users" AS "t0" GROUP BY "t0"."name") AS "g" WHERE "g"."a1" > CAST($1 AS int8) ORDER BY "g"."a0" DESC NULLS LAST, "g"."k0" DESC LIMIT 51) AS "q0"
+            SELECT CAST("c1" AS text), "c2", "c3", "c4" FROM (SELECT "g"."k0" AS "c1", "g"."a0" AS "c2", "g"."a1" AS "c3", "g"."a2" AS "c4" FROM (SELECT "t0"."name" AS "k0", COUNT(*) AS "a0", CAST(pg_catalog.sum("t0"."age") AS int8) AS "a1", CAST(pg_catalog.sum(DISTINCT "t0"."age") AS float8) OPERATOR(pg_catalog./) CAST(pg_catalog.count(DISTINCT "t0"."age") AS float8) AS "a2" FROM "users" AS "t0" GROUP BY "t0"."name") AS "g" WHERE "g"."a1" OPERATOR(pg_catalog.>) CAST($1 AS int8) ORDER BY "g"."a0" DESC NULLS LAST, "g"."k0" DESC LIMIT 51) AS "q0"
               -- "3"
         "#]],
     );
@@ -176,7 +176,7 @@ fn ids_are_bound_as_their_column_reads_them() {
     let mesh = mesh();
     let bound = |query: &str, id: &str| {
         let plan = mesh.plan(&Request::point(Format::Ql, query, id)).unwrap();
-        let lowered = ReadStatement::from_plan(&plan, Features::default());
+        let lowered = ReadStatement::from_plan(&plan, &Features::default());
         let [id] = lowered.statement.params.as_slice() else { panic!("{}", lowered.statement) };
         assert_eq!(id.to_string(), "the id");
         id.for_read(&plan).map(|text| text.into_owned())
@@ -210,7 +210,7 @@ fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
         let cursor = first.query.seal.text(values.iter().map(Value::as_ref));
         let list = list.replace("null", &format!("\"{cursor}\""));
         let plan = mesh.plan(&Request::collection(Format::Json, &list)).unwrap();
-        let lowered = ReadStatement::from_plan(&plan, Features::default());
+        let lowered = ReadStatement::from_plan(&plan, &Features::default());
         let reused =
             if kept.as_ref().is_some_and(|kept| kept.serves(&plan) && kept.statement == lowered.statement) {
                 "kept"
@@ -223,21 +223,21 @@ fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
         kept = Some(lowered);
     }
     expect![[r#"
-        made "t0"."title" > CAST($1 AS text) AND ("t0"."title" > CAST($2 AS text) OR "t0"."id" > CAST($3 AS int8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made ("t0"."title" OPERATOR(pg_catalog.>) CAST($1 AS text)) AND (("t0"."title" OPERATOR(pg_catalog.>) CAST($2 AS text)) OR ("t0"."id" OPERATOR(pg_catalog.>) CAST($3 AS int8))) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("a"), Some("a"), Some("1")]
-        made ("t0"."title", "t0"."id") > (CAST($1 AS text), CAST($2 AS int8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made ("t0"."title", "t0"."id") OPERATOR(pg_catalog.>) (CAST($1 AS text), CAST($2 AS int8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("a"), Some("1")]
-        kept ("t0"."title", "t0"."id") > (CAST($1 AS text), CAST($2 AS int8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        kept ("t0"."title", "t0"."id") OPERATOR(pg_catalog.>) (CAST($1 AS text), CAST($2 AS int8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("b"), Some("2")]
-        made ("t0"."title", "t0"."id") > (CAST($1 AS text), CAST($2 AS float8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made ("t0"."title", "t0"."id") OPERATOR(pg_catalog.>) (CAST($1 AS text), CAST($2 AS float8)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("b"), Some("0.5")]
-        made "t0"."title" >= CAST($1 AS text) AND ("t0"."title" > CAST($2 AS text) OR CAST("t0"."id" AS text) > CAST($3 AS text)) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made ("t0"."title" OPERATOR(pg_catalog.>=) CAST($1 AS text)) AND (("t0"."title" OPERATOR(pg_catalog.>) CAST($2 AS text)) OR (CAST("t0"."id" AS text) OPERATOR(pg_catalog.>) CAST($3 AS text))) ORDER BY "t0"."title" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("b"), Some("b"), Some("x")]
-        made "t0"."status" > CAST($1 AS "public"."status") OR "t0"."status" IS NULL OR ("t0"."status" = CAST($2 AS "public"."status") AND "t0"."id" > CAST($3 AS int8)) ORDER BY "t0"."status" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made ("t0"."status" OPERATOR(pg_catalog.>) CAST($1 AS "public"."status")) OR "t0"."status" IS NULL OR (("t0"."status" OPERATOR(pg_catalog.=) CAST($2 AS "public"."status")) AND ("t0"."id" OPERATOR(pg_catalog.>) CAST($3 AS int8))) ORDER BY "t0"."status" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("draft"), Some("draft"), Some("1")]
-        made CAST("t0"."status" AS text) > CAST($1 AS text) OR "t0"."status" IS NULL OR (CAST("t0"."status" AS text) = CAST($2 AS text) AND "t0"."id" > CAST($3 AS int8)) ORDER BY "t0"."status" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made (CAST("t0"."status" AS text) OPERATOR(pg_catalog.>) CAST($1 AS text)) OR "t0"."status" IS NULL OR ((CAST("t0"."status" AS text) OPERATOR(pg_catalog.=) CAST($2 AS text)) AND ("t0"."id" OPERATOR(pg_catalog.>) CAST($3 AS int8))) ORDER BY "t0"."status" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("gone"), Some("gone"), Some("1")]
-        made "t0"."status" IS NULL AND "t0"."id" > CAST($1 AS int8) ORDER BY "t0"."status" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
+        made "t0"."status" IS NULL AND ("t0"."id" OPERATOR(pg_catalog.>) CAST($1 AS int8)) ORDER BY "t0"."status" ASC, "t0"."id" ASC LIMIT 51) AS "q0"
              [Some("1")]
     "#]].assert_eq(&out);
 }

@@ -22,6 +22,8 @@ pub(super) enum TypeClass {
     Numeric,
     /// With its name.
     Text(&'static str),
+    /// The extension type of case-insensitive text, with the schema of its operators and its name.
+    CaseInsensitive(String, String),
     Uuid,
     Date,
     Timestamp,
@@ -41,7 +43,14 @@ impl TypeClass {
         match native.kind {
             NativeKind::Enum => return Self::Enum(native.clone()),
             NativeKind::Composite => return Self::Composite,
-            NativeKind::Other => return if is_citext(&native.name) { Self::Text("") } else { Self::Other },
+            NativeKind::Other => {
+                return match native.name.rsplit_once('.') {
+                    Some((schema, "citext" | "\"citext\"")) => {
+                        Self::CaseInsensitive(schema.to_owned(), native.name.clone())
+                    }
+                    _ => Self::Other,
+                };
+            }
             NativeKind::BuiltIn => {}
         }
         match native.name.as_str() {
@@ -65,6 +74,14 @@ impl TypeClass {
         }
     }
 
+    /// Returns the schema of the operators that compare such values, as an identifier; `None` if they are built in.
+    pub(super) fn schema(&self) -> Option<&str> {
+        match self {
+            Self::CaseInsensitive(schema, _) => Some(schema),
+            _ => None,
+        }
+    }
+
     /// Returns whether values can be compared with one another, in an order that a cursor can express.
     pub(super) fn has_order(&self) -> bool {
         !matches!(self, Self::Json(_) | Self::Composite | Self::Other)
@@ -72,11 +89,11 @@ impl TypeClass {
 
     /// Returns whether a column of one class compares with a column of the other.
     pub(super) fn compares_with(&self, other: &Self) -> bool {
-        use TypeClass::{Integer, Numeric, Real4, Real8, Text, Unknown};
+        use TypeClass::{CaseInsensitive, Integer, Numeric, Real4, Real8, Text, Unknown};
         match (self, other) {
             (Unknown, _) | (_, Unknown) => true,
             (Integer(_) | Real4 | Real8 | Numeric, Integer(_) | Real4 | Real8 | Numeric) => true,
-            (Text(_), Text(_)) => true,
+            (Text(_) | CaseInsensitive(..), Text(_) | CaseInsensitive(..)) => true,
             _ => self == other,
         }
     }
@@ -86,9 +103,11 @@ impl TypeClass {
         match self {
             Self::Integer(name) | Self::Json(name) => (expr, name),
             Self::Bytes => (expr, "bytea"),
-            Self::Composite => (cast(Func::cust("to_json").arg(expr).into(), "text"), "text"),
+            Self::Composite => (cast(Func::cust("pg_catalog.to_json").arg(expr).into(), "text"), "text"),
             Self::Text("bpchar") => (expr, "bpchar"),
-            Self::Text(_) | Self::Enum(_) | Self::Other | Self::Unknown => (cast(expr, "text"), "text"),
+            Self::Text(_) | Self::CaseInsensitive(..) | Self::Enum(_) | Self::Other | Self::Unknown => {
+                (cast(expr, "text"), "text")
+            }
             Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
                 (expr, self.held_type())
             }
@@ -133,6 +152,7 @@ impl TypeClass {
                 _ => None,
             },
             Self::Text(ty) => Some((text_of(value)?, ty)),
+            Self::CaseInsensitive(_, name) => Some((text_of(value)?, name)),
             Self::Uuid => match value {
                 Value::Text(text) if text.len() == Hyphenated::LENGTH => {
                     Uuid::try_parse(text).ok().map(|_| (text.clone(), "uuid"))
@@ -188,7 +208,8 @@ impl TypeClass {
             Self::Date => "date",
             Self::Timestamp => "timestamp",
             Self::TimestampZone => "timestamptz",
-            Self::Unknown => "",
+            // The database infers the type from the operator.
+            Self::Unknown | Self::CaseInsensitive(..) => "",
             Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other => "text",
         }
     }
@@ -198,13 +219,9 @@ impl TypeClass {
         if !self.holds() {
             return text_of(value);
         }
-        self.value(value).filter(|(_, ty)| *ty == self.held_type()).map(|(text, _)| text)
+        let is_held = |ty: &str| ty == self.held_type() || self.held_type().is_empty();
+        self.value(value).filter(|(_, ty)| is_held(ty)).map(|(text, _)| text)
     }
-}
-
-/// Returns whether it is the extension type of case-insensitive text, which may be in any schema.
-fn is_citext(name: &str) -> bool {
-    name == "citext" || name.ends_with(".\"citext\"") || name.ends_with(".citext")
 }
 
 /// Returns the value as the text that the database would write for it; `None` if it can store no such text.

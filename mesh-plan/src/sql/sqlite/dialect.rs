@@ -1,8 +1,8 @@
 //! SQLite's SQL. Operands are plain expressions, because SQLite compares values of all types.
 
 use mesh_ql::AggregateFn;
-use mesh_schema::NativeType;
-use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SqliteQueryBuilder};
+use mesh_schema::{NativeType, TableName};
+use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SelectStatement, SqliteQueryBuilder, TableRef};
 
 use super::functions;
 use super::param::Param;
@@ -11,6 +11,7 @@ use crate::Value;
 use crate::plan::{Aggregate, CompareOp};
 use crate::sql::custom;
 use crate::sql::dialect::Dialect;
+use crate::sql::links::table;
 use crate::sql::predicate::compare;
 use crate::sql::statement::Params;
 
@@ -42,6 +43,18 @@ impl Dialect for Sqlite {
 
     fn with_expr(&self, _: Expr, expr: Expr) -> Expr {
         expr
+    }
+
+    fn table(&self, name: &TableName) -> TableRef {
+        table(name)
+    }
+
+    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
+        compare(left, op, right)
+    }
+
+    fn is_in_subquery(&self, left: Expr, select: SelectStatement, _: Option<&NativeType>) -> Expr {
+        left.in_subquery(select)
     }
 
     fn equal(&self, left: Expr, right: Expr) -> Expr {

@@ -1,24 +1,26 @@
 //! Writes to the link between two records, in a junction or in the record that stores it.
 
 use mesh_schema::ColumnPair;
-use sea_query::{BinOper, Expr, ExprTrait as _, InsertStatement, OnConflict, Query, SelectStatement};
+use sea_query::{Expr, ExprTrait as _, InsertStatement, OnConflict, Query, SelectStatement};
 
 use super::{Missing, PARENT, Parent, Steps, TARGET, column};
-use crate::mutation::{KeyColumns, LinkKey};
+use crate::mutation::{KeyColumns, LinkKey, Subject};
+use crate::plan::{ColumnSource, CompareOp};
 use crate::sql::dialect::Dialect;
-use crate::sql::links::{JUNCTION, table};
+use crate::sql::links::{JUNCTION, table_operand};
 use crate::{Rule, Value};
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select without columns from both records.
     fn both(&mut self, parent: &Parent<'_>, to: &Value) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
+        let (id, to) = (self.value(parent.id), self.value(to));
         let mut select = Query::select();
         select
-            .from_as(table(subject.table()), PARENT)
-            .from_as(table(other.table()), TARGET)
-            .and_where(column(PARENT, subject.id_column()).eq(self.value(parent.id)))
-            .and_where(column(TARGET, other.id_column()).eq(self.value(to)));
+            .from_as(self.dialect.table(subject.table()), PARENT)
+            .from_as(self.dialect.table(other.table()), TARGET)
+            .and_where(self.is_id(subject, column(PARENT, subject.id_column()), id))
+            .and_where(self.is_id(other, column(TARGET, other.id_column()), to));
         select
     }
 
@@ -27,16 +29,18 @@ impl<D: Dialect> Steps<D> {
     /// statement checks that it was.
     pub(super) fn link(&mut self, ends: &Parent<'_>, id: &Value) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
+        let (subject, other) = (ends.subject, &ends.other.subject);
+        let (from_cell, to_cell) = (column(JUNCTION, from), column(JUNCTION, to));
         let mut pair = Query::select();
         pair.expr(column(JUNCTION, from))
-            .from_as(table(junction), JUNCTION)
-            .and_where(column(JUNCTION, from).eq(column(PARENT, parent)))
-            .and_where(column(JUNCTION, to).eq(column(TARGET, target)));
+            .from_as(self.dialect.table(junction), JUNCTION)
+            .and_where(self.compare(subject, parent, from_cell, CompareOp::Eq, column(PARENT, parent)))
+            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(TARGET, target)));
         let mut source = self.both(ends, id);
         source.expr(column(PARENT, parent)).expr(column(TARGET, target));
         source.and_where(Expr::exists(pair.clone()).not());
         let mut insert = InsertStatement::new();
-        insert.into_table(table(junction)).columns([from.clone(), to.clone()]);
+        insert.into_table(self.dialect.table(junction)).columns([from.clone(), to.clone()]);
         // Two columns and two cells, so this cannot fail.
         if insert.select_from(source).is_err() {
             return;
@@ -71,7 +75,7 @@ impl<D: Dialect> Steps<D> {
                 self.set_link(other, to, cells, Missing::Other);
             }
             LinkKey::Junction { .. } => {
-                self.unlink(parent, Some((BinOper::NotEqual, to)), None);
+                self.unlink(parent, Some((CompareOp::Ne, to)), None);
                 self.link(parent, to);
             }
         }
@@ -79,7 +83,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Adds a check that both records agree in the columns that the link compares beyond the key that is set.
     fn may_link(&mut self, parent: &Parent<'_>, to: &Value, key: &KeyColumns) {
-        let equal = |pair: &ColumnPair| column(TARGET, &pair.target).eq(column(PARENT, &pair.parent));
+        let equal = |pair: &ColumnPair| self.linked(parent, pair);
         if let Some(same) = key.same.iter().map(equal).reduce(Expr::and) {
             let mut select = self.both(parent, to);
             select.expr(column(PARENT, parent.subject.id_column())).and_where(same);
@@ -87,17 +91,29 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
+    /// Returns the condition that both records have equal values in a pair of columns.
+    fn linked(&self, parent: &Parent<'_>, pair: &ColumnPair) -> Expr {
+        let operand = |subject: &Subject, alias, name: &str| {
+            let source = ColumnSource::Column(name.to_owned());
+            table_operand(&self.dialect, &subject.entity().native, alias, &source)
+        };
+        let target = operand(&parent.other.subject, TARGET, &pair.target);
+        self.dialect.equal(target, operand(parent.subject, PARENT, &pair.parent))
+    }
+
     /// Ends the links that are stored in other records, except that in `kept`.
     fn empty(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Value>) {
         let other = &parent.other.subject;
         let mut update = Query::update();
-        update.table(table(other.table()));
+        update.table(self.dialect.table(other.table()));
         for pair in key.all() {
             let key = self.parent_value(parent, &pair.parent);
-            update.and_where(Expr::col(pair.target.clone()).eq(key));
+            let cell = Expr::col(pair.target.clone());
+            update.and_where(self.compare(other, &pair.target, cell, CompareOp::Eq, key));
         }
         if let Some(kept) = kept {
-            update.and_where(Expr::col(other.id_column().to_owned()).ne(self.value(kept)));
+            let (id, kept) = (Expr::col(other.id_column().to_owned()), self.value(kept));
+            update.and_where(self.compare(other, other.id_column(), id, CompareOp::Ne, kept));
         }
         if let Some(guard) = self.guard(other, &other.table().name) {
             update.and_where(guard);
@@ -113,12 +129,13 @@ impl<D: Dialect> Steps<D> {
     fn is_free(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Value>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
-        linked.expr(column(TARGET, other.id_column())).from_as(table(other.table()), TARGET);
+        linked.expr(column(TARGET, other.id_column())).from_as(self.dialect.table(other.table()), TARGET);
         for pair in key.all() {
-            linked.and_where(column(TARGET, &pair.target).eq(column(PARENT, &pair.parent)));
+            linked.and_where(self.linked(parent, pair));
         }
         if let Some(kept) = kept {
-            linked.and_where(column(TARGET, other.id_column()).ne(self.value(kept)));
+            let (id, kept) = (column(TARGET, other.id_column()), self.value(kept));
+            linked.and_where(self.compare(other, other.id_column(), id, CompareOp::Ne, kept));
         }
         let id = self.value(parent.id);
         let mut free = self.guarded(parent.subject, id);
@@ -145,26 +162,33 @@ impl<D: Dialect> Steps<D> {
             LinkKey::InRelated(key) | LinkKey::InSubject(key) => {
                 let linked = key.all();
                 let linked = linked
-                    .map(|pair| Expr::col(pair.target.clone()).eq(self.parent_value(parent, &pair.parent)))
+                    .map(|pair| {
+                        let key = self.parent_value(parent, &pair.parent);
+                        let cell = Expr::col(pair.target.clone());
+                        self.compare(other, &pair.target, cell, CompareOp::Eq, key)
+                    })
                     .collect();
                 self.delete(other, to, linked, Missing::Other);
             }
             LinkKey::Junction { .. } => {
                 self.find(other, to, Missing::Other);
-                self.unlink(parent, Some((BinOper::Equal, to)), Some(Missing::Other));
+                self.unlink(parent, Some((CompareOp::Eq, to)), Some(Missing::Other));
             }
         }
     }
 
     /// Removes the parent's pairs from the junction: all, or those that compare with another record's key as given.
-    fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(BinOper, &Value)>, if_none: Option<Missing>) {
+    fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Value)>, if_none: Option<Missing>) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let mut delete = Query::delete();
         let key = self.parent_value(ends, parent);
-        delete.from_table(table(junction)).and_where(Expr::col(from.clone()).eq(key));
+        let (from_cell, to_cell) = (Expr::col(from.clone()), Expr::col(to.clone()));
+        let is_from = self.compare(ends.subject, parent, from_cell, CompareOp::Eq, key);
+        delete.from_table(self.dialect.table(junction)).and_where(is_from);
         if let Some((op, id)) = pair {
-            let key = self.cell(&ends.other.subject, id, TARGET, target);
-            delete.and_where(Expr::col(to.clone()).binary(op, key));
+            let other = &ends.other.subject;
+            let key = self.cell(other, id, TARGET, target);
+            delete.and_where(self.compare(other, target, to_cell, op, key));
         }
         delete.returning_col(from.clone());
         self.push(&delete, if_none);

@@ -19,13 +19,16 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     }
     expected.assert_eq(&shown);
     // Both databases have the same statements, except for their placeholders.
-    for (step, other) in steps.iter().zip(postgres::write_steps(&mutation, Features::default())) {
+    for (step, other) in steps.iter().zip(postgres::write_steps(&mutation, &Features::default())) {
         let mut text = other.statement.sql.clone();
         for index in (1..=other.statement.params.len()).rev() {
             text = text.replace(&format!("${index}"), "?");
         }
         let text = text.replace("VALUES (DEFAULT)", "DEFAULT VALUES");
-        assert_eq!(text, step.statement.sql);
+        // Operators are named in full, and their operands are in parentheses.
+        let text = text.replace(" IN (SELECT", " = ANY (SELECT").replace("OPERATOR(pg_catalog.", "");
+        let plain = |text: &str| text.replace(['(', ')'], "");
+        assert_eq!(plain(&text), plain(&step.statement.sql));
         let id = Value::from("id");
         let bound: Vec<_> = other.statement.params.iter().map(|param| param.for_write(&id)).collect();
         let values = step.statement.params.iter().map(|param| match param {

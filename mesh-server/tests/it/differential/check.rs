@@ -126,7 +126,7 @@ impl<'o> Engines<'o> {
         let schema = Arc::new(schema);
         let secret = b"the secret of both servers";
         let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret);
-        let postgres = others.postgres.as_ref().filter(|_| others.has_turn(seed)).map(|served| {
+        let postgres = others.postgres.as_ref().map(|served| {
             let (schema, opened) = served.open(&database, &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
         });
@@ -229,7 +229,7 @@ impl<'o> Engines<'o> {
             write_sql(&mut sql, &plan);
         }
         if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
-            writeln!(sql, "{}", ReadStatement::from_plan(&plan, self.others.features()).statement).unwrap();
+            writeln!(sql, "{}", ReadStatement::from_plan(&plan, &self.others.features()).statement).unwrap();
         }
         let Self { seed, database, .. } = self;
         format!(

@@ -16,16 +16,9 @@ impl Others {
         Self { runtime, postgres }
     }
 
-    /// Returns whether a seed is compared with PostgreSQL. Creating a database there takes a tenth of a second, so it is
-    /// done for every third seed, and for all seeds of runs with an environment variable.
-    pub(crate) fn has_turn(&self, seed: u64) -> bool {
-        seed.is_multiple_of(3)
-            || ["MESH_DIFF_SEED", "MESH_DIFF_SECONDS"].iter().any(|it| std::env::var_os(it).is_some())
-    }
-
     /// Returns the features of PostgreSQL here: text is sorted by bytes, so letters are folded by another collation.
     pub(crate) fn features(&self) -> Features {
-        Features { icu_folds: true }
+        Features { icu_folds: true, ..Features::default() }
     }
 }
 
