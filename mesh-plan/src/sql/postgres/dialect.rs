@@ -113,7 +113,10 @@ impl Dialect for Postgres<'_> {
             (true, false) => is_loose.then_some("default"),
             (false, _) => is_loose.then_some("C"),
         };
-        let left = collation.map_or(left.clone(), |collation| collate(left, collation));
+        let left = match collation {
+            Some(collation) => collate(left, collation),
+            None => left,
+        };
         left.binary(built_in(if ignore_case { "~~*" } else { "~~" }), pattern)
     }
 

@@ -39,7 +39,7 @@ fn writes_leave_the_state_of_the_model() {
     let app = runtime.block_on(async {
         let opened = mesh_postgres::Database::connect(&cluster.url(), &Settings::default()).await.unwrap();
         let catalog = opened.contents(&[]).await.unwrap().catalog;
-        let schema = super::schema_with(Some(&catalog));
+        let schema = schema_with(Some(&catalog));
         let writer = opened.writer();
         let mesh = Mesh::builder(schema).default_resolver(opened).default_mutator(writer);
         App::builder(mesh.build().unwrap()).mutations(true).build().unwrap()
