@@ -29,6 +29,7 @@ const BOUNDS: &[Bound] = &[
         query => depth(root(&query)),
     }),
     ("the number of fields", 1_000, 400, |request| fields(root(&parsed(request)))),
+    ("the number of relations", 200, 400, |request| relations(root(&parsed(request)))),
     ("the depth of a filter", 8, 400, |request| {
         all(request, "$where").iter().map(filter_depth).max().unwrap_or(0)
     }),
@@ -122,6 +123,10 @@ fn depth(node: &Value) -> u64 {
 
 fn fields(node: &Value) -> u64 {
     children(node).map(|child| 1 + fields(child)).sum()
+}
+
+fn relations(node: &Value) -> u64 {
+    children(node).filter(|child| child.is_object()).map(|child| 1 + relations(child)).sum()
 }
 
 fn deepest_braces(text: &str) -> u64 {
