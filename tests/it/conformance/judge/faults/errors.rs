@@ -88,7 +88,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "errors are HTML",
         must_fail: &["3.4-field-named", "2.12-errors", "12.1-members"],
-        may_fail: &["1", "2.", "3.", "4-", "5.4-", "6-", "7.", "8.", "9."],
+        may_fail: &[""],
         on_response: &|_, response, _| {
             if response.status >= 400 && !response.body.is_empty() {
                 response.body = b"<h1>Bad Request</h1>".to_vec();

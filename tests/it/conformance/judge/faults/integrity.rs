@@ -243,7 +243,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "7.9-half",
             "11-signed-read-as-delete",
         ],
-        may_fail: &["7.9-", "11-signed"],
+        may_fail: &["11-signed", "7.9-", "9.1-"],
         on_request: &|request, memory| {
             let has =
                 ["X-Mesh-Timestamp", "X-Mesh-Nonce"].iter().any(|name| request.header_value(name).is_some());
@@ -252,6 +252,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
+        spoils: true,
         ..NO_FAULT
     },
     Fault {
@@ -278,12 +279,14 @@ pub(super) const FAULTS: &[Fault] = &[
             "9.1-type-required",
             "9.1-meta-required",
         ],
+        may_fail: &["9.1-"],
         on_request: &|request, memory| {
             if request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/")) {
                 restate(request, memory);
             }
             None
         },
+        spoils: true,
         ..NO_FAULT
     },
     Fault {

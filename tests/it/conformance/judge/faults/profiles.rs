@@ -13,7 +13,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "the hash of a file is not verified",
         must_fail: &["9.4-mismatch-leaves-nothing", "9.1-hash-checked", "9.4-no-record-without-file"],
-        may_fail: &["9.1-bad-hash"],
+        may_fail: &["9.1-", "9.1-bad-hash", "9.4-"],
         on_request: &|request, memory| {
             if let Some(hash) = file_of(request).map(encoding::sha256) {
                 let before = request.header_value("X-Mesh-Query").map(str::to_owned);
@@ -29,12 +29,13 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
+        spoils: true,
         ..NO_FAULT
     },
     Fault {
         name: "the statement of an upload may contradict the path",
         must_fail: &["9.1-other-field", "9.1-other-entity"],
-        may_fail: &["9.6-", "9.1-not-upload"],
+        may_fail: &["9.1-", "9.1-not-upload", "9.4-", "9.6-"],
         on_request: &|request, memory| {
             let path: Vec<String> = segments(request).into_iter().map(str::to_owned).collect();
             if let ([entity, _, field], true) = (path.as_slice(), is_upload(request)) {
@@ -54,18 +55,20 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
+        spoils: true,
         ..NO_FAULT
     },
     Fault {
         name: "content types are not restricted",
         must_fail: &["9.6-type-not-allowed"],
-        may_fail: &["9.7-attachment", "9.5-"],
+        may_fail: &["9.1-", "9.5-", "9.7-attachment"],
         on_request: &|request, _| {
             if is_upload(request) {
                 request.body = request.body.take().map(|body| replace(&body, b"text/html", b"image/png"));
             }
             None
         },
+        spoils: true,
         ..NO_FAULT
     },
     Fault {
