@@ -59,7 +59,15 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "the order of a selection is lost",
         must_fail: &["3.3-order-of-keys", "3.3-order-with-relations"],
-        may_fail: &["13.5-order-of-keys", "2.7-as-get", "3.12-group-order-of-keys", "6-", "9.1-", "9.2-", "9.3-"],
+        may_fail: &[
+            "13.5-order-of-keys",
+            "2.7-as-get",
+            "3.12-group-order-of-keys",
+            "6-",
+            "9.1-",
+            "9.2-",
+            "9.3-",
+        ],
         on_request: &|request, _| {
             edit_root(request, |node| {
                 if let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) {
