@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 FIXTURE = pathlib.Path(__file__).resolve().parent.parent / "fixture"
 BASE = "/mesh"
-DEPTH, FIELDS, QUERY_BYTES, BODY_BYTES, HEADER_BYTES = 10, 1000, 65536, 1048576, 32768
+DEPTH, FIELDS, RELATIONS, QUERY_BYTES, BODY_BYTES, HEADER_BYTES = 10, 1000, 200, 65536, 1048576, 32768
 CONTROLS = ["$select", "$where", "$orderBy", "$page", "$distinct", "$groupBy", "$aggregate", "$having"]
 HEADERS = ["x-mesh-query", "x-mesh-query-id", "x-mesh-format", "x-mesh-signature", "x-mesh-token",
            "x-mesh-timestamp", "x-mesh-nonce"]
@@ -214,7 +214,7 @@ def parse_ql(text):
 
 def check(entity, chosen, path, depth=0, count=None):
     """Holds a selection against the schema and the bounds."""
-    count = [0] if count is None else count
+    count = [0, 0] if count is None else count
     if depth > DEPTH:
         raise invalid(f"The query nests deeper than {DEPTH} relations", path=path)
     fields, refs = SCHEMA.entities[entity]["columns"], SCHEMA.joins.get(entity, {})
@@ -230,6 +230,9 @@ def check(entity, chosen, path, depth=0, count=None):
             what = "is a field and has no selection" if name in fields else "not found"
             raise invalid(f"Relation '{name}' {what} on entity '{entity}'", path=path)
         if inner is not None:
+            count[1] += 1
+            if count[1] > RELATIONS:
+                raise invalid(f"The query selects more than {RELATIONS} relations", path=path)
             check(refs[name]["entity"], inner, f"{path}.{name}", depth + 1, count)
 
 

@@ -67,12 +67,11 @@ fn every_case_fails_under_a_fault_and_every_fault_fails_its_cases_and_no_others(
 
 #[test]
 fn no_case_fails_with_a_variant_that_conforms() {
-    let (cases, reference) = (cases(), servers());
-    assert_eq!(
-        matrix::failing(&NO_FAULT, &reference, &cases),
-        Vec::<String>::new(),
-        "a proxy without a fault"
-    );
+    let cases = cases();
+    let unchanged = matrix::failing(&NO_FAULT, &servers(), &cases);
+    assert_eq!(unchanged, Vec::<String>::new(), "a proxy without a fault");
+    // Others than those above, whose limits on logins are used up.
+    let reference = servers();
     let recording = Recording::make(&cases, &reference).unwrap();
     let outcomes = matrix::run_all(variants::VARIANTS, &reference, &recording);
     let wrong = outcomes.iter().filter(|outcome| !outcome.failed.is_empty() || outcome.touched == 0);

@@ -109,7 +109,11 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
         }
     };
     let bodiless = original.method == "HEAD" || response.status == 204 || response.status == 304;
-    let length = (!bodiless).then_some(response.body.len());
+    let length = if bodiless {
+        response.header("content-length").and_then(|length| length.parse().ok())
+    } else {
+        Some(response.body.len())
+    };
     let _ = stream.write_all(&head(&response, length));
     if !bodiless {
         let _ = stream.write_all(&response.body);
