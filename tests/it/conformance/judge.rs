@@ -74,8 +74,15 @@ fn no_case_fails_with_a_variant_that_conforms() {
     let reference = servers();
     let recording = Recording::make(&cases, &reference).unwrap();
     let outcomes = matrix::run_all(variants::VARIANTS, &reference, &recording);
-    let wrong = outcomes.iter().filter(|outcome| !outcome.failed.is_empty() || outcome.touched == 0);
-    let wrong: Vec<String> = wrong.map(|outcome| format!("{}: {:?}", outcome.name, outcome.failed)).collect();
+    let mut wrong = Vec::new();
+    for variant in variants::VARIANTS {
+        let outcome = outcomes.iter().find(|outcome| outcome.name == variant.name).unwrap();
+        let is_strict = |id: &&String| variant.may_fail.iter().any(|begin| id.starts_with(begin));
+        let failed: Vec<&String> = outcome.failed.iter().filter(|id| !is_strict(id)).collect();
+        if !failed.is_empty() || outcome.touched == 0 {
+            wrong.push(format!("{}: {failed:?}", variant.name));
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
