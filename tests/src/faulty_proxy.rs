@@ -171,7 +171,7 @@ impl Shared {
                 _ => break,
             }
         }
-        // The other side learns of the end, unless the connection is lost.
+        // Closes the connection to the other side, unless the connection is to be lost without a close.
         let state = self.lock();
         if number >= state.lost_before
             && let Some((client, database)) = state.connections.get(number)

@@ -2,9 +2,9 @@
 //!
 //! A request that is refused by its head leaves its body on the connection. A short rest is read and discarded so that
 //! the next request can follow. With a longer rest the reply announces that the connection closes; otherwise the client
-//! would send its next request into a closing connection. It is sent at once, and the rest is still read for a while in
-//! the background: to close a connection, or to reset an HTTP/2 stream, while its client sends can discard the reply
-//! before the client has read it. Many clients do not read a reply before they have sent their request.
+//! would send its next request into a closing connection. The reply is sent at once, and the rest of the body is still
+//! read for a while in the background: many clients read a reply only after they have sent their request, and closing the
+//! connection (or resetting the HTTP/2 stream) before that can discard the reply.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl DrainBody {
         let unread = self.unread.lock().take();
         match unread {
             None => true,
-            // To read it would ask for it.
+            // Reading the body would send `100 Continue`, which requests it.
             Some(_) if self.expects_continue && !self.is_http2 => false,
             Some(body) if self.is_http2 || body.size_hint().lower() > MAX_DISCARDED as u64 => {
                 tokio::spawn(linger(body));

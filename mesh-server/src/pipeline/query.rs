@@ -85,11 +85,7 @@ pub(crate) fn plan(
     };
     request.entity = entity;
     let plan = shared.mesh.plan(&request.with_principal(principal));
-    let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error));
-    if is_registered && plan.is_err() {
-        check_registrable(cx, caller, (format, &text))?;
-    }
-    let plan = plan?;
+    let plan = checked(cx, caller, plan, is_registered.then_some((format, &text)))?;
     if let Some(key) = key {
         shared.header_plans.insert(key, &plan);
     }
@@ -116,9 +112,21 @@ pub(crate) fn plan_by_meaning(
     let mut request = Request::new(source).with_principal(principal.as_deref());
     (request.entity, request.id) = (entity, id);
     let plan = mesh.plan(&request).map_err(|error| error.with_position_in(&text));
-    let plan = plan.inspect_err(|error| error_log::plan_error(cx.request_id(), error));
-    if is_registered && plan.is_err() {
-        check_registrable(cx, caller, (format, &text))?;
+    checked(cx, caller, plan, is_registered.then_some((format, &text)))
+}
+
+/// Logs the error of a plan. If the query was `registered`, checks that the caller may know of it.
+fn checked(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    plan: Result<Plan, mesh_plan::Error>,
+    registered: Option<(Format, &str)>,
+) -> Result<Plan, WireError> {
+    if let Err(error) = &plan {
+        error_log::plan_error(cx.request_id(), error);
+        if let Some(query) = registered {
+            check_registrable(cx, caller, query)?;
+        }
     }
     Ok(plan?)
 }

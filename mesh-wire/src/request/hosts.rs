@@ -1,7 +1,7 @@
 //! The names that a server answers to, in `Host` and in the authority of the URL. `SPEC §2.13`
 //!
-//! A web page of a foreign site can have its name resolved to the address of the server, and then counts to its browser as
-//! a page of that server. The name in its requests is still its own.
+//! In a DNS rebinding attack, a foreign web page makes its own name resolve to the address of the server, so that browsers
+//! treat the server as part of the page's origin. `Host` then still has the name of the page.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -23,12 +23,12 @@ use crate::WireError;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AllowedHosts {
-    /// All.
+    /// Every name and address.
     #[default]
     Any,
     /// `localhost` and names that end in it, 127.0.0.0/8 and `[::1]`.
     Loopback,
-    /// These.
+    /// The listed names and addresses.
     Listed(Vec<Host>),
 }
 

@@ -372,7 +372,7 @@ fn hidden_names_are_answered_like_names_that_do_not_exist() {
             };
             let (known, unknown) = (answer(&send(known), hidden), answer(&send(unknown), absent));
             if known != unknown {
-                let who = if sender.is_some() { "viewer" } else { "nobody" };
+                let who = if sender.is_some() { "viewer" } else { "no session" };
                 faults.push(format!("{who}, {what}: {known}\n    in place of {unknown}"));
             }
             if known.starts_with('2') && !what.contains("a check") {

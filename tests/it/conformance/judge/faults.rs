@@ -56,7 +56,7 @@ pub(crate) struct Fault {
 pub(crate) enum OnLoad {
     AcceptsAll,
     RefusesAll,
-    TellsOneFault,
+    ReportsFirst,
 }
 
 /// A fault that changes nothing, the base of all others.

@@ -57,7 +57,7 @@ fn load_command(fault: &Fault) -> Vec<String> {
         None => &[&program, "check", "--schema", "{file}"],
         Some(OnLoad::AcceptsAll) => &["true"],
         Some(OnLoad::RefusesAll) => &["false"],
-        Some(OnLoad::TellsOneFault) => {
+        Some(OnLoad::ReportsFirst) => {
             &["sh", "-c", "\"$0\" check --schema \"$1\" 2>&1 | head -n 1; exit 1", &program, "{file}"]
         }
     };

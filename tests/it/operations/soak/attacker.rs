@@ -211,7 +211,7 @@ fn nonces(attacker: &mut Attacker<'_>) {
 
 fn logins(attacker: &mut Attacker<'_>) {
     let unknown = format!("{:x}@example.org", attacker.random());
-    for login in ["nobody@example.org", "Nobody@example.org", &unknown] {
+    for login in ["missing@example.org", "Missing@example.org", &unknown] {
         let body = json!({"login": login, "password": "a guess"}).to_string();
         attacker.exchange(&Request::post("/mesh/auth", &body).bytes());
     }
