@@ -64,6 +64,5 @@ async fn active_streams_finish_during_a_shutdown() {
     }
     drop(sender);
     tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
-    assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
     let _ = running.await;
 }
