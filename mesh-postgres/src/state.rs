@@ -91,9 +91,13 @@ impl Database {
 
 impl State {
     async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, StoreError> {
-        // The limit of statements is that of the database, which a lost connection does not reach.
+        self.rows(sql, params).await.map_err(StoreError::new)
+    }
+
+    /// Runs a statement within the time limit of statements, which the database cannot keep on a lost connection.
+    async fn rows(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
         let run = tokio::time::timeout(self.pool.statement_timeout(), self.pool.run(sql, params)).await;
-        run.unwrap_or(Err(PoolError::TimedOut)).map_err(StoreError::new)
+        run.unwrap_or(Err(PoolError::TimedOut))
     }
 
     /// Deletes expired entries in the background, once per [`SWEEP_INTERVAL`].
@@ -135,7 +139,7 @@ impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         Box::pin(async move {
             let id = TextParam::bytes(id.as_bytes());
-            let rows = self.pool.run(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
+            let rows = self.rows(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
             Ok(rows.first().and_then(|row| {
                 let format = Format::parse(row.get(0))?;
                 Some(PersistedQuery::new(format, row.get::<_, String>(1)))
@@ -147,9 +151,9 @@ impl QueryStore for State {
         Box::pin(async move {
             let (format, text) = (TextParam::text(query.format().name()), TextParam::text(query.text()));
             let params = [TextParam::bytes(query.id().as_bytes()), format, text];
-            self.pool.run(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
+            self.rows(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
             let bounds = [self.queries, Persisted::TEXT_BYTES].map(|bound| TextParam::number(bound as u64));
-            self.pool.run(TRIM_QUERIES, &bounds).await.map_err(QueryStoreError::new)?;
+            self.rows(TRIM_QUERIES, &bounds).await.map_err(QueryStoreError::new)?;
             Ok(())
         })
     }

@@ -58,6 +58,12 @@ impl Network {
         Server::start(&["--config", &folder.write("mesh.toml", &config)])
     }
 
+    /// Starts a second server, whose network has no faults.
+    fn second_server(&self) -> (Server, TempDir) {
+        let folder = TempDir::new();
+        (Self::serve(&folder, &self.cluster.url()), folder)
+    }
+
     fn send(&self, request: &Request) -> (u16, Value) {
         let reply = http::send(&self.server.address.to_string(), request).expect("a reply");
         (reply.status, serde_json::from_str(&reply.text()).unwrap_or_default())
@@ -225,4 +231,37 @@ fn streams_continue_without_triggers() {
 #[test]
 fn streams_continue_with_triggers() {
     stream_survives(true);
+}
+
+#[test]
+fn registered_queries_are_stored_or_refused() {
+    let Some(network) = Network::start() else { return };
+    let (other, _folder) = network.second_server();
+    let register =
+        |query: &str| network.send(&Request::post("/mesh/queries", &json!({"query": query}).to_string()));
+    let by_id = |id: &str| Request::new("GET", "/mesh/user/1").header("X-Mesh-Query-Id", id);
+    for (turn, fault) in BREAKING.into_iter().enumerate() {
+        let query = format!("{}{}", NAME, " ".repeat(turn + 1));
+        // Registered with the other server, so this one has to look it up.
+        let foreign = format!("{} ", query.replace("name", "id"));
+        let reply = other.send(&Request::post("/mesh/queries", &json!({"query": foreign}).to_string()));
+        let foreign = reply.json()["id"].as_str().expect("an id").to_owned();
+        network.proxy.set(fault);
+        assert_refused(fault, &register(&query));
+        assert_refused(fault, &network.send(&by_id(&foreign)));
+        network.proxy.set(Fault::None);
+        wait_until(&format!("lookups succeed after {fault:?}"), || {
+            let (status, body) = network.send(&by_id(&foreign));
+            assert!(status != 400 && status != 404, "the query is known: {status} {body}");
+            (status, body) == (200, json!({"id": 1}))
+        });
+        let mut id = None;
+        wait_until(&format!("registrations succeed after {fault:?}"), || {
+            let (status, body) = register(&query);
+            id = body["id"].as_str().map(str::to_owned);
+            (200..300).contains(&status)
+        });
+        let read = other.send(&by_id(&id.expect("an id")));
+        assert_eq!((read.status, read.text().as_str()), (200, r#"{"name":"v0"}"#), "on the other server");
+    }
 }
