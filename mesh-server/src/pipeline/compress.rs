@@ -1,7 +1,8 @@
 //! Compression of replies whose bodies are in memory, in the encoding that the client prefers. `SPEC §12.4`
 
-use std::io::{self, Write as _};
-use std::sync::Arc;
+use std::io::{self, Read, Write as _};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{
@@ -19,13 +20,18 @@ const SMALL: usize = 1024;
 /// Larger bodies are compressed on a blocking thread, since they would delay the other requests of this one.
 const LARGE: usize = 64 * 1024;
 
+/// The most bytes that are compressed between two looks at the deadline, about a millisecond of work.
+const PIECE: usize = 64 * 1024;
+
 /// Large bodies that are compressed at a time, so that clients cannot use up processors and memory with them.
 pub(crate) const MAX_AT_A_TIME: usize = 4;
 
-/// Compresses the body of a reply if the client accepts an encoding and it is worth it. A large body needs a permit.
+/// Compresses the body of a reply if the client accepts an encoding and it is worth it. A large body needs a permit; if it
+/// is not compressed by the deadline, it is sent as it is. If the future is dropped, compression stops.
 pub(crate) async fn compress(
     permits: &Arc<Semaphore>,
     request: &HeaderMap,
+    deadline: Instant,
     mut reply: Response<Body>,
 ) -> Response<Body> {
     let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else {
@@ -39,13 +45,15 @@ pub(crate) async fn compress(
     let encoded = if bytes.len() > LARGE {
         // Rather than wait, which would keep the body in memory, the reply is sent as it is.
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { return reply };
+        let awaited = Arc::new(());
+        let limits = Limits { deadline, awaited: Arc::downgrade(&awaited) };
         let encoding = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            encode(encoding, &bytes)
+            encode(encoding, &bytes, Some(limits))
         });
         encoding.await.unwrap_or_else(|error| Err(io::Error::other(error)))
     } else {
-        encode(encoding, &bytes)
+        encode(encoding, &bytes, None)
     };
     match encoded {
         Ok(encoded) => {
@@ -55,6 +63,9 @@ pub(crate) async fn compress(
             if let Some(tag) = fields.get(ETAG).map(|plain| encoding.tag(plain)) {
                 fields.insert(ETAG, tag);
             }
+        }
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            tracing::debug!("a reply is sent uncompressed: {error}");
         }
         Err(error) => tracing::warn!("a reply is sent uncompressed: {error}"),
     }
@@ -85,30 +96,85 @@ fn vary(fields: &mut HeaderMap) {
     }
 }
 
-/// The levels are those that cost little more than copying.
-fn encode(encoding: Encoding, bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let output = Vec::with_capacity(bytes.len() / 3);
+/// When compression stops before its end.
+struct Limits {
+    deadline: Instant,
+    /// Is gone when nobody waits for the result.
+    awaited: Weak<()>,
+}
+
+impl Limits {
+    fn are_reached(&self) -> bool {
+        self.awaited.strong_count() == 0 || Instant::now() >= self.deadline
+    }
+}
+
+/// The bytes of a body up to the limits, in pieces. It ends early instead of failing, because not every encoder can pass on
+/// an error.
+struct Source<'b> {
+    rest: &'b [u8],
+    limits: Option<Limits>,
+    stopped: bool,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stopped |= !self.rest.is_empty() && self.limits.as_ref().is_some_and(Limits::are_reached);
+        if self.stopped {
+            return Ok(0);
+        }
+        let end = buffer.len().min(PIECE);
+        self.rest.read(buffer.get_mut(..end).unwrap_or_default())
+    }
+}
+
+/// Compresses a body. The levels are those that cost little more than copying.
+///
+/// # Errors
+/// [`io::ErrorKind::TimedOut`] if the limits are reached first.
+fn encode(encoding: Encoding, bytes: &[u8], limits: Option<Limits>) -> io::Result<Vec<u8>> {
+    let mut source = Source { rest: bytes, limits, stopped: false };
+    let mut output = Vec::with_capacity(bytes.len() / 3);
     match encoding {
         Encoding::Gzip => {
-            let mut encoder = flate2::write::GzEncoder::new(output, flate2::Compression::new(5));
-            encoder.write_all(bytes)?;
-            encoder.finish()
+            let mut encoder = flate2::write::GzEncoder::new(&mut output, flate2::Compression::new(5));
+            io::copy(&mut source, &mut encoder)?;
+            encoder.finish()?;
         }
         Encoding::Brotli => {
-            let mut encoder = brotli::CompressorWriter::new(output, 4096, 4, 20);
-            encoder.write_all(bytes)?;
+            let mut encoder = brotli::CompressorWriter::new(&mut output, 4096, 4, 20);
+            io::copy(&mut source, &mut encoder)?;
             encoder.flush()?;
-            Ok(encoder.into_inner())
+            drop(encoder);
         }
-        Encoding::Zstd => Ok(ruzstd::encoding::compress_to_vec(bytes, CompressionLevel::Fastest)),
+        Encoding::Zstd => ruzstd::encoding::compress(&mut source, &mut output, CompressionLevel::Fastest),
     }
+    if source.stopped {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "the time of the request is over"));
+    }
+    Ok(output)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
+    use std::time::Duration;
 
     use super::*;
+
+    /// A deadline that no test reaches.
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
+    fn json(size: usize) -> Response<Body> {
+        let mut reply = Response::new(Body::from(Bytes::from(vec![b' '; size])));
+        reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        reply
+    }
+
+    fn accept(encoding: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static(encoding))])
+    }
 
     #[tokio::test]
     async fn decompressed_bodies_are_equal_to_the_original() {
@@ -120,9 +186,8 @@ mod tests {
             let mut reply = Response::new(Body::from(body.clone()));
             reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             reply.headers_mut().insert(ETAG, HeaderValue::from_static("\"t\""));
-            let request =
-                HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static(name))]);
-            let reply = compress(&Arc::new(Semaphore::new(1)), &request, reply).await;
+            let request = accept(name);
+            let reply = compress(&Arc::new(Semaphore::new(1)), &request, later(), reply).await;
             assert_eq!(reply.headers()[CONTENT_ENCODING], name);
             assert_eq!(reply.headers()[ETAG], format!("\"t-{name}\""));
             assert_eq!(reply.headers()[VARY], "Accept-Encoding");
@@ -144,8 +209,7 @@ mod tests {
     #[tokio::test]
     async fn small_bodies_secrets_and_binary_types_are_not_compressed() {
         let long = || Response::new(Body::from(Bytes::from(vec![b' '; 5000])));
-        let request =
-            HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        let request = accept("gzip");
         let json = HeaderValue::from_static("application/json");
         let mut replies = [long(), long(), Response::new(Body::from(Bytes::from(vec![b' '; SMALL])))];
         replies[0].headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("image/png"));
@@ -153,30 +217,69 @@ mod tests {
         replies[1].headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         replies[2].headers_mut().insert(CONTENT_TYPE, json);
         for reply in replies {
-            let reply = compress(&Arc::new(Semaphore::new(1)), &request, reply).await;
+            let reply = compress(&Arc::new(Semaphore::new(1)), &request, later(), reply).await;
             assert!(!reply.headers().contains_key(CONTENT_ENCODING));
         }
     }
 
     #[tokio::test]
     async fn large_bodies_are_sent_as_they_are_while_too_many_are_compressed() {
-        let request =
-            HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        let request = accept("gzip");
         let permits = Arc::new(Semaphore::new(1));
-        let reply = |size: usize| {
-            let mut reply = Response::new(Body::from(Bytes::from(vec![b' '; size])));
-            reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            reply
-        };
         let taken = permits.try_acquire().unwrap();
-        let whole = compress(&permits, &request, reply(LARGE + 1)).await;
+        let whole = compress(&permits, &request, later(), json(LARGE + 1)).await;
         assert!(!whole.headers().contains_key(CONTENT_ENCODING));
         assert_eq!(whole.headers()[VARY], "Accept-Encoding");
         assert_eq!(whole.body().whole().unwrap().len(), LARGE + 1);
-        assert!(compress(&permits, &request, reply(LARGE)).await.headers().contains_key(CONTENT_ENCODING));
+        assert!(
+            compress(&permits, &request, later(), json(LARGE)).await.headers().contains_key(CONTENT_ENCODING)
+        );
         drop(taken);
-        let encoded = compress(&permits, &request, reply(LARGE + 1)).await;
+        let encoded = compress(&permits, &request, later(), json(LARGE + 1)).await;
         assert_eq!(encoded.headers()[CONTENT_ENCODING], "gzip");
         assert_eq!(permits.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn large_bodies_are_sent_as_they_are_at_the_deadline() {
+        let permits = Arc::new(Semaphore::new(1));
+        for encoding in ["gzip", "br", "zstd"] {
+            let request = accept(encoding);
+            let whole = compress(&permits, &request, Instant::now(), json(LARGE + 1)).await;
+            assert!(!whole.headers().contains_key(CONTENT_ENCODING), "{encoding}");
+            assert_eq!(whole.body().whole().unwrap().len(), LARGE + 1);
+            assert_eq!(permits.available_permits(), 1);
+        }
+    }
+
+    #[test]
+    fn compression_stops_at_its_limits() {
+        let bytes = vec![b' '; 10 * PIECE];
+        let awaited = Arc::new(());
+        for encoding in [Encoding::Gzip, Encoding::Brotli, Encoding::Zstd] {
+            let limits = |deadline| Some(Limits { deadline, awaited: Arc::downgrade(&awaited) });
+            assert!(encode(encoding, &bytes, limits(later())).is_ok());
+            let error = encode(encoding, &bytes, limits(Instant::now())).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            let error = encode(encoding, &bytes, Some(Limits { deadline: later(), awaited: Weak::new() }))
+                .unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        }
+        // They are looked at between pieces, up to the last one.
+        let mut buffer = vec![0; bytes.len()];
+        let mut source = Source {
+            rest: &bytes,
+            limits: Some(Limits { deadline: later(), awaited: Arc::downgrade(&awaited) }),
+            stopped: false,
+        };
+        for _ in 0..9 {
+            assert_eq!(source.read(&mut buffer).unwrap(), PIECE);
+        }
+        drop(awaited);
+        assert_eq!(source.read(&mut buffer).unwrap(), 0);
+        assert!(source.stopped);
+        let mut whole = Source { rest: &bytes, limits: None, stopped: false };
+        assert_eq!(io::copy(&mut whole, &mut io::sink()).unwrap(), bytes.len() as u64);
+        assert!(!whole.stopped);
     }
 }
