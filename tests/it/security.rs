@@ -1,7 +1,7 @@
 //! Attacks, sessions and signatures, policies, limits and TLS.
 
 pub(crate) mod attack;
-mod bounds;
+pub(crate) mod bounds;
 mod clients;
 mod hosts;
 mod integrity;

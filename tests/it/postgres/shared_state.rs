@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
 use serde_json::json;
 
+use crate::security::bounds::check_nonces;
 use crate::support::sessions::{PASSWORD, Session, login, why};
 
 const TABLES: &str = "
@@ -139,6 +140,18 @@ fn a_session_revoked_on_one_server_is_refused_on_all() {
     eprintln!("a logout while a server is suspended: {:?}", start.elapsed());
     b.signal("CONT");
     assert!(is_ended(&session, &b));
+}
+
+#[test]
+fn a_session_with_too_many_nonces_is_refused_and_others_are_not() {
+    let Some(deployment) = Deployment::new() else { return };
+    let limits = "[limits]\nnonces_per_session = 3";
+    let (a, b) = (deployment.start(limits), deployment.start(limits));
+    // Each server counts for itself. A refused nonce is not stored.
+    for (server, stored) in [(&a, "7"), (&b, "14")] {
+        check_nonces(server, "PostgreSQL");
+        assert_eq!(deployment.cluster.query("SELECT count(*) FROM mesh.nonce").as_deref(), Some(stored));
+    }
 }
 
 const USERS: &str = "

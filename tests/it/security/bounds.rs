@@ -238,26 +238,30 @@ fn bound_read(server: &Server, session: &Session, nonce: &str) -> Response {
     server.send(&request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", nonce))
 }
 
+/// Sends more nonces than `limits.nonces_per_session = 3` allows, with two sessions, and looks how they are refused.
+pub(crate) fn check_nonces(server: &Server, what: &str) {
+    let (one, other) = (Session::begin(server), Session::begin(server));
+    for session in [&one, &other] {
+        let mut count = 0;
+        let sent = until_refused(|| {
+            count += 1;
+            bound_read(server, session, &format!("nonce-number-{count:04}"))
+        });
+        assert_eq!(sent, 3, "{what}");
+    }
+    let reply = bound_read(server, &one, "another-nonce-of-it");
+    assert_eq!(why(&reply), (429, "RateLimitError".to_owned()), "{what}");
+    let wait: u32 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=121).contains(&wait), "{what}: {wait}");
+    assert_eq!(bound_read(server, &Session::begin(server), "nonce-number-0001").status, 200, "{what}");
+}
+
 #[test]
 fn a_session_with_too_many_nonces_is_refused_and_others_are_not() {
     for store in ["database", "memory"] {
         let settings = format!("limits.nonces_per_session = 3\nstate.store = '{store}'\n");
         let deployment = Deployment::with("binding = \"require\"", &settings);
-        let server = deployment.start();
-        let (one, other) = (Session::begin(&server), Session::begin(&server));
-        for session in [&one, &other] {
-            let mut count = 0;
-            let sent = until_refused(|| {
-                count += 1;
-                bound_read(&server, session, &format!("nonce-number-{count:04}"))
-            });
-            assert_eq!(sent, 3, "{store}");
-        }
-        let reply = bound_read(&server, &one, "another-nonce-of-it");
-        assert_eq!(why(&reply), (429, "RateLimitError".to_owned()));
-        let wait: u32 = reply.header("retry-after").unwrap().parse().unwrap();
-        assert!((1..=121).contains(&wait), "{wait}");
-        assert_eq!(bound_read(&server, &Session::begin(&server), "nonce-number-0001").status, 200);
+        check_nonces(&deployment.start(), store);
     }
 }
 
