@@ -1,6 +1,7 @@
 //! Running a server: start and stop, reload, failures, logs, health and deployment.
 
 mod caching;
+mod cancelled;
 mod deploy;
 mod failures;
 mod health;

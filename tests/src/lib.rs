@@ -38,6 +38,6 @@ pub use mesh_conformance::http::{Connection, Request, Response, encode};
 pub use network::{connect_from, raise_file_limit};
 pub use node::node_tools;
 pub use pooler::Pooler;
-pub use postgres::Cluster;
+pub use postgres::{Cluster, Session};
 pub use server::{Server, command, program, run, without_settings};
 pub use wait::{PATIENCE, eventually, services_are_required, skip, wait_for, wait_until};

@@ -5,11 +5,11 @@
 //! `MESH_REQUIRE_SERVICES` is set.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{eventually, skip, wait_for, wait_until};
@@ -231,6 +231,20 @@ impl Cluster {
         Transaction { child, input }
     }
 
+    /// Opens a session, whose statements take less time than a program that is started for each.
+    ///
+    /// # Panics
+    /// `psql` does not start.
+    #[must_use]
+    pub fn session(&self) -> Session {
+        let mut command = self.psql_of("postgres");
+        let command = command.args(["-At"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("psql runs");
+        let input = child.stdin.take().expect("the input of psql");
+        let output = BufReader::new(child.stdout.take().expect("the output of psql"));
+        Session { child, input, output }
+    }
+
     /// Waits until a session waits for a lock of another one.
     pub fn wait_for_lock(&self) {
         let waiting = "SELECT 1 FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0";
@@ -280,6 +294,39 @@ impl Transaction {
         writeln!(input, "COMMIT;").expect("psql reads");
         drop(input);
         assert!(child.wait().expect("psql ends").success(), "the transaction is committed");
+    }
+}
+
+/// An open session of `psql`, ended when this value is dropped.
+#[derive(Debug)]
+pub struct Session {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Session {
+    /// Returns the rows of a statement with `|` between the cells.
+    ///
+    /// # Panics
+    /// The statement fails.
+    pub fn query(&mut self, statement: &str) -> String {
+        const END: &str = "end of the rows";
+        writeln!(self.input, "{statement};\n\\echo {END}").expect("psql reads");
+        let mut rows = String::new();
+        while !rows.ends_with(&format!("{END}\n")) {
+            let read = self.output.read_line(&mut rows).expect("psql answers");
+            assert!(read > 0, "psql ended: {statement}");
+        }
+        rows.truncate(rows.len() - END.len() - 1);
+        rows.trim_end().to_owned()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

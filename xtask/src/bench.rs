@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: compares the server with hand-written servers. Builds them, creates the data, verifies that their
 //! results are equal, puts load on them, and reports ratios.
 
+mod cancel;
 mod events;
 mod load;
 mod machine;
@@ -45,6 +46,7 @@ pub(crate) struct Ground {
 /// Runs a benchmark. The exit code is 1 if a target is missed and 2 if the benchmark fails.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
     let outcome = match arguments {
+        ["cancel", rest @ ..] => cancel::run(root, rest),
         ["events", rest @ ..] => events::run(root, rest),
         ["uploads", rest @ ..] => uploads::run(root, rest),
         ["postgres", rest @ ..] => postgres::run(root, rest),

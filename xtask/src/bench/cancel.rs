@@ -1,0 +1,237 @@
+//! `cargo xtask bench cancel`: the time until a read that nobody waits for has left the database.
+//!
+//! Reads that never end are given up, by a client that disconnects or at their deadline. Measured are the time until the
+//! statement runs no longer, and the time until its slot is free for another read. The process of a SQLite read is the server
+//! itself, so its statement is over when its thread is.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Cluster, Connection, Database, Request, Server, Session};
+
+use super::machine::percentile;
+
+/// Reads that are given up, of each kind.
+const ROUNDS: u32 = 50;
+/// The deadline of reads that are given up at their deadline.
+const DEADLINE: Duration = Duration::from_millis(400);
+/// How long a state is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_micros(200);
+/// Clients that send one light request after the other meanwhile, which take no slot.
+const CLIENTS: usize = 4;
+/// Targets for the slowest of each kind without other load.
+const STOPPED: Duration = Duration::from_millis(100);
+const RETURNED: Duration = Duration::from_millis(200);
+
+const TABLES: &str =
+    "CREATE TABLE users (id integer PRIMARY KEY, name text); INSERT INTO users VALUES (1, 'Ada');";
+const ENDLESS: &str = "CREATE VIEW endless AS WITH RECURSIVE c(i) AS
+    (SELECT 1 UNION ALL SELECT i % 1000 + 1 FROM c) SELECT sum(i) AS total FROM c;";
+
+/// How a read is given up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Disconnect,
+    Deadline,
+}
+
+impl Cause {
+    fn timeout(self) -> Duration {
+        match self {
+            Self::Disconnect => PATIENCE * 3,
+            Self::Deadline => DEADLINE,
+        }
+    }
+}
+
+/// Runs the benchmark. `--no-build` uses the existing server binary.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let program = super::server(root, arguments)?;
+    println!(
+        "{ROUNDS} reads of each kind are given up; milliseconds until the statement has stopped, and until its slot is free"
+    );
+    println!(
+        "  {:<11} {:<11} {:<12} {:>7} {:>7} {:>7}   {:>7} {:>7} {:>7}",
+        "database", "by", "beside", "p50", "p99", "slowest", "p50", "p99", "slowest"
+    );
+    let mut fine = true;
+    let cluster = Cluster::start();
+    if let Some(cluster) = &cluster {
+        cluster.execute(&format!("{TABLES}{ENDLESS}"));
+    }
+    for busy in [false, true] {
+        for cause in [Cause::Disconnect, Cause::Deadline] {
+            let database = Database::new(&format!("{TABLES}{ENDLESS}"));
+            let server = start(&program, &database.url(), cause)?;
+            let threads = format!("/proc/{}/task", server.process());
+            let mut sqlite =
+                Subject { name: "SQLite", server, is_running: Box::new(move || runs_slow_read(&threads)) };
+            fine &= sqlite.measure(cause, busy)?;
+        }
+        let Some(cluster) = &cluster else { continue };
+        for cause in [Cause::Disconnect, Cause::Deadline] {
+            let server = start(&program, &cluster.url(), cause)?;
+            let mut session = cluster.session();
+            let is_running = Box::new(move || is_active(&mut session));
+            let mut postgres = Subject { name: "PostgreSQL", server, is_running };
+            fine &= postgres.measure(cause, busy)?;
+        }
+    }
+    println!("{}", if fine { "all targets were met" } else { "a target was missed" });
+    Ok(fine)
+}
+
+fn start(program: &Path, url: &str, cause: Cause) -> Result<Server, String> {
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", url]);
+    command.env("MESH_REQUEST_TIMEOUT", format!("{}ms", cause.timeout().as_millis()));
+    command.env("MESH_POSTGRES__CONNECTIONS", "1").stdin(Stdio::null()).stderr(Stdio::inherit());
+    Server::try_spawn(&mut command, None)
+}
+
+/// Whether a process has a thread that runs a slow read.
+fn runs_slow_read(threads: &str) -> bool {
+    let Ok(threads) = fs::read_dir(threads) else { return false };
+    let mut names =
+        threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    names.any(|name| name.starts_with("mesh slow read"))
+}
+
+/// Whether PostgreSQL runs an endless read.
+fn is_active(session: &mut Session) -> bool {
+    let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%endless%' \
+                  AND pid <> pg_backend_pid()";
+    session.query(active) != "0"
+}
+
+/// A server, and a look at its database.
+struct Subject {
+    name: &'static str,
+    server: Server,
+    is_running: Box<dyn FnMut() -> bool>,
+}
+
+impl Subject {
+    /// Gives up reads, prints the times, and returns whether the targets were met. Those are for a machine without other load.
+    fn measure(&mut self, cause: Cause, busy: bool) -> Result<bool, String> {
+        let address = self.server.address;
+        let done = Arc::new(AtomicBool::new(false));
+        let clients: Vec<_> = (0..if busy { CLIENTS } else { 0 })
+            .map(|_| {
+                let done = Arc::clone(&done);
+                std::thread::spawn(move || {
+                    let light =
+                        Request::get("/mesh/unknown", r#"{"unknown":{"$select":{"id":true}}}"#).bytes();
+                    let mut connection = Connection::connect(address);
+                    while !done.load(Ordering::Relaxed) {
+                        connection.write(&light);
+                        let _ = connection.read(false);
+                    }
+                })
+            })
+            .collect();
+        let times = self.give_up_all(cause);
+        done.store(true, Ordering::Relaxed);
+        for client in clients {
+            client.join().map_err(|_| "a client of light requests failed")?;
+        }
+        let (mut stopped, mut returned): (Vec<_>, Vec<_>) = times?.into_iter().unzip();
+        stopped.sort();
+        returned.sort();
+        let by = if cause == Cause::Disconnect { "disconnect" } else { "deadline" };
+        print!("  {:<11} {by:<11} {:<12}", self.name, if busy { "requests" } else { "nothing" });
+        for times in [&stopped, &returned] {
+            for part in [50, 99, 100] {
+                print!(" {:>7.1}", percentile(times, part).as_secs_f64() * 1e3);
+            }
+            print!("  ");
+        }
+        println!();
+        Ok(busy || percentile(&stopped, 100) <= STOPPED && percentile(&returned, 100) <= RETURNED)
+    }
+
+    fn give_up_all(&mut self, cause: Cause) -> Result<Vec<(Duration, Duration)>, String> {
+        let mut times = Vec::new();
+        // On a busy machine a read may not begin before its deadline.
+        for round in 0..3 * ROUNDS {
+            times.extend(self.give_up(cause, round)?);
+            if times.len() >= ROUNDS as usize {
+                return Ok(times);
+            }
+        }
+        Err(format!("{}: most reads do not begin before their deadline", self.name))
+    }
+
+    /// Begins a read and gives it up; returns the times until its statement has stopped and until its slot is free, or `None`
+    /// if the read has not begun before its deadline.
+    fn give_up(&mut self, cause: Cause, round: u32) -> Result<Option<(Duration, Duration)>, String> {
+        let mut connection = self.server.connect();
+        let query = r#"{"endless":{"$select":{"total":true}}}"#;
+        let begun = Instant::now();
+        connection.write(&Request::get("/mesh/endless", query).bytes());
+        while !(self.is_running)() {
+            if begun.elapsed() > cause.timeout() {
+                return match connection.read(false) {
+                    Some(reply) if reply.status == 500 => Ok(None),
+                    Some(reply) => Err(format!("{}: an endless read was answered: {reply:?}", self.name)),
+                    None => Err(format!("{}: a read is not answered", self.name)),
+                };
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let mut connection = Some(connection);
+        let start = match cause {
+            Cause::Disconnect => {
+                // At another moment of its run each time.
+                std::thread::sleep(Duration::from_millis(u64::from(round % 25)));
+                let start = Instant::now();
+                drop(connection.take());
+                start
+            }
+            Cause::Deadline => {
+                std::thread::sleep(DEADLINE.saturating_sub(begun.elapsed()));
+                begun + DEADLINE
+            }
+        };
+        let (mut stopped, mut returned) = (None, None);
+        let mut figures = self.server.connect();
+        loop {
+            if stopped.is_none() && !(self.is_running)() {
+                stopped = Some(start.elapsed());
+            }
+            if returned.is_none() && all_slots_are_free(&mut figures)? {
+                returned = Some(start.elapsed());
+            }
+            if let (Some(stopped), Some(returned)) = (stopped, returned) {
+                return match connection.map(|mut connection| connection.read(false)) {
+                    Some(Some(reply)) if reply.status == 500 => Ok(Some((stopped, returned))),
+                    Some(reply) => Err(format!("an endless read was answered: {reply:?}")),
+                    None => Ok(Some((stopped, returned))),
+                };
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(format!("{}: a read does not end", self.name));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Whether no read takes a slot, by the server's metrics.
+fn all_slots_are_free(connection: &mut Connection) -> Result<bool, String> {
+    let text = connection.send(&Request::new("GET", "/metrics")).text();
+    let slots = |state: &str| {
+        let line = format!("mesh_pool_slots{{state=\"{state}\"}} ");
+        text.lines().find_map(|it| it.strip_prefix(&line)?.trim().parse::<f64>().ok())
+    };
+    match (slots("free"), slots("all")) {
+        (Some(free), Some(all)) => Ok(free >= all),
+        _ => Err("the metrics have no slots".to_owned()),
+    }
+}
