@@ -99,7 +99,7 @@ fn vary(fields: &mut HeaderMap) {
 /// When compression stops before its end.
 struct Limits {
     deadline: Instant,
-    /// Is gone when nobody waits for the result.
+    /// Is gone when the result is not awaited any more.
     awaited: Weak<()>,
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench cancel`: the time until a read that nobody waits for has left the database.
+//! `cargo xtask bench cancel`: the time until a read that is given up has left the database.
 //!
 //! Reads that never end are given up, by a client that disconnects or at their deadline. Measured are the time until the
 //! statement runs no longer, and the time until its slot is free for another read. The process of a SQLite read is the server
