@@ -1,8 +1,8 @@
 //! `cargo xtask bench cancel`: the time until a read that is given up has left the database.
 //!
 //! Reads that never end are given up, by a client that disconnects or at their deadline. Measured are the time until the
-//! statement runs no longer, and the time until its slot is free for another read. The process of a SQLite read is the server
-//! itself, so its statement is over when its thread is.
+//! statement has stopped, and the time until its slot is free for another read. SQLite runs inside the server, so its statement
+//! has stopped when the thread of the read has ended.
 
 use std::fs;
 use std::path::Path;
