@@ -2,6 +2,7 @@
 
 mod counts;
 mod outbox;
+mod shared_event;
 mod unsent;
 
 use std::net::IpAddr;
@@ -14,7 +15,8 @@ use crate::rates::client_address::{ClientAddress, counted_address};
 use counts::Counts;
 pub(crate) use counts::Held;
 pub(crate) use outbox::Outbox;
-pub(crate) use unsent::{Counted, SMALL, Unsent, UnsentAccount};
+pub(crate) use shared_event::{EventShare, SharedEvent, UnsentAccount};
+pub(crate) use unsent::{Counted, SMALL, Unsent};
 
 /// Seconds after which a client should repeat a request beyond its share.
 const RETRY_AFTER: u32 = 1;
@@ -118,6 +120,11 @@ impl ClientLimits {
     pub(crate) fn start_forwarded(&self, client: IpAddr) -> Result<Held<IpAddr>, WireError> {
         let held = self.connections.hold(counted_address(client), 1, self.connections_per_address);
         held.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
+    }
+
+    /// Returns the connections, the event streams and the unread bytes of the address that has the most of each.
+    pub(crate) fn most(&self) -> [usize; 3] {
+        [self.connections.most(), self.address_streams.most(), self.unsent.most()]
     }
 
     /// Counts an event stream until the returned value is dropped.

@@ -33,6 +33,11 @@ impl<K: Copy + Eq + Hash> Counts<K> {
         }
     }
 
+    /// Returns the largest count.
+    pub(super) fn most(&self) -> usize {
+        self.0.lock().values().copied().max().unwrap_or_default()
+    }
+
     /// Returns the number of keys.
     #[cfg(test)]
     fn len(&self) -> usize {
@@ -85,6 +90,7 @@ mod tests {
         let mut first = counts.hold("ada", 6, 10).unwrap();
         assert!(counts.hold("ada", 5, 10).is_none());
         let _bo = counts.hold("bo", 5, 10).unwrap();
+        assert_eq!(counts.most(), 6);
         first.shrink_to(5);
         let second = counts.hold("ada", 5, 10).unwrap();
         drop((first, second));

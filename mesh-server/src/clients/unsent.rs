@@ -62,7 +62,8 @@ impl Unsent {
         outbox: Option<&Arc<Outbox>>,
         length: usize,
     ) -> Result<UnsentPermit, WireError> {
-        let by_address = self.share_of(address, length)?;
+        let by_address =
+            address.map(|address| self.share_of(counted_address(address), length)).transpose()?;
         let all = match self.try_all(length) {
             Some(all) => all,
             None => {
@@ -79,7 +80,7 @@ impl Unsent {
     }
 
     /// Registers a counted reply of a connection.
-    fn register(&self, outbox: Arc<Outbox>) -> Arc<Waiting> {
+    pub(super) fn register(&self, outbox: Arc<Outbox>) -> Arc<Waiting> {
         let reply = Arc::new(Waiting(outbox));
         let mut waiting = self.waiting.lock();
         if waiting.len() == waiting.capacity() {
@@ -89,25 +90,15 @@ impl Unsent {
         reply
     }
 
-    /// Counts bytes without waiting.
+    /// Counts bytes for an address.
     ///
     /// # Errors
-    /// 429 if the address has its share, 503 if the budget of the process is used up.
-    fn try_admit(&self, address: Option<IpAddr>, length: usize) -> Result<UnsentPermit, WireError> {
-        let by_address = self.share_of(address, length)?;
-        let all = self.try_all(length).ok_or_else(|| {
-            self.close_stalled();
-            WireError::unavailable(RETRY_AFTER)
-        })?;
-        Ok(UnsentPermit { all, by_address, _waiting: None })
-    }
-
-    fn share_of(&self, address: Option<IpAddr>, length: usize) -> Result<Option<Held<IpAddr>>, WireError> {
-        let Some(address) = address else { return Ok(None) };
-        let held = self.by_address.hold(counted_address(address), length, self.max_per_address);
+    /// 429 if the address has its share.
+    pub(super) fn share_of(&self, address: IpAddr, length: usize) -> Result<Held<IpAddr>, WireError> {
+        let held = self.by_address.hold(address, length, self.max_per_address);
         let message = "Too many replies to this address wait to be read; read them, or retry later";
         let refused = || WireError { message: message.into(), ..WireError::rate_limit(RETRY_AFTER) };
-        held.map(Some).ok_or_else(refused)
+        held.ok_or_else(refused)
     }
 
     fn try_all(&self, length: usize) -> Option<OwnedSemaphorePermit> {
@@ -117,6 +108,16 @@ impl Unsent {
     /// Returns what a length counts: a reply above the whole budget counts as all of it.
     fn counted(&self, length: usize) -> u32 {
         u32::try_from(length).unwrap_or(u32::MAX).min(self.max_all)
+    }
+
+    /// Returns the bytes that are counted.
+    pub(crate) fn held(&self) -> usize {
+        (self.max_all as usize).saturating_sub(self.all.available_permits())
+    }
+
+    /// Returns the bytes that count for the address with the most of them.
+    pub(super) fn most(&self) -> usize {
+        self.by_address.most()
     }
 
     /// Closes the connection whose client has stalled longest.
@@ -146,7 +147,7 @@ impl fmt::Debug for Unsent {
 
 /// A counted reply of a connection.
 #[derive(Debug)]
-struct Waiting(Arc<Outbox>);
+pub(super) struct Waiting(Arc<Outbox>);
 
 /// The right to keep the bytes of a reply in memory, until it is dropped.
 #[derive(Debug)]
@@ -164,27 +165,6 @@ impl UnsentPermit {
         if let Some(by_address) = &mut self.by_address {
             by_address.shrink_to(length);
         }
-    }
-}
-
-/// Counts the bytes that event streams share, for the address that asked for them first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct UnsentAccount {
-    pub(crate) unsent: Arc<Unsent>,
-    pub(crate) address: Option<IpAddr>,
-}
-
-impl UnsentAccount {
-    /// Counts bytes until the last reference to them is dropped.
-    ///
-    /// # Errors
-    /// 429 or 503 if the budget is used up.
-    pub(crate) fn keep(&self, bytes: Bytes) -> Result<Bytes, WireError> {
-        if bytes.len() <= SMALL {
-            return Ok(bytes);
-        }
-        let permit = self.unsent.try_admit(self.address, bytes.len())?;
-        Ok(Bytes::from_owner(Counted { bytes, _permit: permit }))
     }
 }
 

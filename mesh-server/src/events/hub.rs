@@ -12,9 +12,9 @@ use tokio::time::MissedTickBehavior;
 
 use super::registry::Registry;
 use super::sessions::{SessionCheck, Sessions};
-use super::shared_reading::{Reader, SharedReading, SubscriptionKey};
+use super::shared_reading::{Outcome, Reader, SharedReading, SubscriptionKey};
 use super::subscription::Subscription;
-use crate::clients::UnsentAccount;
+use crate::clients::{EventShare, UnsentAccount};
 
 /// The client of an event stream.
 #[derive(Clone, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Subscriber {
     pub(crate) principal: Option<Arc<Principal>>,
     /// Reports whether the principal's session is still valid.
     pub(crate) session_check: Option<SessionCheck>,
-    /// Counts what the server keeps for the client.
+    /// What the events of the stream count against.
     pub(crate) account: UnsentAccount,
 }
 
@@ -53,7 +53,8 @@ impl Hub {
     /// Creates a subscription and waits for its first result.
     ///
     /// # Errors
-    /// The record cannot be read before the deadline, or the hub is closed.
+    /// The record cannot be read before the deadline, the client's address has its share of unread bytes, or the hub is
+    /// closed.
     pub(crate) async fn subscribe(
         &self,
         plan: Plan,
@@ -68,9 +69,14 @@ impl Hub {
         let principal = subscriber.principal.clone().filter(|_| self.reader.mesh.is_personal(&plan));
         let key = SubscriptionKey { plan: plan.key(), principal };
         let membership = self.registry.join(key.clone(), || {
-            SharedReading::new(Arc::clone(&self.reader), key, plan, request_id, subscriber.account)
+            let unsent = Arc::clone(&subscriber.account.unsent);
+            SharedReading::new(Arc::clone(&self.reader), key, plan, request_id, unsent)
         });
         let latest = membership.reading.subscribe(deadline).await?;
+        let share = match &*latest.borrow() {
+            Some(Outcome::Update { event, .. }) => event.share(&subscriber.account)?,
+            Some(Outcome::Failed(_)) | None => EventShare::default(),
+        };
         let session = subscriber.principal.zip(subscriber.session_check);
         let mut heartbeat =
             tokio::time::interval_at((Instant::now() + self.heartbeat).into(), self.heartbeat);
@@ -81,7 +87,10 @@ impl Hub {
             session: session.map(|(principal, check)| self.sessions.monitor(&principal.session, check)),
             ended: self.ended.subscribe(),
             request_id: request_id.clone(),
+            account: subscriber.account,
+            share,
             sent: None,
+            is_refused: false,
             has_failed: false,
             _membership: membership,
         })

@@ -9,7 +9,7 @@ use mesh_wire::{RequestId, WireError, sse};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 
-use crate::clients::UnsentAccount;
+use crate::clients::{SharedEvent, Unsent};
 use crate::observability::error_log;
 
 /// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
@@ -37,7 +37,7 @@ pub(super) enum Outcome {
     Update {
         /// The digest of the data, which is the id of the event.
         digest: Arc<str>,
-        event: Bytes,
+        event: Arc<SharedEvent>,
     },
     Failed(Arc<WireError>),
 }
@@ -63,7 +63,7 @@ pub(super) struct SharedReading {
     /// The id of the request that created the reading, for the log.
     request_id: Arc<str>,
     /// Counts the latest outcome and those that slow clients still have.
-    account: UnsentAccount,
+    unsent: Arc<Unsent>,
     progress: Mutex<Progress>,
     /// The number of the last reading that has finished.
     finished: watch::Sender<u64>,
@@ -86,14 +86,14 @@ impl SharedReading {
         key: SubscriptionKey,
         plan: Plan,
         request_id: &RequestId,
-        account: UnsentAccount,
+        unsent: Arc<Unsent>,
     ) -> Self {
         Self {
             reader,
             key,
             plan,
             request_id: request_id.as_str().into(),
-            account,
+            unsent,
             progress: Mutex::default(),
             finished: watch::Sender::new(0),
             latest: watch::Sender::new(None),
@@ -157,7 +157,7 @@ impl SharedReading {
     }
 
     /// Stores an outcome and wakes the subscriptions, unless the data has not changed. Returns whether there is data.
-    fn publish(&self, result: Result<Bytes, ResolveError>) -> bool {
+    async fn publish(&self, result: Result<Bytes, ResolveError>) -> bool {
         let outcome = match result {
             Ok(body) => {
                 let digest = sse::id(&body);
@@ -165,8 +165,8 @@ impl SharedReading {
                 {
                     return true;
                 }
-                match self.account.keep(sse::update(&digest, &body)) {
-                    Ok(event) => Outcome::Update { event, digest: digest.into() },
+                match SharedEvent::new(sse::update(&digest, &body), &self.unsent).await {
+                    Ok(event) => Outcome::Update { event: Arc::new(event), digest: digest.into() },
                     Err(error) => Outcome::Failed(Arc::new(error)),
                 }
             }
@@ -201,7 +201,7 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         };
         let result = current.read().await;
         drop(permit);
-        let succeeded = current.publish(result);
+        let succeeded = current.publish(result).await;
         let is_running = {
             let mut progress = current.progress.lock();
             current.finished.send_replace(number);

@@ -85,7 +85,7 @@ impl<'r> RequestContext<'r> {
     }
 
     /// Returns the replies that wait on the request's connection.
-    pub(super) fn outbox(&self) -> Option<&Arc<Outbox>> {
+    pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
         self.peer?.outbox.as_ref()
     }
 

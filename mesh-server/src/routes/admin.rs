@@ -31,6 +31,19 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     out.gauge("mesh_event_streams", "Open event streams.", &[(&[], streams as f64)]);
     let help = "Shared readings of the open event streams.";
     out.gauge("mesh_event_topics", help, &[(&[], topics as f64)]);
+    let clients = &shared.clients;
+    let help = "Bytes of large responses that wait in memory for their readers.";
+    out.gauge("mesh_unsent_bytes", help, &[(&[], clients.unsent.held() as f64)]);
+    let [connections, event_streams, unsent] = clients.most().map(|most| most as f64);
+    let most = [
+        (&[("held", "connections")][..], connections),
+        (&[("held", "streams")], event_streams),
+        (&[("held", "unsent_bytes")], unsent),
+    ];
+    out.gauge("mesh_client_most", "The most that one client address holds.", &most);
+    let waiting = shared.limits.requests.saturating_sub(shared.admission.available_permits());
+    let help = "Requests that wait for the database, a file or an upload.";
+    out.gauge("mesh_requests_waiting", help, &[(&[], waiting as f64)]);
     let (by_text, by_header) = (shared.mesh.plans_cached() as f64, shared.header_plans.len() as f64);
     let entries = [(&[("cache", "text")][..], by_text), (&[("cache", "header")], by_header)];
     out.gauge("mesh_plans_cached", "Cached plans, by query text and by query header.", &entries);

@@ -34,7 +34,8 @@ pub(crate) async fn stream(
         Ok(open) => open,
         Err(error) => return Ok(refuse_and_close(cx, &error)),
     };
-    let account = UnsentAccount { unsent: Arc::clone(&cx.shared.clients.unsent), address: cx.address };
+    let unsent = Arc::clone(&cx.shared.clients.unsent);
+    let account = UnsentAccount { unsent, address: cx.address, outbox: cx.outbox().cloned() };
     let subscriber =
         Subscriber { principal: caller.principal(), session_check: session_check(cx, &caller), account };
     let _permit = admission::admit(cx)?;

@@ -94,6 +94,8 @@ fn requests_are_counted() {
         ("mesh_limit_hits_total{limit=\"header_bytes\"}".to_owned(), 1.0),
         ("mesh_answers_cached".to_owned(), 2.0),
         ("mesh_event_streams".to_owned(), 0.0),
+        ("mesh_unsent_bytes".to_owned(), 0.0),
+        ("mesh_requests_waiting".to_owned(), 0.0),
         ("mesh_panics_total".to_owned(), 0.0),
         ("mesh_pool_waits_total".to_owned(), 0.0),
     ] {

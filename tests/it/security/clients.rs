@@ -8,6 +8,7 @@ use mesh_tests::{
 };
 use serde_json::json;
 
+use crate::events::stream::Stream;
 use crate::support::sessions::{Deployment, Session, why};
 
 const ADA: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
@@ -121,6 +122,8 @@ fn streams_of_an_address_are_limited() {
     assert!(streams.iter().all(|(_, status)| *status == 200));
     assert_eq!(refusal(&server, &events()), (429, "RateLimitError".to_owned()));
     assert_eq!(status(BO, &server, &events()), 200);
+    assert_eq!(gauge(&server, "mesh_client_most{held=\"streams\"}"), 3);
+    assert!(gauge(&server, "mesh_client_most{held=\"connections\"}") >= 3);
     streams.pop();
     wait_until("an ended stream no longer counts", || status(ADA, &server, &events()) == 200);
 }
@@ -136,6 +139,13 @@ fn streams_of_a_session_are_limited() {
     let third = first.sign(events(), &encode(TITLE));
     assert_eq!(refusal(&server, &third), (429, "RateLimitError".to_owned()));
     assert_eq!(stream(&second).1, 200);
+}
+
+/// Returns the value of a sample of `/metrics`.
+fn gauge(server: &Server, sample: &str) -> usize {
+    let text = server.send(&Request::new("GET", "/metrics")).text();
+    let value = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("no {sample} in {text}")).parse().unwrap()
 }
 
 /// A server with a large record, and budgets that two large replies exceed.
@@ -156,6 +166,10 @@ fn unread_replies_count_against_a_budget_of_their_address() {
     let unread = begin(ADA, &server, &large()).unwrap();
     assert_eq!(unread.1, 200);
     assert_eq!(refusal(&server, &large()), (429, "RateLimitError".to_owned()));
+    for sample in ["mesh_unsent_bytes", "mesh_client_most{held=\"unsent_bytes\"}"] {
+        let held = gauge(&server, sample);
+        assert!((LARGE..LARGE + 1_000).contains(&held), "{sample} {held}");
+    }
     assert_eq!(server.send(&read()).status, 200, "small replies are not refused");
     assert_eq!(status(BO, &server, &large()), 200, "other addresses have a budget of their own");
     drop(unread);
@@ -219,4 +233,26 @@ fn event_streams_of_different_queries_count_against_the_budget() {
     });
     assert_eq!(refusal(&server, &stream("published")), (429, "RateLimitError".to_owned()));
     assert_eq!(status(BO, &server, &stream("published")), 200);
+}
+
+#[test]
+fn a_stream_gets_no_error_because_of_another_reader_of_the_record() {
+    let (server, database) = serve_large("unsent_bytes_per_address = 20000000");
+    let connection = database.connect();
+    let change = |letter: char| {
+        let update = format!("UPDATE posts SET title = printf('%.*c', 2000000, '{letter}') WHERE id = 1");
+        connection.execute_batch(&update).unwrap();
+    };
+    change('a');
+    // The attacker asks first, so the reading is created for it, and then leaves another reply unread.
+    let stream = begin(BO, &server, &events()).unwrap();
+    let mut honest = Stream::try_open(server.address, &events()).unwrap();
+    assert!(honest.data().contains("aaa"));
+    let unread = begin(BO, &server, &large()).unwrap();
+    assert_eq!([stream.1, unread.1], [200; 2]);
+    for letter in ['b', 'c', 'd', 'e'] {
+        change(letter);
+        assert!(honest.data().contains(letter));
+    }
+    assert_eq!(status(BO, &server, &large()), 429, "the other reader is at its bound");
 }

@@ -1,0 +1,142 @@
+//! Events that the streams of several clients share. An event counts once for the process as long as it is in memory,
+//! and once for each address whose streams have it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use mesh_wire::WireError;
+use parking_lot::Mutex;
+
+use super::counts::Held;
+use super::outbox::Outbox;
+use super::unsent::{Counted, SMALL, Unsent, Waiting};
+use crate::rates::client_address::counted_address;
+
+/// What the events of a stream count against.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnsentAccount {
+    pub(crate) unsent: Arc<Unsent>,
+    pub(crate) address: Option<IpAddr>,
+    /// The replies of the stream's connection.
+    pub(crate) outbox: Option<Arc<Outbox>>,
+}
+
+/// An event, which counts for the process.
+#[derive(Debug)]
+pub(crate) struct SharedEvent {
+    bytes: Bytes,
+    /// What counts for each address, which is the same for all of its streams.
+    by_address: Mutex<HashMap<IpAddr, Weak<Held<IpAddr>>>>,
+}
+
+impl SharedEvent {
+    /// Counts an event for the process. If the budget is used up, waits a moment for the memory of a closed connection.
+    ///
+    /// # Errors
+    /// 503 if no memory becomes free.
+    pub(crate) async fn new(bytes: Bytes, unsent: &Unsent) -> Result<Self, WireError> {
+        let bytes = if bytes.len() > SMALL {
+            let permit = unsent.admit(None, None, bytes.len()).await?;
+            Bytes::from_owner(Counted { bytes, _permit: permit })
+        } else {
+            bytes
+        };
+        Ok(Self { bytes, by_address: Mutex::default() })
+    }
+
+    /// Counts the event for the address of a stream, unless another stream of the address has it.
+    ///
+    /// # Errors
+    /// 429 if the address has its share.
+    pub(crate) fn share(&self, account: &UnsentAccount) -> Result<EventShare, WireError> {
+        if self.bytes.len() <= SMALL {
+            return Ok(EventShare::default());
+        }
+        let by_address = account.address.map(|address| self.hold(account, counted_address(address)));
+        let by_address = by_address.transpose()?;
+        let waiting = account.outbox.as_ref().map(|outbox| account.unsent.register(Arc::clone(outbox)));
+        Ok(EventShare { _by_address: by_address, _waiting: waiting })
+    }
+
+    fn hold(&self, account: &UnsentAccount, address: IpAddr) -> Result<Arc<Held<IpAddr>>, WireError> {
+        let mut by_address = self.by_address.lock();
+        if let Some(held) = by_address.get(&address).and_then(Weak::upgrade) {
+            return Ok(held);
+        }
+        let held = Arc::new(account.unsent.share_of(address, self.bytes.len())?);
+        if by_address.len() == by_address.capacity() {
+            by_address.retain(|_, held| held.strong_count() > 0);
+        }
+        by_address.insert(address, Arc::downgrade(&held));
+        Ok(held)
+    }
+
+    /// Returns the event for a stream, with a share that lasts until the bytes are sent.
+    pub(crate) fn bytes(&self, share: &EventShare) -> Bytes {
+        if self.bytes.len() <= SMALL {
+            return self.bytes.clone();
+        }
+        Bytes::from_owner(Counted { bytes: self.bytes.clone(), _permit: share.clone() })
+    }
+}
+
+/// The right of a stream to an event, until it is dropped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EventShare {
+    _by_address: Option<Arc<Held<IpAddr>>>,
+    /// Lets the connection be closed if its client stalls and others need the memory.
+    _waiting: Option<Arc<Waiting>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENT: Bytes = Bytes::from_static(&[b'x'; 2 * SMALL]);
+
+    fn account(unsent: &Arc<Unsent>, last: u8) -> UnsentAccount {
+        let address = Some(IpAddr::from([192, 0, 2, last]));
+        UnsentAccount { unsent: Arc::clone(unsent), address, outbox: Some(Arc::default()) }
+    }
+
+    #[tokio::test]
+    async fn an_event_counts_once_for_the_process_and_once_for_each_address() {
+        let unsent = Arc::new(Unsent::new(5 * SMALL, 3 * SMALL));
+        let [ada, bo] = [account(&unsent, 1), account(&unsent, 2)];
+        let first = SharedEvent::new(EVENT, &unsent).await.unwrap();
+        let shares = [&ada, &ada, &bo].map(|account| first.share(account).unwrap());
+        assert_eq!(unsent.held(), 2 * SMALL);
+        let second = SharedEvent::new(EVENT, &unsent).await.unwrap();
+        assert_eq!(second.share(&ada).unwrap_err().status.as_u16(), 429);
+        let sending = first.bytes(&shares[0]);
+        drop((first, shares));
+        assert_eq!(unsent.held(), 4 * SMALL, "the first event is on its way");
+        assert!(second.share(&ada).is_err());
+        assert!(second.share(&bo).is_ok());
+        drop(sending);
+        assert!(second.share(&ada).is_ok());
+        assert_eq!(unsent.held(), 2 * SMALL);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_stalls_makes_room_for_the_event_of_others() {
+        let unsent = Arc::new(Unsent::new(3 * SMALL, 3 * SMALL));
+        let ada = account(&unsent, 1);
+        let outbox = ada.outbox.clone().unwrap();
+        let event = SharedEvent::new(EVENT, &unsent).await.unwrap();
+        let share = event.share(&ada).unwrap();
+        let bytes = event.bytes(&share);
+        drop((event, share));
+        outbox.set_blocked(true);
+        let connection = tokio::spawn(async move {
+            let _unread = bytes;
+            std::future::pending::<()>().await;
+        });
+        outbox.set_connection(connection.abort_handle());
+        assert_eq!(SharedEvent::new(EVENT, &unsent).await.unwrap_err().status.as_u16(), 503);
+        assert!(SharedEvent::new(EVENT, &unsent).await.is_ok(), "it has stalled for a second");
+        assert!(connection.await.unwrap_err().is_cancelled());
+    }
+}
