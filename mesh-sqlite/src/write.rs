@@ -4,6 +4,9 @@
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
 //! in WAL mode, in which readers and the writer do not block each other.
 
+mod log;
+
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,12 +21,14 @@ use tokio::sync::Mutex;
 
 use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
+use crate::database::current_file::CurrentFile;
 use crate::error::OpenError;
 use crate::file::FileIdentity;
 use crate::functions::add_functions;
 use crate::pool::DEFAULT_TIMEOUT;
 use crate::pool::interrupt::{Budget, Interrupt};
 use crate::read;
+use log::Log;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
@@ -35,9 +40,11 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes to a SQLite file. Clones share one connection.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Writer {
     connection: Arc<Mutex<WriteConnection>>,
+    file: Arc<CurrentFile>,
+    log: Arc<Log>,
 }
 
 impl Database {
@@ -59,7 +66,7 @@ impl Database {
             let Ok(mut connection) = connection.try_lock() else { return Err("a write is under way") };
             connection.reopen_if_replaced().map_err(|_| "it cannot be written")
         });
-        Ok(Writer { connection })
+        Ok(Writer { connection, file: Arc::clone(&self.file), log: Arc::new(Log::new(path)) })
     }
 }
 
@@ -69,11 +76,23 @@ impl Writer {
         let free = Arc::clone(&self.connection).lock_owned();
         let mut connection =
             tokio::time::timeout_at(deadline.into(), free).await.map_err(|_| ResolveError::Busy)?;
+        let log = Arc::clone(&self.log);
         let writing = tokio::task::spawn_blocking(move || {
             connection.reopen_if_replaced()?;
-            connection.run(&mutation, deadline)
+            connection.run(&mutation, deadline).map(|written| (written, log.is_long()))
         });
-        writing.await.map_err(|error| ResolveError::Panicked(error.to_string()))?
+        let (written, is_long) =
+            writing.await.map_err(|error| ResolveError::Panicked(error.to_string()))??;
+        if is_long {
+            self.empty_log();
+        }
+        Ok(written)
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("log", &self.log).finish_non_exhaustive()
     }
 }
 

@@ -69,6 +69,13 @@ impl SlowReadQueue {
         }
     }
 
+    /// Waits until the reads that run have ended. Those that begin afterwards wait until the returned value is dropped.
+    pub(crate) async fn gap(&self) -> Option<OwnedSemaphorePermit> {
+        let slots = u32::try_from(self.slots).unwrap_or(u32::MAX);
+        // It is never closed.
+        Arc::clone(&self.free).acquire_many_owned(slots).await.ok()
+    }
+
     fn average(&self) -> Duration {
         Duration::from_micros(self.average.load(Ordering::Relaxed))
     }
