@@ -142,13 +142,33 @@ pub enum MultipartError {
 pub struct StoreError {
     /// The operation that failed, such as "open a file".
     pub doing: &'static str,
+    /// Whether the operation may succeed if it is repeated.
+    pub kind: StoreErrorKind,
     /// The cause.
     pub source: BoxError,
+}
+
+/// Whether an operation of a store may succeed if it is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The store refused the operation, or an error was unforeseen.
+    Failed,
+    /// The store could not be reached.
+    Unreachable,
+    /// The store did not answer in time.
+    TimedOut,
 }
 
 impl StoreError {
     /// Creates an error of an operation.
     pub fn new(doing: &'static str, source: impl Into<BoxError>) -> Self {
-        Self { doing, source: source.into() }
+        Self { doing, kind: StoreErrorKind::Failed, source: source.into() }
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub fn with_kind(self, kind: StoreErrorKind) -> Self {
+        Self { kind, ..self }
     }
 }

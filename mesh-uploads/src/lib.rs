@@ -48,6 +48,7 @@
 //! - A key is the SHA-256 of the bytes. Names from clients never become part of a path.
 //! - Memory use does not depend on the size of a file, and the rest of a request is limited.
 //! - Only [`FileStore`] and `S3Store` perform I/O. No other code reads a clock.
+//! - A request to a bucket ends within a time limit.
 
 #![deny(missing_docs)]
 
@@ -64,7 +65,7 @@ mod store;
 
 pub use content_hash::{ContentHash, ContentHasher, StorageKey};
 pub use content_type::ContentType;
-pub use error::{BoxError, MultipartError, StoreError, UploadError};
+pub use error::{BoxError, MultipartError, StoreError, StoreErrorKind, UploadError};
 pub use policy::{DEFAULT_MAX_BYTES, UploadLimits, UploadPolicy};
 pub use range::RequestedRange;
 pub use receive::{
@@ -72,8 +73,8 @@ pub use receive::{
 };
 pub use statement::{Statement, StatementError};
 pub use store::{
-    Blob, BlobInfo, BlobStore, FileStore, RecoveryReport, Sealed, Staged, StoreFuture, StoredBlob,
-    SweepReport, publish_if_recorded, recover, sweep_orphans,
+    Blob, BlobInfo, BlobStore, FileStore, LinkMethod, RecoveryReport, Sealed, Staged, StoreFuture,
+    StoredBlob, SweepReport, publish_if_recorded, recover, sweep_orphans,
 };
 #[cfg(feature = "s3")]
 pub use store::{S3Options, S3Store};

@@ -41,10 +41,10 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
     /// Opens the file that is published under the key, or a range of its bytes.
     fn open(&self, key: StorageKey, range: Option<Range<u64>>) -> StoreFuture<'_, Option<Blob>>;
 
-    /// Returns a temporary URL from which clients can download the file directly, if the store supports that. The default
-    /// is `None`.
-    fn location(&self, key: StorageKey) -> StoreFuture<'_, Option<String>> {
-        let _ = key;
+    /// Returns a temporary URL from which clients can download the file directly, if the store supports that. It is valid
+    /// for one method. The default is `None`.
+    fn location(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
+        let _ = (key, method);
         Box::pin(async { Ok(None) })
     }
 
@@ -88,6 +88,15 @@ pub trait Sealed: Send {
 
     /// Removes the file.
     fn discard(self: Box<Self>) -> StoreFuture<'static, ()>;
+}
+
+/// The method that a temporary URL is valid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkMethod {
+    /// The bytes of a file.
+    Get,
+    /// The headers only.
+    Head,
 }
 
 /// Information about a published file.

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::stream::{self, TryStreamExt as _};
 use mesh_uploads::{
-    BlobStore, ContentHash, ReceiveOptions, ReceivedUpload, RecordError, S3Options, S3Store, StatedParts,
-    StorageKey, UploadLimits, UploadPolicy, publish_if_recorded, receive, recover, sweep_orphans,
+    BlobStore, ContentHash, LinkMethod, ReceiveOptions, ReceivedUpload, RecordError, S3Options, S3Store,
+    StatedParts, StorageKey, UploadLimits, UploadPolicy, publish_if_recorded, receive, recover,
+    sweep_orphans,
 };
 
 struct Moto {
@@ -135,7 +136,7 @@ async fn the_promises_of_a_store() {
             assert!(part == bytes[1_000_000..9_000_000]);
         }
 
-        let location = store.location(key).await.unwrap().unwrap();
+        let location = store.location(key, LinkMethod::Get).await.unwrap().unwrap();
         let path = location.strip_prefix(&format!("http://{}", moto.address)).unwrap();
         assert!(path.contains("X-Amz-Signature="), "{path}");
         let answer = moto.send(&format!("GET {path}"));

@@ -5,6 +5,7 @@ mod cancelled;
 mod deploy;
 mod failures;
 mod health;
+mod image;
 mod lifecycle;
 mod logs;
 mod reload;

@@ -3,6 +3,8 @@
 mod crash;
 mod early_refusals;
 mod hostile;
+#[cfg(feature = "s3")]
+mod s3;
 mod signed;
 mod swept;
 

@@ -1,6 +1,6 @@
-//! A proxy between a server and its database that delays, holds, cuts and half-closes connections, as a test says.
+//! A proxy between a server and its database or bucket that delays, holds, cuts and half-closes connections, as a test says.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub enum Fault {
     HalfClose,
 }
 
-/// A proxy on a loopback port in front of a Unix socket. Its connections end when this value is dropped.
+/// A proxy on a loopback port in front of a Unix socket or another port. Its connections end when this value is dropped.
 #[derive(Debug)]
 pub struct FaultyProxy {
     address: SocketAddr,
@@ -37,7 +37,7 @@ pub struct FaultyProxy {
 
 #[derive(Debug)]
 struct Shared {
-    target: PathBuf,
+    target: Target,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -48,7 +48,20 @@ struct State {
     /// The connections that were accepted before this number are lost: nothing passes on them again.
     lost_before: usize,
     ended: bool,
-    connections: Vec<(TcpStream, UnixStream)>,
+    connections: Vec<(TcpStream, Upstream)>,
+}
+
+#[derive(Debug)]
+enum Target {
+    Socket(PathBuf),
+    Port(SocketAddr),
+}
+
+/// A connection to the target.
+#[derive(Debug)]
+enum Upstream {
+    Socket(UnixStream),
+    Port(TcpStream),
 }
 
 /// What to do with a piece of bytes.
@@ -63,10 +76,19 @@ impl FaultyProxy {
     /// Starts a proxy in front of the socket of a database.
     #[must_use]
     pub fn start(target: &Path) -> Self {
+        Self::in_front_of(Target::Socket(target.to_owned()))
+    }
+
+    /// Starts a proxy in front of a TCP address.
+    #[must_use]
+    pub fn before_port(target: SocketAddr) -> Self {
+        Self::in_front_of(Target::Port(target))
+    }
+
+    fn in_front_of(target: Target) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let shared =
-            Arc::new(Shared { target: target.to_owned(), state: Mutex::default(), changed: Condvar::new() });
+        let shared = Arc::new(Shared { target, state: Mutex::default(), changed: Condvar::new() });
         let proxy = Self { address, shared: Arc::clone(&shared) };
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -132,8 +154,55 @@ impl State {
     fn close_all(&self) {
         for (client, database) in &self.connections {
             let _ = client.shutdown(Shutdown::Both);
-            let _ = database.shutdown(Shutdown::Both);
+            database.close();
         }
+    }
+}
+
+impl Target {
+    fn connect(&self) -> io::Result<Upstream> {
+        match self {
+            Self::Socket(path) => UnixStream::connect(path).map(Upstream::Socket),
+            Self::Port(address) => TcpStream::connect(address).map(Upstream::Port),
+        }
+    }
+}
+
+impl Upstream {
+    fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Socket(stream) => stream.try_clone().map(Self::Socket),
+            Self::Port(stream) => stream.try_clone().map(Self::Port),
+        }
+    }
+
+    fn close(&self) {
+        let _ = match self {
+            Self::Socket(stream) => stream.shutdown(Shutdown::Both),
+            Self::Port(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+impl Read for Upstream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Socket(stream) => stream.read(buffer),
+            Self::Port(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Upstream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Socket(stream) => stream.write(bytes),
+            Self::Port(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -143,7 +212,7 @@ impl Shared {
     }
 
     fn accept(self: &Arc<Self>, client: TcpStream) {
-        let Ok(database) = UnixStream::connect(&self.target) else { return };
+        let Ok(database) = self.target.connect() else { return };
         let pair = (client.try_clone(), database.try_clone());
         let (Ok(client_copy), Ok(database_copy)) = pair else { return };
         let mut state = self.lock();
@@ -176,8 +245,11 @@ impl Shared {
         if number >= state.lost_before
             && let Some((client, database)) = state.connections.get(number)
         {
-            let _ =
-                if is_answer { client.shutdown(Shutdown::Both) } else { database.shutdown(Shutdown::Both) };
+            if is_answer {
+                let _ = client.shutdown(Shutdown::Both);
+            } else {
+                database.close();
+            }
         }
     }
 

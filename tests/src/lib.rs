@@ -22,6 +22,7 @@ mod faulty_proxy;
 mod fixture;
 pub mod guide;
 pub mod kit;
+mod moto;
 #[cfg(unix)]
 mod network;
 mod node;
@@ -34,6 +35,7 @@ pub use browser::Browser;
 pub use faulty_proxy::{Fault, FaultyProxy};
 pub use fixture::{Database, TempDir};
 pub use mesh_conformance::http::{Connection, Request, Response, encode};
+pub use moto::Moto;
 #[cfg(unix)]
 pub use network::{connect_from, raise_file_limit};
 pub use node::node_tools;

@@ -119,7 +119,7 @@ fn root() -> PathBuf {
 
 /// The arguments of every test build. One set of features is used throughout, because cargo builds dependencies again
 /// for each set.
-const TESTS: &str = "test --workspace --features mesh-uploads/s3,mesh-server/otlp";
+const TESTS: &str = "test --workspace --features mesh-server/s3,mesh-server/otlp,mesh-tests/s3";
 
 /// Runs every test. The tests in `tests/` start the server's binary, so everything is built first. The summary of the
 /// test run ends the output, so skipped tests are listed before it.
@@ -158,7 +158,7 @@ fn check() -> ExitCode {
         .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
         .cargo(
             "clippy, s3 and otlp",
-            "clippy --quiet -p mesh-uploads -p mesh-server --features s3,mesh-server/otlp --all-targets -- -D warnings",
+            "clippy --quiet -p mesh-uploads -p mesh-server -p mesh-tests --features s3,mesh-server/otlp --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
     crates::steps(&root(), advisories(steps)).record_left_out().finish()

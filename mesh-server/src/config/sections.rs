@@ -164,6 +164,8 @@ settings! {
         enabled: bool = false, parse::boolean;
         /// Where files are kept: `file:FOLDER` or `s3://bucket/prefix`.
         store: Location = "file:uploads".to_owned().into(), parse::filled;
+        /// Time that links to files in a bucket are valid; `0s`: no links, the server sends the files itself.
+        link_ttl: Duration = 300 * SECOND, parse::duration(Duration::ZERO, 7 * 24 * HOUR);
         /// Path segment under the base at which files are served.
         path: String = "files".to_owned(), parse::segment;
         /// Largest file, unless the schema sets another limit for the field.

@@ -1,5 +1,6 @@
 //! Stored files: whole or in ranges, with headers that keep browsers from running them. `SPEC §9.7`
 
+use std::future::Future;
 use std::ops::Range;
 
 use futures_util::TryStreamExt as _;
@@ -11,11 +12,12 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use mesh_uploads::{Blob, BlobInfo, RequestedRange, StorageKey, StoreError};
+use mesh_uploads::{Blob, BlobInfo, LinkMethod, RequestedRange, StorageKey, StoreError, StoreErrorKind};
 use mesh_wire::response::ETag;
 use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
 use crate::observability::error_log;
+use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
@@ -30,18 +32,14 @@ pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     authenticate::file(cx, text).await?;
     let key = StorageKey::parse(text).ok_or_else(missing)?;
-    let failed = |error: StoreError| {
-        error_log::chain(cx.request_id(), &error);
-        WireError::internal()
-    };
-    let info = find(cx, uploads, key).await.map_err(failed)?.ok_or_else(missing)?;
+    let (info, location) = wait(cx, look_up(cx, uploads, key)).await?.ok_or_else(missing)?;
     // The bytes of a key never change, but their content type may.
     let tag = ETag::new(format!("{key} {}", info.content_type).as_bytes());
     let mut reply = Response::new(Body::from(bytes::Bytes::new()));
     let common = reply.headers_mut();
     common.insert(&headers::REQUEST_ID, cx.head.request_id.value());
     common.insert(VARY, HeaderValue::from_static(headers::VARY));
-    if let Some(location) = uploads.store.location(key).await.map_err(failed)? {
+    if let Some(location) = location {
         return redirect(reply, &location);
     }
     common.insert(ETAG, tag.value());
@@ -64,10 +62,38 @@ pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response
         set(reply.headers_mut(), CONTENT_RANGE, &span);
     }
     if *cx.head.method != Method::HEAD && length > 0 {
-        let blob = open(cx, uploads, key, range).await.map_err(failed)?.ok_or_else(missing)?;
+        let blob = wait(cx, open(cx, uploads, key, range)).await?.ok_or_else(missing)?;
         *reply.body_mut() = Body::stream(StreamBody::new(blob.bytes.map_ok(Frame::data)));
     }
     Ok(reply)
+}
+
+/// Awaits the store under the admission limit and the deadline of the request: a bucket may be slow, or out of reach.
+async fn wait<T>(
+    cx: &RequestContext<'_>,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, WireError> {
+    let Some(done) = admission::run(cx, work).await? else {
+        let late = StoreError::new("answer in time", "the deadline of the request has passed");
+        error_log::chain(cx.request_id(), &late);
+        return Err(late.with_kind(StoreErrorKind::TimedOut).into());
+    };
+    done.map_err(|error| {
+        error_log::chain(cx.request_id(), &error);
+        error.into()
+    })
+}
+
+/// Finds a published file, and the URL that clients are to download it from if there is one.
+async fn look_up(
+    cx: &RequestContext<'_>,
+    uploads: &Uploads,
+    key: StorageKey,
+) -> Result<Option<(BlobInfo, Option<String>)>, StoreError> {
+    let Some(info) = find(cx, uploads, key).await? else { return Ok(None) };
+    let is_head = *cx.head.method == Method::HEAD;
+    let method = if is_head { LinkMethod::Head } else { LinkMethod::Get };
+    Ok(Some((info, uploads.store.location(key, method).await?)))
 }
 
 /// Finds a published file.

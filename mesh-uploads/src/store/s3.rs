@@ -1,11 +1,14 @@
 //! The blob store in an S3 bucket, which has neither renames nor locks.
 //!
 //! Under the prefix, bytes are written to `staging/<unique>`, with the content type as the type of the object. Sealing adds
-//! an empty object `sealed/<hash>.<unique>`, and publishing copies the staged object to its key, then removes both. Objects
+//! an empty object `sealed/<hash>/<unique>`, and publishing copies the staged object to its key, then removes both. Objects
 //! of ended processes cannot be distinguished from active ones, so objects count as abandoned when they exceed a certain
 //! age by the clock of the bucket.
+//!
+//! Requests are made by `requests.rs` only, which limits their duration.
 
 mod published;
+mod requests;
 mod upload;
 
 use std::fmt;
@@ -15,22 +18,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use futures_util::future::TryFutureExt as _;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
-use object_store::signer::Signer as _;
 use object_store::{
-    Attribute, Attributes, Error, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore as _,
-    ObjectStoreExt as _,
+    Attribute, Attributes, ClientOptions, Error, GetOptions, GetRange, GetResult, ObjectMeta, RetryConfig,
 };
 
+use self::requests::{failed, within_each};
 use self::upload::{SealedObject, StagedObject};
 use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
 use crate::error::StoreError;
-use crate::store::{Blob, BlobInfo, BlobStore, Sealed, Staged, StoreFuture, StoredBlob};
+use crate::store::{Blob, BlobInfo, BlobStore, LinkMethod, Sealed, Staged, StoreFuture, StoredBlob};
+
+/// How often a request is repeated that fails before an answer, or because the service is overloaded.
+const RETRIES: usize = 3;
 
 /// The location and settings of a bucket.
 #[derive(Clone)]
@@ -44,12 +49,16 @@ pub struct S3Options {
     pub instance: String,
     /// The age at which unfinished objects count as abandoned. No upload may take longer.
     pub stale_after: Duration,
-    /// How long a presigned URL is valid.
+    /// How long a presigned URL is valid. Zero means that there are none: files are only read through this store.
     pub link_ttl: Duration,
+    /// How long a request to the bucket may take, with its repetitions. Requests that copy or assemble an object get a
+    /// second more for each 16 MiB. While a file is read, it applies to each piece.
+    pub timeout: Duration,
 }
 
 impl S3Options {
-    /// Creates options in which unfinished objects are abandoned after one hour, and links expire after five minutes.
+    /// Creates options in which unfinished objects are abandoned after one hour, links expire after five minutes, and
+    /// requests are given up after 30 seconds.
     pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -57,6 +66,7 @@ impl S3Options {
             instance: instance.into(),
             stale_after: Duration::from_secs(3600),
             link_ttl: Duration::from_secs(300),
+            timeout: Duration::from_secs(30),
         }
     }
 }
@@ -79,6 +89,7 @@ struct Bucket {
     next: AtomicU64,
     stale_after: Duration,
     link_ttl: Duration,
+    timeout: Duration,
 }
 
 impl S3Store {
@@ -95,7 +106,12 @@ impl S3Store {
         if options.instance.is_empty() || !options.instance.bytes().all(letters) {
             return Err(invalid("the instance must have letters, digits, '-' and '_' only"));
         }
-        let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
+        // The time limit of the client would include the bodies of downloads.
+        let client = ClientOptions::new().with_timeout_disabled();
+        let retries =
+            RetryConfig { max_retries: RETRIES, retry_timeout: options.timeout, ..RetryConfig::default() };
+        let mut builder =
+            AmazonS3Builder::new().with_client_options(client).with_retry(retries).with_bucket_name(bucket);
         for (name, value) in &options.settings {
             // Other settings are ignored.
             if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
@@ -112,6 +128,7 @@ impl S3Store {
             next: AtomicU64::new(0),
             stale_after: options.stale_after,
             link_ttl: options.link_ttl,
+            timeout: options.timeout,
         })))
     }
 }
@@ -126,8 +143,15 @@ impl BlobStore for S3Store {
     fn stage<'a>(&'a self, content_type: &'a ContentType) -> StoreFuture<'a, Box<dyn Staged>> {
         let (bucket, unique) = (Arc::clone(&self.0), self.0.unique_name());
         let attributes = attributes(content_type);
-        let staged =
-            StagedObject { bucket, unique, attributes, part: BytesMut::new(), upload: None, sending: None };
+        let staged = StagedObject {
+            bucket,
+            unique,
+            attributes,
+            size: 0,
+            part: BytesMut::new(),
+            upload: None,
+            sending: None,
+        };
         Box::pin(async move { Ok(Box::new(staged) as Box<dyn Staged>) })
     }
 
@@ -141,28 +165,30 @@ impl BlobStore for S3Store {
         Box::pin(async move {
             let range = range.map(GetRange::Bounded);
             let options = GetOptions { range, ..GetOptions::default() };
-            let found = present(self.0.s3.get_opts(&self.0.published(key), options).await);
+            let found = present(self.0.get(&self.0.published(key), options).await);
             let Some(found) = found.map_err(failed("open a file"))? else { return Ok(None) };
             let info = info(&found);
-            Ok(Some(Blob { info, bytes: found.into_stream().map_err(io::Error::other).boxed() }))
+            let bytes = within_each(self.0.timeout, found.into_stream());
+            Ok(Some(Blob { info, bytes: bytes.map_err(io::Error::other).boxed() }))
         })
     }
 
-    fn location(&self, key: StorageKey) -> StoreFuture<'_, Option<String>> {
+    fn location(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
         Box::pin(async move {
-            let url =
-                self.0.s3.signed_url(reqwest::Method::GET, &self.0.published(key), self.0.link_ttl).await;
-            url.map(|url| Some(url.into())).map_err(failed("sign a link"))
+            if self.0.link_ttl.is_zero() {
+                return Ok(None);
+            }
+            let link = self.0.link(&self.0.published(key), method, self.0.link_ttl).await;
+            link.map(Some).map_err(failed("sign a link"))
         })
     }
 
     fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         Box::pin(async move {
-            // Listings match whole segments of paths, so this one includes other keys.
-            let folder = self.0.path("sealed");
-            let mut listing = self.0.s3.list(Some(&folder)).map_err(failed("look for a sealed file"));
+            let folder = self.0.path(&format!("sealed/{}", key.hash().hex()));
+            let mut listing = self.0.list(&folder).map_err(failed("look for a sealed file"));
             while let Some(entry) = listing.try_next().await? {
-                if let Some(sealed) = self.0.sealed_of(&entry).filter(|sealed| sealed.key == key) {
+                if let Some(sealed) = self.0.sealed_of(&entry) {
                     return Ok(Some(Box::new(sealed) as Box<dyn Sealed>));
                 }
             }
@@ -206,13 +232,20 @@ impl Bucket {
     }
 
     fn mark(&self, key: StorageKey, unique: &str) -> Path {
-        self.path(&format!("sealed/{}.{unique}", key.hash().hex()))
+        self.path(&format!("sealed/{}/{unique}", key.hash().hex()))
     }
 
     fn sealed_of(self: &Arc<Self>, entry: &ObjectMeta) -> Option<SealedObject> {
-        let (hash, unique) = entry.location.filename()?.split_once('.')?;
+        let mark = &entry.location;
+        let (folders, name) = mark.as_ref().rsplit_once('/')?;
+        // Earlier versions wrote `sealed/<hash>.<unique>`.
+        let (hash, unique) = match name.split_once('.') {
+            Some(parts) => parts,
+            None => (folders.rsplit('/').next()?, name),
+        };
         let key = ContentHash::from_hex(hash)?.key();
-        Some(SealedObject { bucket: Arc::clone(self), key, unique: unique.to_owned() })
+        let unique = unique.to_owned();
+        Some(SealedObject { bucket: Arc::clone(self), key, unique, mark: mark.clone() })
     }
 
     async fn abandoned(self: &Arc<Self>) -> Result<Vec<Box<dyn Sealed>>, Error> {
@@ -223,7 +256,7 @@ impl Bucket {
         };
         let mut sealed = Vec::new();
         let mut known = Vec::new();
-        let mut listing = self.s3.list(Some(&self.path("sealed")));
+        let mut listing = self.list(&self.path("sealed"));
         while let Some(entry) = listing.try_next().await? {
             let Some(found) = self.sealed_of(&entry) else { continue };
             known.push(found.unique.clone());
@@ -231,7 +264,7 @@ impl Bucket {
                 sealed.push(Box::new(found) as Box<dyn Sealed>);
             }
         }
-        let mut listing = self.s3.list(Some(&self.path("staging")));
+        let mut listing = self.list(&self.path("staging"));
         while let Some(entry) = listing.try_next().await? {
             let is_known = known.iter().any(|known| Some(known.as_str()) == entry.location.filename());
             if is_stale(&entry) && !is_known {
@@ -244,22 +277,18 @@ impl Bucket {
     /// Creates an object to get the current time by the clock of the bucket.
     async fn now(&self) -> Result<ObjectMeta, Error> {
         let path = self.path(&format!("clock/{}", self.instance));
-        self.s3.put(&path, Bytes::new().into()).await?;
-        let now = self.s3.head(&path).await?;
+        self.put_empty(&path).await?;
+        let now = self.get(&path, GetOptions { head: true, ..GetOptions::default() }).await?.meta;
         self.remove(&path).await?;
         Ok(now)
     }
 
-    async fn remove(&self, path: &Path) -> Result<(), Error> {
-        present(self.s3.delete(path).await).map(drop)
-    }
-
-    async fn publish(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
+    async fn publish(&self, key: StorageKey, unique: &str, mark: &Path) -> Result<(), Error> {
         let (staged, published) = (self.staged(unique), self.published(key));
         match (self.info_of(&staged).await?, self.info_of(&published).await?) {
             // The copy includes the content type, so equal bytes get the type that was declared last.
             (Some(ours), theirs) if theirs.as_ref() != Some(&ours) => {
-                self.s3.copy(&staged, &published).await?
+                self.copy(&staged, &published, ours.size).await?
             }
             (None, None) => {
                 let source = "the sealed object is gone".into();
@@ -268,16 +297,16 @@ impl Bucket {
             // Another upload or process has published the same bytes.
             _ => {}
         }
-        self.clear(key, unique).await
+        self.clear(unique, mark).await
     }
 
     async fn info_of(&self, path: &Path) -> Result<Option<BlobInfo>, Error> {
         let options = GetOptions { head: true, ..GetOptions::default() };
-        Ok(present(self.s3.get_opts(path, options).await)?.as_ref().map(info))
+        Ok(present(self.get(path, options).await)?.as_ref().map(info))
     }
 
-    async fn clear(&self, key: StorageKey, unique: &str) -> Result<(), Error> {
-        self.remove(&self.mark(key, unique)).await?;
+    async fn clear(&self, unique: &str, mark: &Path) -> Result<(), Error> {
+        self.remove(mark).await?;
         self.remove(&self.staged(unique)).await
     }
 }
@@ -305,8 +334,4 @@ fn present<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
         Err(Error::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn failed(doing: &'static str) -> impl Fn(Error) -> StoreError {
-    move |error| StoreError::new(doing, error)
 }

@@ -1,9 +1,12 @@
 //! Conversion of the errors of mesh-uploads. `SPEC §9.6`
 
 use http::StatusCode;
-use mesh_uploads::{MultipartError, StatementError, StoreError, UploadError};
+use mesh_uploads::{MultipartError, StatementError, StoreError, StoreErrorKind, UploadError};
 
-use crate::{Code, WireError};
+use crate::{Code, ErrorKind, WireError};
+
+/// Seconds until a client should repeat a request whose store cannot be reached.
+const RETRY_AFTER: u32 = 1;
 
 impl From<UploadError> for WireError {
     fn from(error: UploadError) -> Self {
@@ -45,8 +48,15 @@ impl From<StatementError> for WireError {
 }
 
 impl From<StoreError> for WireError {
-    fn from(_: StoreError) -> Self {
-        Self::internal()
+    fn from(error: StoreError) -> Self {
+        match error.kind {
+            StoreErrorKind::Unreachable => Self::unavailable(RETRY_AFTER),
+            StoreErrorKind::TimedOut => {
+                Self::new(ErrorKind::Resolver, "The file store did not answer in time")
+                    .with_code(Code::Timeout)
+            }
+            _ => Self::internal(),
+        }
     }
 }
 
@@ -93,6 +103,14 @@ mod tests {
             (
                 StoreError::new("write", io::Error::from(io::ErrorKind::StorageFull)).into(),
                 "500 InternalError -",
+            ),
+            (
+                StoreError::new("write", "refused").with_kind(StoreErrorKind::Unreachable).into(),
+                "503 Unavailable -",
+            ),
+            (
+                StoreError::new("write", "late").with_kind(StoreErrorKind::TimedOut).into(),
+                "500 ResolverError TIMEOUT",
             ),
         ];
         for (error, expected) in cases {

@@ -1,4 +1,4 @@
-//! The systemd unit, the Dockerfile and the health check.
+//! The systemd unit and the health check.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,6 @@ use std::process::{Command, Output};
 use mesh_tests::{Database, Request, Server, TempDir, command, program, skip, wait_until};
 
 const UNIT: &str = include_str!("../../../docs/deploy/mesh-server.service");
-const IMAGE: &str = include_str!("../../../docs/deploy/Dockerfile");
 
 /// What the unit has to forbid at least.
 const HARDENED: [(&str, &str); 16] = [
@@ -60,39 +59,6 @@ fn systemd_accepts_the_unit() {
     assert_eq!(about_it, Vec::<&str>::new());
     let rated = analyze(&["security", "--offline=yes", "--threshold=20", "--no-pager", &path]).unwrap();
     assert!(rated.status.success(), "{}", String::from_utf8_lossy(&rated.stdout));
-}
-
-#[test]
-fn image_contains_only_the_server_and_runs_without_root() {
-    let last: Vec<&str> = IMAGE.split("\nFROM ").last().unwrap().lines().collect();
-    assert_eq!(last[0], "scratch");
-    assert!(last.contains(&"USER 65532:65532"));
-    assert!(
-        last.iter()
-            .any(|line| line.starts_with("HEALTHCHECK") && line.ends_with(r#"["/mesh-server", "health"]"#))
-    );
-    assert!(!last.iter().any(|line| line.starts_with("RUN")), "there is no shell");
-    // The features it builds exist.
-    let features = IMAGE.lines().find_map(|line| line.strip_prefix("ARG FEATURES=")).unwrap();
-    let manifest = include_str!("../../../mesh-server/Cargo.toml");
-    for feature in features.split(',') {
-        assert!(manifest.contains(&format!("\n{feature} = [")), "{feature}");
-    }
-    // The variables it sets are settings.
-    let database = Database::blog();
-    let mut check = command(&["serve", "--print-config"]);
-    for variable in
-        last.iter().flat_map(|line| line.split_whitespace()).filter(|word| word.starts_with("MESH_"))
-    {
-        let (name, value) = variable.split_once('=').unwrap();
-        check.env(name, value);
-    }
-    check.env("MESH_DATABASE", database.url());
-    let printed = check.output().unwrap();
-    let (out, said) = (String::from_utf8_lossy(&printed.stdout), String::from_utf8_lossy(&printed.stderr));
-    assert_eq!(said, "", "no warning of an unknown variable");
-    assert!(out.contains("listen = \"0.0.0.0:4000\" # MESH_LISTEN"), "{out}");
-    assert!(out.contains("listen = \"127.0.0.1:4001\" # MESH_ADMIN__LISTEN"), "{out}");
 }
 
 fn health(address: &str) -> Output {

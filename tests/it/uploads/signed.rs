@@ -19,8 +19,12 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn begin(files: &Files) -> Self {
+        Self::log_in(&files.server)
+    }
+
+    pub(super) fn log_in(server: &Server) -> Self {
         let body = json!({"login": "ada", "password": PASSWORD}).to_string();
-        let reply = files.send(&Request::post("/mesh/auth", &body));
+        let reply = server.send(&Request::post("/mesh/auth", &body));
         assert_eq!(reply.status, 200, "{}", reply.text());
         let text = |name: &str| reply.json()[name].as_str().unwrap().to_owned();
         Self { token: text("token"), key: text("signingToken") }

@@ -366,7 +366,7 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
             Uploads::new(store)
         }
         #[cfg(feature = "s3")]
-        Some(("s3", _)) => Uploads::new(bucket(&settings.store)?),
+        Some(("s3", _)) => Uploads::new(bucket(config)?),
         #[cfg(not(feature = "s3"))]
         Some(("s3", _)) => {
             return Err(Failure::start(
@@ -388,10 +388,15 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
 
 /// Opens a bucket with the `AWS_` variables that other S3 tools use.
 #[cfg(feature = "s3")]
-fn bucket(url: &str) -> Result<mesh_uploads::S3Store, Failure> {
+fn bucket(config: &Config) -> Result<mesh_uploads::S3Store, Failure> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let instance = format!("{}-{}", std::process::id(), since.as_nanos());
     let settings = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
-    let options = mesh_uploads::S3Options { settings, ..mesh_uploads::S3Options::new(url, instance) };
+    let options = mesh_uploads::S3Options {
+        settings,
+        link_ttl: config.uploads.link_ttl,
+        timeout: config.request_timeout,
+        ..mesh_uploads::S3Options::new(config.uploads.store.to_string(), instance)
+    };
     mesh_uploads::S3Store::new(options).map_err(Failure::start)
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use mesh_server::Uploads;
 use mesh_server::mesh_plan::{BoxFuture, Value};
 use mesh_server::mesh_uploads::{
-    Blob, BlobInfo, BlobStore, ContentHash, ContentType, FileStore, Sealed, Staged, StorageKey, StoreError,
+    Blob, BlobInfo, BlobStore, ContentHash, ContentType, FileStore, LinkMethod, Sealed, Staged, StorageKey,
+    StoreError,
 };
 
 use super::{AVATAR, Fixture, file};
@@ -34,7 +35,7 @@ impl BlobStore for Elsewhere {
         BlobStore::open(&self.0, key, range)
     }
 
-    fn location(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn location(&self, key: StorageKey, _: LinkMethod) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async move { Ok(Some(format!("https://files.example/{key}?signature=1"))) })
     }
 

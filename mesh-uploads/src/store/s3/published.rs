@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::future::ready;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
-use object_store::{Error, ObjectMeta, ObjectStore as _, ObjectStoreExt as _};
+use object_store::{Error, ObjectMeta};
 
+use super::Bucket;
 use super::upload::SealedObject;
-use super::{Bucket, present};
 use crate::content_hash::StorageKey;
 use crate::store::{Sealed, StoredBlob};
 
@@ -18,7 +17,7 @@ impl Bucket {
         let listing = async move {
             let now = self.now().await?;
             let folder = self.path("sha256");
-            let entries = self.s3.list(Some(&folder)).try_filter_map(move |entry| {
+            let entries = self.list(&folder).try_filter_map(move |entry| {
                 let age = now.last_modified.signed_duration_since(entry.last_modified);
                 let age = age.to_std().unwrap_or_default();
                 let size = entry.size;
@@ -43,12 +42,12 @@ impl Bucket {
         self: &Arc<Self>,
         key: StorageKey,
     ) -> Result<Option<Box<dyn Sealed>>, Error> {
-        let (unique, published) = (self.unique_name(), self.published(key));
-        if present(self.s3.copy(&published, &self.staged(&unique)).await)?.is_none() {
-            return Ok(None);
-        }
-        self.s3.put(&self.mark(key, &unique), Bytes::new().into()).await?;
+        let published = self.published(key);
+        let Some(found) = self.info_of(&published).await? else { return Ok(None) };
+        let sealed = SealedObject::new(Arc::clone(self), key, self.unique_name());
+        self.copy(&published, &self.staged(&sealed.unique), found.size).await?;
+        self.put_empty(&sealed.mark).await?;
         self.remove(&published).await?;
-        Ok(Some(Box::new(SealedObject { bucket: Arc::clone(self), key, unique })))
+        Ok(Some(Box::new(sealed)))
     }
 }

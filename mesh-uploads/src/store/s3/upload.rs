@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use object_store::{
-    Attributes, Error, MultipartUpload, ObjectStore as _, ObjectStoreExt as _, PutMultipartOptions,
-    PutOptions,
-};
+use object_store::path::Path;
+use object_store::{Attributes, Error, MultipartUpload};
 use tokio::task::JoinHandle;
 
-use super::{Bucket, failed};
+use super::Bucket;
+use super::requests::{failed, within};
 use crate::content_hash::StorageKey;
 use crate::error::StoreError;
 use crate::store::{Sealed, Staged, StoreFuture};
@@ -23,6 +22,8 @@ pub(super) struct StagedObject {
     pub(super) bucket: Arc<Bucket>,
     pub(super) unique: String,
     pub(super) attributes: Attributes,
+    /// The number of bytes that were written.
+    pub(super) size: u64,
     /// Bytes that do not fill a part yet.
     pub(super) part: BytesMut,
     /// `None` until the first part is full, and again after the upload is complete.
@@ -45,29 +46,28 @@ impl StagedObject {
         let upload = match &mut self.upload {
             Some(upload) => upload,
             none => {
-                let attributes = self.attributes.clone();
-                let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-                none.insert(self.bucket.s3.put_multipart_opts(&path, options).await.map_err(writing)?)
+                let parts = self.bucket.put_parts(&path, self.attributes.clone()).await;
+                none.insert(parts.map_err(writing)?)
             }
         };
-        let part = self.part.split().freeze();
-        self.sending = Some(tokio::spawn(upload.put_part(part.into())));
+        let part = upload.put_part(self.part.split().freeze().into());
+        let limit = self.bucket.timeout;
+        self.sending = Some(tokio::spawn(async move { within(limit, part).await }));
         Ok(())
     }
 
     async fn complete(&mut self) -> Result<(), StoreError> {
         if self.upload.is_none() {
-            let options = PutOptions { attributes: self.attributes.clone(), ..PutOptions::default() };
             let path = self.bucket.staged(&self.unique);
             let bytes = self.part.split().freeze();
-            return self.bucket.s3.put_opts(&path, bytes.into(), options).await.map(|_| ()).map_err(writing);
+            return self.bucket.put(&path, bytes, self.attributes.clone()).await.map_err(writing);
         }
         if !self.part.is_empty() {
             self.send().await?;
         }
         self.sent().await?;
         if let Some(upload) = &mut self.upload {
-            upload.complete().await.map_err(writing)?;
+            self.bucket.complete(&mut **upload, self.size).await.map_err(writing)?;
         }
         self.upload = None;
         Ok(())
@@ -77,6 +77,7 @@ impl StagedObject {
 impl Staged for StagedObject {
     fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()> {
         Box::pin(async move {
+            self.size = self.size.saturating_add(bytes.len() as u64);
             self.part.extend_from_slice(&bytes);
             if self.part.len() >= PART { self.send().await } else { Ok(()) }
         })
@@ -85,14 +86,13 @@ impl Staged for StagedObject {
     fn seal(mut self: Box<Self>, key: StorageKey) -> StoreFuture<'static, Box<dyn Sealed>> {
         Box::pin(async move {
             self.complete().await?;
-            let sealed = SealedObject { bucket: Arc::clone(&self.bucket), key, unique: self.unique.clone() };
-            let mark = sealed.bucket.mark(key, &sealed.unique);
-            match sealed.bucket.s3.put(&mark, Bytes::new().into()).await {
-                Ok(_) => Ok(Box::new(sealed) as Box<dyn Sealed>),
+            let sealed = SealedObject::new(Arc::clone(&self.bucket), key, self.unique.clone());
+            match sealed.bucket.put_empty(&sealed.mark).await {
+                Ok(()) => Ok(Box::new(sealed) as Box<dyn Sealed>),
                 Err(error) => {
                     // If this fails too, recovery removes the object when it is stale.
                     let _ = sealed.bucket.remove(&sealed.bucket.staged(&sealed.unique)).await;
-                    Err(StoreError::new("seal a file", error))
+                    Err(failed("seal a file")(error))
                 }
             }
         })
@@ -103,12 +103,12 @@ impl Staged for StagedObject {
 impl Drop for StagedObject {
     fn drop(&mut self) {
         if let (Some(mut upload), Ok(runtime)) = (self.upload.take(), tokio::runtime::Handle::try_current()) {
-            let sending = self.sending.take();
+            let (sending, limit) = (self.sending.take(), self.bucket.timeout);
             runtime.spawn(async move {
                 if let Some(sending) = sending {
                     let _ = sending.await;
                 }
-                let _ = upload.abort().await;
+                let _ = within(limit, upload.abort()).await;
             });
         }
     }
@@ -119,6 +119,15 @@ pub(super) struct SealedObject {
     pub(super) bucket: Arc<Bucket>,
     pub(super) key: StorageKey,
     pub(super) unique: String,
+    /// The empty object that says that it is complete.
+    pub(super) mark: Path,
+}
+
+impl SealedObject {
+    pub(super) fn new(bucket: Arc<Bucket>, key: StorageKey, unique: String) -> Self {
+        let mark = bucket.mark(key, &unique);
+        Self { bucket, key, unique, mark }
+    }
 }
 
 impl Sealed for SealedObject {
@@ -128,17 +137,18 @@ impl Sealed for SealedObject {
 
     fn publish(self: Box<Self>) -> StoreFuture<'static, ()> {
         Box::pin(async move {
-            self.bucket.publish(self.key, &self.unique).await.map_err(failed("publish a file"))
+            let published = self.bucket.publish(self.key, &self.unique, &self.mark).await;
+            published.map_err(failed("publish a file"))
         })
     }
 
     fn discard(self: Box<Self>) -> StoreFuture<'static, ()> {
         Box::pin(
-            async move { self.bucket.clear(self.key, &self.unique).await.map_err(failed("remove a file")) },
+            async move { self.bucket.clear(&self.unique, &self.mark).await.map_err(failed("remove a file")) },
         )
     }
 }
 
 fn writing(error: Error) -> StoreError {
-    StoreError::new("write a file", error)
+    failed("write a file")(error)
 }
