@@ -93,6 +93,7 @@ pub(super) async fn read(
         table.foreign_keys.retain(|key| key.columns.iter().all(is_readable));
         tables.push(table);
     }
+    row_security(link, &ids, &mut notes).await?;
     sample::detect_time_forms(link, (&mut tables, default), times, &mut notes).await?;
     Ok((Catalog { tables }, notes))
 }
@@ -118,6 +119,41 @@ async fn missing_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>,
                  SELECT 1 FROM pg_catalog.pg_namespace AS n \
                  WHERE n.nspname = name AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))";
     Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
+}
+
+/// Notes tables whose row-level security the account bypasses, and views that bypass that of the tables they read: they
+/// have the rights of their owner, whatever the account.
+async fn row_security(link: &Link, ids: &str, notes: &mut Vec<String>) -> Result<(), Error> {
+    let sql = "WITH RECURSIVE source AS ( \
+                 SELECT c.oid AS root, c.oid, c.relkind, false AS by_owner \
+                 FROM pg_catalog.pg_class AS c WHERE c.oid = ANY($1::oid[]) \
+                 UNION \
+                 SELECT s.root, c.oid, c.relkind, s.by_owner OR s.relkind = 'm' OR coalesce(( \
+                     SELECT NOT o.option_value::boolean FROM pg_catalog.pg_class AS v, \
+                       LATERAL pg_catalog.pg_options_to_table(v.reloptions) AS o \
+                     WHERE v.oid = s.oid AND o.option_name = 'security_invoker'), true) \
+                 FROM source AS s JOIN pg_catalog.pg_rewrite AS w ON w.ev_class = s.oid \
+                   JOIN pg_catalog.pg_depend AS d ON d.objid = w.oid \
+                     AND d.classid = 'pg_catalog.pg_rewrite'::regclass::oid \
+                     AND d.refclassid = 'pg_catalog.pg_class'::regclass::oid AND d.refobjid <> s.oid \
+                   JOIN pg_catalog.pg_class AS c ON c.oid = d.refobjid \
+                 WHERE s.relkind IN ('v', 'm')) \
+               SELECT DISTINCT r.relkind::text, r.relname FROM source AS s \
+                 JOIN pg_catalog.pg_class AS r ON r.oid = s.root JOIN pg_catalog.pg_class AS t ON t.oid = s.oid \
+               WHERE t.relrowsecurity \
+                 AND (s.by_owner OR s.oid = s.root AND NOT pg_catalog.row_security_active(s.oid)) \
+               ORDER BY 1, 2";
+    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+        let (kind, name): (String, String) = (row.get(0), row.get(1));
+        notes.push(match kind.as_str() {
+            "m" => format!("Materialized view '{name}' contains rows of tables with row-level security"),
+            "v" => format!(
+                "View '{name}' reads tables with row-level security with the rights of its owner: set 'security_invoker'"
+            ),
+            _ => format!("Row-level security of table '{name}' does not apply to this account"),
+        });
+    }
+    Ok(())
 }
 
 /// A table, or a relation that is read like one, without columns and keys.

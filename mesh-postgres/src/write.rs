@@ -196,6 +196,8 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
         SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
         SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
+        // The condition of a policy. Without this routine, the account lacks a right.
+        SqlState::INSUFFICIENT_PRIVILEGE if cause.routine() == Some("ExecWithCheckOptions") => Rule::Check,
         // An exception of a trigger.
         SqlState::RAISE_EXCEPTION => Rule::Other,
         _ if is_of_class("23") => Rule::Other,

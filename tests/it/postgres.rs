@@ -4,5 +4,6 @@ mod collations;
 mod failover;
 mod network;
 mod pooler;
+mod row_security;
 mod search_path;
 mod shared_state;
