@@ -63,6 +63,24 @@ fn server_without_its_database_is_alive_but_not_ready() {
 }
 
 #[test]
+fn replies_of_writes_to_a_record_fill_no_cache() {
+    let database = Database::new(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes VALUES (1, '')",
+    );
+    let schema = r#"{"entities": {"note": {"fields": ["id", "text"], "writable": ["text"]}}}"#;
+    let schema = database.dir.write("schema.json", schema);
+    let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
+    let mut connection = Connection::connect(server.address);
+    for number in 0..50 {
+        let request = Request::new("PUT", "/mesh/note/1").header("Content-Type", "application/json");
+        assert_eq!(connection.send(&request.body(format!(r#"{{"text":"{number}"}}"#))).status, 200);
+    }
+    let text = server.send(&Request::new("GET", "/metrics")).text();
+    assert_eq!(value(&text, "mesh_answers_cached"), 1.0, "{text}");
+    assert_eq!(value(&text, "mesh_plans_cached{cache=\"text\"}"), 1.0, "{text}");
+}
+
+#[test]
 fn requests_are_counted() {
     let server = Server::with_database(&Database::blog());
     let mut connection = server.connect();

@@ -2,7 +2,8 @@
 //! or logs an error, that memory stays level, and that all sockets are closed. The second attacks servers beside honest
 //! traffic. It requires that every honest request is answered as expected, and that memory stays bounded.
 //!
-//! `MESH_SOAK_SECONDS` sets the duration, 10 by default; `cargo xtask soak` runs them against a release build. It also sets
+//! `MESH_SOAK_SECONDS` sets the duration, 10 by default, and `MESH_SOAK_ATTACKS` parts of the names of attacks, separated by
+//! commas, to which the attacker is limited; `cargo xtask soak` runs them against a release build. It also sets
 //! `MESH_SOAK_TIMES=1`, so that the times of honest requests are compared.
 
 mod attacker;
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Database, PATIENCE, Server, command, raise_file_limit, skip};
+use mesh_tests::{Database, PATIENCE, Request, Server, command, raise_file_limit, skip};
 
 use attacker::Attacker;
 use traffic::{Client, Outcome};
@@ -31,6 +32,8 @@ const NOISE_MAX: f64 = 12.0;
 const ATTACKED_MAX: f64 = 300.0;
 /// How much slower honest requests may be under attack, as a factor of the 99th percentile.
 const SLOWER_MAX: f64 = 3.0;
+/// How often a run reports what the servers hold.
+const REPORTS: u32 = 5;
 /// Files that the servers and this process may have to open.
 const FILES: u64 = 8_000;
 
@@ -106,6 +109,16 @@ impl Site {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.process())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
+    }
+
+    /// Describes what the server holds.
+    fn usage(&self) -> String {
+        let metrics = self.server.send(&Request::new("GET", "/metrics")).text();
+        let names =
+            ["answers_cached_bytes", "plans_cached", "unsent_bytes", "connections_open", "event_streams"];
+        let held = metrics.lines().filter_map(|line| line.strip_prefix("mesh_"));
+        let held: Vec<_> = held.filter(|line| names.iter().any(|name| line.starts_with(name))).collect();
+        format!("signed {}: {:.1} MiB, {}", self.is_signed, self.memory(), held.join(", "))
     }
 
     /// Counts the open sockets and all open descriptors.
@@ -185,8 +198,13 @@ fn run(
             }
         }
         let start = Instant::now();
+        let mut next_report = time / REPORTS;
         while start.elapsed() < time {
             std::thread::sleep(Duration::from_millis(100).min(time));
+            if start.elapsed() >= next_report {
+                next_report += time / REPORTS;
+                sites.iter().for_each(|site| eprintln!("soak: {:.0?}: {}", start.elapsed(), site.usage()));
+            }
             for (site, samples) in sites.iter().zip(&mut memory) {
                 samples.push((start.elapsed().as_secs_f64() / 60.0, site.memory()));
             }

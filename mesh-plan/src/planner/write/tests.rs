@@ -260,3 +260,17 @@ fn the_reply_has_the_requested_shape() {
     let whole = blog().plan_write(&WriteRequest::new(POST).with_fields(&fields)).unwrap();
     assert_eq!(whole.reply(&1.into()).unwrap().node().fields().count(), 4);
 }
+
+#[test]
+fn replies_of_the_same_shape_share_the_id_of_their_plan() {
+    let (mesh, fields) = (blog(), Fields::parse(br#"{"title": "x"}"#).unwrap());
+    for shape in [None, Some((mesh_ql::Format::Ql, "{ post title }"))] {
+        let [first, second] = [1_i64, 2].map(|id| {
+            let request = WriteRequest::new(POST).with_fields(&fields);
+            let request = shape.map_or(request, |shape| request.with_reply(shape));
+            mesh.plan_write(&request).unwrap().reply(&id.into()).unwrap()
+        });
+        assert_eq!(first.id(), second.id(), "{shape:?}");
+        assert_ne!(first.key(), second.key(), "{shape:?}");
+    }
+}

@@ -64,9 +64,12 @@ impl<'s> Attacker<'s> {
 
     /// Attacks until `done`.
     pub(crate) fn run(mut self, done: &AtomicBool) {
+        // For measurements of single attacks.
+        let chosen = std::env::var("MESH_SOAK_ATTACKS").unwrap_or_default();
+        let is_chosen = |name: &str| chosen.is_empty() || chosen.split(',').any(|part| name.contains(part));
         let mut rounds = 0;
         while !done.load(Ordering::Relaxed) {
-            for (name, attack) in ATTACKS {
+            for (name, attack) in ATTACKS.into_iter().filter(|(name, _)| is_chosen(name)) {
                 attack(&mut self);
                 std::thread::sleep(PAUSE);
                 if done.load(Ordering::Relaxed) {
