@@ -100,3 +100,36 @@ pub trait AccountSource: Send + Sync + 'static {
 
 /// An error of an [`AccountSource`].
 pub type AccountError = Box<dyn Error + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_missing_column_is_a_fault() {
+        let name = str::to_owned;
+        let table = UsersTable {
+            table: name("users"),
+            id: name("id"),
+            login: name("Email"),
+            password: name("hash"),
+            role: Some(name("role")),
+            tenant: None,
+        };
+        let check = |columns: &[&str]| {
+            let columns: Vec<String> = columns.iter().copied().map(name).collect();
+            table
+                .check(&columns, |column, name| column.eq_ignore_ascii_case(name))
+                .map_err(|error| error.faults)
+        };
+        assert_eq!(check(&["id", "email", "hash", "role", "more"]), Ok(()));
+        assert_eq!(check(&[]), Err(vec![name("there is no table 'users' for 'integrity.users.table'")]));
+        assert_eq!(
+            check(&["id", "hash"]),
+            Err(vec![
+                name("the table 'users' has no column 'Email' for 'integrity.users.login'"),
+                name("the table 'users' has no column 'role' for 'integrity.users.role'"),
+            ])
+        );
+    }
+}

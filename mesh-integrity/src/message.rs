@@ -39,31 +39,20 @@ impl<'a> Message<'a> {
     pub fn bytes(&self) -> Cow<'a, [u8]> {
         match self.body {
             None => Cow::Borrowed(self.statement),
-            Some(_) => Cow::Owned(self.unbound(0)),
+            Some(digits) => Cow::Owned([self.statement, digits.as_bytes()].join(&b'\n')),
         }
     }
 
     /// Returns the bytes to sign if the signature is bound to one use.
     pub fn bound(&self, target: &SignatureTarget<'_>, timestamp: &[u8], nonce: &[u8]) -> Vec<u8> {
-        let parts =
-            [target.method.as_bytes(), target.path.as_bytes(), target.format.as_bytes(), timestamp, nonce];
-        let mut bytes = self.unbound(parts.iter().map(|part| part.len() + 1).sum());
-        for part in parts {
-            bytes.push(b'\n');
-            bytes.extend_from_slice(part);
+        let SignatureTarget { method, path, format } = target;
+        let [method, path, format] = [method, path, format].map(|part| part.as_bytes());
+        match &self.body {
+            None => [self.statement, method, path, format, timestamp, nonce].join(&b'\n'),
+            Some(digits) => {
+                [self.statement, digits.as_bytes(), method, path, format, timestamp, nonce].join(&b'\n')
+            }
         }
-        bytes
-    }
-
-    /// Returns the bytes of an unbound message, with capacity for `additional` bytes.
-    fn unbound(&self, additional: usize) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.statement.len() + 65 + additional);
-        bytes.extend_from_slice(self.statement);
-        if let Some(digits) = &self.body {
-            bytes.push(b'\n');
-            bytes.extend_from_slice(digits.as_bytes());
-        }
-        bytes
     }
 }
 
@@ -99,6 +88,8 @@ mod tests {
         let bound = body.bound(&target, b"1700000000", b"abcdefghijklmnop");
         let text = format!("eyJ9\n{empty}\nPOST\n/mesh\nql\n1700000000\nabcdefghijklmnop");
         assert_eq!(bound, text.as_bytes());
+        let bound = Message::new(b"").bound(&target, b"1700000000", b"abcdefghijklmnop");
+        assert_eq!(bound, b"\nPOST\n/mesh\nql\n1700000000\nabcdefghijklmnop");
     }
 
     #[test]

@@ -93,6 +93,8 @@ mod tests {
         store.insert(id(3), 300_000, 100_000).unwrap();
         assert!(store.revoked.contains_key(&id(2)) && store.revoked.contains_key(&id(3)));
         assert_eq!(store.revoked.len(), 2, "the first has expired");
+        store.insert(id(4), 400_000, 200_000).unwrap();
+        assert!(!store.revoked.contains_key(&id(2)), "it expires at this time");
     }
 
     #[test]

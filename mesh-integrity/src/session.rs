@@ -94,6 +94,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn identities_have_what_was_set() {
+        let identity = Identity::new("7").with_role("editor").with_tenant("acme");
+        let (role, tenant) = (Some("editor".to_owned()), Some("acme".to_owned()));
+        assert_eq!(identity, Identity { user: "7".to_owned(), role, tenant, extra: Map::new() });
+    }
+
+    #[test]
     fn displayed_ids_parse_to_themselves() {
         let id = SessionId([0x0a; 16]);
         assert_eq!(id.to_string(), "0a".repeat(16));

@@ -235,6 +235,53 @@ fn binding_is_required_or_ignored_as_configured() {
 }
 
 #[test]
+fn some_requests_need_bound_signatures_although_others_do_not() {
+    for (binding, refused) in [
+        (Binding::Off, "passed"),
+        (Binding::Accept, "SignatureMissing { unbound: true }"),
+        (Binding::Require, "SignatureMissing { unbound: true }"),
+    ] {
+        let gate = gate().binding(binding);
+        assert_eq!(gate.requires_binding(), binding == Binding::Require);
+        let issued = login(&gate);
+        let opened = gate.open_token(Some(issued.token.as_bytes())).unwrap();
+        let verify = |headers: &SignatureHeaders<'_>| {
+            outcome(ready(gate.verify_bound(&opened, &Message::new(QUERY), headers, &AIM, at(NOW))))
+        };
+        assert_eq!(verify(&proof(&plain(&issued), "", "")), refused, "{binding:?}");
+        let signature = bound(&issued, "1700000000", NONCE);
+        let is_bound = if binding == Binding::Off { "SignatureInvalid" } else { "passed" };
+        assert_eq!(verify(&proof(&signature, "1700000000", NONCE)), is_bound, "{binding:?}");
+        assert_ne!(verify(&SignatureHeaders::default()), "passed");
+    }
+}
+
+#[test]
+fn lifetimes_and_windows_are_as_configured() {
+    let gate = gate().lifetime(Duration::from_secs(5)).replay_window(Duration::from_secs(3));
+    let issued = login(&gate);
+    assert_eq!(issued.session.expires_at, at(NOW + 5_000));
+    for (second, expected) in [(1_700_000_003, "passed"), (1_700_000_004, "Replayed(Late)")] {
+        let text = second.to_string();
+        let signature = bound(&issued, &text, NONCE);
+        assert_eq!(outcome(pass(&gate, &issued, &proof(&signature, &text, NONCE), &AIM, NOW)), expected);
+    }
+}
+
+#[test]
+fn a_logout_may_be_bound_unless_that_is_off() {
+    let target = SignatureTarget { method: "POST", path: "/mesh/logout", format: "json" };
+    for (binding, expected) in [(Binding::Off, "SignatureInvalid"), (Binding::Accept, "passed")] {
+        let gate = gate().binding(binding);
+        let issued = login(&gate);
+        let message = Message::new(b"").bound(&target, b"1700000000", NONCE.as_bytes());
+        let signature = SigningKey::new(&issued.signing_token).sign(&message);
+        let headers = proof(&signature, "1700000000", NONCE);
+        assert_eq!(outcome(logout(&gate, &issued.token, &headers, &target, NOW)), expected, "{binding:?}");
+    }
+}
+
+#[test]
 fn a_signed_logout_must_sign_the_empty_message() {
     let gate = gate().binding(Binding::Require);
     let issued = login(&gate);
@@ -324,8 +371,15 @@ fn debug_output_does_not_reveal_tokens() {
     let gate = gate();
     let issued = login(&gate);
     let opened = ready(gate.open(Some(issued.token.as_bytes()), at(NOW))).unwrap();
-    let output = format!("{gate:?} {issued:?} {opened:?}");
-    assert!(!output.contains(&issued.token) && !output.contains(&issued.signing_token), "{output}");
+    assert_eq!(format!("{gate:?}"), "Gate { keys: Keys(0 previous), binding: Accept, .. }");
+    let session = format!(
+        "session: Session {{ user: \"7\", session: SessionId({}), role: Some(\"editor\"), tenant: Some(\"acme\"), \
+         expires_at: {:?} }}, ..",
+        "03".repeat(16),
+        issued.session.expires_at
+    );
+    assert_eq!(format!("{issued:?}"), format!("IssuedSession {{ {session} }}"));
+    assert_eq!(format!("{opened:?}"), format!("OpenedToken {{ {session} }}"));
     for error in [
         IntegrityError::QueryNotAllowed(QueryRefusal::Closed),
         IntegrityError::SignatureInvalid,

@@ -147,6 +147,11 @@ mod tests {
         (0..10_000).take_while(|_| budget.take(session, until, now).is_ok()).count()
     }
 
+    /// Returns how many nonces a user holds.
+    fn held(budget: &NonceBudget, user: &str) -> Option<usize> {
+        budget.accounts.get(user).map(|account| account.total)
+    }
+
     #[test]
     fn a_session_has_exactly_its_bound_until_nonces_expire() {
         let budget = NonceBudget::new(3, 1_000);
@@ -159,6 +164,7 @@ mod tests {
         assert_eq!(take_all(&budget, &other, 100, 0), 3, "other sessions are not affected");
         assert_eq!(budget.take(&one, 70, 50), Ok(()), "one has expired");
         assert_eq!(budget.take(&one, 70, 50), Err(60));
+        assert_eq!(held(&budget, "ada"), Some(6));
     }
 
     #[test]
@@ -171,6 +177,7 @@ mod tests {
         }
         budget.give_back(&ada, 50);
         budget.give_back(&session("bo", 2), 50);
+        assert_eq!(held(&budget, "ada"), Some(0));
         assert_eq!((take_all(&budget, &ada, 50, 0), budget.total.load(Ordering::Relaxed)), (1, 1));
     }
 
@@ -207,6 +214,28 @@ mod tests {
         assert_eq!((budget.accounts.len(), budget.total.load(Ordering::Relaxed)), (1, 1));
         // The clock was set back, to a time at which nothing has expired.
         assert_eq!(budget.take(&session("late", 1), 500, 400), Ok(()));
+    }
+
+    #[test]
+    fn expired_counts_are_removed_once_per_interval_and_others_stay() {
+        const NOW: u64 = 1_000_000;
+        let budget = NonceBudget::new(100, 1_000);
+        let take = |user: &str, number, until, now| budget.take(&session(user, number), until, now).unwrap();
+        take("ada", 1, NOW + 1, NOW);
+        take("ada", 2, NOW + 90_000, NOW);
+        take("bo", 3, NOW + 2, NOW);
+        for now in [NOW, NOW + 2, NOW + 59_999] {
+            take("cy", 4, now + 1, now);
+            assert_eq!((held(&budget, "ada"), held(&budget, "bo")), (Some(2), Some(1)), "at {now}");
+        }
+        take("di", 5, NOW + 90_000, NOW + 60_000);
+        assert_eq!((held(&budget, "ada"), held(&budget, "bo"), held(&budget, "cy")), (Some(1), None, None));
+        let sessions: Vec<_> = budget.accounts.get("ada").unwrap().sessions.keys().copied().collect();
+        assert_eq!(sessions, [SessionId([2; 16])]);
+        // The clock is set back, by more than an interval.
+        take("bo", 3, 501, 500);
+        take("cy", 4, 90_000, 60_500);
+        assert_eq!((held(&budget, "bo"), held(&budget, "cy")), (None, Some(1)));
     }
 
     #[test]

@@ -48,6 +48,36 @@ fn expired_nonces_of_all_sessions_are_removed() {
     assert_eq!(store.sessions.len(), 1);
 }
 
+/// Removing them from all sessions takes long, so it is done once per interval, and if the clock was set back.
+#[test]
+fn expired_nonces_of_all_sessions_are_removed_once_per_interval() {
+    const NOW: u64 = 1_000_000;
+    let store = MemoryNonces::default();
+    let has = |number| store.sessions.contains_key(&id(number));
+    assert!(store.insert(id(1), "a", NOW + 1, NOW));
+    assert!(store.insert(id(2), "a", NOW, NOW));
+    for (now, number) in [(NOW, 3), (NOW + 1, 4), (NOW + 59_999, 5)] {
+        assert!(store.insert(id(number), "a", now + 1, now));
+        assert!(has(1) && has(2), "removed at {now}");
+    }
+    assert!(store.insert(id(6), "a", NOW + 90_000, NOW + 60_000));
+    assert_eq!(store.sessions.len(), 1, "those that expire at this time are removed too");
+    // The clock is set back, by more than an interval.
+    assert!(store.insert(id(7), "a", 1_000, 500));
+    assert!(store.insert(id(8), "a", 90_000, 60_500));
+    assert!(!has(7) && has(6) && has(8));
+}
+
+#[test]
+fn the_nonces_of_a_session_are_swept_when_they_have_doubled() {
+    let mut nonces = SessionNonces::default();
+    nonces.sweep(0);
+    assert_eq!(nonces.sweep_at, 64);
+    nonces.expiries = (0..150).map(|number| (number.to_string().into(), number)).collect();
+    nonces.sweep(49);
+    assert_eq!((nonces.expiries.len(), nonces.sweep_at), (100, 200));
+}
+
 #[test]
 fn a_nonce_is_new_for_one_of_many_threads() {
     let store = MemoryNonces::default();

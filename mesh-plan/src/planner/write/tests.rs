@@ -243,6 +243,12 @@ fn the_server_may_set_what_clients_may_not() {
     assert!(
         blog().plan_write(&WriteRequest::new(target).with_fields(&fields).with_server_values(&set)).is_err()
     );
+    let fields = Fields::parse(br#"{"name": "mine", "age": 1}"#).unwrap();
+    let set = [("name", "kept".into())];
+    let request = WriteRequest::new(USER).with_fields(&fields).with_server_values(&set);
+    let mutation = blog().plan_write(&request).unwrap();
+    let shown = mutation.action().values().iter().map(|it| format!("{} = {:?}", it.field, it.value));
+    assert_eq!(shown.collect::<Vec<_>>(), ["age = Integer(1)", "name = Text(\"kept\")"]);
 }
 
 #[test]
