@@ -121,6 +121,7 @@ fn there_are_cases_for_all_levels_and_profiles() {
         "docs",
         "events",
         "hooks",
+        "hosts",
         "mutations",
         "persisted",
         "policies",

@@ -174,6 +174,11 @@ pub struct Send {
     pub path: String,
     /// Replaces the base path: `docs` by the path of the docs surface, `root` by nothing.
     pub at: Option<String>,
+    /// What precedes the path in the request line, such as `http://mesh.example`.
+    pub origin: Option<String>,
+    /// The values of `Host`, in place of the address of the server: a string, or a list with one for each line.
+    #[serde(deserialize_with = "present")]
+    pub host: Option<Value>,
     /// The query, sent in `X-Mesh-Query` as base64; JSON is written without white space, a string as it is.
     #[serde(deserialize_with = "present")]
     pub query: Option<Value>,

@@ -9,6 +9,9 @@ use crate::failure::Failure;
 use crate::http::Request;
 use crate::target::{Session, Target};
 
+/// The name that the server with the settings `named` is called by.
+const OWN_NAME: &str = "mesh.example";
+
 /// Builds the request of a step for the server with the given settings.
 pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Result<Request, Failure> {
     let path = scope.text(&send.path.clone().into())?;
@@ -21,9 +24,19 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
         }
     };
     let full = format!("{base}{path}");
+    let full = if full.starts_with('/') { full } else { format!("/{full}") };
+    let hosts = match &send.host {
+        None if settings == "named" => Some(vec![OWN_NAME.to_owned()]),
+        None => None,
+        Some(Value::Array(hosts)) => {
+            Some(hosts.iter().map(|host| scope.text(host)).collect::<Result<_, _>>()?)
+        }
+        Some(host) => Some(vec![scope.text(host)?]),
+    };
     let mut request = Request {
         method: send.method.clone().unwrap_or_else(|| "GET".to_owned()),
-        target: if full.starts_with('/') { full } else { format!("/{full}") },
+        target: format!("{}{full}", send.origin.as_deref().unwrap_or_default()),
+        hosts,
         ..Request::default()
     };
     let mut add = |name: &str, value: String| request.add_header(name, value);

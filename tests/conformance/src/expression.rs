@@ -116,6 +116,7 @@ impl<'p> Scope<'p> {
             "base64Unpadded" => encoding::base64_unpadded(text(&argument)).into(),
             "base64url" => encoding::base64url(text(&argument)).into(),
             "sha256" => encoding::sha256(text(&argument)).into(),
+            "bytes" => text(&argument).len().into(),
             "upper" => text(&argument).to_uppercase().into(),
             "json" => argument.to_string().into(),
             "join" => list(&argument).iter().map(text).collect::<String>().into(),
@@ -131,6 +132,7 @@ impl<'p> Scope<'p> {
             "list" => both().map(|(item, times)| vec![item.clone(); size(times)].into())?,
             "range" => both().map(|(from, to)| range(from, to))?,
             "add" => both().map(|(a, b)| add(a, b))?,
+            "subtract" => both().map(|(a, b)| add(a, &times(b, &(-1).into())))?,
             "times" => both().map(|(a, b)| times(a, b))?,
             "flip" => both().map(|(value, index)| flip(&text(value), index).into())?,
             "drop" => both().map(|(value, count)| drop_end(&text(value), size(count)).into())?,
@@ -284,6 +286,7 @@ mod tests {
         check(&json!({"@nest": [2, {"not": "…"}, {"x": 1}]}), &json!({"not": {"not": {"x": 1}}}));
         check(&json!({"@flip": ["abc", -1]}), &json!("aba"));
         check(&json!({"@add": ["${choice.limits.page_max}", 1]}), &json!(201));
+        check(&json!({"@subtract": ["${choice.limits.page_max}", {"@bytes": "äö"}]}), &json!(196));
         check(&json!({"@range": [1, 3]}), &json!([1, 2, 3]));
     }
 }

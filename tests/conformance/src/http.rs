@@ -66,6 +66,13 @@ pub fn curl(request: &Request, endpoint: &Endpoint) -> String {
         "HEAD" => line.push_str(" --head"),
         method => line.extend([" -X ", method]),
     }
+    for host in request.hosts.iter().flatten() {
+        let header = if host.is_empty() { "Host;".to_owned() } else { format!("Host: {host}") };
+        line.extend([" -H ", &quoted(&header)]);
+    }
+    if request.hosts.as_ref().is_some_and(Vec::is_empty) {
+        line.push_str(" -H 'Host:'");
+    }
     for (name, value) in &request.headers {
         let value = String::from_utf8_lossy(value);
         let header = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
@@ -74,7 +81,12 @@ pub fn curl(request: &Request, endpoint: &Endpoint) -> String {
     if request.body.is_some() {
         line.extend([" --data-binary ", &text.map_or_else(|| "@-".to_owned(), quoted)]);
     }
-    line.extend([" ", &quoted(&format!("{}://{endpoint}{}", endpoint.scheme(), request.target))]);
+    let target = &request.target;
+    if !target.starts_with('/') {
+        line.extend([" --request-target ", &quoted(target)]);
+    }
+    let path = if target.starts_with('/') { target } else { "/" };
+    line.extend([" ", &quoted(&format!("{}://{endpoint}{path}", endpoint.scheme()))]);
     line
 }
 

@@ -32,6 +32,8 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("tight", "as signed, with three logins per minute for an account and address"),
     ("rated", "as bare, with two requests per minute and address"),
     ("metered", "as signed, with two requests per minute and session"),
+    ("named", "as open, for requests to the host mesh.example only"),
+    ("small", "as open, with mutations on and responses of 4,096 bytes at most"),
     ("policies", "as signed-writes, with policies.json of the fixture as the schema document"),
     (
         "faulty",
@@ -143,7 +145,7 @@ impl Target {
     /// Returns whether the server with these settings has write routes.
     #[must_use]
     pub fn writes(settings: &str) -> bool {
-        ["writes", "signed-writes", "brief", "policies", "faulty", "busy"].contains(&settings)
+        ["writes", "signed-writes", "brief", "small", "policies", "faulty", "busy"].contains(&settings)
     }
 
     /// Returns the JSON body of a login.

@@ -37,6 +37,8 @@ fn config(settings: &str) -> String {
         "curtained" => format!("{docs}sql = \"false\"\nentities = [\"user\", \"post\"]\n"),
         "tight" => format!("[limits]\nlogin_per_minute = 3\n{signed}{users}"),
         "metered" => format!("[limits]\nper_session = \"2/m\"\nlogin_per_minute = 1000000\n{signed}{users}"),
+        "named" => format!("allowed_hosts = [\"mesh.example\"]\n{uploads}{docs}{cors}{events}"),
+        "small" => format!("[limits]\nresponse_bytes = 4096\n{docs}{mutations}"),
         "policies" => format!("{many}{signed}{users}{mutations}"),
         "faulty" => format!("request_timeout = \"1s\"\n[persisted]\nmax_entries = 3\n{events}{mutations}"),
         "busy" => "request_timeout = \"1s\"\n[limits]\nrequests = 1\n".to_owned(),
@@ -51,11 +53,12 @@ fn required_settings(profile: &Profile) -> Vec<&'static str> {
     let integrity = profile.level >= Level::L3;
     let needed = |settings: &str| match settings {
         "open" => true,
+        "named" => claims("hosts"),
         "bare" => profile.level >= Level::L4 && profile.profiles.len() > 1,
         "writes" => claims("mutations"),
         "only" => claims("persisted"),
         "curtained" => claims("docs"),
-        "faulty" | "busy" => claims("hooks"),
+        "small" | "faulty" | "busy" => claims("hooks"),
         "policies" => claims("policies"),
         "signed-writes" => integrity && claims("mutations"),
         _ => integrity,

@@ -17,7 +17,9 @@ pub struct Request {
     pub method: String,
     /// The request target.
     pub target: String,
-    /// The headers in order, without `Host`.
+    /// The values of `Host`, one for each line; by default one with the address of the server.
+    pub hosts: Option<Vec<String>>,
+    /// The headers in order, without these.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body; `Content-Length` is added for it unless a header says another one.
     pub body: Option<Vec<u8>>,
@@ -80,10 +82,14 @@ impl Request {
         self.bytes_for("localhost")
     }
 
-    /// Serializes the request with a value of `Host`.
+    /// Serializes the request with a value of `Host`, unless it has others.
     #[must_use]
     pub fn bytes_for(&self, host: &str) -> Vec<u8> {
-        let mut bytes = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", self.method, self.target).into_bytes();
+        let mut bytes = format!("{} {} HTTP/1.1\r\n", self.method, self.target).into_bytes();
+        let own = [host.to_owned()];
+        for host in self.hosts.as_deref().unwrap_or(&own) {
+            bytes.extend(format!("Host: {host}\r\n").into_bytes());
+        }
         for (name, value) in &self.headers {
             bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
         }

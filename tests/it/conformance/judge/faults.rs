@@ -5,6 +5,7 @@ mod exact;
 mod failures;
 mod files;
 mod filters;
+mod hosts;
 mod integrity;
 mod made;
 mod pages;
@@ -13,6 +14,7 @@ mod query;
 mod results;
 mod streams;
 mod transport;
+mod writes;
 
 use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{Request, Response};
@@ -86,6 +88,8 @@ pub(crate) fn written() -> Vec<Fault> {
         exact::FAULTS,
         failures::FAULTS,
         files::FAULTS,
+        hosts::FAULTS,
+        writes::FAULTS,
     ];
     tables.into_iter().flatten().copied().collect()
 }

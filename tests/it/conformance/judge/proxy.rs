@@ -87,6 +87,7 @@ impl Drop for Proxy {
 fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, state: &ProxyState) {
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let Some(mut request) = read_request(&stream) else { return };
+    replace_own_host(&mut request, &stream, upstream);
     let original = request.clone();
     let response = match (fault.on_request)(&mut request, state) {
         Some(response) => response,
@@ -207,13 +208,23 @@ fn forward_lines(connection: Connection, to: &mut TcpStream, on_line: &OnLine) {
     }
 }
 
+/// Replaces the address of the proxy among the hosts of a request by that of the server.
+fn replace_own_host(request: &mut Request, stream: &TcpStream, upstream: &BaseUrl) {
+    let own = stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
+    let mut hosts = request.hosts.take().unwrap_or_default();
+    for host in hosts.iter_mut().filter(|host| **host == own) {
+        *host = upstream.authority.to_string();
+    }
+    request.hosts = Some(hosts).filter(|hosts| *hosts != [upstream.authority.to_string()]);
+}
+
 fn read_request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let mut words = line.split_whitespace();
     let mut request = Request::new(words.next()?, words.next()?);
-    let (mut length, mut hosts) = (None, 0);
+    let (mut length, mut hosts) = (None, Vec::new());
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;
@@ -224,12 +235,12 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
         let (name, value) = line.split_once(':')?;
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().ok(),
-            // The host of the server replaces the first one.
-            "host" if hosts == 0 => hosts = 1,
+            "host" => hosts.push(value.trim().to_owned()),
             "connection" => {}
             _ => request.add_header(name, value.trim()),
         }
     }
+    request.hosts = Some(hosts);
     if let Some(length) = length {
         request.body = Some(read_body(&mut reader, length, &mut request));
     }

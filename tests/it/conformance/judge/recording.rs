@@ -109,6 +109,7 @@ fn differ(one: &Request, other: &Request) -> bool {
     };
     one.method != other.method
         || one.target != other.target
+        || one.hosts != other.hosts
         || one.body != other.body
         || headers(one) != headers(other)
 }

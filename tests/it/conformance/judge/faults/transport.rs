@@ -339,13 +339,4 @@ pub(super) const FAULTS: &[Fault] = &[
         },
         ..NO_FAULT
     },
-    Fault {
-        name: "several hosts are accepted",
-        must_fail: &["2.13-several-hosts"],
-        on_request: &|request, _| {
-            set(request, "Host", None);
-            None
-        },
-        ..NO_FAULT
-    },
 ];

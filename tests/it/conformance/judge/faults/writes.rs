@@ -1,0 +1,268 @@
+//! Faults of the rights to write, and of the bound on the bytes of answers.
+
+use mesh_tests::kit::http::{Request, Response};
+use serde_json::{Value, json};
+
+use super::super::proxy::ProxyState;
+use super::{Fault, NO_FAULT, edit_error, error, reply, set};
+
+/// The length of the text with which the answer of a read is one byte over the bound.
+const OVER: usize = 4_086;
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "a right to create is one to update",
+        must_fail: &["6-writable-create"],
+        on_request: &|request, _| permit(request, "PUT", "labelCreate", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to create is one to delete",
+        must_fail: &["6-writable-create"],
+        on_request: &|request, _| permit(request, "DELETE", "labelCreate", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to update is one to create",
+        must_fail: &["6-writable-update"],
+        on_request: &|request, _| permit(request, "POST", "labelUpdate", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to update is one to delete",
+        must_fail: &["6-writable-update"],
+        on_request: &|request, _| permit(request, "DELETE", "labelUpdate", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to delete is one to create",
+        must_fail: &["6-writable-delete"],
+        on_request: &|request, _| permit(request, "POST", "labelDelete", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to delete is one to update",
+        must_fail: &["6-writable-delete"],
+        on_request: &|request, _| permit(request, "PUT", "labelDelete", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a list of writable fields permits deletes",
+        must_fail: &["6-writable-list"],
+        on_request: &|request, _| permit(request, "DELETE", "labelList", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "what is not writable can be created",
+        must_fail: &["6-writable-false"],
+        on_request: &|request, _| permit(request, "POST", "labelFixed", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "what is not writable can be updated",
+        must_fail: &["6-writable-false"],
+        on_request: &|request, _| permit(request, "PUT", "labelFixed", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "what is not writable can be deleted",
+        must_fail: &["6-writable-false"],
+        on_request: &|request, _| permit(request, "DELETE", "labelFixed", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "fields that are set once can be changed",
+        must_fail: &["6-writable-fields"],
+        on_request: &|request, _| permit(request, "PUT", "draftForm", "draft"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "fields that are set later can be set at once",
+        must_fail: &["6-writable-fields"],
+        on_request: &|request, _| permit(request, "POST", "draftForm", "draft"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "fields for one kind of write permit deletes",
+        must_fail: &["6-writable-fields"],
+        on_request: &|request, _| permit(request, "DELETE", "draftForm", "draft"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to create alone has no effect",
+        must_fail: &["6-writable-create"],
+        on_request: &|request, _| refuse(request, "POST", "labelCreate"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to update alone has no effect",
+        must_fail: &["6-writable-update"],
+        on_request: &|request, _| refuse(request, "PUT", "labelUpdate"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a right to delete alone has no effect",
+        must_fail: &["6-writable-delete"],
+        on_request: &|request, _| refuse(request, "DELETE", "labelDelete"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a list of writable fields has no effect on creates",
+        must_fail: &["6-writable-list", "6-policy-writable-within"],
+        on_request: &|request, _| refuse(request, "POST", "labelList"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a list of writable fields has no effect on updates",
+        must_fail: &["6-writable-list", "6-policy-writable-within"],
+        on_request: &|request, _| refuse(request, "PUT", "labelList"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "what is writable as a whole cannot be deleted",
+        must_fail: &["6-writable-true", "6-policy-writable-list"],
+        on_request: &|request, _| refuse(request, "DELETE", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a list of writable fields of a rule permits deletes",
+        must_fail: &["6-policy-writable-list"],
+        on_request: &|request, state| permit_as_admin(request, state, "label", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a rule that lists nothing writable permits every write",
+        must_fail: &["6-policy-writable-none"],
+        on_request: &|request, state| permit_as_admin(request, state, "labelKept", "labelKept"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a rule extends the rights of an entity",
+        must_fail: &["6-policy-writable-within"],
+        on_request: &|request, state| permit_as_admin(request, state, "labelList", "label"),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the bound on the bytes of an answer is one too low",
+        must_fail: &["3.11-bytes-exact"],
+        on_response: &|_, response, state| {
+            if state.is_of("small") && response.status == 200 && response.body.len() == 4_096 {
+                *response = error(400, "ValidationError");
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the bound on the bytes of an answer is one too high",
+        must_fail: &["3.11-bytes-exact"],
+        on_response: &|request, response, state| {
+            if request.method == "PUT" && text_of(request) == Some(OVER) {
+                state.insert_seen(&request.target);
+            } else if response.status == 400 && state.has_seen(&request.target) {
+                *response = reply(200, &json!({"body": "x".repeat(OVER)}));
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "posted reads have no bound on bytes",
+        must_fail: &["3.11-bytes-posted"],
+        on_response: &|request, response, state| {
+            if state.is_of("small") && request.method == "POST" && request.target == "/mesh" {
+                enlarge(response);
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "reads by id have no bound on bytes",
+        must_fail: &["3.11-bytes-by-id"],
+        on_response: &|request, response, state| {
+            if state.is_of("small") && request.header_value("X-Mesh-Query-Id").is_some() {
+                enlarge(response);
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the bound on bytes is one on compressed bytes",
+        must_fail: &["3.11-bytes-before-compression"],
+        on_response: &|request, response, state| {
+            if state.is_of("small") && request.header_value("Accept-Encoding").is_some() {
+                enlarge(response);
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a bound on bytes is one on items",
+        must_fail: &["3.11-bytes", "3.11-bytes-posted"],
+        on_response: &|_, response, state| {
+            if state.is_of("small") && response.text().contains("\"items\"") {
+                *response = error(400, "ValidationError");
+            }
+        },
+        may_fail: &["11-answer-too-large"],
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a write whose answer is too large is not made",
+        must_fail: &["11-answer-too-large"],
+        on_request: &|request, state| {
+            let is_large = text_of(request).is_some_and(|length| length > OVER);
+            (is_large && state.is_of("small")).then(|| {
+                let mut response = error(400, "ValidationError");
+                edit_error(&mut response, |body| body["code"] = "RESULT_TOO_LARGE".into());
+                response
+            })
+        },
+        ..NO_FAULT
+    },
+];
+
+/// Replaces the entity of a request by one of the same table with more rights.
+fn permit(request: &mut Request, method: &str, entity: &str, other: &str) -> Option<Response> {
+    if request.method == method
+        && let Some(rest) = rest_of(request, entity)
+    {
+        request.target = format!("/mesh/{other}{rest}");
+    }
+    None
+}
+
+/// Makes every write to an entity one of an administrator to another entity of the same table.
+fn permit_as_admin(request: &mut Request, state: &ProxyState, entity: &str, other: &str) -> Option<Response> {
+    if state.is_of("policies")
+        && request.method != "GET"
+        && let Some(rest) = rest_of(request, entity)
+    {
+        request.target = format!("/mesh/{other}{rest}");
+        set(request, "X-Mesh-Token", None);
+        state.sign(request);
+    }
+    None
+}
+
+/// Refuses the writes to an entity.
+fn refuse(request: &Request, method: &str, entity: &str) -> Option<Response> {
+    (request.method == method && rest_of(request, entity).is_some()).then(|| error(400, "ValidationError"))
+}
+
+/// Returns the rest of the path of a request to an entity.
+fn rest_of(request: &Request, entity: &str) -> Option<String> {
+    let rest = request.target.strip_prefix("/mesh/")?.strip_prefix(entity)?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
+}
+
+/// Returns the length of the text in the body of a write.
+fn text_of(request: &Request) -> Option<usize> {
+    let body: Value = serde_json::from_slice(request.body.as_deref()?).ok()?;
+    body.get("body")?.as_str().map(str::len)
+}
+
+/// Replaces a refusal of an answer that would be too large by an answer.
+fn enlarge(response: &mut Response) {
+    if response.text().contains("RESULT_TOO_LARGE") {
+        *response = reply(200, &json!({"items": [{"id": 1}]}));
+    }
+}
