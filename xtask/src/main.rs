@@ -6,6 +6,7 @@ mod arguments;
 mod bench;
 mod conformance;
 mod crates;
+mod dist;
 mod files;
 mod fuzz;
 mod missing;
@@ -51,6 +52,8 @@ Commands:
   bench postgres       Measure the server over PostgreSQL against a hand-written one, and with replicas
                        [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
+  dist                 Build mesh-conformance as one static program, with musl if its target is installed, else with
+                       glibc
   reference            Update the tables of docs/reference.md from the code
   screenshots          Take the screenshots of the playground that the README shows
   tidy                 Check the repository rules that the compiler cannot check
@@ -83,12 +86,13 @@ fn main() -> ExitCode {
         ["check"] => check(),
         ["tidy"] => Steps::new(root()).inside("tidy", tidy::run).finish(),
         ["bench", options @ ..] => bench::run(&root(), options),
+        ["dist"] => dist::run(&root()),
         ["reference"] => reference(),
         ["screenshots"] => screenshots::run(&root()),
         ["conformance", options @ ..] => with(conformance::parse_options(options), conformance::run),
         ["soak", options @ ..] => with(soak::parse_options(options), soak::run),
         ["fuzz", options @ ..] => with(fuzz::parse_options(options), fuzz::run),
-        [name @ ("test" | "check" | "tidy" | "reference" | "screenshots"), ..] => {
+        [name @ ("test" | "check" | "tidy" | "dist" | "reference" | "screenshots"), ..] => {
             misuse(&format!("'{name}' takes no arguments"))
         }
         [name, ..] => misuse(&format!("there is no command '{name}'")),
@@ -161,7 +165,7 @@ fn check() -> ExitCode {
             "clippy --quiet -p mesh-uploads -p mesh-server -p mesh-tests --features s3,mesh-server/otlp --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
-    crates::steps(&root(), advisories(steps)).record_left_out().finish()
+    dist::steps(&root(), crates::steps(&root(), advisories(steps))).record_left_out().finish()
 }
 
 /// Checks licenses, sources and security advisories with cargo-deny.
