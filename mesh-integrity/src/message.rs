@@ -37,7 +37,7 @@ impl<'a> Message<'a> {
 
     /// Returns the bytes to sign. A message without a body is borrowed.
     pub fn bytes(&self) -> Cow<'a, [u8]> {
-        match self.body {
+        match &self.body {
             None => Cow::Borrowed(self.statement),
             Some(digits) => Cow::Owned([self.statement, digits.as_bytes()].join(&b'\n')),
         }

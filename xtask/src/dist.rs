@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::steps::{self, Steps};
+use crate::steps::Steps;
 
 /// The name of the step that inspects the program.
 const STATIC: &str = "static program";

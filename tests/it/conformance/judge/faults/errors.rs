@@ -164,14 +164,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "HEAD is not supported",
         must_fail: &["2.1-head", "2.1-head-of-error"],
-        may_fail: &["12.3-head", "2.11-", "2.12-", "7.4-", "7.7-", "9.7-"],
+        may_fail: &["12.3-head", "2.11-", "2.12-", "2.13-every-route", "7.4-", "7.7-", "9.7-"],
         on_request: &|request, _| (request.method == "HEAD").then(|| error(405, "MethodNotAllowed")),
         ..NO_FAULT
     },
     Fault {
         name: "OPTIONS is not supported",
         must_fail: &["2.1-options"],
-        may_fail: &["11-", "12.5-", "12.5-preflight", "2.11-", "7.7-"],
+        may_fail: &["11-", "12.5-", "12.5-preflight", "2.11-", "2.13-every-route", "7.7-"],
         on_request: &|request, _| (request.method == "OPTIONS").then(|| error(405, "MethodNotAllowed")),
         ..NO_FAULT
     },

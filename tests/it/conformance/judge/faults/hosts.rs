@@ -60,6 +60,15 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
+        name: "the own name is refused",
+        must_fail: &["2.13-host"],
+        on_request: &|request, _| {
+            let is_own = request.hosts.as_deref().is_some_and(|hosts| hosts == [OWN]);
+            (is_own && request.target.starts_with('/')).then(|| error(421, "TransportError"))
+        },
+        ..NO_FAULT
+    },
+    Fault {
         name: "other hosts are refused with 400",
         must_fail: &["2.13-other-host", "2.13-every-route", "2.13-docs"],
         may_fail: &["2.13-"],
@@ -74,7 +83,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "hosts are compared by their beginning",
         must_fail: &["2.13-similar-host"],
         on_request: &|request, state| {
-            if host_of(request).starts_with(OWN) {
+            if host_of(request).starts_with(OWN) && request.target.starts_with('/') {
                 call_by_name(request, state);
             }
             None
@@ -151,7 +160,8 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["2.13-every-route", "2.13-docs"],
         on_request: &|request, state| {
             let is_read = request.method == "GET" && segments(request).len() == 2;
-            if !is_read || request.target.starts_with("/docs") {
+            let is_path = request.target.starts_with('/');
+            if is_path && (!is_read || request.target.starts_with("/docs")) {
                 call_by_name(request, state);
             }
             None

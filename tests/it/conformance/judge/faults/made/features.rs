@@ -14,6 +14,7 @@ const FEATURES: &[Feature] = &[
     ("padding in base64", |request, _| {
         request.header_value("X-Mesh-Query").is_some_and(|query| query.ends_with('='))
     }),
+    ("blanks behind a query", |_, text| text.ends_with(' ')),
     ("unused bits in base64", |request, _| {
         let query = request.header_value("X-Mesh-Query").unwrap_or_default();
         let again = encoding::from_base64(query).map(encoding::base64_unpadded);
@@ -30,6 +31,12 @@ const FEATURES: &[Feature] = &[
     ("line breaks in a query", |_, text| text.contains('\n')),
     ("tabs in a query", |_, text| text.contains('\t')),
     ("repeated fields in QL", |_, text| text.contains("name name") || text.contains("id id")),
+    ("lists without controls", |request, text| {
+        request.method == "GET" && !is_point(request) && text.matches('$').count() == 1
+    }),
+    ("the shape of a connected record", |request, text| {
+        request.method == "PUT" && segments(request).len() == 3 && !text.is_empty()
+    }),
     ("posted collection reads", |request, _| posts_read(request) && !is_point(request)),
     ("posted point reads", |request, _| posts_read(request) && is_point(request)),
     ("ids that are text", |request, _| {

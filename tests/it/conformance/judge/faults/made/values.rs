@@ -42,8 +42,23 @@ pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
         })),
         ..NO_FAULT
     };
+    let foreign = Fault {
+        name: "text beyond ASCII is lost",
+        on_response: &|_, response, _| {
+            if response.body.len() < LARGE && !response.body.is_ascii() {
+                edit_body(response, is_success, |body| {
+                    deep(body, "", &|_, value| {
+                        if let Some(text) = value.as_str() {
+                            *value = text.replace(|character: char| !character.is_ascii(), "?").into();
+                        }
+                    });
+                });
+            }
+        },
+        ..NO_FAULT
+    };
     let known = names.into_iter().filter(|name| !UNKNOWABLE.contains(&name.as_str()));
-    known.map(fault).collect()
+    known.map(fault).chain([foreign]).collect()
 }
 
 fn spoil(value: &mut Value) {
