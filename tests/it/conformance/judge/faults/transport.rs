@@ -310,7 +310,17 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "PUT is not supported",
         must_fail: &["2.10-put-reads", "2.10-put-ql"],
-        may_fail: &["10.", "11-", "2.10-", "2.13-every-route", "3.11-bytes-exact", "6-", "7.4-", "7.7-", "8.1-"],
+        may_fail: &[
+            "10.",
+            "11-",
+            "2.10-",
+            "2.13-every-route",
+            "3.11-bytes-exact",
+            "6-",
+            "7.4-",
+            "7.7-",
+            "8.1-",
+        ],
         on_request: &|request, _| {
             (request.method == "PUT" && is_point(request)).then(|| {
                 let mut response = error(405, "MethodNotAllowed");
