@@ -1,12 +1,13 @@
 //! The log on standard error. A thread writes the lines, so that requests never wait for a slow reader; lines that do
-//! not fit into its queue are dropped and counted.
+//! not fit into its queue are dropped and counted. The queue is bounded in bytes, because lines contain paths of clients.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracing::level_filters::LevelFilter;
-use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::FormatFields;
@@ -18,8 +19,12 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::escaped;
 use crate::config::{Config, LogFormat};
 
-/// Lines in the queue of the writer thread.
+/// Lines in the queue of the writer thread at most.
 const QUEUED_LINES: usize = 4_096;
+/// What a line counts at least. Few lines are longer.
+const LINE_BYTES: usize = 1_024;
+/// Bytes in the queue at most.
+const QUEUED_BYTES: usize = QUEUED_LINES * LINE_BYTES;
 
 /// Logs to standard error as configured. The guard writes the queued lines, for at most a second, when it is dropped.
 pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
@@ -30,7 +35,9 @@ pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
         return Ok(None);
     }
     let (writer, guard) = non_blocking(io::stderr(), config.log_format);
-    let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(io::stderr().is_terminal());
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(move || writer.clone())
+        .with_ansi(io::stderr().is_terminal());
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.log_format {
         LogFormat::Pretty => {
@@ -54,28 +61,64 @@ impl<'w> FormatFields<'w> for EscapedFields {
     }
 }
 
-fn non_blocking(out: impl Write + Send + 'static, format: LogFormat) -> (NonBlocking, WorkerGuard) {
-    let dropped = Arc::new(OnceLock::new());
-    let out = DropReporter { out, format, dropped: Arc::clone(&dropped), reported: 0 };
+fn non_blocking(out: impl Write + Send + 'static, format: LogFormat) -> (QueueWriter, WorkerGuard) {
+    let queue = Arc::new(Queue::default());
+    let out = DropReporter { out, format, queue: Arc::clone(&queue), reported: 0 };
     let builder = NonBlockingBuilder::default().buffered_lines_limit(QUEUED_LINES).thread_name("mesh-log");
-    let (writer, guard) = builder.finish(out);
-    // The counter exists only after the writer was handed over; this is its only assignment.
-    let _ = dropped.set(writer.error_counter());
-    (writer, guard)
+    let (lines, guard) = builder.finish(out);
+    (QueueWriter { lines, queue }, guard)
+}
+
+/// What the queue holds.
+#[derive(Default)]
+struct Queue {
+    /// The weight of the lines that are not written.
+    bytes: AtomicUsize,
+    /// The lines that were dropped.
+    dropped: AtomicUsize,
+}
+
+/// Returns what a line counts. `QUEUED_LINES` is never exceeded, since each counts at least `LINE_BYTES`.
+fn weight(line: &[u8]) -> usize {
+    line.len().max(LINE_BYTES)
+}
+
+/// Queues lines, or drops them.
+#[derive(Clone)]
+struct QueueWriter {
+    lines: NonBlocking,
+    queue: Arc<Queue>,
+}
+
+impl Write for QueueWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let admit = |queued: usize| queued.checked_add(weight(line)).filter(|bytes| *bytes <= QUEUED_BYTES);
+        if self.queue.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, admit).is_err() {
+            self.queue.dropped.fetch_add(1, Ordering::Relaxed);
+            return Ok(line.len());
+        }
+        self.lines.write(line)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes lines, and after each one how many were dropped since the last report.
 struct DropReporter<W> {
     out: W,
     format: LogFormat,
-    dropped: Arc<OnceLock<ErrorCounter>>,
+    queue: Arc<Queue>,
     reported: usize,
 }
 
 impl<W: Write> Write for DropReporter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.out.write_all(line)?;
-        let dropped = self.dropped.get().map_or(0, ErrorCounter::dropped_lines);
+        let written = self.out.write_all(line);
+        self.queue.bytes.fetch_sub(weight(line), Ordering::Relaxed);
+        written?;
+        let dropped = self.queue.dropped.load(Ordering::Relaxed);
         let new = dropped.saturating_sub(self.reported);
         if new > 0 {
             self.reported = dropped;
@@ -128,20 +171,40 @@ mod tests {
         for _ in 0..QUEUED_LINES + 100 {
             writer.write_all(b"x\n").unwrap();
         }
-        assert!(writer.error_counter().dropped_lines() >= 99);
+        assert!(writer.queue.dropped.load(Ordering::Relaxed) >= 99);
         drop(closed);
         drop(guard);
         assert!(start.elapsed() < Duration::from_secs(20), "writing does not wait for the reader");
         let text = reader.text.lock().unwrap();
         let written = text.lines().filter(|line| *line == "x").count();
-        // The writer thread holds one line in addition to the queue.
-        assert!((QUEUED_LINES..=QUEUED_LINES + 1).contains(&written), "{written}");
+        assert_eq!(written, QUEUED_LINES);
         let dropped: usize = text
             .lines()
             .filter_map(|line| line.strip_prefix("WARN ")?.split_once(" log lines were dropped"))
             .map(|(count, _)| count.parse::<usize>().unwrap())
             .sum();
         assert_eq!(dropped + written, QUEUED_LINES + 100);
+    }
+
+    #[test]
+    fn long_lines_take_no_more_memory_than_short_ones() {
+        let reader = SlowReader::default();
+        let closed = reader.gate.lock().unwrap();
+        let (mut writer, guard) = non_blocking(reader.clone(), LogFormat::Pretty);
+        let long = [vec![b'x'; 29_999], vec![b'\n']].concat();
+        for _ in 0..1_000 {
+            writer.write_all(&long).unwrap();
+        }
+        let kept = QUEUED_BYTES / long.len();
+        assert_eq!(writer.queue.dropped.load(Ordering::Relaxed), 1_000 - kept);
+        // A line that is larger than the queue is dropped, too.
+        writer.write_all(&vec![b'y'; QUEUED_BYTES + 1]).unwrap();
+        drop(closed);
+        drop(guard);
+        let text = reader.text.lock().unwrap();
+        assert_eq!(text.lines().filter(|line| line.starts_with('x')).count(), kept);
+        assert!(text.contains(&format!("WARN {} log lines were dropped", 1_001 - kept)), "no report");
+        assert_eq!(writer.queue.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[test]
