@@ -156,6 +156,8 @@ pub enum StoreErrorKind {
     Failed,
     /// The store could not be reached.
     Unreachable,
+    /// The store has too much to do.
+    Busy,
     /// The store did not answer in time.
     TimedOut,
 }

@@ -58,6 +58,10 @@ impl Moto {
     }
 
     fn store(&self, instance: &str, stale_after: Duration) -> S3Store {
+        S3Store::new(S3Options { stale_after, ..self.options(instance) }).unwrap()
+    }
+
+    fn options(&self, instance: &str) -> S3Options {
         let settings = [
             ("AWS_ENDPOINT", format!("http://{}", self.address)),
             ("AWS_ALLOW_HTTP", "true".to_owned()),
@@ -67,8 +71,7 @@ impl Moto {
             ("AWS_UNRELATED", "ignored".to_owned()),
         ];
         let settings = settings.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        let options = S3Options { settings, stale_after, ..S3Options::new("s3://files/up/loads", instance) };
-        S3Store::new(options).unwrap()
+        S3Options { settings, ..S3Options::new("s3://files/up/loads", instance) }
     }
 
     /// The names of all objects.
@@ -226,4 +229,33 @@ async fn objects_without_a_record_are_removed() {
     let young =
         sweep_orphans(&store, (Duration::from_secs(3600), true), |_| std::future::ready(Ok::<_, ()>(false)));
     assert_eq!(young.await.unwrap().unrecorded.len(), 0);
+}
+
+/// Clients that stop just before a part is full, each over a connection of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn unfinished_files_have_a_bounded_memory() {
+    let Some(moto) = Moto::start() else { return };
+    let megabyte = Bytes::from(vec![0; 1 << 20]);
+    let store = S3Store::new(S3Options { buffered_bytes: 20 << 20, ..moto.options("one") }).unwrap();
+    let content_type = mesh_uploads::ContentType::unknown();
+    let mut unfinished = Vec::new();
+    for _ in 0..4 {
+        let mut staged = store.stage(&content_type).await.unwrap();
+        for _ in 0..5 {
+            staged.write(megabyte.clone()).await.unwrap();
+        }
+        unfinished.push(staged);
+    }
+    let mut staged = store.stage(&content_type).await.unwrap();
+    let refused = staged.write(megabyte.clone()).await.unwrap_err();
+    assert_eq!(refused.kind, mesh_uploads::StoreErrorKind::Busy);
+    // Those that end leave room, and a file of many parts needs that of a few.
+    unfinished.clear();
+    for _ in 0..40 {
+        staged.write(megabyte.clone()).await.unwrap();
+    }
+    let bytes = vec![0; 40 << 20];
+    let sealed = staged.seal(ContentHash::digest(&bytes).key()).await.unwrap();
+    sealed.publish().await.unwrap();
+    assert_eq!(store.find(ContentHash::digest(&bytes).key()).await.unwrap().unwrap().size, 40 << 20);
 }

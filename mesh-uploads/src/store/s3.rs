@@ -26,6 +26,7 @@ use object_store::path::Path;
 use object_store::{
     Attribute, Attributes, ClientOptions, Error, GetOptions, GetRange, GetResult, ObjectMeta, RetryConfig,
 };
+use tokio::sync::Semaphore;
 
 use self::requests::{failed, within_each};
 use self::upload::{SealedObject, StagedObject};
@@ -36,6 +37,9 @@ use crate::store::{Blob, BlobInfo, BlobStore, LinkMethod, Sealed, Staged, StoreF
 
 /// How often a request is repeated that fails before an answer, or because the service is overloaded.
 const RETRIES: usize = 3;
+
+/// The unit in which bytes in memory are counted.
+const BLOCK: usize = 1024;
 
 /// The location and settings of a bucket.
 #[derive(Clone)]
@@ -54,11 +58,14 @@ pub struct S3Options {
     /// How long a request to the bucket may take, with its repetitions. Requests that copy or assemble an object get a
     /// second more for each 16 MiB. While a file is read, it applies to each piece.
     pub timeout: Duration,
+    /// How many bytes unfinished files may have in memory together: up to three parts of 8 MiB each. Above it, writing
+    /// fails.
+    pub buffered_bytes: usize,
 }
 
 impl S3Options {
     /// Creates options in which unfinished objects are abandoned after one hour, links expire after five minutes, and
-    /// requests are given up after 30 seconds.
+    /// requests are given up after 30 seconds. Unfinished files have 256 MiB of memory.
     pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -67,6 +74,7 @@ impl S3Options {
             stale_after: Duration::from_secs(3600),
             link_ttl: Duration::from_secs(300),
             timeout: Duration::from_secs(30),
+            buffered_bytes: 256 * 1024 * 1024,
         }
     }
 }
@@ -90,6 +98,8 @@ struct Bucket {
     stale_after: Duration,
     link_ttl: Duration,
     timeout: Duration,
+    /// A permit for each block that may be in memory.
+    blocks: Arc<Semaphore>,
 }
 
 impl S3Store {
@@ -129,6 +139,7 @@ impl S3Store {
             stale_after: options.stale_after,
             link_ttl: options.link_ttl,
             timeout: options.timeout,
+            blocks: Arc::new(Semaphore::new(options.buffered_bytes / BLOCK)),
         })))
     }
 }
@@ -149,6 +160,7 @@ impl BlobStore for S3Store {
             attributes,
             size: 0,
             part: BytesMut::new(),
+            held: None,
             upload: None,
             sending: None,
         };

@@ -5,7 +5,7 @@ use mesh_uploads::{MultipartError, StatementError, StoreError, StoreErrorKind, U
 
 use crate::{Code, ErrorKind, WireError};
 
-/// Seconds until a client should repeat a request whose store cannot be reached.
+/// Seconds until a client should repeat a request whose store cannot be reached, or has too much to do.
 const RETRY_AFTER: u32 = 1;
 
 impl From<UploadError> for WireError {
@@ -50,7 +50,7 @@ impl From<StatementError> for WireError {
 impl From<StoreError> for WireError {
     fn from(error: StoreError) -> Self {
         match error.kind {
-            StoreErrorKind::Unreachable => Self::unavailable(RETRY_AFTER),
+            StoreErrorKind::Unreachable | StoreErrorKind::Busy => Self::unavailable(RETRY_AFTER),
             StoreErrorKind::TimedOut => {
                 Self::new(ErrorKind::Resolver, "The file store did not answer in time")
                     .with_code(Code::Timeout)

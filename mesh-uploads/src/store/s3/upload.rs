@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use object_store::path::Path;
 use object_store::{Attributes, Error, MultipartUpload};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::Bucket;
 use super::requests::{failed, within};
+use super::{BLOCK, Bucket};
 use crate::content_hash::StorageKey;
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Sealed, Staged, StoreFuture};
 
 /// The size of a part in bytes. An upload holds up to three parts in memory. The protocol allows 10,000 parts, which
@@ -26,6 +27,8 @@ pub(super) struct StagedObject {
     pub(super) size: u64,
     /// Bytes that do not fill a part yet.
     pub(super) part: BytesMut,
+    /// The permits of these bytes.
+    pub(super) held: Option<OwnedSemaphorePermit>,
     /// `None` until the first part is full, and again after the upload is complete.
     pub(super) upload: Option<Box<dyn MultipartUpload>>,
     /// The part that is being sent while the next one is received.
@@ -33,6 +36,19 @@ pub(super) struct StagedObject {
 }
 
 impl StagedObject {
+    /// Counts bytes that are kept until they are sent.
+    fn hold(&mut self, bytes: &Bytes) -> Result<(), StoreError> {
+        let blocks = u32::try_from(bytes.len().div_ceil(BLOCK)).unwrap_or(u32::MAX);
+        let permits = Arc::clone(&self.bucket.blocks).try_acquire_many_owned(blocks).map_err(|error| {
+            StoreError::new("hold the parts of all unfinished files", error).with_kind(StoreErrorKind::Busy)
+        })?;
+        match &mut self.held {
+            Some(held) => held.merge(permits),
+            none => *none = Some(permits),
+        }
+        Ok(())
+    }
+
     async fn sent(&mut self) -> Result<(), StoreError> {
         match self.sending.take() {
             Some(sending) => sending.await.unwrap_or_else(|error| Err(error.into())).map_err(writing),
@@ -51,8 +67,11 @@ impl StagedObject {
             }
         };
         let part = upload.put_part(self.part.split().freeze().into());
-        let limit = self.bucket.timeout;
-        self.sending = Some(tokio::spawn(async move { within(limit, part).await }));
+        let (limit, held) = (self.bucket.timeout, self.held.take());
+        self.sending = Some(tokio::spawn(async move {
+            let _held = held;
+            within(limit, part).await
+        }));
         Ok(())
     }
 
@@ -77,6 +96,7 @@ impl StagedObject {
 impl Staged for StagedObject {
     fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()> {
         Box::pin(async move {
+            self.hold(&bytes)?;
             self.size = self.size.saturating_add(bytes.len() as u64);
             self.part.extend_from_slice(&bytes);
             if self.part.len() >= PART { self.send().await } else { Ok(()) }
