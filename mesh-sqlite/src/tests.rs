@@ -226,6 +226,24 @@ async fn views_use_the_built_in_window_functions() {
     assert!(body.starts_with(br#"{"items":[{"total":1},{"total":3},{"total":6}],"#), "{body:?}");
 }
 
+/// SQLite would count all rows of a table in one step, however many there are.
+#[tokio::test]
+async fn a_count_of_all_rows_is_moved_to_a_slow_read_and_interrupted() {
+    let file = File::new(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER);
+         WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50000) INSERT INTO t SELECT i, i FROM c",
+    );
+    let database = file.database();
+    let mesh = mesh(&database);
+    let query = r#"{"t": {"$select": {}, "$aggregate": {"rows": {"fn": "count"}}}}"#;
+    let count = mesh.plan(&Request::collection(Format::Json, query)).unwrap();
+    let result = mesh.read(&count, &until(Duration::ZERO)).await;
+    assert!(matches!(result, Err(ResolveError::TimedOut)), "{result:?}");
+    let body = mesh.read(&count, &until(Duration::from_secs(600))).await.unwrap().bytes;
+    assert!(body.starts_with(br#"{"items":[{"rows":50000}]"#), "{body:?}");
+    assert!(database.file.last().heavy.get(count.id()).is_some());
+}
+
 /// SQLite counts a call of a function as one step, however long its text is.
 #[tokio::test]
 async fn matching_of_long_texts_is_moved_to_a_slow_read_and_interrupted() {

@@ -86,7 +86,8 @@ impl Dialect for Sqlite {
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Expr>) -> Expr {
-        let Some(column) = column else { return custom::count_rows() };
+        // SQLite would count all rows of a table for `count(*)` in one step, which cannot be interrupted.
+        let Some(column) = column else { return Func::count(Expr::cust("1")).into() };
         let (function, distinct) = match call.function {
             AggregateFn::Count => ("COUNT", call.distinct),
             AggregateFn::Sum => (functions::SUM, call.distinct),

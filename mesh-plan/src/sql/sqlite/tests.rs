@@ -209,7 +209,7 @@ fn groups() {
               page    first 5
 
             post
-            SELECT "g"."k0", "g"."a0", "g"."a1", "g"."a2", "g"."a3" FROM (SELECT "t0"."status" AS "k0", COUNT(*) AS "a0", COUNT(DISTINCT "t0"."title") AS "a1", mesh_sum(DISTINCT "t0"."rating") AS "a2", MAX("t0"."rating") AS "a3" FROM "posts" AS "t0" GROUP BY "t0"."status") AS "g" WHERE "g"."a0" > ? ORDER BY "g"."a0" DESC, "g"."k0" DESC LIMIT ?
+            SELECT "g"."k0", "g"."a0", "g"."a1", "g"."a2", "g"."a3" FROM (SELECT "t0"."status" AS "k0", COUNT(1) AS "a0", COUNT(DISTINCT "t0"."title") AS "a1", mesh_sum(DISTINCT "t0"."rating") AS "a2", MAX("t0"."rating") AS "a3" FROM "posts" AS "t0" GROUP BY "t0"."status") AS "g" WHERE "g"."a0" > ? ORDER BY "g"."a0" DESC, "g"."k0" DESC LIMIT ?
               -- 1, 6
         "#]],
     );
@@ -227,7 +227,7 @@ fn one_group_of_all() {
           page    first 50
 
         post
-        SELECT "g"."a0" FROM (SELECT COUNT(*) AS "a0" FROM "posts" AS "t0") AS "g" LIMIT ?
+        SELECT "g"."a0" FROM (SELECT COUNT(1) AS "a0" FROM "posts" AS "t0") AS "g" LIMIT ?
           -- 51
     "#]],
     );
