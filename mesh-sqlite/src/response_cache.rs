@@ -16,10 +16,14 @@ use crate::file::data_version::DataVersion;
 
 /// The approximate size of an entry in bytes, without its body.
 const ENTRY_BYTES: usize = 256;
+/// The part of the cache that one answer may take: few large answers would displace all others.
+const LARGEST_PART: usize = 16;
 
 /// Bodies by plan and target, bounded by their size.
 pub(crate) struct ResponseCache {
     entries: Generations<CacheKey, Entry>,
+    /// The largest answer in bytes.
+    largest: usize,
     hits: AtomicU64,
 }
 
@@ -63,7 +67,7 @@ impl CacheKey {
 impl ResponseCache {
     /// Creates a cache of this size in bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        Self { entries: Generations::new(bytes), hits: AtomicU64::new(0) }
+        Self { entries: Generations::new(bytes), largest: bytes / LARGEST_PART, hits: AtomicU64::new(0) }
     }
 
     /// Adds the number of answers, their size and the number of hits.
@@ -87,7 +91,8 @@ impl ResponseCache {
     /// with its digest if it was added.
     pub(crate) fn insert(&self, plan: &Plan, version: DataVersion, mut body: JsonBody) -> JsonBody {
         let size = body.bytes.len() + ENTRY_BYTES;
-        if !self.entries.accepts(size) || plan.uses_session() || runs_code(plan.node()) {
+        if size > self.largest || !self.entries.accepts(size) || plan.uses_session() || runs_code(plan.node())
+        {
             return body;
         }
         let Some(key) = CacheKey::from_plan(plan) else { return body };

@@ -67,6 +67,21 @@ fn runtime() -> tokio::runtime::Runtime {
     builder.worker_threads(2).enable_all().on_thread_park(before_park).build().unwrap()
 }
 
+#[tokio::test]
+async fn one_answer_takes_at_most_a_sixteenth_of_the_cache() {
+    let kept = async |length: usize| {
+        let file = File::new(&format!(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT); INSERT INTO t VALUES (1, '{}');",
+            "x".repeat(length)
+        ));
+        let database = file.database().response_cache(16 * 1_024);
+        let mesh = tests::mesh(&database);
+        read(&mesh, &plan(&mesh)).await;
+        database.usage().answers
+    };
+    assert_eq!((kept(700).await, kept(800).await), (1, 0));
+}
+
 #[test]
 fn an_answer_is_kept_until_a_commit() {
     for journal in ["wal", "delete"] {
