@@ -28,6 +28,8 @@ use crate::sql::TextParam;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for cancelling a statement, after which its connection is dropped.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time after which a statement that still runs is cancelled again.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The purpose of the connections of a pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -272,7 +274,7 @@ impl Drop for Lease {
             runtime.spawn(async move {
                 // The statement may have ended in the meantime. The connection is not used again, because the
                 // cancellation could then hit its next statement.
-                let _ = tokio::time::timeout(CANCEL_TIMEOUT, link.cancel()).await;
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, link.end_statement(CANCEL_INTERVAL)).await;
                 drop((link, slot));
             });
         }

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::try_join3;
@@ -211,8 +212,16 @@ impl Link {
         self.client.is_closed()
     }
 
-    /// Cancels the running statement.
-    pub(super) async fn cancel(&self) -> Result<(), Error> {
-        self.client.cancel_token().cancel_query(self.tls.clone()).await
+    /// Cancels the running statement until it has ended. A cancellation that arrives before the statement begins has no
+    /// effect, and PostgreSQL does not notice that a connection is closed while it runs a statement.
+    pub(super) async fn end_statement(&self, interval: Duration) -> Result<(), Error> {
+        // Answered after the statement, because answers arrive in order.
+        let mut ended = pin!(self.client.batch_execute(""));
+        loop {
+            self.client.cancel_token().cancel_query(self.tls.clone()).await?;
+            if let Ok(ended) = tokio::time::timeout(interval, &mut ended).await {
+                return ended;
+            }
+        }
     }
 }
