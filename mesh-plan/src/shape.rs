@@ -22,6 +22,12 @@ pub(crate) use scalar::{number_text, write_text};
 /// Bounds of the memory in bytes that is reserved for a response.
 const SIZE_MIN: usize = 512;
 const SIZE_MAX: usize = 64 * 1_024;
+/// The size in bytes from which on a response is large. Space is reserved for the largest one at once: pages that are not
+/// written take no memory, and growing would keep several copies for a moment. The rest is given back in the end, since
+/// the response may wait for its reader for long.
+const SIZE_LARGE: usize = 1_024 * 1_024;
+/// The most that is reserved for a large response.
+const RESERVED_MAX: usize = 64 * 1_024 * 1_024;
 
 /// The cells of one row, by their index in [`Node::columns`].
 pub trait Cells {
@@ -88,6 +94,9 @@ impl Plan {
             Target::Collection => self.collection(&mut shaper, source)?,
         }
         shaper.check_length()?;
+        if shaper.out.len() >= SIZE_LARGE {
+            shaper.out.shrink_to_fit();
+        }
         Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows, digest: None })
     }
 
@@ -226,6 +235,10 @@ impl Shaper {
         self.rows += 1;
         if self.rows > self.rows_max {
             return Err(ResolveError::TooLarge { rows: self.rows_max });
+        }
+        if self.out.len() >= SIZE_LARGE {
+            let space = self.bytes_max.min(RESERVED_MAX);
+            self.out.reserve_exact(space.saturating_sub(self.out.len()));
         }
         if node.output.is_empty() {
             self.out.push(b'{');

@@ -36,7 +36,7 @@ pub struct Contents {
 
 impl Database {
     /// The recommended memory of the prepared statements of all threads, in bytes.
-    pub const STATEMENT_CACHE: usize = 64 << 20;
+    pub const STATEMENT_CACHE: usize = 32 << 20;
 
     /// Opens a file for reading and checks that it is a database.
     ///

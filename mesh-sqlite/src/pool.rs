@@ -26,7 +26,7 @@ use slow_read_queue::SlowReadQueue;
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The default memory of the prepared statements of a thread's connection, in bytes.
-const STATEMENT_BYTES: usize = 16 << 20;
+const STATEMENT_BYTES: usize = 8 << 20;
 /// How much of the file is mapped into memory, which saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 

@@ -25,7 +25,7 @@ impl Default for Limits {
             rows: 100_000,
             response_bytes: 32 * 1_024 * 1_024,
             plans: 1_024,
-            plan_bytes: 32 << 20,
+            plan_bytes: 16 << 20,
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const SMALL: usize = 16 * 1024;
 /// The default budget of the process.
 pub(super) const ALL: usize = 256 << 20;
 /// The default budget of one client address.
-pub(super) const PER_ADDRESS: usize = 64 << 20;
+pub(super) const PER_ADDRESS: usize = 32 << 20;
 /// Seconds until a client should repeat a refused request.
 const RETRY_AFTER: u32 = 1;
 /// How long a client must have stalled before it is closed in favor of another one.
