@@ -264,3 +264,24 @@ fn an_entity_without_resolver_is_named() {
     let error = block_on(mesh.read(&plan, &Context::default())).unwrap_err();
     assert!(matches!(error, ResolveError::Missing(entity) if entity == "post"));
 }
+
+#[test]
+fn a_large_response_keeps_no_spare_capacity() {
+    let mesh = Mesh::builder(schema()).build().unwrap();
+    let query = r#"{"post":{"$select":{"title":true},"$page":{"first":200}}}"#;
+    let plan = mesh.plan(&Request::collection(Format::Json, query)).unwrap();
+    let mut rows = Rows::new(&plan);
+    for id in 0..150i64 {
+        let title = "x".repeat(10_000);
+        rows.root().push_with(|column| if column == "title" { title.as_str().into() } else { id.into() });
+    }
+    let mut length = 0;
+    let mut body = None;
+    let measured = allocation_counter::measure(|| {
+        let nested = plan.nest(rows.clone()).unwrap();
+        length = nested.bytes.len();
+        body = Some(nested);
+    });
+    assert!(length > super::SIZE_LARGE, "{length}");
+    assert!(measured.bytes_current < length as i64 * 5 / 4, "{} for {length}", measured.bytes_current);
+}
