@@ -21,9 +21,10 @@ async fn next((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, (File,
     if left == 0 {
         return Ok(None);
     }
+    let length = left.min(BLOCK);
+    // Allocated by the thread that will free it: allocators keep the memory that other threads free for longer.
+    let mut block = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     let read = tokio::task::spawn_blocking(move || {
-        let length = left.min(BLOCK);
-        let mut block = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         file.by_ref().take(length).read_to_end(&mut block)?;
         Ok((block, file))
     });
