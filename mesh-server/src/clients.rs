@@ -1,4 +1,5 @@
-//! What each client makes the server hold: connections, event streams and replies that it has not read. `SPEC §12.6`
+//! What each client makes the server hold: connections, uploads, event streams and replies that it has not read.
+//! `SPEC §12.6`
 
 mod counts;
 mod outbox;
@@ -20,8 +21,8 @@ pub(crate) use unsent::{Counted, SMALL, Unsent};
 
 /// Seconds after which a client should repeat a request beyond its share.
 const RETRY_AFTER: u32 = 1;
-/// Seconds after which a client should try again to open a stream.
-const STREAM_RETRY_AFTER: u32 = 5;
+/// Seconds after which a client should try again to open a stream or to begin an upload.
+const LONG_RETRY_AFTER: u32 = 5;
 /// The share of the connections that is reserved for addresses with few of them, as a divisor.
 const RESERVED: usize = 4;
 /// The share of the connections up to which an address uses the reserve, as a divisor.
@@ -38,9 +39,11 @@ const FEW: usize = 16;
 #[derive(Clone, Debug)]
 pub struct ClientLimits {
     connections_per_address: usize,
+    uploads_per_address: usize,
     streams_per_address: usize,
     streams_per_session: usize,
     connections: Arc<Counts<IpAddr>>,
+    uploads: Arc<Counts<IpAddr>>,
     address_streams: Arc<Counts<IpAddr>>,
     session_streams: Arc<Counts<SessionId>>,
     pub(crate) unsent: Arc<Unsent>,
@@ -49,6 +52,9 @@ pub struct ClientLimits {
 impl ClientLimits {
     /// The connections of one address unless another number is set.
     pub const CONNECTIONS_PER_ADDRESS: usize = 2_500;
+    /// The uploads of one address unless another number is set. In memory, each takes up to 24 MiB of the 512 MiB that a
+    /// bucket's unfinished files have.
+    pub const UPLOADS_PER_ADDRESS: usize = 20;
     /// The event streams of one address unless another number is set.
     pub const STREAMS_PER_ADDRESS: usize = 100;
     /// The event streams of one session unless another number is set.
@@ -62,9 +68,11 @@ impl ClientLimits {
     pub fn new() -> Self {
         Self {
             connections_per_address: Self::CONNECTIONS_PER_ADDRESS,
+            uploads_per_address: Self::UPLOADS_PER_ADDRESS,
             streams_per_address: Self::STREAMS_PER_ADDRESS,
             streams_per_session: Self::STREAMS_PER_SESSION,
             connections: Arc::default(),
+            uploads: Arc::default(),
             address_streams: Arc::default(),
             session_streams: Arc::default(),
             unsent: Arc::default(),
@@ -77,6 +85,13 @@ impl ClientLimits {
     #[must_use]
     pub fn connections_per_address(mut self, connections: usize) -> Self {
         self.connections_per_address = connections.max(1);
+        self
+    }
+
+    /// Sets the number of uploads of one client address whose bytes are being received.
+    #[must_use]
+    pub fn uploads_per_address(mut self, uploads: usize) -> Self {
+        self.uploads_per_address = uploads.max(1);
         self
     }
 
@@ -122,6 +137,19 @@ impl ClientLimits {
         held.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
     }
 
+    /// Counts an upload until the returned value is dropped.
+    ///
+    /// # Errors
+    /// 429 if the address has as many uploads under way as it may have.
+    pub(crate) fn begin_upload(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
+        let Some(address) = address else { return Ok(None) };
+        let held = self.uploads.hold(counted_address(address), 1, self.uploads_per_address);
+        held.map(Some).ok_or_else(|| WireError {
+            message: "Too many uploads of this address at a time; retry later".into(),
+            ..WireError::rate_limit(LONG_RETRY_AFTER)
+        })
+    }
+
     /// Returns the connections, the event streams and the unread bytes of the address that has the most of each.
     pub(crate) fn most(&self) -> [usize; 3] {
         [self.connections.most(), self.address_streams.most(), self.unsent.most()]
@@ -136,7 +164,7 @@ impl ClientLimits {
         address: Option<IpAddr>,
         session: Option<SessionId>,
     ) -> Result<OpenStream, WireError> {
-        let refused = |message| WireError { message, ..WireError::rate_limit(STREAM_RETRY_AFTER) };
+        let refused = |message| WireError { message, ..WireError::rate_limit(LONG_RETRY_AFTER) };
         let address = address.map(|address| {
             let held = self.address_streams.hold(counted_address(address), 1, self.streams_per_address);
             held.ok_or_else(|| {

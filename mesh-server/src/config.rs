@@ -198,6 +198,7 @@ impl Config {
         let limits = &self.limits;
         ClientLimits::new()
             .connections_per_address(limits.connections_per_address)
+            .uploads_per_address(limits.uploads_per_address)
             .streams_per_address(limits.streams_per_address)
             .streams_per_session(limits.streams_per_session)
             .unsent_bytes(limits.unsent_bytes, limits.unsent_bytes_per_address)

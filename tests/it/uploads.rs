@@ -234,6 +234,28 @@ fn concurrent_uploads_of_equal_bytes_are_stored_once() {
 }
 
 #[test]
+fn uploads_of_an_address_are_limited() {
+    let files = Files::with("[limits]\nuploads_per_address = 2\n");
+    let unfinished = || {
+        let mut connection = files.server.connect();
+        connection.write(
+            &head("/user/7/avatar", &statement("user", "avatar", b"x"))
+                .header("Content-Length", "900")
+                .bytes(),
+        );
+        connection.write(&part("file", "text/plain", &[b'x'; 400]));
+        connection
+    };
+    let mut open = vec![unfinished(), unfinished()];
+    wait_until("two files are pending", || files.pending().len() == 2);
+    let reply = files.send(&avatar(7, b"x"));
+    assert_eq!((reply.status, &reply.json()["error"]), (429, &json!("RateLimitError")), "{}", reply.text());
+    assert_eq!(reply.header("retry-after"), Some("5"));
+    open.pop();
+    wait_until("an upload that has ended no longer counts", || files.send(&avatar(7, b"x")).status == 200);
+}
+
+#[test]
 fn memory_does_not_depend_on_the_size_of_a_file() {
     const SIZE: u64 = 256 << 20;
     let files = Files::open();

@@ -43,6 +43,8 @@ settings! {
         connections: usize = 10_000, parse::count(1, 1_000_000);
         /// Connections of one client address (IPv6: /64); of a client behind a trusted proxy, requests under way
         connections_per_address: usize = ClientLimits::CONNECTIONS_PER_ADDRESS, parse::count(1, 1_000_000);
+        /// Uploads of one client address (IPv6: /64) whose bytes are being received
+        uploads_per_address: usize = ClientLimits::UPLOADS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one client address (IPv6: /64)
         streams_per_address: usize = ClientLimits::STREAMS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one session

@@ -83,6 +83,7 @@ pub(super) async fn upload(
         find_record(&cx.shared.mesh, column, cx.resolver_context(&caller)).await?;
     }
 
+    let _open = cx.shared.clients.begin_upload(cx.address)?;
     let received = receive(cx, uploads, (&policy, statement.parts(binds)), body).await?;
     let meta = match Fields::parse(received.meta.as_bytes()) {
         Ok(meta) => meta,

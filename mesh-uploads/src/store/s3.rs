@@ -65,7 +65,7 @@ pub struct S3Options {
 
 impl S3Options {
     /// Creates options in which unfinished objects are abandoned after one hour, links expire after five minutes, and
-    /// requests are given up after 30 seconds. Unfinished files have 256 MiB of memory.
+    /// requests are given up after 30 seconds. Unfinished files have 512 MiB of memory.
     pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -74,7 +74,7 @@ impl S3Options {
             stale_after: Duration::from_secs(3600),
             link_ttl: Duration::from_secs(300),
             timeout: Duration::from_secs(30),
-            buffered_bytes: 256 * 1024 * 1024,
+            buffered_bytes: 512 * 1024 * 1024,
         }
     }
 }
