@@ -25,8 +25,8 @@ fn config(settings: &str) -> String {
     let bare = "[persisted]\nenabled = false\n[events]\nenabled = false\n";
     let guarded = format!("{docs}auth = \"admin\"\nsql = \"false\"\n");
     match settings {
-        "open" => format!("{uploads}{docs}{cors}{events}"),
-        "writes" => format!("{uploads}{docs}{cors}{events}{mutations}"),
+        "open" => format!("{many}{uploads}{docs}{cors}{events}"),
+        "writes" => format!("{many}{uploads}{docs}{cors}{events}{mutations}"),
         "signed" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}"),
         "signed-writes" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}{mutations}"),
         "bare" => bare.to_owned(),
@@ -37,7 +37,7 @@ fn config(settings: &str) -> String {
         "curtained" => format!("{docs}sql = \"false\"\nentities = [\"user\", \"post\"]\n"),
         "tight" => format!("[limits]\nlogin_per_minute = 3\n{signed}{users}"),
         "metered" => format!("[limits]\nper_session = \"2/m\"\nlogin_per_minute = 1000000\n{signed}{users}"),
-        "named" => format!("allowed_hosts = [\"mesh.example\"]\n{uploads}{docs}{cors}{events}"),
+        "named" => format!("allowed_hosts = [\"mesh.example\"]\n{many}{uploads}{docs}{cors}{events}"),
         "small" => format!("[limits]\nresponse_bytes = 4096\n{docs}{mutations}"),
         "policies" => format!("{many}{signed}{users}{mutations}"),
         "faulty" => format!("request_timeout = \"1s\"\n[persisted]\nmax_entries = 3\n{events}{mutations}"),
