@@ -17,6 +17,8 @@ use crate::wait::{skip, wait_for, wait_until};
 /// Names or paths of the driver and of the browser.
 const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// How often the driver is started before that counts as a failure.
+const STARTS: usize = 5;
 /// The member under which WebDriver returns the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -37,16 +39,7 @@ impl Browser {
             skip("Chromium", "install Debian's chromium and chromium-driver");
             return None;
         };
-        let mut driver = Command::new(driver)
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the driver starts");
-        let mut output = BufReader::new(driver.stdout.take().expect("a pipe"));
-        let port = port(&mut output);
-        // The output is drained, because the driver blocks when the pipe is full.
-        std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        let (driver, port) = start(&driver);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let window = format!("--window-size={width},{height}");
         let arguments = [
@@ -238,14 +231,39 @@ fn find(names: &[&str]) -> Option<String> {
     })
 }
 
-/// Reads the port from the output of the driver.
-fn port(output: &mut impl BufRead) -> u16 {
+/// Starts the driver on a free port. It looks for one of IPv4 and exits if it is taken in IPv6, so it is tried again.
+fn start(program: &str) -> (Child, u16) {
+    let mut printed = String::new();
+    for _ in 0..STARTS {
+        let mut driver = Command::new(program)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the driver starts");
+        let mut output = BufReader::new(driver.stdout.take().expect("a pipe"));
+        match port(&mut output) {
+            Ok(port) => {
+                // The output is drained, because the driver blocks when the pipe is full.
+                std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+                return (driver, port);
+            }
+            Err(text) => printed = text,
+        }
+        let _ = driver.kill();
+        let _ = driver.wait();
+    }
+    panic!("the driver did not start: {printed}")
+}
+
+/// Reads the port from the output of the driver, or returns the output if it ends without one.
+fn port(output: &mut impl BufRead) -> Result<u16, String> {
     let mut printed = String::new();
     while output.read_line(&mut printed).expect("the driver's output") > 0 {
         let last = printed.lines().last().unwrap_or_default();
         if let Some((_, port)) = last.split_once("started successfully on port ") {
-            return port.trim_end_matches(['.', ' ']).parse().expect("a port");
+            return Ok(port.trim_end_matches(['.', ' ']).parse().expect("a port"));
         }
     }
-    panic!("the driver did not start: {printed}")
+    Err(printed)
 }
