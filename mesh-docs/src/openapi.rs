@@ -32,8 +32,6 @@ pub struct Options {
     pub base: String,
     /// Logins and signed requests.
     pub integrity: Option<Bound>,
-    /// Whether there are rate limits.
-    pub rates: bool,
     /// Persisted queries, and who may register them.
     pub persisted: Option<Registration>,
     /// Whether only persisted queries are accepted.

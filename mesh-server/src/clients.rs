@@ -150,9 +150,10 @@ impl ClientLimits {
         })
     }
 
-    /// Returns the connections, the event streams and the unread bytes of the address that has the most of each.
-    pub(crate) fn most(&self) -> [usize; 3] {
-        [self.connections.most(), self.address_streams.most(), self.unsent.most()]
+    /// Returns the connections, the uploads, the event streams and the unread bytes of the address that has the most of
+    /// each.
+    pub(crate) fn most(&self) -> [usize; 4] {
+        [self.connections.most(), self.uploads.most(), self.address_streams.most(), self.unsent.most()]
     }
 
     /// Counts an event stream until the returned value is dropped.

@@ -238,6 +238,12 @@ async fn unfinished_files_have_a_bounded_memory() {
     let megabyte = Bytes::from(vec![0; 1 << 20]);
     let store = S3Store::new(S3Options { buffered_bytes: 20 << 20, ..moto.options("one") }).unwrap();
     let content_type = mesh_uploads::ContentType::unknown();
+    // Bytes count once, however small the pieces are in which they arrive.
+    let mut pieces = store.stage(&content_type).await.unwrap();
+    for _ in 0..40_000 {
+        pieces.write(megabyte.slice(..100)).await.unwrap();
+    }
+    drop(pieces);
     let mut unfinished = Vec::new();
     for _ in 0..4 {
         let mut staged = store.stage(&content_type).await.unwrap();

@@ -248,6 +248,8 @@ fn uploads_of_an_address_are_limited() {
     };
     let mut open = vec![unfinished(), unfinished()];
     wait_until("two files are pending", || files.pending().len() == 2);
+    let metrics = files.send(&Request::new("GET", "/metrics")).text();
+    assert!(metrics.contains("mesh_client_most{held=\"uploads\"} 2\n"), "{metrics}");
     let reply = files.send(&avatar(7, b"x"));
     assert_eq!((reply.status, &reply.json()["error"]), (429, &json!("RateLimitError")), "{}", reply.text());
     assert_eq!(reply.header("retry-after"), Some("5"));

@@ -231,7 +231,7 @@ fn find(names: &[&str]) -> Option<String> {
     })
 }
 
-/// Starts the driver on a free port. It looks for one of IPv4 and exits if it is taken in IPv6, so it is tried again.
+/// Starts the driver on a free port. On a busy machine it sometimes exits before it has one, so it is started again.
 fn start(program: &str) -> (Child, u16) {
     let mut printed = String::new();
     for _ in 0..STARTS {

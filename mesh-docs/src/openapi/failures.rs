@@ -43,9 +43,8 @@ impl Api<'_> {
     pub(super) fn responses(&self, mut responses: Value, failures: &[&str]) -> Value {
         for (status, name, ..) in ALL {
             let is_possible = match status {
-                "400" | "421" | "431" | "500" | "503" => true,
+                "400" | "421" | "429" | "431" | "500" | "503" => true,
                 "401" | "403" if self.options.integrity.is_some() => true,
-                "429" if self.options.rates => true,
                 _ => failures.contains(&status),
             };
             if is_possible {
@@ -66,7 +65,6 @@ pub(super) fn responses(options: &Options) -> Value {
     let writes = options.mutations || options.uploads.is_some();
     let is_used = |status: &str| match status {
         "401" => options.integrity.is_some(),
-        "429" => options.integrity.is_some() || options.rates,
         "403" => guarded || options.uploads.is_some(),
         "404" => writes || options.events,
         "409" => writes,

@@ -27,7 +27,7 @@ impl Api<'_> {
             "security": [],
             "parameters": [component("parameters", "X-Request-Id")],
             "requestBody": json_body(&credentials),
-            "responses": self.ok("The session", &session, &["413", "415", "429"]),
+            "responses": self.ok("The session", &session, &["413", "415"]),
         });
         self.add(&self.path("auth"), "post", login);
         let ended = json!({"type": "object", "properties": {"loggedOut": {"const": true}}, "required": ["loggedOut"]});

@@ -36,11 +36,11 @@ fn reads_without_optional_profiles() {
     check(
         |_| (),
         &expect![[r#"
-            GET /mesh/post (post.list): 200 304 400 421 431 500 503
-            GET /mesh/post/{id} (post.read): 200 304 400 421 431 500 503
-            PUT /mesh/post/{id} (post.readByPut): 200 400 421 431 500 503
-            GET /mesh/a%20log (a_log.list): 200 304 400 421 431 500 503
-            POST /mesh (mesh.read): 200 400 413 415 421 431 500 503
+            GET /mesh/post (post.list): 200 304 400 421 429 431 500 503
+            GET /mesh/post/{id} (post.read): 200 304 400 421 429 431 500 503
+            PUT /mesh/post/{id} (post.readByPut): 200 400 421 429 431 500 503
+            GET /mesh/a%20log (a_log.list): 200 304 400 421 429 431 500 503
+            POST /mesh (mesh.read): 200 400 413 415 421 429 431 500 503
         "#]],
     );
 }
@@ -58,24 +58,24 @@ fn all_optional_profiles() {
     check(
         all,
         &expect![[r#"
-            GET /mesh/post (post.list): 200 304 400 401 403 421 431 500 503
-            POST /mesh/post (post.create): 201 400 401 403 404 409 413 415 421 431 500 503
-            GET /mesh/post/{id} (post.read): 200 304 400 401 403 421 431 500 503
-            PUT /mesh/post/{id} (post.update): 200 400 401 403 404 409 413 415 421 431 500 503
-            DELETE /mesh/post/{id} (post.delete): 204 400 401 403 404 409 421 431 500 503
-            GET /mesh/post/{id}/events (post.follow): 200 400 401 403 421 431 500 503
-            PUT /mesh/post/{id}/next (post.next.connect): 200 400 401 403 404 409 413 415 421 431 500 503
-            DELETE /mesh/post/{id}/next (post.next.disconnect): 204 400 401 403 404 409 421 431 500 503
-            POST /mesh/post/{id}/title (post.title.upload): 200 400 401 403 404 409 413 415 421 431 500 503
-            GET /mesh/a%20log (a_log.list): 200 304 400 401 403 421 431 500 503
-            POST /mesh (mesh.read): 200 400 401 403 413 415 421 431 500 503
-            POST /mesh/queries (mesh.register): 200 400 401 403 413 415 421 431 500 503
+            GET /mesh/post (post.list): 200 304 400 401 403 421 429 431 500 503
+            POST /mesh/post (post.create): 201 400 401 403 404 409 413 415 421 429 431 500 503
+            GET /mesh/post/{id} (post.read): 200 304 400 401 403 421 429 431 500 503
+            PUT /mesh/post/{id} (post.update): 200 400 401 403 404 409 413 415 421 429 431 500 503
+            DELETE /mesh/post/{id} (post.delete): 204 400 401 403 404 409 421 429 431 500 503
+            GET /mesh/post/{id}/events (post.follow): 200 400 401 403 421 429 431 500 503
+            PUT /mesh/post/{id}/next (post.next.connect): 200 400 401 403 404 409 413 415 421 429 431 500 503
+            DELETE /mesh/post/{id}/next (post.next.disconnect): 204 400 401 403 404 409 421 429 431 500 503
+            POST /mesh/post/{id}/title (post.title.upload): 200 400 401 403 404 409 413 415 421 429 431 500 503
+            GET /mesh/a%20log (a_log.list): 200 304 400 401 403 421 429 431 500 503
+            POST /mesh (mesh.read): 200 400 401 403 413 415 421 429 431 500 503
+            POST /mesh/queries (mesh.register): 200 400 401 403 413 415 421 429 431 500 503
             POST /mesh/auth (mesh.login): 200 400 401 403 413 415 421 429 431 500 503
-            POST /mesh/logout (mesh.logout): 200 400 401 403 421 431 500 503
-            GET /mesh/media/sha256/{first}/{rest} (mesh.file): 200 206 302 304 400 401 403 404 416 421 431 500 503
+            POST /mesh/logout (mesh.logout): 200 400 401 403 421 429 431 500 503
+            GET /mesh/media/sha256/{first}/{rest} (mesh.file): 200 206 302 304 400 401 403 404 416 421 429 431 500 503
             GET /docs (mesh.playground): 200
-            GET /docs/schema (mesh.introspect): 200 400 401 403 421 431 500 503
-            POST /docs/execute (mesh.execute): 200 400 401 403 413 415 421 431 500 503
+            GET /docs/schema (mesh.introspect): 200 400 401 403 421 429 431 500 503
+            POST /docs/execute (mesh.execute): 200 400 401 403 413 415 421 429 431 500 503
         "#]],
     );
 }
@@ -90,11 +90,11 @@ fn persisted_queries_only() {
     check(
         only,
         &expect![[r#"
-        GET /post (post.list): 200 304 400 421 431 500 503
-        GET /post/{id} (post.read): 200 304 400 421 431 500 503
-        PUT /post/{id} (post.readByPut): 200 400 421 431 500 503
-        GET /a%20log (a_log.list): 200 304 400 421 431 500 503
-    "#]],
+            GET /post (post.list): 200 304 400 421 429 431 500 503
+            GET /post/{id} (post.read): 200 304 400 421 429 431 500 503
+            PUT /post/{id} (post.readByPut): 200 400 421 429 431 500 503
+            GET /a%20log (a_log.list): 200 304 400 421 429 431 500 503
+        "#]],
     );
 }
 
@@ -117,7 +117,6 @@ fn every_reference_resolves() {
         options.integrity = is(0).then_some(Bound::Required);
         options.persisted = is(1).then_some(Registration::Open);
         options.events = is(1);
-        options.rates = is(2);
         options.mutations = is(2);
         options.uploads = is(3).then(|| "files".to_owned());
         let document = document(&schema, &options);

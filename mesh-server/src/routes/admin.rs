@@ -34,9 +34,10 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     let clients = &shared.clients;
     let help = "Bytes of large responses that wait in memory for their readers.";
     out.gauge("mesh_unsent_bytes", help, &[(&[], clients.unsent.held() as f64)]);
-    let [connections, event_streams, unsent] = clients.most().map(|most| most as f64);
+    let [connections, uploads, event_streams, unsent] = clients.most().map(|most| most as f64);
     let most = [
         (&[("held", "connections")][..], connections),
+        (&[("held", "uploads")], uploads),
         (&[("held", "streams")], event_streams),
         (&[("held", "unsent_bytes")], unsent),
     ];

@@ -22,7 +22,6 @@ fn options(config: &Config) -> openapi::Options {
         Binding::Accept => openapi::Bound::Accepted,
         Binding::Require => openapi::Bound::Required,
     });
-    options.rates = config.limits.per_address.is_some() || config.limits.per_session.is_some();
     options.persisted = config.persisted.enabled.then(|| config.registration());
     options.only = config.persisted.only;
     options.events = config.events.enabled;

@@ -39,7 +39,7 @@ async fn a_dropped_upload_leaves_nothing() {
         tokio::task::yield_now().await;
     }
     drop(receiving);
-    // A block that is being written is waited for on a thread of its own.
+    // A write to the file that has begun ends first, on a thread of its own.
     let removed = async {
         while !folder.files().is_empty() {
             tokio::task::yield_now().await;

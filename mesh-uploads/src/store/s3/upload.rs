@@ -36,9 +36,12 @@ pub(super) struct StagedObject {
 }
 
 impl StagedObject {
-    /// Counts bytes that are kept until they are sent.
+    /// Counts bytes that are kept until they are sent. Blocks are those of the whole part: bytes may arrive in pieces that
+    /// are much smaller than a block.
     fn hold(&mut self, bytes: &Bytes) -> Result<(), StoreError> {
-        let blocks = u32::try_from(bytes.len().div_ceil(BLOCK)).unwrap_or(u32::MAX);
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let blocks = self.part.len().saturating_add(bytes.len()).div_ceil(BLOCK).saturating_sub(held);
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         let permits = Arc::clone(&self.bucket.blocks).try_acquire_many_owned(blocks).map_err(|error| {
             StoreError::new("hold the parts of all unfinished files", error).with_kind(StoreErrorKind::Busy)
         })?;
