@@ -15,12 +15,14 @@
 //! The result is a [`Query`] like a parsed one, without locations. The server checks whether its names exist and
 //! whether its controls are allowed where they are used.
 
-use std::ops::{BitAnd, BitOr, Not};
+mod filter;
+mod related;
 
 use crate::{
-    Aggregate, AggregateFn, Condition, Direction, Filter, FilterOp, Literal, Name, Nulls, Operand, OrderBy,
-    Page, Query, ReadNode, Selection, Spanned, Subject,
+    Aggregate, AggregateFn, Direction, Filter, Literal, Name, Nulls, OrParam, OrderBy, OrderKey, Page, Query,
+    ReadNode, Selection, Spanned, Subject,
 };
+pub use related::{Related, related};
 
 /// Starts a query of an entity.
 pub fn query(entity: impl Into<String>) -> QueryBuilder {
@@ -38,7 +40,12 @@ pub struct QueryBuilder {
 impl QueryBuilder {
     /// Selects a scalar field.
     pub fn field(self, field: impl Into<String>) -> Self {
-        self.select(Selection::Field(name(field)))
+        self.select(Selection::Field { name: name(field), alias: None })
+    }
+
+    /// Selects a scalar field under another key.
+    pub fn field_as(self, alias: impl Into<String>, field: impl Into<String>) -> Self {
+        self.select(Selection::Field { name: name(field), alias: Some(name(alias)) })
     }
 
     /// Selects scalar fields.
@@ -49,12 +56,23 @@ impl QueryBuilder {
     /// Selects a relation and what the closure selects of the related entity.
     pub fn relation(self, name: impl Into<String>, describe: impl FnOnce(Self) -> Self) -> Self {
         let Self { name, node } = describe(query(name));
-        self.select(Selection::Relation(name, node))
+        self.select(Selection::Relation { name, alias: None, node: node.into() })
     }
 
-    /// Adds a selection, or replaces the one with the same name, since names in a response are unique.
+    /// Selects a relation under another key, for example to read it twice with different controls.
+    pub fn relation_as(
+        self,
+        alias: impl Into<String>,
+        relation: impl Into<String>,
+        describe: impl FnOnce(Self) -> Self,
+    ) -> Self {
+        let Self { name: relation, node } = describe(query(relation));
+        self.select(Selection::Relation { name: relation, alias: Some(name(alias)), node: node.into() })
+    }
+
+    /// Adds a selection, or replaces the one with the same key, since keys in a response are unique.
     fn select(mut self, selection: Selection) -> Self {
-        match self.node.select.iter_mut().find(|other| other.name() == selection.name()) {
+        match self.node.select.iter_mut().find(|other| other.key() == selection.key()) {
             Some(other) => *other = selection,
             None => self.node.select.push(selection),
         }
@@ -75,14 +93,32 @@ impl QueryBuilder {
     }
 
     /// Sets the maximum number of records.
-    pub fn first(mut self, count: u32) -> Self {
-        self.page().first = Some(count);
+    pub fn first(mut self, count: impl Into<OrParam<u32>>) -> Self {
+        self.page().first = Some(count.into().into());
         self
     }
 
     /// Starts after the record of a cursor.
-    pub fn after(mut self, cursor: impl Into<String>) -> Self {
-        self.page().after = Some(name(cursor));
+    pub fn after(mut self, cursor: impl Into<OrParam<String>>) -> Self {
+        self.page().after = Some(cursor.into().into());
+        self
+    }
+
+    /// Reads the last records, at most so many, instead of the first ones.
+    pub fn last(mut self, count: impl Into<OrParam<u32>>) -> Self {
+        self.page().last = Some(count.into().into());
+        self
+    }
+
+    /// Ends before the record of a cursor. [`QueryBuilder::last`] sets the number of records.
+    pub fn before(mut self, cursor: impl Into<OrParam<String>>) -> Self {
+        self.page().before = Some(cursor.into().into());
+        self
+    }
+
+    /// Counts all records that match, whatever the page.
+    pub fn total(mut self) -> Self {
+        self.page().total = true;
         self
     }
 
@@ -160,129 +196,35 @@ impl From<String> for Subject {
     }
 }
 
-/// The comparisons of filters. NULL matches none of them except [`Subject::is_null`].
-impl Subject {
-    /// Equals the value.
-    pub fn eq(self, value: impl Into<Literal>) -> Filter {
-        self.with(FilterOp::Eq, value)
-    }
+/// Returns a parameter: a request sends its value beside the query.
+pub fn param(param: impl Into<String>) -> Param {
+    Param(name(param))
+}
 
-    /// Differs from the value.
-    pub fn ne(self, value: impl Into<Literal>) -> Filter {
-        self.with(FilterOp::Ne, value)
-    }
+/// A parameter, in place of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param(Name);
 
-    /// Is greater than the value.
-    pub fn gt(self, value: impl Into<Literal>) -> Filter {
-        self.with(FilterOp::Gt, value)
-    }
-
-    /// Is greater than or equal to the value.
-    pub fn gte(self, value: impl Into<Literal>) -> Filter {
-        self.with(FilterOp::Gte, value)
-    }
-
-    /// Is less than the value.
-    pub fn lt(self, value: impl Into<Literal>) -> Filter {
-        self.with(FilterOp::Lt, value)
-    }
-
-    /// Is less than or equal to the value.
-    pub fn lte(self, value: impl Into<Literal>) -> Filter {
-        self.with(FilterOp::Lte, value)
-    }
-
-    /// Is one of the values.
-    pub fn one_of(self, values: impl IntoIterator<Item = impl Into<Literal>>) -> Filter {
-        self.among(FilterOp::In, values)
-    }
-
-    /// Is none of the values.
-    pub fn none_of(self, values: impl IntoIterator<Item = impl Into<Literal>>) -> Filter {
-        self.among(FilterOp::Nin, values)
-    }
-
-    /// Matches the pattern, in which `%` stands for any text and `_` for any character.
-    pub fn like(self, pattern: impl Into<String>) -> Filter {
-        self.with(FilterOp::Like, pattern.into())
-    }
-
-    /// Matches the pattern regardless of letter case.
-    pub fn ilike(self, pattern: impl Into<String>) -> Filter {
-        self.with(FilterOp::Ilike, pattern.into())
-    }
-
-    /// Is NULL.
-    pub fn is_null(self) -> Filter {
-        self.condition(FilterOp::IsNull, Operand::None)
-    }
-
-    /// Is not NULL.
-    pub fn is_not_null(self) -> Filter {
-        self.condition(FilterOp::IsNotNull, Operand::None)
-    }
-
-    fn with(self, op: FilterOp, value: impl Into<Literal>) -> Filter {
-        self.condition(op, Operand::One(value.into().into()))
-    }
-
-    fn among(self, op: FilterOp, values: impl IntoIterator<Item = impl Into<Literal>>) -> Filter {
-        let values = values.into_iter().map(Into::into).map(Spanned::from);
-        self.condition(op, Operand::Many(values.collect()))
-    }
-
-    fn condition(self, op: FilterOp, value: Operand) -> Filter {
-        Filter::Condition(Condition { subject: self, op: op.into(), value })
+impl<T> From<Param> for OrParam<T> {
+    fn from(Param(name): Param) -> Self {
+        Self::Param { name }
     }
 }
 
-/// Matches if both filters match.
-impl BitAnd for Filter {
-    type Output = Self;
-
-    fn bitand(self, other: Self) -> Self {
-        match self {
-            Self::And(mut parts) => {
-                parts.push(other);
-                Self::And(parts)
-            }
-            first => Self::And(vec![first, other]),
-        }
-    }
-}
-
-/// Matches if one of the filters matches.
-impl BitOr for Filter {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        match self {
-            Self::Or(mut parts) => {
-                parts.push(other);
-                Self::Or(parts)
-            }
-            first => Self::Or(vec![first, other]),
-        }
-    }
-}
-
-/// Matches if the filter does not.
-impl Not for Filter {
-    type Output = Self;
-
-    fn not(self) -> Self {
-        Self::Not(Box::new(self))
+impl<T: Into<Subject>> From<T> for OrderKey {
+    fn from(subject: T) -> Self {
+        Self::Subject(subject.into())
     }
 }
 
 /// Orders from the least to the greatest, NULL last.
-pub fn asc(subject: impl Into<Subject>) -> OrderBy {
-    OrderBy { subject: subject.into(), direction: Direction::Asc, nulls: Nulls::Last }
+pub fn asc(key: impl Into<OrderKey>) -> OrderBy {
+    OrderBy { key: key.into(), direction: Direction::Asc, nulls: Nulls::Last }
 }
 
 /// Orders from the greatest to the least, NULL last.
-pub fn desc(subject: impl Into<Subject>) -> OrderBy {
-    OrderBy { direction: Direction::Desc, ..asc(subject) }
+pub fn desc(key: impl Into<OrderKey>) -> OrderBy {
+    OrderBy { direction: Direction::Desc, ..asc(key) }
 }
 
 impl OrderBy {
@@ -350,6 +292,30 @@ literal!(
     Boolean from bool, Integer from i64, Integer from i32, Integer from u32, Integer from u16, Number from f64,
     Text from &str, Text from String,
 );
+
+impl<T: Into<Literal>> From<T> for OrParam<Literal> {
+    fn from(value: T) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+impl From<u32> for OrParam<u32> {
+    fn from(count: u32) -> Self {
+        Self::Value(count)
+    }
+}
+
+impl From<&str> for OrParam<String> {
+    fn from(cursor: &str) -> Self {
+        Self::Value(cursor.to_owned())
+    }
+}
+
+impl From<String> for OrParam<String> {
+    fn from(cursor: String) -> Self {
+        Self::Value(cursor)
+    }
+}
 
 #[cfg(test)]
 mod tests;

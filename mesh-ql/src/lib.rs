@@ -19,6 +19,7 @@ pub use parse::{Format, parse};
 pub use print::{NotQl, NotQlReason, print_json, print_ql};
 pub use query::{
     Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Literal, Nulls,
-    Operand, OrderBy, Page, Query, ReadNode, Selection, Subject,
+    Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode, RelationCondition, Selection,
+    Subject,
 };
 pub use span::{Name, Position, Span, Spanned};

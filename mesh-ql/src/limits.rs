@@ -21,7 +21,11 @@ pub struct Limits {
     pub group_keys: usize,
     /// Entries of `$aggregate`.
     pub aggregates: usize,
-    /// The largest `first`.
+    /// Conditions on relations in the whole query.
+    pub relation_conditions: usize,
+    /// Keys of `$orderBy` that are aggregates of relations, in the whole query.
+    pub aggregate_sorts: usize,
+    /// The largest `first` or `last`.
     pub page_max: u32,
 }
 
@@ -44,6 +48,8 @@ impl Default for Limits {
             in_values: 200,
             group_keys: 8,
             aggregates: 16,
+            relation_conditions: 8,
+            aggregate_sorts: 4,
             page_max: 200,
         }
     }

@@ -46,6 +46,9 @@ pub enum NotQlReason {
     /// A control.
     #[error("'{0}'")]
     Control(&'static str),
+    /// A field or a relation under another key.
+    #[error("the alias {}", Quoted(.0))]
+    Alias(String),
     /// A name that is not an ASCII identifier.
     #[error("the name {}", Quoted(.0))]
     Name(String),
@@ -81,11 +84,14 @@ fn print_selection(text: &mut String, node: &ReadNode) -> Result<(), NotQl> {
         return Err(NotQlReason::EmptySelection.into());
     }
     for selection in &node.select {
+        if selection.key() != selection.name() {
+            return Err(NotQlReason::Alias(selection.key().value.clone()).into());
+        }
         text.push(' ');
         print_name(text, selection.name())?;
-        if let Selection::Relation(name, below) = selection {
+        if let Selection::Relation { name, node, .. } = selection {
             text.push_str(" {");
-            print_selection(text, below).map_err(|error| error.below(name))?;
+            print_selection(text, node).map_err(|error| error.below(name))?;
             text.push_str(" }");
         }
     }

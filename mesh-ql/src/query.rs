@@ -40,29 +40,64 @@ fn serialize_select<S: Serializer>(select: &[Selection], serializer: S) -> Resul
     #[serde(untagged)]
     enum Selected<'q> {
         Field(bool),
-        Relation(&'q ReadNode),
+        FieldAs {
+            #[serde(rename = "$field")]
+            name: &'q Name,
+        },
+        Relation {
+            #[serde(rename = "$relation", skip_serializing_if = "Option::is_none")]
+            name: Option<&'q Name>,
+            #[serde(flatten)]
+            node: &'q ReadNode,
+        },
     }
-    serializer.collect_map(select.iter().map(|selection| match selection {
-        Selection::Field(name) => (name, Selected::Field(true)),
-        Selection::Relation(name, node) => (name, Selected::Relation(node)),
+    serializer.collect_map(select.iter().map(|selection| {
+        let selected = match selection {
+            Selection::Field { alias: None, .. } => Selected::Field(true),
+            Selection::Field { name, alias: Some(_) } => Selected::FieldAs { name },
+            Selection::Relation { name, alias, node } => {
+                Selected::Relation { name: alias.as_ref().map(|_| name), node }
+            }
+        };
+        (selection.key(), selected)
     }))
 }
 
-/// One entry of `$select`. `SPEC §3.3`
+/// One entry of `$select`. `SPEC §3.3`, `SPEC §14.4`
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "plain to match on; the bound on fields keeps a query small")]
 pub enum Selection {
-    /// `"name": true`, a scalar field.
-    Field(Name),
-    /// `"ref": {…}`, a nested relation.
-    Relation(Name, ReadNode),
+    /// `"name": true`, or `"alias": {"$field": "name"}`: a scalar field.
+    Field {
+        /// The field.
+        name: Name,
+        /// Its key in the response, if that is not the name.
+        alias: Option<Name>,
+    },
+    /// `"name": {…}`, or `"alias": {"$relation": "name", …}`: a nested relation.
+    Relation {
+        /// The relation.
+        name: Name,
+        /// Its key in the response, if that is not the name.
+        alias: Option<Name>,
+        /// What to read of the related entity.
+        node: Box<ReadNode>,
+    },
 }
 
 impl Selection {
     /// Returns the name of the field or the relation.
     pub fn name(&self) -> &Name {
         match self {
-            Self::Field(name) | Self::Relation(name, _) => name,
+            Self::Field { name, .. } | Self::Relation { name, .. } => name,
+        }
+    }
+
+    /// Returns the key in the response: the alias, or without one the name.
+    pub fn key(&self) -> &Name {
+        match self {
+            Self::Field { name, alias } | Self::Relation { name, alias, .. } => {
+                alias.as_ref().unwrap_or(name)
+            }
         }
     }
 }
@@ -138,6 +173,9 @@ pub enum Filter {
     /// `{field, op, value}` or `{aggregate, op, value}`.
     #[serde(untagged)]
     Condition(Condition),
+    /// `{relation, op, where}`.
+    #[serde(untagged)]
+    Relation(RelationCondition),
 }
 
 /// A leaf of a filter tree.
@@ -154,21 +192,77 @@ pub struct Condition {
     pub value: Operand,
 }
 
+/// A condition on the records of a relation. `SPEC §14.1`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RelationCondition {
+    /// The relation.
+    pub relation: Name,
+    /// How many of the related records must match.
+    pub op: Spanned<Quantifier>,
+    /// The filter of related records; without one, all match. `every` always has one.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Box<Filter>>,
+}
+
+named_enum! {
+    /// How many related records must match a filter. `SPEC §14.1`
+    Quantifier {
+        /// At least one.
+        Some = "some",
+        /// None.
+        None = "none",
+        /// All; also if there are none.
+        Every = "every",
+    }
+}
+
 /// The left side of a condition or the key of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
-    /// A field of the entity.
+    /// A field of the entity, or a path through to-one relations: `author.name`.
     Field(Name),
     /// An alias of `$aggregate`.
     Aggregate(Name),
+    /// A scalar in a JSON field. Only conditions have it. `SPEC §14.8`
+    #[serde(untagged)]
+    Json {
+        /// The field, or a path to it.
+        field: Name,
+        /// The JSON Pointer to the scalar.
+        at: Name,
+    },
 }
 
 impl Subject {
     /// Returns the name of the field or the alias.
     pub fn name(&self) -> &Name {
         match self {
-            Self::Field(name) | Self::Aggregate(name) => name,
+            Self::Field(name) | Self::Aggregate(name) | Self::Json { field: name, .. } => name,
+        }
+    }
+}
+
+/// A value, or the parameter in its place. `SPEC §19.1`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum OrParam<T> {
+    /// The value.
+    Value(T),
+    /// `{"$param": "name"}`.
+    Param {
+        /// The name of the parameter.
+        #[serde(rename = "$param")]
+        name: Name,
+    },
+}
+
+impl<T> OrParam<T> {
+    /// Returns the value, unless a parameter stands for it.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Param { .. } => None,
         }
     }
 }
@@ -180,10 +274,10 @@ pub enum Operand {
     /// For `isNull` and `isNotNull`.
     #[default]
     None,
-    /// For all operators not listed here.
-    One(Spanned<Literal>),
+    /// For all operators not listed here; a parameter also for `in` and `nin`, whose value is a list then.
+    One(Spanned<OrParam<Literal>>),
     /// For `in` and `nin`; may be empty.
-    Many(Vec<Spanned<Literal>>),
+    Many(Vec<Spanned<OrParam<Literal>>>),
 }
 
 /// A scalar. The parser refuses `null` in conditions.
@@ -222,14 +316,29 @@ named_enum! {
 /// One key of `$orderBy`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OrderBy {
-    /// A field, or at grouped roots an aggregate's alias.
+    /// What is compared.
     #[serde(flatten)]
-    pub subject: Subject,
+    pub key: OrderKey,
     /// The direction of values other than NULL.
     pub direction: Direction,
     /// The position of NULL; [`Nulls::Last`] in both directions unless written. `SPEC §3.9`
     #[serde(skip_serializing_if = "is_default")]
     pub nulls: Nulls,
+}
+
+/// What an order compares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum OrderKey {
+    /// A field, a path through to-one relations, or at grouped reads an aggregate's alias.
+    Subject(Subject),
+    /// An aggregate of a to-many relation. `SPEC §14.3`
+    Relation {
+        /// The relation.
+        relation: Name,
+        /// The aggregate of its records, without an alias.
+        aggregate: Aggregate,
+    },
 }
 
 named_enum! {
@@ -252,15 +361,25 @@ named_enum! {
     }
 }
 
-/// `$page`. `SPEC §3.10`
+/// `$page`. `SPEC §3.10`, `SPEC §14.6`, `SPEC §14.7`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Page {
-    /// Page size, within the bound; the default applies where absent.
+    /// The size of a page of the first records, or of those after a cursor. The default applies if neither this nor
+    /// `last` is present.
     #[serde(skip_serializing_if = "is_default")]
-    pub first: Option<u32>,
+    pub first: Option<Spanned<OrParam<u32>>>,
     /// A cursor from an earlier page; `null` and absent both mean the first page.
     #[serde(skip_serializing_if = "is_default")]
-    pub after: Option<Name>,
+    pub after: Option<Spanned<OrParam<String>>>,
+    /// The size of a page of the last records, or of those before a cursor. Not beside `first` or `after`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub last: Option<Spanned<OrParam<u32>>>,
+    /// A cursor from another page, beside `last`; `null` and absent both mean the last page.
+    #[serde(skip_serializing_if = "is_default")]
+    pub before: Option<Spanned<OrParam<String>>>,
+    /// Whether to count all records that match.
+    #[serde(skip_serializing_if = "is_default")]
+    pub total: bool,
 }
 
 /// One entry of `$aggregate`. `SPEC §3.12`

@@ -5,6 +5,7 @@ mod roundtrip;
 mod tree;
 mod wrong;
 mod wrong_controls;
+mod wrong_relational;
 
 use crate::{Format, Limits, Position, SyntaxError, parse};
 

@@ -73,3 +73,28 @@ fn pages_and_distinct() {
     let nothing: [&str; 0] = [];
     check(query("user").field("name").distinct(nothing), expect![[r#"{"user":{"$select":{"name":true}}}"#]]);
 }
+
+#[test]
+fn relations_in_conditions_and_orders() {
+    let users = query("user")
+        .field_as("label", "name")
+        .relation_as("drafts", "posts", |posts| posts.field("id").filter(field("draft").eq(true)).last(2))
+        .filter(
+            related("posts").some(field("comments.body").like(param("text"))) | related("orders").is_empty(),
+        )
+        .filter(
+            field("meta").at("/tags/0").one_of_param(param("tags"))
+                & related("posts").every(field("id").gt(1)),
+        )
+        .order_by(desc(related("posts").aggregate(count())))
+        .order_by(asc("company.name"))
+        .last(param("size"))
+        .before("abc")
+        .total();
+    check(
+        users,
+        expect![[
+            r#"{"user":{"$select":{"label":{"$field":"name"},"drafts":{"$relation":"posts","$select":{"id":true},"$where":{"field":"draft","op":"eq","value":true},"$page":{"last":2}}},"$where":{"and":[{"or":[{"relation":"posts","op":"some","where":{"field":"comments.body","op":"like","value":{"$param":"text"}}},{"relation":"orders","op":"none"}]},{"and":[{"field":"meta","at":"/tags/0","op":"in","value":{"$param":"tags"}},{"relation":"posts","op":"every","where":{"field":"id","op":"gt","value":1}}]}]},"$orderBy":[{"relation":"posts","aggregate":{"fn":"count"},"direction":"desc"},{"field":"company.name","direction":"asc"}],"$page":{"last":{"$param":"size"},"before":"abc","total":true}}}"#
+        ]],
+    );
+}

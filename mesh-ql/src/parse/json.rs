@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
         check_root_key(parser, &key, query.is_some())?;
         let root = parser.inside(&key, |parser| {
             let quoted = Quoted(&key);
-            node::node(parser, format_args!("The value of entity {quoted} must be an object with '$select'"))
+            node::root(parser, format_args!("The value of entity {quoted} must be an object with '$select'"))
         })?;
         query = Some(Query { entity: to_name(key), root });
         Ok(())

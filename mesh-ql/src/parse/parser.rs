@@ -20,12 +20,24 @@ pub(crate) struct Parser<'t> {
     selected: usize,
     /// Relations selected so far.
     relations: usize,
+    /// Conditions on relations so far.
+    relation_conditions: usize,
+    /// Keys of `$orderBy` so far that are aggregates of relations.
+    aggregate_sorts: usize,
 }
 
 impl<'t> Parser<'t> {
     /// Starts at the first token. The limits on nesting bound the recursion, so they must be clamped already.
     pub(crate) fn new(text: &'t str, limits: &Limits) -> Self {
-        Self { tokens: Tokenizer::new(text), limits: *limits, path: Vec::new(), selected: 0, relations: 0 }
+        Self {
+            tokens: Tokenizer::new(text),
+            limits: *limits,
+            path: Vec::new(),
+            selected: 0,
+            relations: 0,
+            relation_conditions: 0,
+            aggregate_sorts: 0,
+        }
     }
 
     /// Returns the current token.
@@ -41,6 +53,13 @@ impl<'t> Parser<'t> {
     /// Returns the text of the current token.
     pub(crate) fn token_text(&self) -> &'t str {
         self.tokens.span.slice(self.tokens.text)
+    }
+
+    /// Returns whether the token after the current one is this string.
+    pub(crate) fn next_is_text(&self, text: &str) -> bool {
+        let mut ahead = self.tokens.clone();
+        ahead.advance();
+        matches!(&ahead.token, Token::Text(next) if next == text)
     }
 
     /// Advances to the next token and returns the previous one.
@@ -105,6 +124,41 @@ impl<'t> Parser<'t> {
             return Ok(());
         };
         Err(self.error(relation.span, message))
+    }
+
+    /// Counts a condition on a relation that is so many levels below the current node, and checks that it is within the
+    /// bounds on depth and number. `SPEC §14.1`
+    pub(crate) fn count_relation_condition(
+        &mut self,
+        span: Option<Span>,
+        levels: usize,
+    ) -> Result<(), SyntaxError> {
+        self.relation_conditions += 1;
+        let Limits { depth, relation_conditions, .. } = self.limits;
+        let message = if self.path.len() + levels > depth + 1 {
+            format!("The relation of a condition is nested deeper than the bound `depth` ({depth}) allows")
+        } else if self.relation_conditions > relation_conditions {
+            format!(
+                "The query has more conditions on relations than the bound `relation_conditions` \
+                 ({relation_conditions}) allows"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.error(span, message))
+    }
+
+    /// Counts a key of `$orderBy` that is an aggregate of a relation. `SPEC §14.9`
+    pub(crate) fn count_aggregate_sort(&mut self, span: Option<Span>) -> Result<(), SyntaxError> {
+        self.aggregate_sorts += 1;
+        let bound = self.limits.aggregate_sorts;
+        if self.aggregate_sorts <= bound {
+            return Ok(());
+        }
+        let message = format!(
+            "The query sorts by more aggregates of relations than the bound `aggregate_sorts` ({bound}) allows"
+        );
+        Err(self.error(span, message))
     }
 
     /// Creates an error about a part of the text, by default the current token.

@@ -47,10 +47,10 @@ fn selection<'t>(parser: &mut Parser<'t>, node: &TokenName<'t>) -> Result<Vec<Se
             parser.count_relation(&name)?;
             parser.advance();
             let select_below = parser.inside(&name, |parser| selection(parser, &name))?;
-            let node = ReadNode { select: select_below, ..ReadNode::default() };
-            select.push(Selection::Relation(to_name(name), node));
+            let node = Box::new(ReadNode { select: select_below, ..ReadNode::default() });
+            select.push(Selection::Relation { name: to_name(name), alias: None, node });
         } else {
-            select.push(Selection::Field(to_name(name)));
+            select.push(Selection::Field { name: to_name(name), alias: None });
         }
     }
     if *parser.token() == Token::CloseBrace && select.is_empty() {

@@ -87,6 +87,7 @@ impl<'t> ParseError<&'t str> for Fault<'t> {
 }
 
 /// An iterator over the tokens of a text.
+#[derive(Clone)]
 pub(crate) struct Tokenizer<'t> {
     pub(crate) text: &'t str,
     /// The text after the current token.

@@ -9,7 +9,8 @@ use proptest::sample::select;
 
 use crate::{
     Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Limits, Literal,
-    Name, Nulls, Operand, OrderBy, Page, Query, ReadNode, Selection, Spanned, Subject,
+    Name, Nulls, Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode, RelationCondition,
+    Selection, Spanned, Subject,
 };
 
 /// Bounds that no random query passes.
@@ -23,6 +24,8 @@ pub(super) const WIDE: Limits = Limits {
     in_values: usize::MAX,
     group_keys: usize::MAX,
     aggregates: usize::MAX,
+    relation_conditions: usize::MAX,
+    aggregate_sorts: usize::MAX,
     page_max: u32::MAX,
 };
 
@@ -43,35 +46,56 @@ fn plain_node(depth: u32) -> BoxedStrategy<ReadNode> {
     let name = "[A-Za-z_][A-Za-z0-9_]{0,3}";
     let below =
         if depth == 0 { Just(None).boxed() } else { option::weighted(0.3, plain_node(depth - 1)).boxed() };
-    vec((name, below), 1..4)
+    vec((name, Just(None), below), 1..4)
         .prop_map(|entries| ReadNode { select: selections(entries), controls: Controls::default() })
         .boxed()
 }
 
 fn node(depth: u32) -> BoxedStrategy<ReadNode> {
     let below = if depth == 0 { Just(None).boxed() } else { option::weighted(0.3, node(depth - 1)).boxed() };
-    (vec((name(), below), 0..4), controls()).prop_map(|(entries, controls)| tidy(entries, controls)).boxed()
+    let below = below.prop_map(|node| node.map(as_relation));
+    let alias = option::weighted(0.2, "[A-Za-z_][A-Za-z0-9_]{0,63}");
+    let entries = vec((name(), alias, below), 0..4);
+    (entries, controls()).prop_map(|(entries, controls)| tidy(entries, controls)).boxed()
 }
 
-fn selections(entries: Vec<(String, Option<ReadNode>)>) -> Vec<Selection> {
+/// Drops what a relation may not have.
+fn as_relation(mut node: ReadNode) -> ReadNode {
+    if node.controls.aggregates.is_empty() {
+        node.controls.group = None;
+        node.controls.having = None;
+    } else if node.controls.group.is_none() {
+        node.controls.order.clear();
+        node.controls.page = None;
+        node.controls.having = None;
+    }
+    node
+}
+
+/// A name, an alias, and the node of a relation.
+type Entry = (String, Option<String>, Option<ReadNode>);
+
+fn selections(entries: Vec<Entry>) -> Vec<Selection> {
     let mut seen = HashSet::new();
-    let fresh = entries.into_iter().filter(|(name, _)| seen.insert(name.clone()));
-    fresh
-        .map(|(name, below)| match below {
-            Some(node) => Selection::Relation(name.into(), node),
-            None => Selection::Field(name.into()),
-        })
-        .collect()
+    let selection = |(name, alias, below): Entry| {
+        let (name, alias) = (Name::from(name), alias.map(Name::from));
+        match below {
+            Some(node) => Selection::Relation { name, alias, node: node.into() },
+            None => Selection::Field { name, alias },
+        }
+    };
+    let all = entries.into_iter().map(selection);
+    all.filter(|selection| seen.insert(selection.key().value.clone())).collect()
 }
 
 /// Drops what the rules between selection and controls forbid.
-fn tidy(entries: Vec<(String, Option<ReadNode>)>, mut controls: Controls) -> ReadNode {
+fn tidy(entries: Vec<Entry>, mut controls: Controls) -> ReadNode {
     let mut select = selections(entries);
     controls
         .aggregates
-        .retain(|aggregate| select.iter().all(|selection| *selection.name() != aggregate.alias));
+        .retain(|aggregate| select.iter().all(|selection| *selection.key() != aggregate.alias));
     if select.is_empty() && controls.aggregates.is_empty() {
-        select.push(Selection::Field("id".into()));
+        select.push(Selection::Field { name: "id".into(), alias: None });
     }
     if controls.group.is_some() || !controls.aggregates.is_empty() {
         controls.distinct = None;
@@ -87,13 +111,11 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn controls() -> impl Strategy<Value = Controls> {
-    let order = vec((subject(true), select(&Direction::ALL[..]), select(&Nulls::ALL[..])), 0..3);
-    let page = (option::of(1..=u32::MAX), option::of(any::<String>()));
-    let page = page.prop_map(|(first, after)| Page { first, after: after.map(Name::from) });
+    let order = vec((order_key(), select(&Direction::ALL[..]), select(&Nulls::ALL[..])), 0..3);
     let parts = (
         option::weighted(0.3, filter(false)),
         order,
-        option::weighted(0.3, page),
+        option::weighted(0.3, page()),
         option::weighted(0.3, names()),
         option::weighted(0.3, names()),
         prop_oneof![2 => Just(Vec::new()), 1 => aggregates()],
@@ -101,9 +123,8 @@ fn controls() -> impl Strategy<Value = Controls> {
     );
     parts.prop_map(|(filter, order, page, distinct, group, aggregates, having)| {
         let mut seen = HashSet::new();
-        let order =
-            order.into_iter().map(|(subject, direction, nulls)| OrderBy { subject, direction, nulls });
-        let order: Vec<_> = order.filter(|key| seen.insert(format!("{:?}", key.subject))).collect();
+        let order = order.into_iter().map(|(key, direction, nulls)| OrderBy { key, direction, nulls });
+        let order: Vec<_> = order.filter(|order| seen.insert(format!("{:?}", order.key))).collect();
         Controls {
             filter: filter.map(Spanned::from),
             order: order.into(),
@@ -114,6 +135,33 @@ fn controls() -> impl Strategy<Value = Controls> {
             having: having.map(Spanned::from),
         }
     })
+}
+
+fn page() -> impl Strategy<Value = Page> {
+    let size = option::of(or_param(1..=u32::MAX));
+    let cursor = option::of(or_param(any::<String>()));
+    (any::<bool>(), size, cursor, any::<bool>()).prop_map(|(forward, size, cursor, total)| {
+        if forward {
+            return Page { first: size, after: cursor, total, ..Page::default() };
+        }
+        let before = cursor.filter(|_| size.is_some());
+        Page { last: size, before, total, ..Page::default() }
+    })
+}
+
+fn or_param<T: std::fmt::Debug + Clone>(
+    value: impl Strategy<Value = T>,
+) -> impl Strategy<Value = Spanned<OrParam<T>>> {
+    let param = "[A-Za-z_][A-Za-z0-9_]{0,63}".prop_map(|name| OrParam::Param { name: name.into() });
+    prop_oneof![3 => value.prop_map(OrParam::Value), 1 => param].prop_map(Spanned::from)
+}
+
+fn order_key() -> impl Strategy<Value = OrderKey> {
+    let relation = (any::<String>(), aggregates()).prop_map(|(relation, aggregates)| {
+        let aggregate = Aggregate { alias: Name::default(), ..aggregates[0].clone() };
+        OrderKey::Relation { relation: relation.into(), aggregate }
+    });
+    prop_oneof![3 => subject(true).prop_map(OrderKey::Subject), 1 => relation]
 }
 
 fn names() -> impl Strategy<Value = Vec<Name>> {
@@ -144,21 +192,37 @@ fn aggregates() -> impl Strategy<Value = Vec<Aggregate>> {
 }
 
 fn filter(having: bool) -> impl Strategy<Value = Filter> {
-    let leaf = (subject(having), select(&FilterOp::ALL[..]), literal(), vec(literal(), 0..3));
-    let leaf = leaf.prop_map(|(subject, op, one, many)| {
+    let one = || or_param(literal());
+    let pointer = "(/([a-z0-9]|~0|~1){0,3}){0,2}";
+    let at = option::weighted(0.2, pointer).prop_map(move |at| at.filter(|_| !having));
+    let leaf = (subject(having), at, select(&FilterOp::ALL[..]), one(), vec(one(), 0..3));
+    let leaf = leaf.prop_map(|(subject, at, op, one, many)| {
+        let is_param = one.value.value().is_none();
         let value = match op {
             FilterOp::IsNull | FilterOp::IsNotNull => Operand::None,
-            FilterOp::In | FilterOp::Nin => Operand::Many(many.into_iter().map(Spanned::from).collect()),
-            _ => Operand::One(one.into()),
+            FilterOp::In | FilterOp::Nin if !is_param => Operand::Many(many),
+            _ => Operand::One(one),
+        };
+        let subject = match (subject, at) {
+            (Subject::Field(field), Some(at)) => Subject::Json { field, at: at.into() },
+            (subject, _) => subject,
         };
         Filter::Condition(Condition { subject, op: op.into(), value })
     });
-    leaf.prop_recursive(4, 8, 3, |below| {
-        prop_oneof![
-            vec(below.clone(), 1..3).prop_map(Filter::And),
-            vec(below.clone(), 1..3).prop_map(Filter::Or),
-            below.prop_map(|filter| Filter::Not(Box::new(filter))),
-        ]
+    leaf.prop_recursive(4, 8, 3, move |below| {
+        let all = vec(below.clone(), 1..3).prop_map(Filter::And);
+        let any = vec(below.clone(), 1..3).prop_map(Filter::Or);
+        let not = below.clone().prop_map(|filter| Filter::Not(Box::new(filter)));
+        if having {
+            return prop_oneof![all, any, not].boxed();
+        }
+        let related = (".*", select(&Quantifier::ALL[..]), option::of(below.clone()), below);
+        let related = related.prop_map(|(relation, op, filter, required)| {
+            let filter = if op == Quantifier::Every { Some(required) } else { filter };
+            let (relation, filter) = (Name::from(relation), filter.map(Box::new));
+            Filter::Relation(RelationCondition { relation, op: op.into(), filter })
+        });
+        prop_oneof![all, any, not, related].boxed()
     })
 }
 

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::refusals;
-use crate::{Filter, Format, Limits, Page, parse};
+use crate::{Filter, Format, Limits, OrParam, Page, Spanned, parse};
 
 /// Checks the errors of queries with these controls. The controls begin on the second line.
 fn check(controls: &[&str], expected: Expect) {
@@ -41,11 +41,11 @@ fn conditions() {
             "$where": []
                 '$where' must be a filter object, not an array @ 2:11 (user)
             "$where": {}
-                The filter object is empty; write 'field' with 'op', or 'and', 'or', 'not' @ 2:11 (user)
+                The filter object is empty; write 'field' or 'relation' with 'op', or 'and', 'or', 'not' @ 2:11 (user)
             "$where": {"field": "id"}
                 A condition needs 'op' @ 2:11 (user)
             "$where": {"op": "eq", "value": 1}
-                A condition of '$where' needs 'field' @ 2:11 (user)
+                A condition of '$where' needs 'field' or 'relation' @ 2:11 (user)
             "$where": {"field": 1, "op": "eq", "value": 1}
                 'field' must be a string, not a number @ 2:21 (user)
             "$where": {"field": null, "op": "eq", "value": 1}
@@ -86,7 +86,7 @@ fn operands() {
             "$where": {"value": [1, 2], "field": "id", "op": "eq"}
                 Operator 'eq' takes one value, not an array @ 2:21 (user)
             "$where": {"field": "id", "op": "eq", "value": {"a": 1}}
-                A value to compare with must be a string, a number or a boolean, not an object @ 2:48 (user)
+                A value must be a scalar, or {"$param": name}; found the key 'a' @ 2:49 (user)
             "$where": {"field": "id", "op": "in", "value": 1}
                 Operator 'in' needs an array as 'value' @ 2:48 (user)
             "$where": {"field": "id", "op": "in"}
@@ -96,7 +96,7 @@ fn operands() {
             "$where": {"field": "id", "op": "in", "value": [1, [2]]}
                 A value to compare with must be a string, a number or a boolean, not an array @ 2:52 (user)
             "$where": {"field": "id", "op": "nin", "value": ["a", {}]}
-                A value to compare with must be a string, a number or a boolean, not an object @ 2:55 (user)
+                A value must be a scalar, or {"$param": name} @ 2:55 (user)
             "$where": {"field": "id", "op": "isNull", "value": true}
                 Operator 'isNull' takes no 'value' @ 2:43 (user)
             "$where": {"field": "id", "op": "isNotNull", "value": [null]}
@@ -127,7 +127,7 @@ fn filter_trees() {
         ],
         expect![[r#"
             "$where": {"field": "id", "op": "eq", "val": 1}
-                Unknown key 'val'; expected 'field', 'op', 'value', 'and', 'or' or 'not' @ 2:39 (user)
+                Unknown key 'val'; expected 'field', 'at', 'relation', 'op', 'value', 'where', 'and', 'or' or 'not' @ 2:39 (user)
             "$where": {"field": "id", "op": "eq", "value": 1, "value": 1}
                 Key 'value' occurs twice in one object @ 2:51 (user)
             "$where": {"aggregate": "n", "op": "eq", "value": 1}
@@ -224,7 +224,7 @@ fn pages() {
             "$page": 5
                 '$page' must be an object {first, after}, not a number @ 2:10 (user)
             "$page": {"limit": 5}
-                Unknown key 'limit'; expected 'first' or 'after' @ 2:11 (user)
+                Unknown key 'limit'; expected 'first', 'after', 'last', 'before' or 'total' @ 2:11 (user)
             "$page": {"frist": 5}
                 Unknown key 'frist'; did you mean 'first'? @ 2:11 (user)
             "$page": {"first": 0}
@@ -320,7 +320,7 @@ fn aggregates() {
             "$aggregate": {"n": "count"}
                 The value of alias 'n' must be an object {fn, field}, not a string @ 2:21 (user)
             "$aggregate": {"n": {}}
-                Alias 'n' needs 'fn' @ 2:21 (user)
+                The value of alias 'n' needs 'fn' @ 2:21 (user)
             "$aggregate": {"n": {"fn": "cuont"}}
                 Unknown function 'cuont'; did you mean 'count'? @ 2:28 (user)
             "$aggregate": {"n": {"fn": "median", "field": "id"}}
@@ -423,11 +423,12 @@ fn unusual_controls_are_accepted() {
     let read = |controls: &str| {
         parse(Format::Json, &wrap(controls), &Limits::default()).expect(controls).root.controls
     };
-    let page = |first| Some(Page { first, after: None }.into());
+    let first = |size: u32| Some(Spanned::from(OrParam::Value(size)));
+    let page = |first| Some(Page { first, ..Page::default() }.into());
     assert_eq!(read(r#""$orderBy": []"#).present().next(), None);
     assert_eq!(read(r#""$page": {}"#).page, page(None));
-    assert_eq!(read(r#""$page": {"after": null, "first": 5.0}"#).page, page(Some(5)));
-    assert_eq!(read(r#""$page": {"first": 2e1}"#).page, page(Some(20)));
+    assert_eq!(read(r#""$page": {"after": null, "first": 5.0}"#).page, page(first(5)));
+    assert_eq!(read(r#""$page": {"first": 2e1}"#).page, page(first(20)));
     assert_eq!(read(r#""$aggregate": {"n": {"fn": "count", "field": "*"}}"#).aggregates[0].field, None);
     let filter = read(r#""$where": {"value": "\u0000", "op": "eq", "field": ""}"#).filter;
     assert!(

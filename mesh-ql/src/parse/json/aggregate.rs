@@ -1,5 +1,7 @@
 //! Parsing of `$aggregate`. `SPEC §3.8`
 
+use std::fmt::Display;
+
 use super::value::{boolean, choice, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
@@ -18,14 +20,9 @@ pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, Synt
                 format!("'$aggregate' has more entries than the bound `aggregates` ({bound}) allows");
             return Err(parser.error(alias.span, message));
         }
-        if !is_identifier(&alias) || alias.len() > 64 {
-            let message = format!(
-                "Alias {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
-                Quoted(&alias)
-            );
-            return Err(parser.error(alias.span, message));
-        }
-        aggregates.push(aggregate(parser, alias)?);
+        check_alias(parser, "Alias", &alias)?;
+        let aggregate = aggregate(parser, format_args!("alias {}", Quoted(&alias)))?;
+        aggregates.push(Aggregate { alias: to_name(alias), ..aggregate });
         Ok(())
     })?;
     if aggregates.is_empty() {
@@ -34,11 +31,22 @@ pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, Synt
     Ok(aggregates)
 }
 
-/// Parses the value of an alias: `{fn, field?, distinct?}`.
-fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggregate, SyntaxError> {
+/// Checks the form of a name that the query introduces: an alias or a parameter. `SPEC §3.8`
+pub(super) fn check_alias(parser: &Parser<'_>, kind: &str, name: &TokenName<'_>) -> Result<(), SyntaxError> {
+    if is_identifier(name) && name.len() <= 64 {
+        return Ok(());
+    }
+    let message = format!(
+        "{kind} {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
+        Quoted(name)
+    );
+    Err(parser.error(name.span, message))
+}
+
+/// Parses `{fn, field?, distinct?}`, without an alias. `owner` is what has this value.
+pub(super) fn aggregate(parser: &mut Parser<'_>, owner: impl Display) -> Result<Aggregate, SyntaxError> {
     let (mut function, mut field, mut distinct) = (None, None, None);
-    let quoted = Quoted(&alias);
-    let expected = format_args!("The value of alias {quoted} must be an object {{fn, field}}");
+    let expected = format_args!("The value of {owner} must be an object {{fn, field}}");
     let start = object(parser, expected, |parser, key| {
         match &*key.value {
             "fn" => {
@@ -57,7 +65,7 @@ fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggreg
         Ok(())
     })?;
     let Some(function) = function else {
-        return Err(parser.error(start, format!("Alias {} needs 'fn'", Quoted(&alias))));
+        return Err(parser.error(start, format!("The value of {owner} needs 'fn'")));
     };
     let name = function.name();
     // `"*"` is equivalent to no field.
@@ -69,8 +77,7 @@ fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggreg
             return Err(parser.error(field.span, message));
         }
         None => {
-            let message = format!("Function '{name}' of alias {} needs 'field'", Quoted(&alias));
-            return Err(parser.error(start, message));
+            return Err(parser.error(start, format!("Function '{name}' of {owner} needs 'field'")));
         }
     };
     if let Some(span) = distinct
@@ -78,5 +85,5 @@ fn aggregate<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Aggreg
     {
         return Err(parser.error(span, "'distinct' needs 'field', which has the values to compare"));
     }
-    Ok(Aggregate { alias: to_name(alias), function, field, distinct: distinct.is_some() })
+    Ok(Aggregate { alias: Name::default(), function, field, distinct: distinct.is_some() })
 }

@@ -1,12 +1,12 @@
 //! Parsing of `$orderBy`, `$page`, `$distinct` and `$groupBy`.
 
-use super::value::{array, choice, mismatch, object, string};
+use super::value::{array, choice, mismatch, object, param, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, to_name};
 use crate::parse::token::Token;
-use crate::query::{Direction, Nulls, OrderBy, Page, Subject};
-use crate::span::Name;
+use crate::query::{Direction, Nulls, OrParam, OrderBy, OrderKey, Page, Subject};
+use crate::span::{Name, Spanned};
 
 /// Parses `$distinct` or `$groupBy`: field names, at least one, each once. `SPEC §3.8`
 pub(super) fn field_list(parser: &mut Parser<'_>, control: &str) -> Result<Vec<Name>, SyntaxError> {
@@ -54,10 +54,15 @@ pub(super) fn order(parser: &mut Parser<'_>) -> Result<Vec<OrderBy>, SyntaxError
 
 /// Parses one entry of `$orderBy`; `earlier` are those before it.
 fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, SyntaxError> {
-    let (mut subject, mut direction, mut nulls) = (None, None, Nulls::default());
+    let (mut subject, mut relation, mut aggregate) = (None, None, None);
+    let (mut direction, mut nulls) = (None, Nulls::default());
     let expected = "An entry of '$orderBy' must be an object {field, direction}";
     let start = object(parser, expected, |parser, key| {
         match &*key.value {
+            "aggregate" if *parser.token() == Token::OpenBrace => {
+                aggregate = Some((key.span, super::aggregate::aggregate(parser, "'aggregate'")?));
+            }
+            "relation" => relation = Some(to_name(string(parser, &key)?)),
             "field" | "aggregate" => {
                 let name = to_name(string(parser, &key)?);
                 let span = name.span;
@@ -65,11 +70,6 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
                     if key.value == "field" { Subject::Field(name) } else { Subject::Aggregate(name) };
                 if subject.is_some() {
                     let message = "An entry of '$orderBy' has either 'field' or 'aggregate', not both";
-                    return Err(parser.error(span, message));
-                }
-                if earlier.iter().any(|other| other.subject == named) {
-                    let (kind, name) = (&*key.value, Quoted(named.name()));
-                    let message = format!("'$orderBy' names {kind} {name} twice");
                     return Err(parser.error(span, message));
                 }
                 subject = Some(named);
@@ -82,44 +82,107 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
                 nulls = choice(parser, ("nulls", "position of nulls"), &Nulls::ALL, Nulls::name)?.value;
             }
             name => {
-                let known = ["field", "aggregate", "direction", "nulls"];
+                let known = ["field", "aggregate", "relation", "direction", "nulls"];
                 return Err(parser.error(key.span, unknown("key", name, &known)));
             }
         }
         Ok(())
     })?;
-    let Some(subject) = subject else {
-        return Err(parser.error(start, "An entry of '$orderBy' needs 'field'"));
+    let key = match (subject, relation, aggregate) {
+        (Some(subject), None, None) => OrderKey::Subject(subject),
+        (None, Some(relation), Some((span, aggregate))) => {
+            parser.count_aggregate_sort(span)?;
+            OrderKey::Relation { relation, aggregate }
+        }
+        (None, None, None) => return Err(parser.error(start, "An entry of '$orderBy' needs 'field'")),
+        _ => {
+            let message = "An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' \
+                           with 'aggregate': {fn, field}";
+            return Err(parser.error(start, message));
+        }
     };
+    if earlier.iter().any(|other| other.key == key) {
+        let (span, message) = match &key {
+            OrderKey::Subject(subject) => {
+                let kind = if matches!(subject, Subject::Aggregate(_)) { "aggregate" } else { "field" };
+                let name = subject.name();
+                (name.span, format!("'$orderBy' names {kind} {} twice", Quoted(name)))
+            }
+            OrderKey::Relation { relation, .. } => {
+                (relation.span, format!("'$orderBy' has the same aggregate of {} twice", Quoted(relation)))
+            }
+        };
+        return Err(parser.error(span, message));
+    }
     let Some(direction) = direction else {
         return Err(parser.error(start, "An entry of '$orderBy' needs 'direction': 'asc' or 'desc'"));
     };
-    Ok(OrderBy { subject, direction, nulls })
+    Ok(OrderBy { key, direction, nulls })
 }
 
-/// Parses `$page`. `SPEC §3.10`
+/// Parses `$page`. `SPEC §3.10`, `SPEC §14.6`, `SPEC §14.7`
 pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
     let mut page = Page::default();
-    object(parser, "'$page' must be an object {first, after}", |parser, key| {
+    // The keys of each direction, with their locations.
+    let (mut forward, mut backward) = (None, None);
+    let start = object(parser, "'$page' must be an object {first, after}", |parser, key| {
         match &*key.value {
-            "first" => page.first = Some(page_size(parser)?),
-            "after" if *parser.token() == Token::Name("null") => {
+            name @ "first" => page.first = Some(page_size(parser, name)?),
+            name @ "after" => page.after = cursor(parser, name)?,
+            name @ "last" => page.last = Some(page_size(parser, name)?),
+            name @ "before" => page.before = cursor(parser, name)?,
+            "total" => {
+                if *parser.token() != Token::Name("true") {
+                    return Err(mismatch(parser, "'total' must be exactly true"));
+                }
                 parser.advance();
+                page.total = true;
             }
-            "after" => match parser.take_text() {
-                Some(cursor) => page.after = Some(to_name(cursor)),
-                None => return Err(mismatch(parser, "'after' must be a cursor (a string) or null")),
-            },
-            name => return Err(parser.error(key.span, unknown("key", name, &["first", "after"]))),
+            name => {
+                let known = ["first", "after", "last", "before", "total"];
+                return Err(parser.error(key.span, unknown("key", name, &known)));
+            }
+        }
+        match &*key.value {
+            "first" | "after" => forward = key.span,
+            "last" | "before" => backward = key.span,
+            _ => {}
         }
         Ok(())
     })?;
+    if let (Some(_), Some(span)) = (forward, backward) {
+        let message = "'$page' has either 'first' and 'after', or 'last' and 'before', not both";
+        return Err(parser.error(span, message));
+    }
+    if backward.is_some() && page.last.is_none() {
+        return Err(parser.error(start, "'before' needs 'last', the size of the page"));
+    }
     Ok(page)
 }
 
-fn page_size(parser: &mut Parser<'_>) -> Result<u32, SyntaxError> {
+/// Parses a cursor. `null` is none.
+fn cursor(parser: &mut Parser<'_>, key: &str) -> Result<Option<Spanned<OrParam<String>>>, SyntaxError> {
+    let span = parser.span();
+    if let Some(cursor) = parser.take_text() {
+        return Ok(Some(Spanned::new(OrParam::Value(cursor.value.into_owned()), span)));
+    }
+    match parser.token() {
+        Token::OpenBrace => Ok(Some(Spanned::new(param(parser)?, span))),
+        Token::Name("null") => {
+            parser.advance();
+            Ok(None)
+        }
+        _ => Err(mismatch(parser, format_args!("'{key}' must be a cursor (a string) or null"))),
+    }
+}
+
+fn page_size(parser: &mut Parser<'_>, key: &str) -> Result<Spanned<OrParam<u32>>, SyntaxError> {
+    let span = parser.span();
+    if *parser.token() == Token::OpenBrace {
+        return Ok(Spanned::new(param(parser)?, span));
+    }
     let bound = parser.limits.page_max;
-    let expected = format_args!("'first' must be a whole number from 1 to the bound `page_max` ({bound})");
+    let expected = format_args!("'{key}' must be a whole number from 1 to the bound `page_max` ({bound})");
     let number = match *parser.token() {
         Token::Integer(number) => number as f64,
         Token::Number(number) => number,
@@ -131,5 +194,5 @@ fn page_size(parser: &mut Parser<'_>) -> Result<u32, SyntaxError> {
         return Err(parser.error(None, format!("{expected}, not {number}")));
     }
     parser.advance();
-    Ok(number as u32)
+    Ok(Spanned::new(OrParam::Value(number as u32), span))
 }

@@ -1,12 +1,14 @@
 //! Parsing of filter trees, of `$where` and of `$having`. `SPEC §3.7`
 
-use super::value::{array, boolean, choice, mismatch, object, string};
+use super::value::{array, boolean, mismatch, object, param, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::Token;
-use crate::query::{Condition, Filter, FilterOp, Literal, Operand, Subject};
-use crate::span::{Span, Spanned};
+use crate::query::{
+    Condition, Filter, FilterOp, Literal, Operand, OrParam, Quantifier, RelationCondition, Subject,
+};
+use crate::span::{Name, Span, Spanned};
 
 /// A control whose value is a filter tree.
 pub(super) struct Clause {
@@ -17,8 +19,11 @@ pub(super) struct Clause {
     keys: &'static [&'static str],
 }
 
-pub(super) const WHERE: Clause =
-    Clause { name: "$where", subjects: "'field'", keys: &["field", "op", "value", "and", "or", "not"] };
+pub(super) const WHERE: Clause = Clause {
+    name: "$where",
+    subjects: "'field' or 'relation'",
+    keys: &["field", "at", "relation", "op", "value", "where", "and", "or", "not"],
+};
 
 pub(super) const HAVING: Clause = Clause {
     name: "$having",
@@ -28,7 +33,7 @@ pub(super) const HAVING: Clause = Clause {
 
 /// Parses the filter tree of a control.
 pub(super) fn filter(parser: &mut Parser<'_>, clause: &'static Clause) -> Result<Filter, SyntaxError> {
-    Tree { clause, nodes: 0, depth: 0 }.node(parser)
+    Tree { clause, nodes: 0, depth: 0, relations: 0 }.node(parser)
 }
 
 /// A filter tree that is being parsed.
@@ -36,8 +41,10 @@ struct Tree {
     clause: &'static Clause,
     /// Combinators and conditions so far.
     nodes: usize,
-    /// Combinators around the current node.
+    /// Combinators and conditions on relations around the current node.
     depth: usize,
+    /// Conditions on relations around the current node.
+    relations: usize,
 }
 
 impl Tree {
@@ -49,7 +56,8 @@ impl Tree {
         let control = self.clause.name;
         let form = if self.depth == 0 { "must be a filter object" } else { "must be made of filter objects" };
         let mut combinator: Option<(TokenName<'_>, Filter)> = None;
-        let mut condition = ConditionParts::default();
+        // On the heap, because filters are nested: each level takes less of the stack.
+        let mut condition = Box::<ConditionParts>::default();
         let start = object(parser, format_args!("'{control}' {form}"), |parser, key| {
             if let Some((combinator, _)) = &combinator {
                 let (name, other) = (Quoted(combinator), Quoted(&key));
@@ -82,7 +90,7 @@ impl Tree {
                 format!("The filter object is empty; write {subjects} with 'op', or 'and', 'or', 'not'");
             return Err(parser.error(start, message));
         }
-        self.finish(parser, condition, start).map(Filter::Condition)
+        self.finish(parser, *condition, start)
     }
 
     /// Checks the bounds on depth and size. `SPEC §3.11`
@@ -122,7 +130,7 @@ impl Tree {
 
     /// Parses the value of a key of a condition.
     fn condition_key<'t>(
-        &self,
+        &mut self,
         parser: &mut Parser<'t>,
         key: &TokenName<'t>,
         parts: &mut ConditionParts,
@@ -132,13 +140,30 @@ impl Tree {
                 let message = "'$where' compares fields only; filter by 'aggregate' in '$having'";
                 return Err(parser.error(key.span, message));
             }
+            "relation" | "where" | "at" if !self.clause.keys.contains(&"relation") => {
+                return Err(parser.error(key.span, unknown("key", key, self.clause.keys)));
+            }
+            "relation" => {
+                parser.count_relation_condition(key.span, self.relations + 1)?;
+                parts.relation = Some(to_name(string(parser, "relation")?));
+            }
+            "where" => {
+                self.depth += 1;
+                self.relations += 1;
+                let filter = self.node(parser)?;
+                self.relations -= 1;
+                self.depth -= 1;
+                parts.filter = Some((key.span, filter));
+            }
+            "at" => parts.at = Some(pointer(parser)?),
             "field" | "aggregate" if parts.subject.is_some() => {
                 let message = "A condition has either 'field' or 'aggregate', not both";
                 return Err(parser.error(key.span, message));
             }
             "field" => parts.subject = Some(Subject::Field(to_name(string(parser, "field")?))),
             "aggregate" => parts.subject = Some(Subject::Aggregate(to_name(string(parser, "aggregate")?))),
-            "op" => parts.op = Some(choice(parser, ("op", "operator"), &FilterOp::ALL, FilterOp::name)?),
+            // Its meaning depends on whether there is a relation.
+            "op" => parts.op = Some(to_name(string(parser, "op")?)),
             "value" => {
                 let span = parser.span();
                 parts.operand = Some((key.span, Spanned::new(operand(parser)?, span)));
@@ -149,23 +174,52 @@ impl Tree {
     }
 
     /// Checks the rules between the keys of a condition, whose object begins at `start`.
-    fn finish(
-        &self,
-        parser: &Parser<'_>,
-        parts: ConditionParts,
-        start: Span,
-    ) -> Result<Condition, SyntaxError> {
-        let Some(subject) = parts.subject else {
-            let Clause { name, subjects, .. } = self.clause;
-            return Err(parser.error(start, format!("A condition of '{name}' needs {subjects}")));
-        };
+    fn finish(&self, parser: &Parser<'_>, parts: ConditionParts, start: Span) -> Result<Filter, SyntaxError> {
         let Some(op) = parts.op else {
             return Err(parser.error(start, "A condition needs 'op'"));
         };
+        if let Some(relation) = parts.relation {
+            let others = [parts.subject.map(|subject| subject.name().span), parts.at.map(|at| at.span)];
+            let value = parts.operand.map(|(key, _)| key);
+            if let Some(span) = others.into_iter().chain([value]).flatten().next() {
+                let message = "A condition on a relation has the keys 'relation', 'op' and 'where' only";
+                return Err(parser.error(span, message));
+            }
+            let op = named(parser, "operator of relations", &op, &Quantifier::ALL, Quantifier::name)?;
+            let filter = parts.filter.map(|(_, filter)| Box::new(filter));
+            if *op == Quantifier::Every && filter.is_none() {
+                return Err(parser.error(start, "Operator 'every' needs 'where'"));
+            }
+            return Ok(Filter::Relation(RelationCondition { relation, op, filter }));
+        }
+        if let Some((span, _)) = parts.filter {
+            return Err(parser.error(span, "'where' needs 'relation', whose records it filters"));
+        }
+        let op = named(parser, "operator", &op, &FilterOp::ALL, FilterOp::name)?;
+        let subject = match (parts.subject, parts.at) {
+            (Some(Subject::Field(field)), Some(at)) => Subject::Json { field, at },
+            (Some(subject), None) => subject,
+            (_, Some(at)) => return Err(parser.error(at.span, "'at' needs 'field', a field of type json")),
+            (None, None) => {
+                let Clause { name, subjects, .. } = self.clause;
+                return Err(parser.error(start, format!("A condition of '{name}' needs {subjects}")));
+            }
+        };
+        self.comparison(parser, (subject, op), parts.operand, start).map(Filter::Condition)
+    }
+
+    /// Checks that the operand has the form that the operator takes.
+    fn comparison(
+        &self,
+        parser: &Parser<'_>,
+        (subject, op): (Subject, Spanned<FilterOp>),
+        operand: Option<(Option<Span>, Spanned<Operand>)>,
+        start: Span,
+    ) -> Result<Condition, SyntaxError> {
         let name = op.name();
         let takes_none = matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull);
         let takes_many = matches!(*op, FilterOp::In | FilterOp::Nin);
-        let Some((key, Spanned { value: operand, span })) = parts.operand else {
+        let Some((key, Spanned { value: operand, span })) = operand else {
             if takes_none {
                 return Ok(Condition { subject, op, value: Operand::None });
             }
@@ -173,11 +227,12 @@ impl Tree {
         };
         let is_many = matches!(operand, Operand::Many(_));
         let is_null = matches!(operand, Operand::None);
+        let is_param = matches!(&operand, Operand::One(Spanned { value: OrParam::Param { .. }, .. }));
         let (span, message) = if takes_none && !is_null {
             (key, format!("Operator '{name}' takes no 'value'"))
         } else if is_null && !takes_none {
             (span, NULL_COMPARED.to_owned())
-        } else if takes_many && !is_many {
+        } else if takes_many && !is_many && !is_param {
             (span, format!("Operator '{name}' needs an array as 'value'"))
         } else if is_many && !takes_many {
             (span, format!("Operator '{name}' takes one value, not an array"))
@@ -192,15 +247,51 @@ impl Tree {
 #[derive(Default)]
 struct ConditionParts {
     subject: Option<Subject>,
-    op: Option<Spanned<FilterOp>>,
+    at: Option<Name>,
+    relation: Option<Name>,
+    op: Option<Name>,
     /// The location of `"value"`, and the value.
     operand: Option<(Option<Span>, Spanned<Operand>)>,
+    /// The location of `"where"`, and the filter.
+    filter: Option<(Option<Span>, Filter)>,
 }
 
 impl ConditionParts {
     fn is_empty(&self) -> bool {
-        self.subject.is_none() && self.op.is_none() && self.operand.is_none()
+        let names = [self.at.is_some(), self.relation.is_some(), self.op.is_some()];
+        !names.contains(&true) && self.subject.is_none() && self.operand.is_none() && self.filter.is_none()
     }
+}
+
+/// Returns the choice with that name.
+fn named<T: Copy>(
+    parser: &Parser<'_>,
+    kind: &str,
+    name: &Name,
+    choices: &[T],
+    name_of: fn(T) -> &'static str,
+) -> Result<Spanned<T>, SyntaxError> {
+    match choices.iter().find(|choice| name_of(**choice) == name.value) {
+        Some(choice) => Ok(Spanned { value: *choice, span: name.span }),
+        None => {
+            let names: Vec<&str> = choices.iter().map(|choice| name_of(*choice)).collect();
+            Err(parser.error(name.span, unknown(kind, name, &names)))
+        }
+    }
+}
+
+/// Parses a JSON Pointer. `SPEC §14.8`
+fn pointer(parser: &mut Parser<'_>) -> Result<Name, SyntaxError> {
+    let pointer = to_name(string(parser, "at")?);
+    let is_escaped = |segment: &str| segment.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    if (pointer.is_empty() || pointer.starts_with('/')) && is_escaped(&pointer) {
+        return Ok(pointer);
+    }
+    let message = format!(
+        "{} is not a JSON Pointer; write '/key/0', with '~1' for a slash in a key and '~0' for a tilde",
+        Quoted(&pointer)
+    );
+    Err(parser.error(pointer.span, message))
 }
 
 const NULL_COMPARED: &str = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
@@ -228,20 +319,22 @@ fn operand(parser: &mut Parser<'_>) -> Result<Operand, SyntaxError> {
     Ok(Operand::Many(literals))
 }
 
-fn literal(parser: &mut Parser<'_>) -> Result<Spanned<Literal>, SyntaxError> {
+fn literal(parser: &mut Parser<'_>) -> Result<Spanned<OrParam<Literal>>, SyntaxError> {
     let span = parser.span();
+    let value = |literal| Ok(Spanned::new(OrParam::Value(literal), span));
     if let Some(text) = parser.take_text() {
-        return Ok(Spanned::new(Literal::Text(text.value.into_owned()), span));
+        return value(Literal::Text(text.value.into_owned()));
     }
-    if let Some(value) = boolean(parser) {
-        return Ok(Spanned::new(Literal::Boolean(value), span));
+    if let Some(flag) = boolean(parser) {
+        return value(Literal::Boolean(flag));
     }
     let literal = match *parser.token() {
         Token::Integer(value) => Literal::Integer(value),
         Token::Number(value) => Literal::Number(value),
+        Token::OpenBrace => return Ok(Spanned::new(param(parser)?, span)),
         Token::Name("null") => return Err(parser.error(None, NULL_COMPARED)),
         _ => return Err(mismatch(parser, "A value to compare with must be a string, a number or a boolean")),
     };
     parser.advance();
-    Ok(Spanned::new(literal, span))
+    value(literal)
 }

@@ -2,24 +2,45 @@
 
 use std::fmt::Display;
 
-use super::aggregate::aggregates;
+use super::aggregate::{aggregates, check_alias};
 use super::controls::{field_list, order, page};
 use super::filter::{HAVING, WHERE, filter};
-use super::value::{boolean, mismatch, object};
+use super::value::{boolean, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::Token;
 use crate::query::{CONTROLS, Controls, ReadNode, Selection};
-use crate::span::{Span, Spanned};
+use crate::span::{Name, Span, Spanned};
 
-/// Parses a read node. `SPEC §3.2`
-pub(super) fn node(parser: &mut Parser<'_>, expected: impl Display) -> Result<ReadNode, SyntaxError> {
-    let mut select = None;
-    let mut controls = Controls::default();
+/// Where a read node stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Relation,
+}
+
+/// Parses the read node of the root. `SPEC §3.2`
+pub(super) fn root(parser: &mut Parser<'_>, expected: impl Display) -> Result<ReadNode, SyntaxError> {
+    Ok(*node(parser, expected, Level::Root)?.1)
+}
+
+/// Parses a read node. Also returns the relation that it reads, if it names one because its key is an alias.
+fn node(
+    parser: &mut Parser<'_>,
+    expected: impl Display,
+    level: Level,
+) -> Result<(Option<Name>, Box<ReadNode>), SyntaxError> {
+    let (mut relation, mut select) = (None, None);
+    // On the heap, because nodes are nested: each level takes less of the stack.
+    let mut controls = Box::<Controls>::default();
     let start = object(parser, expected, |parser, key| match &*key.value {
         "$select" => {
             select = Some(self::select(parser)?);
+            Ok(())
+        }
+        "$relation" if level == Level::Relation => {
+            relation = Some(to_name(string(parser, "$relation")?));
             Ok(())
         }
         _ => control(parser, &key, &mut controls),
@@ -27,8 +48,8 @@ pub(super) fn node(parser: &mut Parser<'_>, expected: impl Display) -> Result<Re
     let Some((span, select)) = select else {
         return Err(parser.error(start, "'$select' is missing"));
     };
-    check_rules(parser, (span, &select), &controls)?;
-    Ok(ReadNode { select, controls })
+    check_rules(parser, level, (span, &select), &controls)?;
+    Ok((relation, Box::new(ReadNode { select, controls: *controls })))
 }
 
 /// Parses the value of a key beside `$select`.
@@ -59,15 +80,19 @@ fn control<'t>(
     Ok(())
 }
 
-/// Checks the rules between keys. `SPEC §3.3`, `SPEC §3.8`, `SPEC §3.12`
+/// Checks the rules between keys. `SPEC §3.3`, `SPEC §3.8`, `SPEC §3.12`, `SPEC §14.5`
 fn check_rules(
     parser: &Parser<'_>,
+    level: Level,
     (select_span, select): (Span, &[Selection]),
     controls: &Controls,
 ) -> Result<(), SyntaxError> {
     let is_aggregated = !controls.aggregates.is_empty();
     if select.is_empty() && !is_aggregated {
         return Err(parser.error(select_span, "'$select' is empty; that is allowed beside '$aggregate' only"));
+    }
+    if level == Level::Relation {
+        check_aggregated_relation(parser, controls)?;
     }
     if let Some(distinct) = &controls.distinct
         && (controls.group.is_some() || is_aggregated)
@@ -83,12 +108,32 @@ fn check_rules(
         return Err(parser.error(having.span, message));
     }
     for alias in controls.aggregates.iter().map(|aggregate| &aggregate.alias) {
-        if select.iter().any(|selection| selection.name() == alias) {
+        if select.iter().any(|selection| selection.key() == alias) {
             let message = format!("Alias {} is also selected; choose another alias", Quoted(alias));
             return Err(parser.error(alias.span, message));
         }
     }
     Ok(())
+}
+
+/// Checks the rules of aggregates on a relation: without groups there is one item.
+fn check_aggregated_relation(parser: &Parser<'_>, controls: &Controls) -> Result<(), SyntaxError> {
+    if controls.aggregates.is_empty() {
+        let Some(group) = &controls.group else { return Ok(()) };
+        return Err(parser.error(group.span, "'$groupBy' of a relation needs '$aggregate'"));
+    }
+    if controls.group.is_some() {
+        return Ok(());
+    }
+    let of_lists = ["$orderBy", "$page", "$having"];
+    match controls.present().find(|(name, _)| of_lists.contains(name)) {
+        Some((name, span)) => {
+            let message =
+                format!("'{name}' needs '$groupBy' here: the aggregates of a relation are one object");
+            Err(parser.error(span, message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Parses `$select`. Returns the location of its brace and the selections. `SPEC §3.3`
@@ -111,12 +156,21 @@ fn selection<'t>(parser: &mut Parser<'t>, name: TokenName<'t>) -> Result<Selecti
     match parser.token() {
         Token::Name("true") => {
             boolean(parser);
-            Ok(Selection::Field(to_name(name)))
+            Ok(Selection::Field { name: to_name(name), alias: None })
         }
+        Token::OpenBrace if parser.next_is_text("$field") => field_alias(parser, name),
         Token::OpenBrace => {
             parser.count_relation(&name)?;
-            let node = parser.inside(&name, |parser| node(parser, "A relation must be an object"))?;
-            Ok(Selection::Relation(to_name(name), node))
+            let read =
+                |parser: &mut Parser<'t>| node(parser, "A relation must be an object", Level::Relation);
+            let (relation, node) = parser.inside(&name, read)?;
+            Ok(match relation {
+                Some(relation) => {
+                    check_alias(parser, "Alias", &name)?;
+                    Selection::Relation { name: relation, alias: Some(to_name(name)), node }
+                }
+                None => Selection::Relation { name: to_name(name), alias: None, node },
+            })
         }
         _ => {
             let name = Quoted(&name);
@@ -126,4 +180,23 @@ fn selection<'t>(parser: &mut Parser<'t>, name: TokenName<'t>) -> Result<Selecti
             Err(mismatch(parser, expected))
         }
     }
+}
+
+/// Parses `{"$field": name}`, a field under another key.
+fn field_alias<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Selection, SyntaxError> {
+    check_alias(parser, "Alias", &alias)?;
+    let mut field = None;
+    object(parser, "a field", |parser, key| {
+        if key.value != "$field" {
+            let message = format!("'$field' must be the only key of its object; found {} too", Quoted(&key));
+            return Err(parser.error(key.span, message));
+        }
+        field = Some(to_name(string(parser, "$field")?));
+        Ok(())
+    })?;
+    let alias = to_name(alias);
+    Ok(match field {
+        Some(name) => Selection::Field { name, alias: Some(alias) },
+        None => Selection::Field { name: alias, alias: None },
+    })
 }

@@ -6,10 +6,12 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
+use super::aggregate::check_alias;
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
-use crate::parse::parser::{Parser, TokenName};
+use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::{Invalid, Token};
+use crate::query::OrParam;
 use crate::span::{Span, Spanned};
 
 /// Parses an object: `entry` is called with each key and parses its value. Returns the location of the opening
@@ -105,6 +107,26 @@ pub(super) fn choice<T: Copy>(
             let names: Vec<&str> = choices.iter().map(|choice| name(*choice)).collect();
             Err(parser.error(text.span, unknown(kind, &text, &names)))
         }
+    }
+}
+
+/// Parses `{"$param": name}`, which stands for a value. `SPEC §19.1`
+pub(super) fn param<T>(parser: &mut Parser<'_>) -> Result<OrParam<T>, SyntaxError> {
+    let mut param = None;
+    let expected = "A value must be a scalar, or {\"$param\": name}";
+    let start = object(parser, expected, |parser, key| {
+        if key.value != "$param" {
+            let message = format!("{expected}; found the key {}", Quoted(&key));
+            return Err(parser.error(key.span, message));
+        }
+        let name = string(parser, "$param")?;
+        check_alias(parser, "Parameter", &name)?;
+        param = Some(to_name(name));
+        Ok(())
+    })?;
+    match param {
+        Some(name) => Ok(OrParam::Param { name }),
+        None => Err(parser.error(start, expected)),
     }
 }
 
