@@ -78,8 +78,8 @@ fn check_round_trip(query: &Query) {
 /// Returns the number of selected fields and relations, and the levels of relations.
 fn size(node: &ReadNode) -> (usize, usize) {
     node.select.iter().fold((0, 0), |(fields, depth), selection| match selection {
-        Selection::Field(_) => (fields + 1, depth),
-        Selection::Relation(_, below) => {
+        Selection::Field { .. } => (fields + 1, depth),
+        Selection::Relation { node: below, .. } => {
             let (more, deeper) = size(below);
             (fields + 1 + more, depth.max(deeper + 1))
         }

@@ -152,13 +152,13 @@ impl Input {
 fn check_shape(node: &ReadNode, value: &Value) {
     let object = value.as_object().unwrap_or_else(|| panic!("not an object: {value}"));
     let names = node.select.iter().map(|selection| match selection {
-        Selection::Field(name) | Selection::Relation(name, _) => name.as_str(),
+        Selection::Field { name, .. } | Selection::Relation { name, .. } => name.as_str(),
     });
     let aliases = node.controls.aggregates.iter().map(|aggregate| aggregate.alias.as_str());
     let keys: Vec<&str> = object.keys().map(String::as_str).collect();
     assert_eq!(keys, names.chain(aliases).collect::<Vec<_>>());
     for selection in &node.select {
-        let Selection::Relation(name, below) = selection else { continue };
+        let Selection::Relation { name, node: below, .. } = selection else { continue };
         match &object[name.as_str()] {
             Value::Null => {}
             Value::Array(items) => items.iter().for_each(|item| check_shape(below, item)),

@@ -79,7 +79,7 @@ impl Visible {
                 let error = PlanError::new(unknown(&entity.key, name), path);
                 return Err(Error::Plan(error.with_span(name.span)));
             }
-            if let (Selection::Relation(_, below), Some(Member::Relation(id))) =
+            if let (Selection::Relation { node: below, .. }, Some(Member::Relation(id))) =
                 (selection, entity.member(name))
             {
                 let target = self.schema.entity(entity.relation(id).target);

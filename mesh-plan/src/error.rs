@@ -101,6 +101,26 @@ pub enum PlanErrorKind {
         "`after` is not allowed on the relation '{relation}', since nested lists have no cursors; read the related entity as a collection to page through it"
     )]
     CursorOnNested { relation: String },
+    #[error("`total` is not allowed on the relation '{relation}'; count its records with `$aggregate`")]
+    TotalOnNested { relation: String },
+    #[error("'{field}' on entity '{entity}' is a scalar field, not a relation")]
+    FieldAsRelation { entity: String, field: String },
+    #[error(
+        "The path '{path}' leads through '{relation}', which has many records; use a condition on the relation"
+    )]
+    PathThroughMany { path: String, relation: String },
+    #[error(
+        "{control} takes no paths such as '{path}'; they are allowed in `$where` and `$orderBy` of records"
+    )]
+    PathNotAllowed { path: String, control: &'static str },
+    #[error("'{relation}' leads to one record at most; order by a path through it, not by an aggregate")]
+    AggregateOfOne { relation: String },
+    #[error("The parameter '{name}' has no value")]
+    NoParameter { name: String },
+    #[error("The alias '{alias}' is a name of entity '{entity}'; choose another one")]
+    AliasOfMember { entity: String, alias: String },
+    #[error("'{alias}' is an alias; fields of a grouped or distinct read have none")]
+    AliasInGroup { alias: String },
     #[error("'{field}' cannot be selected here; `$select` may name only the fields of {control}")]
     NotSelectable { field: String, control: &'static str },
     #[error("The relation '{relation}' cannot be selected in a grouped or distinct read")]

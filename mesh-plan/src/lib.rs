@@ -52,8 +52,8 @@ pub use persisted::{
     Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError, Registration,
 };
 pub use plan::{
-    Aggregate, Column, ColumnSource, CompareOp, ComputedFunction, ComputedInputs, Grouping, Join, Node,
-    Output, Page, Plan, PlanId, PlanKey, Predicate, SortKey, Target, TemplatePiece,
+    Aggregate, Column, ColumnSource, CompareOp, ComputedFunction, ComputedInputs, Grouping, Join, JoinForm,
+    Node, Output, Page, Plan, PlanId, PlanKey, Predicate, Related, SortKey, Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};

@@ -197,19 +197,19 @@ impl Mesh {
         {
             match later.map(|later| later.open(&query)) {
                 None => return Ok(plan_of(query, request, None)),
-                Some(Some(after)) => return Ok(plan_of(query, request, Some(after))),
+                Some(Some(cursor)) => return Ok(plan_of(query, request, Some(cursor))),
                 // Planning reports the error with its location.
                 Some(None) => {}
             }
         }
-        let (query, after) = self.plan_query(view, request)?;
+        let (query, cursor) = self.plan_query(view, request)?;
         let query = Arc::new(query);
         // The key of a cursor that `LaterPage` does not find contains the cursor, so it is hardly requested twice.
-        if is_new && (is_later || after.is_none()) {
+        if is_new && (is_later || cursor.is_none()) {
             let bytes = key.len() + query.bytes();
             self.cache.insert(key.into(), Arc::clone(&query), bytes);
         }
-        Ok(plan_of(query, request, after))
+        Ok(plan_of(query, request, cursor))
     }
 
     /// Parses and checks a query. Returns what does not depend on an id or a cursor, and the values of the cursor.
@@ -231,9 +231,9 @@ impl Mesh {
             return Err(locate(PlanError::new(kind, read.as_str()).with_span(read.span)).into());
         }
         let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.id.is_some());
-        let (mut planned, after) = planned.map_err(locate)?;
+        let (mut planned, cursor) = planned.map_err(locate)?;
         self.functions.apply_to(&mut planned.node);
-        Ok((planned, after))
+        Ok((planned, cursor))
     }
 
     /// Returns whether the answer to a plan may depend on the principal beyond the values that the plan contains.
@@ -285,10 +285,10 @@ fn shape(answer: Answer, plan: &Plan) -> Result<JsonBody, ResolveError> {
 }
 
 /// Completes a query with the id, the session values and the cursor of a request.
-fn plan_of(query: Arc<PlannedQuery>, request: &Request<'_>, after: Option<Arc<[Value]>>) -> Plan {
+fn plan_of(query: Arc<PlannedQuery>, request: &Request<'_>, cursor: Option<Arc<[Value]>>) -> Plan {
     let target = target(&query, request.id);
     let session = query.session(request.principal);
-    Plan { query, target, session, after }
+    Plan { query, target, session, cursor }
 }
 
 /// Returns the target of a read. An id that no record can have becomes NULL, which is answered without a resolver.

@@ -4,6 +4,7 @@ pub(crate) mod computed;
 pub(crate) mod cursor;
 mod display;
 mod predicate;
+mod related;
 mod size;
 
 use std::borrow::Cow;
@@ -12,13 +13,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mesh_ql::{AggregateFn, Direction, Nulls};
-use mesh_schema::{Cardinality, FieldType, Link, NativeType, TableName, TimeForm};
+use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
 use crate::policy::SessionBinding;
 use crate::{OutputKey, Principal, Value};
 pub use computed::{ComputedFunction, ComputedInputs};
 use cursor::CursorMac;
 pub use predicate::{CompareOp, Predicate};
+pub use related::Related;
 
 /// A checked query with its target. Only the planner creates plans, so every name in a plan is in the schema. Cheap to
 /// clone.
@@ -28,8 +30,8 @@ pub struct Plan {
     pub(crate) target: Target,
     /// The session values of this run, by slot.
     pub(crate) session: Option<Arc<[Value]>>,
-    /// The sort values of the row after which the page starts.
-    pub(crate) after: Option<Arc<[Value]>>,
+    /// The sort values of the row that the page follows in the order of the node.
+    pub(crate) cursor: Option<Arc<[Value]>>,
 }
 
 /// The part of a plan that does not depend on an id, a session or the values of a cursor. It is cached.
@@ -122,10 +124,10 @@ impl Plan {
         !self.query.slots.is_empty()
     }
 
-    /// Returns the sort values of the row after which the page starts, in the order of [`Node::order`]; `None` for a first
-    /// page.
-    pub fn after(&self) -> Option<&[Value]> {
-        self.after.as_deref()
+    /// Returns the sort values of the row that the page follows in the order of [`Node::order`]; `None` for a page without
+    /// a cursor.
+    pub fn cursor(&self) -> Option<&[Value]> {
+        self.cursor.as_deref()
     }
 
     /// Returns a predicate of this plan with the values of the session filled in.
@@ -145,7 +147,7 @@ impl Plan {
             Target::Collection => values.push(u8::MAX),
             Target::Point(id) => cursor::encode(&mut values, id.as_ref()),
         }
-        for value in [&self.session, &self.after].into_iter().flatten().flat_map(|values| values.iter()) {
+        for value in [&self.session, &self.cursor].into_iter().flatten().flat_map(|values| values.iter()) {
             cursor::encode(&mut values, value.as_ref());
         }
         PlanKey { query: self.query.id.clone(), values }
@@ -167,9 +169,12 @@ pub struct Node {
     pub output: Vec<Output>,
     /// Nested relations, in the order of the selection.
     pub joins: Vec<Join>,
+    /// Related records that filter and order use and the response does not show.
+    pub related: Vec<Related>,
     /// The condition on rows.
     pub filter: Option<Predicate>,
-    /// The order of rows. It is total, except for rows that nothing distinguishes. Empty at the root of a point read.
+    /// The order of rows. It is total, except for rows that nothing distinguishes. Empty at the root of a point read, reversed
+    /// for a page of the last rows ([`Page::reversed`]).
     pub order: Vec<SortKey>,
     /// The page of the rows; `None` for all.
     pub page: Option<Page>,
@@ -186,6 +191,27 @@ pub struct Node {
 }
 
 impl Node {
+    /// Returns all records of an entity, without columns.
+    pub(crate) fn of_entity(entity: &Entity) -> Self {
+        Self {
+            path: String::new(),
+            entity: entity.key.clone(),
+            table: entity.table.clone(),
+            columns: Vec::new(),
+            output: Vec::new(),
+            joins: Vec::new(),
+            related: Vec::new(),
+            filter: None,
+            order: Vec::new(),
+            page: None,
+            grouping: None,
+            row_key: Vec::new(),
+            control_columns: Vec::new(),
+            id: None,
+            native: Arc::clone(&entity.native),
+        }
+    }
+
     /// Returns the names of the scalar fields that the client selected.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())
@@ -214,6 +240,19 @@ pub enum ColumnSource {
     Column(String),
     /// An aggregate, by its index in [`Grouping::aggregates`].
     Aggregate(usize),
+    /// A value of related records: a column of the one record, or an aggregate. NULL if there is no record. `related` is an
+    /// index into [`Node::related`], `column` one into the columns of that node.
+    #[expect(missing_docs, reason = "documented above")]
+    Related { related: usize, column: usize },
+    /// Whether there are related records, by the index into [`Node::related`]. Never NULL.
+    Exists(usize),
+}
+
+impl ColumnSource {
+    /// Returns whether the value comes from related records.
+    pub(crate) fn is_related(&self) -> bool {
+        matches!(self, Self::Related { .. } | Self::Exists(_))
+    }
 }
 
 /// One key of an object, and its value.
@@ -243,10 +282,12 @@ pub enum TemplatePiece {
 /// A nested relation.
 #[derive(Debug)]
 pub struct Join {
-    /// The relation's name.
+    /// The key in the response: the alias, or without one the relation's name.
     pub name: String,
-    /// Whether it is an object or an array.
-    pub cardinality: Cardinality,
+    /// The relation's name.
+    pub relation: String,
+    /// How the rows are nested.
+    pub form: JoinForm,
     /// The columns that connect the two nodes.
     pub link: Link,
     /// Indexes into the parent's columns of the values that `link` compares, in its order.
@@ -256,6 +297,26 @@ pub struct Join {
     pub child_keys: Vec<String>,
     /// The nested node.
     pub node: Node,
+}
+
+/// How the rows of a relation are nested in the response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinForm {
+    /// The first row as an object, or null.
+    Record,
+    /// An array of records.
+    Records,
+    /// The one group as an object.
+    Group,
+    /// An array of groups.
+    Groups,
+}
+
+impl JoinForm {
+    /// Returns whether it is an object and not an array.
+    pub fn is_one(self) -> bool {
+        matches!(self, Self::Record | Self::Group)
+    }
 }
 
 /// One key of an order.
@@ -275,14 +336,34 @@ pub struct SortKey {
     pub column: Option<usize>,
 }
 
+impl SortKey {
+    /// Reverses the order of the key.
+    pub(crate) fn reverse(&mut self) {
+        self.direction = match self.direction {
+            Direction::Asc => Direction::Desc,
+            Direction::Desc => Direction::Asc,
+        };
+        self.nulls = match self.nulls {
+            Nulls::First => Nulls::Last,
+            Nulls::Last => Nulls::First,
+        };
+    }
+}
+
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// The number of rows. At the root one more row is fetched if there is one, which shows that another page follows.
-    pub first: u32,
-    /// For a page that starts after a row ([`Plan::after`]), which of that row's sort values are NULL. The form of a
-    /// statement depends on nothing else of them.
-    pub(crate) after: Option<Vec<bool>>,
+    /// The number of rows. At the root one more row is fetched if there is one, which shows that there is another page in
+    /// that direction.
+    pub size: u32,
+    /// Whether the rows are those at the end, or before a cursor. [`Node::order`] is reversed then: the rows come last to
+    /// first, and the response has them first to last.
+    pub reversed: bool,
+    /// For a page beyond a row ([`Plan::cursor`]), which of that row's sort values are NULL. The form of a statement depends
+    /// on nothing else of them.
+    pub(crate) cursor_nulls: Option<Vec<bool>>,
+    /// Whether all rows are counted.
+    pub total: bool,
 }
 
 /// The grouping of rows. The node's `columns` name the keys first, then the aggregates.

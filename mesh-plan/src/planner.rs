@@ -9,6 +9,7 @@ pub(crate) mod literal;
 mod order;
 pub(crate) mod policy_condition;
 mod query_source;
+mod related;
 mod select;
 mod stored;
 mod subject;
@@ -28,7 +29,7 @@ use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::{SessionBinding, View};
 use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
-use context::{NodeContext, nearest};
+use context::{NodeContext, Scope, nearest};
 pub use limits::Limits;
 pub use query_source::QuerySource;
 
@@ -56,26 +57,37 @@ pub(crate) fn plan(
     let role = if is_point { Role::Point } else { Role::Collection };
     let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
     let seal = cursors.seal(cursor_scope(&node).as_ref());
-    let mut after = None;
+    let mut cursor = None;
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
-        && let Some(text) = &page.after
+        && let Some(requested) = page.after.as_ref().or(page.before.as_ref())
     {
-        let values = UnverifiedCursor::parse(text).and_then(|cursor| seal.open(cursor, node.order.len()));
+        let text = requested.value.value();
+        let values = text.and_then(|text| seal.open(UnverifiedCursor::parse(text)?, node.order.len()));
         let values = values.ok_or_else(|| {
-            PlanError::new(PlanErrorKind::CursorMismatch, node.path.as_str()).with_span(text.span)
+            PlanError::new(PlanErrorKind::CursorMismatch, node.path.as_str()).with_span(requested.span)
         })?;
-        planned.after = Some(values.iter().map(|value| *value == Value::Null).collect());
-        after = Some(typed(&node.columns, &node.order, values));
+        planned.cursor_nulls = Some(values.iter().map(|value| *value == Value::Null).collect());
+        cursor = Some(typed(&node.columns, &node.order, values));
     }
     let id = PlanId::default();
     let (rows, bytes) = (limits.rows, limits.response_bytes);
-    Ok((PlannedQuery { node, id, seal, rows, bytes, slots: planner.slots }, after))
+    Ok((PlannedQuery { node, id, seal, rows, bytes, slots: planner.slots }, cursor))
 }
 
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.
 fn cursor_scope(node: &Node) -> digest::Digest {
     let mut text = format!("mesh cursor 1\n{}\n", node.entity);
-    for key in &node.order {
+    // A cursor belongs to pages in both directions.
+    let mut order = node.order.clone();
+    if node.page.as_ref().is_some_and(|page| page.reversed) {
+        order.iter_mut().for_each(SortKey::reverse);
+    }
+    write_scope(&mut text, node, &order);
+    digest::digest(&digest::SHA256, text.as_bytes())
+}
+
+fn write_scope(text: &mut String, node: &Node, order: &[SortKey]) {
+    for key in order {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "order {key}");
     }
@@ -85,7 +97,12 @@ fn cursor_scope(node: &Node) -> digest::Digest {
     if let Some(grouping) = &node.grouping {
         let _ = writeln!(text, "group {grouping}");
     }
-    digest::digest(&digest::SHA256, text.as_bytes())
+    for related in &node.related {
+        let sources: Vec<_> = related.node.columns.iter().map(|column| column.source.to_string()).collect();
+        let _ = writeln!(text, "related {} {}", related.name, sources.join(", "));
+        write_scope(text, &related.node, &related.node.order);
+        text.push_str("end\n");
+    }
 }
 
 /// Restores booleans among the values of a cursor, which contains them as integers.
@@ -126,47 +143,45 @@ impl<'a> Planner<'a> {
         let context = NodeContext { entity, path: &path };
         check_controls(&context, &read.controls, role)?;
         let mut columns = Columns::default();
+        let mut scope = Scope::new(context);
         let (output, joins, grouping) = if group::is_grouped(&read.controls) {
-            let (output, grouping) = group::plan(&context, read, &mut columns)?;
+            let (output, grouping) = group::plan(self, &mut scope, read, &mut columns)?;
             (output, Vec::new(), Some(grouping))
         } else {
             let (output, joins) = self.select(&context, id, &read.select, &mut columns)?;
             (output, joins, None)
         };
-        let lookup = |named| subject::find(&context, named, None, "$where");
-        let tree = read.controls.filter.as_ref();
-        let requested = tree.map(|tree| filter::plan(&context, tree, &lookup)).transpose()?;
-        let filter = match (self.policy_filter(id)?, requested) {
-            (Some(policy), Some(requested)) => Some(Predicate::All(vec![policy, requested])),
-            (policy, requested) => policy.or(requested),
+        let requested = match &read.controls.filter {
+            Some(tree) => Some(filter::plan(self, &mut scope, tree, None)?),
+            None => None,
         };
+        let filter = related::both(self.policy_filter(id)?, requested);
         let order = match role {
             Role::Point => Vec::new(),
-            _ => order::plan(&context, &read.controls.order, grouping.as_ref(), &columns)?,
+            _ => order::plan(self, &mut scope, &read.controls.order, grouping.as_ref(), &columns)?,
         };
         let mut node = Node {
-            entity: entity.key.clone(),
-            table: entity.table.clone(),
             output,
             joins,
+            related: scope.related,
             filter,
             order,
             page: self.page(&read.controls, role),
             row_key: if grouping.is_some() { Vec::new() } else { row_key(entity) },
             id: entity.id.map(|id| columns::from_field(entity, id, false)),
-            native: Arc::clone(&entity.native),
             grouping,
-            columns: Vec::new(),
-            control_columns: Vec::new(),
-            path: String::new(),
+            ..Node::of_entity(entity)
         };
         if matches!(role, Role::Collection) {
             for key in &mut node.order {
                 key.column = Some(columns.add_source(entity, &key.source));
             }
         }
-        node.control_columns = columns::of_controls(entity, &node);
         node.columns = columns.list;
+        if node.page.as_ref().is_some_and(|page| page.reversed) {
+            node.order.iter_mut().for_each(SortKey::reverse);
+        }
+        self.complete(entity, &mut node);
         node.path = path;
         Ok(node)
     }
@@ -178,13 +193,20 @@ impl<'a> Planner<'a> {
     }
 
     fn page(&self, controls: &Controls, role: Role<'_>) -> Option<Page> {
-        let first = controls.page.as_ref().and_then(|page| page.first).unwrap_or(self.limits.page_default);
+        let requested = controls.page.as_deref();
+        let last = requested.and_then(|page| page.last.as_ref());
+        let size = last.or_else(|| requested?.first.as_ref()).and_then(|size| size.value.value());
         let paged = match role {
             Role::Point => false,
             Role::Collection => true,
             Role::Relation(..) => controls.page.is_some(),
         };
-        paged.then_some(Page { first, after: None })
+        paged.then_some(Page {
+            size: size.copied().unwrap_or(self.limits.page_default),
+            reversed: last.is_some(),
+            cursor_nulls: None,
+            total: requested.is_some_and(|page| page.total),
+        })
     }
 }
 
@@ -208,12 +230,16 @@ fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>
         },
         Role::Relation(name, Cardinality::Many) => {
             let relation = name.value.clone();
-            let root_only = present.find(|(control, _)| !matches!(*control, "$where" | "$orderBy" | "$page"));
-            let cursor = controls.page.as_ref().and_then(|page| page.after.as_ref());
+            let root_only = present.find(|(control, _)| *control == "$distinct");
+            let page = controls.page.as_ref();
+            let cursor = page.and_then(|page| page.after.as_ref().or(page.before.as_ref()));
             match (root_only, cursor) {
                 (Some((control, span)), _) => (span, PlanErrorKind::ControlOnNested { control, relation }),
                 (None, Some(cursor)) => (cursor.span, PlanErrorKind::CursorOnNested { relation }),
-                (None, None) => return Ok(()),
+                (None, None) => match page.filter(|page| page.total) {
+                    Some(page) => (page.span, PlanErrorKind::TotalOnNested { relation }),
+                    None => return Ok(()),
+                },
             }
         }
     };

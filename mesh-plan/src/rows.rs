@@ -10,7 +10,7 @@ mod tree;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Join, Node, Plan, Value};
+use crate::{Node, Plan, Value};
 pub use applied::Applied;
 pub(crate) use tree::HashKey;
 
@@ -90,7 +90,10 @@ impl Rows {
     fn add_node(&mut self, node: &Node, path: String, keys: &[String]) {
         let table = Table::for_node(node, self.applied, keys);
         for join in &node.joins {
-            self.add_node(&join.node, nested_path(&path, join), &join.child_keys);
+            self.add_node(&join.node, nested_path(&path, &join.name), &join.child_keys);
+        }
+        for related in &node.related {
+            self.add_node(&related.node, nested_path(&path, &related.name), &related.child_keys);
         }
         self.tables.insert(path, table);
     }
@@ -102,7 +105,7 @@ impl Table {
         let is_ungrouped = tree::is_ungrouped(node, applied);
         let shown = if is_ungrouped { &[][..] } else { &node.columns };
         let controls = if applied.is_all() { &[][..] } else { &node.control_columns };
-        let shown = shown.iter().map(|column| &column.name);
+        let shown = shown.iter().filter(|column| !column.source.is_related()).map(|column| &column.name);
         let others = controls.iter().chain(&node.row_key).map(|column| &column.name);
         let mut seen = HashSet::new();
         Self::new(shown.chain(keys).chain(others).filter(|name| seen.insert(*name)))
@@ -110,8 +113,8 @@ impl Table {
 }
 
 /// Returns the path of a nested node below the node with the given path, both without the root entity.
-pub(crate) fn nested_path(parent: &str, join: &Join) -> String {
-    if parent.is_empty() { join.name.clone() } else { format!("{parent}.{}", join.name) }
+pub(crate) fn nested_path(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
 }
 
 /// Flat rows with named columns. Columns that the plan does not need are ignored.

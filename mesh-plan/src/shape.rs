@@ -11,10 +11,10 @@ mod scalar;
 mod tests;
 
 use bytes::Bytes;
-use mesh_schema::{Cardinality, FieldType};
+use mesh_schema::FieldType;
 
 use crate::plan::cursor::CursorValues;
-use crate::plan::{Node, Output, Plan, Target, TemplatePiece};
+use crate::plan::{Node, Output, Page, Plan, Target, TemplatePiece};
 use crate::{ComputedInputs, ResolveError, ValueRef};
 pub use key::OutputKey;
 pub(crate) use scalar::{number_text, write_text};
@@ -59,6 +59,13 @@ pub trait RowSource: Sized {
         parent: Option<&Self::Row<'p>>,
         visitor: impl FnMut(&Self::Row<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError>;
+
+    /// Returns the number of all rows of the root, whatever the page. It is asked for if the page has
+    /// [`Page::total`](crate::Page::total), after the rows were visited.
+    ///
+    /// # Errors
+    /// Fails if the rows cannot be counted.
+    fn total(&mut self) -> Result<u64, ResolveError>;
 }
 
 /// A finished response body.
@@ -105,22 +112,20 @@ impl Plan {
         JsonBody { bytes: Bytes::from_static(b"null"), rows: 0, digest: None }
     }
 
-    /// Writes `{items, pageInfo}`. A row past the page is not written; it sets `hasNextPage`. `SPEC §5.2`
+    /// Writes `{items, pageInfo}`. A row past the page is not written; it shows that there is another page. `SPEC §5.2`
     fn collection<S: RowSource>(&self, shaper: &mut Shaper, source: &mut S) -> Result<(), ResolveError> {
         let node = self.node();
-        let first = node.page.as_ref().map_or(u32::MAX, |page| page.first);
-        let mut count = 0;
-        let mut has_next = false;
+        let page = node.page.as_ref();
+        let mut items = Items::new(page);
+        let mut has_more = false;
         let mut ends: Option<(CursorValues, CursorValues)> = None;
         shaper.out.extend_from_slice(br#"{"items":["#);
         source.visit(None, |row, children| {
-            if count == first {
-                has_next = true;
+            if items.is_full() {
+                has_more = true;
                 return Ok(Flow::Stop);
             }
-            if count > 0 {
-                shaper.out.push(b',');
-            }
+            items.begin(&mut shaper.out);
             let keys = || node.order.iter().filter_map(|key| key.column).map(|column| row.cell(column));
             keys().try_for_each(|key| shaper.check_cell(Some(FieldType::Binary), key))?;
             match &mut ends {
@@ -130,16 +135,28 @@ impl Plan {
                     ends = Some((start.clone(), start));
                 }
             }
-            count += 1;
             shaper.object(node, row, children)?;
             Ok(Flow::Continue)
         })?;
+        items.finish(&mut shaper.out);
+        let total = match page {
+            Some(page) if page.total => Some(source.total()?),
+            _ => None,
+        };
         let out = &mut shaper.out;
+        let flag = |flag| if flag { &b"true"[..] } else { b"false" };
+        let is_reversed = page.is_some_and(|page| page.reversed);
+        let has_next = if is_reversed { self.cursor.is_some() } else { has_more };
         out.extend_from_slice(br#"],"pageInfo":{"hasNextPage":"#);
-        out.extend_from_slice(if has_next { b"true" } else { b"false" });
+        out.extend_from_slice(flag(has_next));
+        if is_reversed {
+            out.extend_from_slice(br#","hasPreviousPage":"#);
+            out.extend_from_slice(flag(has_more));
+        }
         match &mut ends {
             None => out.extend_from_slice(br#","startCursor":null,"endCursor":null"#),
-            Some((start, end)) => {
+            Some((first, last)) => {
+                let (start, end) = if is_reversed { (last, first) } else { (first, last) };
                 out.extend_from_slice(br#","startCursor":""#);
                 self.query.seal.write(out, start);
                 out.extend_from_slice(br#"","endCursor":""#);
@@ -147,8 +164,63 @@ impl Plan {
                 out.push(b'"');
             }
         }
+        if let Some(total) = total {
+            out.extend_from_slice(br#","totalCount":"#);
+            out.extend_from_slice(total.to_string().as_bytes());
+        }
         out.extend_from_slice(b"}}");
         Ok(())
+    }
+}
+
+/// The items of an array while they are written.
+struct Items {
+    /// The number of items that may be added.
+    left: u32,
+    is_first: bool,
+    /// Where each item begins, if the items come in reverse.
+    reversed: Option<Vec<usize>>,
+}
+
+impl Items {
+    fn new(page: Option<&Page>) -> Self {
+        Self {
+            left: page.map_or(u32::MAX, |page| page.size),
+            is_first: true,
+            reversed: page.filter(|page| page.reversed).map(|_| Vec::new()),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Begins an item at the end of `out`.
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if !self.is_first {
+            out.push(b',');
+        }
+        self.is_first = false;
+        self.left -= 1;
+        if let Some(starts) = &mut self.reversed {
+            starts.push(out.len());
+        }
+    }
+
+    /// Puts items that came in reverse into the order of the response.
+    fn finish(self, out: &mut Vec<u8>) {
+        let starts = self.reversed.unwrap_or_default();
+        let Some(first) = starts.first() else { return };
+        let written = out.split_off(*first);
+        let mut end = written.len();
+        for start in starts.iter().rev().map(|start| start - first) {
+            if end < written.len() {
+                out.push(b',');
+            }
+            out.extend_from_slice(written.get(start..end).unwrap_or_default());
+            // The separator before the item.
+            end = start.saturating_sub(1);
+        }
     }
 }
 
@@ -206,21 +278,17 @@ impl Shaper {
         source: &mut S,
         parent: &S::Row<'_>,
     ) -> Result<(), ResolveError> {
-        let mut left = node.page.as_ref().map_or(u32::MAX, |page| page.first);
-        let mut separator = b'[';
+        let mut items = Items::new(node.page.as_ref());
+        self.out.push(b'[');
         source.visit(Some(parent), |row, children| {
-            if left == 0 {
+            if items.is_full() {
                 return Ok(Flow::Stop);
             }
-            left -= 1;
-            self.out.push(separator);
-            separator = b',';
+            items.begin(&mut self.out);
             self.object(node, row, children)?;
             Ok(Flow::Continue)
         })?;
-        if separator == b'[' {
-            self.out.push(b'[');
-        }
+        items.finish(&mut self.out);
         self.out.push(b']');
         Ok(())
     }
@@ -258,9 +326,10 @@ impl Shaper {
                     let (Some(join), Some(child)) = (node.joins.get(*join), children.get_mut(*join)) else {
                         return Err(ResolveError::new("a row source lacks the source of a join"));
                     };
-                    match join.cardinality {
-                        Cardinality::One => self.one(&join.node, child, Some(row))?,
-                        Cardinality::Many => self.many(&join.node, child, row)?,
+                    if join.form.is_one() {
+                        self.one(&join.node, child, Some(row))?;
+                    } else {
+                        self.many(&join.node, child, row)?;
                     }
                 }
                 Output::Computed { key, template } => {

@@ -15,6 +15,7 @@ mod links;
 mod order;
 pub mod postgres;
 mod predicate;
+mod related;
 pub mod sqlite;
 mod statement;
 mod write;

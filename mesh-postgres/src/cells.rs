@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 
 use mesh_plan::sql::postgres::Layout;
-use mesh_plan::{Cells, Flow, Node, ResolveError, RowSource, Value, ValueRef};
-use mesh_schema::Cardinality;
+use mesh_plan::{Cells, Flow, JoinForm, Node, ResolveError, RowSource, Value, ValueRef};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 use uuid::Uuid;
@@ -54,7 +53,7 @@ impl<'f> Source<'f> {
     /// Creates the source of a node and those of its joins. The recursion is as deep as the query, which is bounded.
     pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
         let joins = layout.joins.iter().zip(&node.joins).map(|(layout, join)| Self {
-            is_one: join.cardinality == Cardinality::One,
+            is_one: join.form == JoinForm::Record,
             ..Self::new(fetched, layout, &join.node)
         });
         Self { fetched, layout, is_one: false, joins: joins.collect() }
@@ -89,6 +88,14 @@ impl RowSource for Source<'_> {
             }
         }
         Ok(())
+    }
+
+    fn total(&mut self) -> Result<u64, ResolveError> {
+        let counted = self.layout.total.and_then(|(level, column)| {
+            let (_, row) = self.fetched.level(level).first()?;
+            integer(row, column).map(i64::unsigned_abs)
+        });
+        counted.ok_or_else(|| ResolveError::new("the statement did not count its rows"))
     }
 }
 

@@ -183,6 +183,8 @@ impl Config {
                 in_values: limits.in_values,
                 group_keys: limits.group_keys,
                 aggregates: limits.aggregates,
+                relation_conditions: limits.relation_conditions,
+                aggregate_sorts: limits.aggregate_sorts,
                 page_max: limits.page_max,
             },
             page_default: limits.page_default,

@@ -61,6 +61,10 @@ pub(crate) struct StatementTree<'c> {
     /// The expected size of a response in bytes.
     size_hint: usize,
     joins: Vec<Self>,
+    /// Whether there is a row even if the parent's key is NULL.
+    always_has_row: bool,
+    /// The statement that counts all rows.
+    total: Option<Box<Self>>,
     /// The cost of traced runs.
     cost: Option<Box<Cost>>,
 }
@@ -78,14 +82,24 @@ impl<'c> StatementTree<'c> {
                 param => params.push((index, param.clone())),
             }
         }
-        Ok(Self { statement, params, size_hint: 0, joins, cost: None })
+        let total = match &tree.total {
+            Some(statement) => {
+                let (statement, joins, total) = (statement.clone(), Vec::new(), None);
+                let counting = Statements { statement, joins, total, always_has_row: false };
+                Some(Box::new(Self::prepare(connection, &counting)?))
+            }
+            None => None,
+        };
+        let always_has_row = tree.always_has_row;
+        Ok(Self { statement, params, size_hint: 0, joins, always_has_row, total, cost: None })
     }
 
     /// Returns the memory of the statements in bytes, as SQLite counts it.
     pub(crate) fn bytes(&self) -> usize {
         let statement = usize::try_from(self.statement.get_status(StatementStatus::MemUsed)).unwrap_or(0);
         let params = size_of_val(self.params.as_slice());
-        statement + size_of::<Self>() + params + self.joins.iter().map(Self::bytes).sum::<usize>()
+        let below = self.joins.iter().chain(self.total.as_deref()).map(Self::bytes).sum::<usize>();
+        statement + size_of::<Self>() + params + below
     }
 
     /// Runs the statements for the plan's target, page and session.
@@ -109,7 +123,7 @@ impl<'c> StatementTree<'c> {
                 (Param::Id, Target::Point(id)) => id.as_ref(),
                 (Param::Session(slot), _) => plan.session_value(*slot).as_ref(),
                 (Param::After(value), _) => {
-                    plan.after().and_then(|after| after.get(*value)).map_or(ValueRef::Null, Value::as_ref)
+                    plan.cursor().and_then(|cursor| cursor.get(*value)).map_or(ValueRef::Null, Value::as_ref)
                 }
                 // The parent's row has the others.
                 _ => continue,
@@ -119,7 +133,7 @@ impl<'c> StatementTree<'c> {
                 cost.bind(*index, value);
             }
         }
-        self.joins.iter_mut().try_for_each(|join| join.bind(plan))
+        self.joins.iter_mut().chain(self.total.as_deref_mut()).try_for_each(|below| below.bind(plan))
     }
 
     /// Measures the cost of later runs.
@@ -145,12 +159,12 @@ impl RowSource for StatementTree<'_> {
         parent: Option<&SqliteRow<'p>>,
         mut visitor: impl FnMut(&SqliteRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
-        let Self { statement, params, joins, cost, .. } = self;
+        let Self { statement, params, joins, always_has_row, cost, .. } = self;
         if let Some(parent) = parent {
             for (index, param) in params.iter() {
                 let Param::Parent(column) = param else { continue };
                 let key = parent.cell(*column);
-                if key == ValueRef::Null {
+                if key == ValueRef::Null && !*always_has_row {
                     return Ok(());
                 }
                 statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?;
@@ -176,6 +190,13 @@ impl RowSource for StatementTree<'_> {
                 cost.resume();
             }
         }
+    }
+
+    fn total(&mut self) -> Result<u64, ResolveError> {
+        let missing = || ResolveError::new("the plan has no statement that counts its rows");
+        let mut rows = self.total.as_mut().ok_or_else(missing)?.statement.raw_query();
+        let row = rows.next().map_err(failed)?.ok_or_else(missing)?;
+        row.get::<_, i64>(0).map(i64::unsigned_abs).map_err(failed)
     }
 }
 

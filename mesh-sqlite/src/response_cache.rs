@@ -51,7 +51,7 @@ struct Entry {
 impl CacheKey {
     /// Returns `None` for later pages: they share the id of the plan, and few of them are read twice.
     fn from_plan(plan: &Plan) -> Option<Self> {
-        if plan.after().is_some() {
+        if plan.cursor().is_some() {
             return None;
         }
         let target = match plan.target() {

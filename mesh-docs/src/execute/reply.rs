@@ -99,7 +99,9 @@ fn shown(root: &Node) -> Json {
 /// Collects the joins of a plan. Recursion is bounded by the depth of queries.
 fn collect(parent: &Node, joins: &mut Vec<Json>) {
     for join in &parent.joins {
-        let (node, cardinality) = (&join.node, Cardinality::name(join.cardinality));
+        let node = &join.node;
+        let cardinality = if join.form.is_one() { Cardinality::One } else { Cardinality::Many };
+        let cardinality = Cardinality::name(cardinality);
         joins.push(
             json!({"path": node.path, "entity": node.entity, "type": cardinality, "fields": fields(node)}),
         );

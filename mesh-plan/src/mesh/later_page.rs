@@ -19,14 +19,18 @@ pub(super) struct LaterPage<'a> {
 }
 
 impl<'a> LaterPage<'a> {
-    /// Splits the text of a collection read at the last `"after": "…"`. The format ql has no pages.
+    /// Splits the text of a collection read at the last `"after": "…"` or `"before": "…"`. The format ql has no pages.
     pub(super) fn find(request: &Request<'a>, limits: &Limits) -> Option<Self> {
         let QuerySource::Text { format: Format::Json, text } = request.query else { return None };
         if request.id.is_some() || text.len() > limits.query.query_bytes {
             return None;
         }
         let is_blank = |c| matches!(c, ' ' | '\t' | '\n' | '\r');
-        let (_, rest) = text.rsplit_once("\"after\"")?;
+        let key = ["\"after\"", "\"before\""]
+            .into_iter()
+            .filter_map(|key| Some(text.rfind(key)? + key.len()))
+            .max()?;
+        let rest = text.get(key..)?;
         let rest = rest.trim_start_matches(is_blank).strip_prefix(':')?;
         let rest = rest.trim_start_matches(is_blank).strip_prefix('"')?;
         let before = text.strip_suffix(rest)?;
@@ -60,8 +64,9 @@ impl<'a> LaterPage<'a> {
         let without_cursor = |cursor: &str| {
             let text = format!("{}{cursor}{}", self.before, self.after);
             let mut query = mesh_ql::parse(Format::Json, &text, &limits.query).ok()?;
-            let found = query.root.controls.page.as_mut()?.after.take()?;
-            (found == cursor).then_some(query)
+            let page = query.root.controls.page.as_mut()?;
+            let found = page.after.take().or_else(|| page.before.take())?;
+            found.value.value().is_some_and(|found| found == cursor).then_some(query)
         };
         // No cursor is as short as the other text.
         without_cursor(self.text).is_some_and(|query| Some(query) == without_cursor("A"))

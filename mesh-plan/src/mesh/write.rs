@@ -58,7 +58,8 @@ impl Mesh {
         }
         let entity = shown.entity();
         let fields = entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
-        let select = fields.map(|field| Selection::Field(field.name.as_str().into())).collect();
+        let select =
+            fields.map(|field| Selection::Field { name: field.name.as_str().into(), alias: None }).collect();
         let root = ReadNode { select, ..ReadNode::default() };
         let query = Query { entity: shown.key().into(), root };
         // From the cache of plans: caches of the back ends would keep what they know of a new plan for nothing.

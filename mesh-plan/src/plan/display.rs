@@ -3,10 +3,11 @@
 use std::fmt;
 
 use mesh_ql::{Direction, Nulls};
-use mesh_schema::{Cardinality, Link};
+use mesh_schema::Link;
 
 use super::{
-    Aggregate, ColumnSource, CompareOp, Grouping, Join, Node, Output, Plan, Predicate, SortKey, Target,
+    Aggregate, ColumnSource, CompareOp, Grouping, Join, JoinForm, Node, Output, Plan, Predicate, SortKey,
+    Target,
 };
 use crate::Value;
 
@@ -19,12 +20,17 @@ impl fmt::Display for Plan {
                 writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, Shown(id))?;
             }
         }
-        write_node(f, node, self.after(), 1)
+        write_node(f, node, self.cursor(), 1)
     }
 }
 
 /// Writes a node and those below it. The depth of the recursion is bounded by that of queries.
-fn write_node(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, level: usize) -> fmt::Result {
+fn write_node(
+    f: &mut fmt::Formatter<'_>,
+    node: &Node,
+    cursor: Option<&[Value]>,
+    level: usize,
+) -> fmt::Result {
     let indent = "  ".repeat(level);
     let columns = |selected| {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
@@ -51,12 +57,22 @@ fn write_node(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, 
         writeln!(f, "{indent}order   {}", order.join(", "))?;
     }
     if let Some(page) = &node.page {
-        write!(f, "{indent}page    first {}", page.first)?;
-        if let Some(after) = after {
-            let after: Vec<_> = after.iter().map(|value| Shown(value).to_string()).collect();
-            write!(f, " after ({})", after.join(", "))?;
+        let (which, beyond) = if page.reversed { ("last", "before") } else { ("first", "after") };
+        write!(f, "{indent}page    {which} {}", page.size)?;
+        if let Some(cursor) = cursor {
+            let values: Vec<_> = cursor.iter().map(|value| Shown(value).to_string()).collect();
+            write!(f, " {beyond} ({})", values.join(", "))?;
         }
-        writeln!(f)?;
+        f.write_str(if page.total { ", with the total\n" } else { "\n" })?;
+    }
+    for related in &node.related {
+        write!(
+            f,
+            "{indent}{}: used by controls, {} of {}, ",
+            related.name, related.node.entity, related.node.table
+        )?;
+        writeln!(f, "{}", ShownLink(&related.link))?;
+        write_node(f, &related.node, None, level + 1)?;
     }
     for join in &node.joins {
         writeln!(f, "{indent}{join}")?;
@@ -67,12 +83,23 @@ fn write_node(f: &mut fmt::Formatter<'_>, node: &Node, after: Option<&[Value]>, 
 
 impl fmt::Display for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = match self.cardinality {
-            Cardinality::One => "one",
-            Cardinality::Many => "many",
+        let form = match self.form {
+            JoinForm::Record => "one",
+            JoinForm::Records => "many",
+            JoinForm::Group => "one group",
+            JoinForm::Groups => "groups",
         };
-        write!(f, "{}: {count} {} of {}, ", self.name, self.node.entity, self.node.table)?;
-        match &self.link {
+        write!(f, "{}: {form} {} of {}, ", self.name, self.node.entity, self.node.table)?;
+        ShownLink(&self.link).fmt(f)
+    }
+}
+
+/// Writes the columns that a link compares.
+struct ShownLink<'a>(&'a Link);
+
+impl fmt::Display for ShownLink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
             Link::Direct { pairs } => {
                 let pairs: Vec<_> =
                     pairs.iter().map(|pair| format!("{} = parent {}", pair.target, pair.parent)).collect();
@@ -106,6 +133,8 @@ impl fmt::Display for ColumnSource {
         match self {
             Self::Column(column) => f.write_str(column),
             Self::Aggregate(index) => write!(f, "#{index}"),
+            Self::Related { related, column } => write!(f, "related {related} #{column}"),
+            Self::Exists(related) => write!(f, "exists {related}"),
         }
     }
 }
@@ -138,6 +167,10 @@ impl fmt::Display for Predicate {
             Self::All(parts) => list(f, parts, " and ", "true"),
             Self::Any(parts) => list(f, parts, " or ", "false"),
             Self::Not(part) => write!(f, "not {part}"),
+            Self::NotTrue(part) => write!(f, "{part} is not true"),
+            Self::Exists { related, negated } => {
+                write!(f, "{}exists {related}", if *negated { "not " } else { "" })
+            }
             Self::Compare { source, op, value } => write!(f, "{source} {} {}", op.symbol(), Shown(value)),
             Self::Session { source, op, value, .. } => {
                 write!(f, "{source} {} session.{}", op.symbol(), value.name())

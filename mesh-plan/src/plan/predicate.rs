@@ -19,6 +19,10 @@ pub enum Predicate {
     Any(Vec<Self>),
     /// The condition does not hold.
     Not(Box<Self>),
+    /// The condition is false or unknown.
+    NotTrue(Box<Self>),
+    /// There are related records ([`super::Node::related`]); `negated`: there are none.
+    Exists { related: usize, negated: bool },
     /// A comparison with a value. The value is NULL only in place of one that the session lacks.
     Compare { source: ColumnSource, op: CompareOp, value: Value },
     /// A comparison with a value of the session, from the condition of a policy. `slot` is that of
@@ -37,7 +41,8 @@ impl Predicate {
     pub(crate) fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_source(visit)),
-            Self::Not(part) => part.for_each_source(visit),
+            Self::Not(part) | Self::NotTrue(part) => part.for_each_source(visit),
+            Self::Exists { related, .. } => visit(&ColumnSource::Exists(*related)),
             Self::Compare { source, .. }
             | Self::Session { source, .. }
             | Self::In { source, .. }
@@ -57,11 +62,16 @@ impl Predicate {
             Self::All(parts) => Self::All(all(parts)),
             Self::Any(parts) => Self::Any(all(parts)),
             Self::Not(part) => Self::Not(Box::new(part.bound(values).into_owned())),
+            Self::NotTrue(part) => Self::NotTrue(Box::new(part.bound(values).into_owned())),
             Self::Session { source, op, slot, .. } => {
                 let value = values.get(*slot).cloned().unwrap_or_default();
                 Self::Compare { source: source.clone(), op: *op, value }
             }
-            Self::Compare { .. } | Self::In { .. } | Self::Like { .. } | Self::IsNull { .. } => {
+            Self::Exists { .. }
+            | Self::Compare { .. }
+            | Self::In { .. }
+            | Self::Like { .. }
+            | Self::IsNull { .. } => {
                 return Cow::Borrowed(self);
             }
         })

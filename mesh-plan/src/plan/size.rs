@@ -43,6 +43,7 @@ fn text(text: &str) -> usize {
 fn node(node: &Node) -> usize {
     let joins = list(&node.joins, |join| {
         text(&join.name)
+            + text(&join.relation)
             + link(&join.link)
             + list(&join.parent_keys, |_| 0)
             + list(&join.child_keys, |key| text(key))
@@ -54,6 +55,13 @@ fn node(node: &Node) -> usize {
         + list(&node.columns, column)
         + list(&node.output, output)
         + joins
+        + list(&node.related, |related| {
+            text(&related.name)
+                + link(&related.link)
+                + list(&related.parent_keys, |key| text(key))
+                + list(&related.child_keys, |key| text(key))
+                + self::node(&related.node)
+        })
         + node.filter.as_ref().map_or(0, predicate)
         + list(&node.order, |key| source(&key.source))
         + node.grouping.as_ref().map_or(0, grouping)
@@ -82,7 +90,7 @@ fn column(column: &Column) -> usize {
 fn source(source: &ColumnSource) -> usize {
     match source {
         ColumnSource::Column(name) => text(name),
-        ColumnSource::Aggregate(_) => 0,
+        ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => 0,
     }
 }
 
@@ -105,7 +113,10 @@ fn output(output: &Output) -> usize {
 fn predicate(predicate: &Predicate) -> usize {
     match predicate {
         Predicate::All(parts) | Predicate::Any(parts) => list(parts, self::predicate),
-        Predicate::Not(part) => ALLOCATION + size_of::<Predicate>() + self::predicate(part),
+        Predicate::Exists { .. } => 0,
+        Predicate::Not(part) | Predicate::NotTrue(part) => {
+            ALLOCATION + size_of::<Predicate>() + self::predicate(part)
+        }
         Predicate::Compare { source, value, .. } => self::source(source) + self::value(value),
         Predicate::Session { source, .. } | Predicate::IsNull { source, .. } => self::source(source),
         Predicate::In { source, values, .. } => self::source(source) + list(values, value),

@@ -1,6 +1,6 @@
 //! The columns that the rows of a node must have.
 
-use mesh_schema::{Entity, FieldId};
+use mesh_schema::{Entity, FieldId, Link};
 
 use crate::plan::{Column, ColumnSource, Node};
 
@@ -35,6 +35,13 @@ impl Columns {
         match (self.list.iter().position(|other| other.source == *source), source) {
             (Some(index), _) => index,
             (None, ColumnSource::Column(column)) => self.add_storage(entity, column),
+            (None, source @ (ColumnSource::Related { .. } | ColumnSource::Exists(_))) => self.add(Column {
+                name: source.to_string(),
+                source: source.clone(),
+                ty: None,
+                time_form: None,
+                selected: false,
+            }),
             (None, ColumnSource::Aggregate(_)) => 0,
         }
     }
@@ -75,6 +82,13 @@ pub(super) fn of_controls(entity: &Entity, node: &Node) -> Vec<Column> {
     };
     node.filter.iter().for_each(|filter| filter.for_each_source(&mut add));
     node.order.iter().for_each(|key| add(&key.source));
+    for related in &node.related {
+        let parents: Vec<&String> = match &related.link {
+            Link::Direct { pairs } => pairs.iter().map(|pair| &pair.parent).collect(),
+            Link::Through { parent, .. } => vec![parent],
+        };
+        parents.into_iter().for_each(|column| add(&ColumnSource::Column(column.clone())));
+    }
     if let Some(grouping) = &node.grouping {
         let inputs = grouping.aggregates.iter().filter_map(|aggregate| aggregate.column.as_ref());
         grouping.keys.iter().chain(inputs).for_each(|column| add(&ColumnSource::Column(column.clone())));

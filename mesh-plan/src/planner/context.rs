@@ -3,13 +3,28 @@
 use mesh_ql::Span;
 use mesh_schema::Entity;
 
+use crate::plan::Related;
 use crate::{PlanError, PlanErrorKind};
 
 /// The entity and the path of a node.
+#[derive(Clone, Copy)]
 pub(super) struct NodeContext<'a> {
     pub(super) entity: &'a Entity,
     /// Dotted names from the root entity.
     pub(super) path: &'a str,
+}
+
+/// A node whose controls are being planned.
+pub(super) struct Scope<'a> {
+    pub(super) context: NodeContext<'a>,
+    /// The related records that the controls use so far.
+    pub(super) related: Vec<Related>,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(context: NodeContext<'a>) -> Self {
+        Self { context, related: Vec::new() }
+    }
 }
 
 impl NodeContext<'_> {

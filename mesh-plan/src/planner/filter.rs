@@ -1,32 +1,37 @@
 //! Planning of `$where` and `$having`, checked against names and types. `SPEC §3.7`
 
-use mesh_ql::{Filter, FilterOp, Literal, Operand, Spanned, Subject};
+use mesh_ql::{Filter, FilterOp, Literal, Operand, OrParam, Spanned};
 use mesh_schema::FieldType;
 
-use super::context::NodeContext;
+use super::Planner;
+use super::context::{NodeContext, Scope};
 use super::literal;
 use super::stored;
-use super::subject::Comparable;
-use crate::plan::{CompareOp, Predicate};
+use super::subject::{self, Comparable};
+use crate::plan::{CompareOp, Grouping, Predicate};
 use crate::{Pattern, PatternTooLong, PlanError, PlanErrorKind, Value};
 
-/// Finds the left side of a condition.
-type Lookup<'f, 'q> = dyn Fn(&'q Subject) -> Result<Comparable<'q>, PlanError> + 'f;
-
-/// Plans a filter. The parser bounds the depth of the tree, and with it this recursion.
-pub(super) fn plan<'q>(
-    node: &NodeContext<'_>,
-    tree: &'q Filter,
-    lookup: &Lookup<'_, 'q>,
+/// Plans a filter of rows, or of the groups of a grouping. The parser bounds the depth of the tree, and with it this
+/// recursion.
+pub(super) fn plan(
+    planner: &mut Planner<'_>,
+    scope: &mut Scope<'_>,
+    tree: &Filter,
+    grouping: Option<&Grouping>,
 ) -> Result<Predicate, PlanError> {
-    let all = |list: &'q [Filter]| list.iter().map(|tree| plan(node, tree, lookup)).collect::<Result<_, _>>();
+    let mut all = |list: &[Filter]| {
+        list.iter().map(|tree| plan(planner, scope, tree, grouping)).collect::<Result<_, _>>()
+    };
     Ok(match tree {
         Filter::And(list) => Predicate::All(all(list)?),
         Filter::Or(list) => Predicate::Any(all(list)?),
-        Filter::Not(tree) => Predicate::Not(Box::new(plan(node, tree, lookup)?)),
+        Filter::Not(tree) => Predicate::Not(Box::new(plan(planner, scope, tree, grouping)?)),
         Filter::Condition(condition) => {
-            comparison(node, &lookup(&condition.subject)?, condition.op, &condition.value)?
+            let control = if grouping.is_some() { "$having" } else { "$where" };
+            let left = subject::find(planner, scope, &condition.subject, grouping, control)?;
+            comparison(&scope.context, &left, condition.op, &condition.value)?
         }
+        Filter::Relation(condition) => planner.relation_condition(scope, condition)?,
     })
 }
 
@@ -46,8 +51,15 @@ pub(super) fn comparison(
     let refused = |span, (ty, found)| {
         node.error(span, PlanErrorKind::Literal { field: left.name.value.clone(), ty, found })
     };
-    let value = |literal: &Spanned<Literal>| -> Result<Value, PlanError> {
-        literal::value(left.ty, left.time_form, literal).map_err(|error| refused(literal.span, error))
+    let value = |literal: &Spanned<OrParam<Literal>>| -> Result<Value, PlanError> {
+        match &literal.value {
+            OrParam::Value(value) => {
+                literal::value(left.ty, left.time_form, value).map_err(|error| refused(literal.span, error))
+            }
+            OrParam::Param { name } => {
+                Err(node.error(literal.span, PlanErrorKind::NoParameter { name: name.value.clone() }))
+            }
+        }
     };
     let source = left.source.clone();
     let predicate = match (*op, operand) {
@@ -64,15 +76,18 @@ pub(super) fn comparison(
             }
         }
         (FilterOp::Like | FilterOp::Ilike, operand) => match operand {
-            Operand::One(Spanned { value: Literal::Text(pattern), span }) => {
+            Operand::One(Spanned { value: OrParam::Value(Literal::Text(pattern)), span }) => {
                 let too_long = |PatternTooLong { chars }| {
                     node.error(*span, PlanErrorKind::Pattern { field: left.name.value.clone(), chars })
                 };
                 Pattern::check(pattern).map_err(too_long)?;
                 Predicate::Like { source, pattern: pattern.clone(), ignore_case: *op == FilterOp::Ilike }
             }
-            Operand::One(other) => {
-                return Err(refused(other.span, ("a text pattern", literal::describe(other))));
+            Operand::One(Spanned { value: OrParam::Value(other), span }) => {
+                return Err(refused(*span, ("a text pattern", literal::describe(other))));
+            }
+            Operand::One(other @ Spanned { value: OrParam::Param { .. }, .. }) => {
+                return value(other).map(|_| Predicate::Any(Vec::new()));
             }
             Operand::None | Operand::Many(_) => {
                 return Err(refused(op.span, ("a text pattern", "a list".to_owned())));

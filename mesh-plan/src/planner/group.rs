@@ -4,8 +4,8 @@ use mesh_ql::{AggregateFn, Controls, Name, ReadNode, Selection};
 use mesh_schema::{FieldType, Member};
 
 use super::columns::{self, Columns};
-use super::context::NodeContext;
-use super::{filter, subject};
+use super::context::{NodeContext, Scope};
+use super::{Planner, filter, subject};
 use crate::plan::{Aggregate, Column, ColumnSource, Grouping, Output};
 use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
@@ -17,10 +17,12 @@ pub(super) fn is_grouped(controls: &Controls) -> bool {
 
 /// Plans the keys of an item and the groups. `$distinct` is a grouping without aggregates.
 pub(super) fn plan(
-    node: &NodeContext<'_>,
+    planner: &mut Planner<'_>,
+    scope: &mut Scope<'_>,
     read: &ReadNode,
     columns: &mut Columns,
 ) -> Result<(Vec<Output>, Grouping), PlanError> {
+    let node = &scope.context.clone();
     let controls = &read.controls;
     let (control, names) = match (&controls.distinct, &controls.group) {
         (Some(names), _) => ("$distinct", names.as_slice()),
@@ -57,8 +59,7 @@ pub(super) fn plan(
     }
     let mut grouping = Grouping { keys, aggregates, having: None };
     if let Some(tree) = &controls.having {
-        let lookup = |named| subject::find(node, named, Some(&grouping), "$having");
-        grouping.having = Some(filter::plan(node, tree, &lookup)?);
+        grouping.having = Some(filter::plan(planner, scope, tree, Some(&grouping))?);
     }
     Ok((output, grouping))
 }
@@ -73,10 +74,14 @@ fn selected(
     let name = selection.name();
     let kind = match (selection, node.entity.member(name)) {
         (_, None) => return Err(node.unknown_field(name, name.span)),
-        (Selection::Relation(..), _) | (_, Some(Member::Relation(_))) => {
+        (Selection::Relation { .. }, _) | (_, Some(Member::Relation(_))) => {
             PlanErrorKind::RelationInGroup { relation: name.value.clone() }
         }
-        (Selection::Field(_), Some(Member::Field(id))) if names.contains(name) => {
+        (Selection::Field { alias: Some(alias), .. }, _) => {
+            let kind = PlanErrorKind::AliasInGroup { alias: alias.value.clone() };
+            return Err(node.error(alias.span, kind));
+        }
+        (Selection::Field { .. }, Some(Member::Field(id))) if names.contains(name) => {
             let source = ColumnSource::Column(node.entity.field(id).column.clone());
             let is_key = |column: &Column| column.source == source && *name == column.name;
             return Ok(columns.list.iter().position(is_key).unwrap_or_default());
@@ -86,7 +91,8 @@ fn selected(
     Err(node.error(name.span, kind))
 }
 
-fn aggregate(
+/// Plans an aggregate, which is the one with that index, and its column.
+pub(super) fn aggregate(
     node: &NodeContext<'_>,
     requested: &mesh_ql::Aggregate,
     index: usize,
@@ -106,7 +112,7 @@ fn aggregate(
         function: requested.function,
         column: field.and_then(|field| match field.source {
             ColumnSource::Column(column) => Some(column),
-            ColumnSource::Aggregate(_) => None,
+            ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => None,
         }),
         distinct: requested.distinct,
         ty,

@@ -1,26 +1,38 @@
 //! Planning of `$orderBy`, and the keys that make an order total. `SPEC §3.9`
 
-use mesh_ql::{Direction, Nulls, OrderBy};
+use mesh_ql::{Direction, Nulls, OrderBy, OrderKey};
 use mesh_schema::Entity;
 
+use super::Planner;
 use super::columns::Columns;
-use super::context::NodeContext;
+use super::context::Scope;
 use super::subject;
-use crate::PlanError;
 use crate::plan::{ColumnSource, Grouping, SortKey};
+use crate::{PlanError, PlanErrorKind};
 
 /// Returns the keys of the query, then those that break ties, in the direction of the last one of the query.
 pub(super) fn plan(
-    node: &NodeContext<'_>,
+    planner: &mut Planner<'_>,
+    scope: &mut Scope<'_>,
     order: &[OrderBy],
     grouping: Option<&Grouping>,
     columns: &Columns,
 ) -> Result<Vec<SortKey>, PlanError> {
+    let node = scope.context;
     let mut keys = Vec::with_capacity(order.len() + 1);
-    for OrderBy { subject, direction, nulls } in order {
-        let key = subject::find(node, subject, grouping, "$orderBy")?;
-        key.check_order(node, "$orderBy")?;
-        let requested = tie_breaker(&key.source, is_nullable(node.entity, &key.source));
+    for OrderBy { key, direction, nulls } in order {
+        let key = match key {
+            OrderKey::Subject(subject) => subject::find(planner, scope, subject, grouping, "$orderBy")?,
+            OrderKey::Relation { relation, .. } if grouping.is_some() => {
+                let kind = PlanErrorKind::RelationInGroup { relation: relation.value.clone() };
+                return Err(node.error(relation.span, kind));
+            }
+            OrderKey::Relation { relation, aggregate } => {
+                planner.relation_aggregate(scope, relation, aggregate)?
+            }
+        };
+        key.check_order(&node, "$orderBy")?;
+        let requested = tie_breaker(&key.source, key.nullable);
         keys.push(SortKey { direction: *direction, nulls: *nulls, breaks_ties: false, ..requested });
     }
     let direction = keys.last().map_or(Direction::Asc, |key| key.direction);
@@ -42,7 +54,7 @@ pub(super) fn plan(
 }
 
 /// Returns the keys that distinguish an entity's rows, ascending.
-fn tie_break(entity: &Entity) -> Vec<SortKey> {
+pub(super) fn tie_break(entity: &Entity) -> Vec<SortKey> {
     let id = entity.id.map(|id| {
         let field = entity.field(id);
         tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable)
@@ -68,6 +80,6 @@ fn is_nullable(entity: &Entity, source: &ColumnSource) -> bool {
         ColumnSource::Column(column) => {
             entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable)
         }
-        ColumnSource::Aggregate(_) => true,
+        ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => true,
     }
 }

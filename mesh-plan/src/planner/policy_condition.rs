@@ -1,6 +1,6 @@
 //! Conditions of policies as predicates.
 
-use mesh_ql::{FilterOp, Name};
+use mesh_ql::{FilterOp, Name, OrParam};
 use mesh_schema::{EntityId, Schema};
 
 use super::context::NodeContext;
@@ -77,9 +77,10 @@ fn walk(
             let operand = match value {
                 Operand::Session(value) => return session(node, left, *op, *value, slots),
                 Operand::None => mesh_ql::Operand::None,
-                Operand::One(literal) => mesh_ql::Operand::One(literal.clone().into()),
+                Operand::One(literal) => mesh_ql::Operand::One(OrParam::Value(literal.clone()).into()),
                 Operand::Many(literals) => {
-                    mesh_ql::Operand::Many(literals.iter().cloned().map(Into::into).collect())
+                    let values = literals.iter().cloned().map(OrParam::Value);
+                    mesh_ql::Operand::Many(values.map(Into::into).collect())
                 }
             };
             filter::comparison(node, &left, (*op).into(), &operand)?

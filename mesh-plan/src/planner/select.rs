@@ -6,7 +6,7 @@ use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, 
 use super::columns::{self, Columns};
 use super::context::NodeContext;
 use super::{Planner, Role};
-use crate::plan::{Join, Output, TemplatePiece};
+use crate::plan::{Join, JoinForm, Node, Output, TemplatePiece};
 use crate::shape::OutputKey;
 use crate::{PlanError, PlanErrorKind};
 
@@ -21,7 +21,7 @@ impl Planner<'_> {
     ) -> Result<(Vec<Output>, Vec<Join>), PlanError> {
         let entity = context.entity;
         for selection in select {
-            if let Selection::Field(name) = selection
+            if let Selection::Field { name, .. } = selection
                 && let Some(Member::Field(id)) = entity.member(name)
             {
                 columns.add_field(entity, id, true);
@@ -30,27 +30,34 @@ impl Planner<'_> {
         let mut output = Vec::with_capacity(select.len());
         let mut joins = Vec::new();
         for selection in select {
-            let key = OutputKey::new(selection.name(), output.is_empty());
+            if let Selection::Field { alias: Some(alias), .. }
+            | Selection::Relation { alias: Some(alias), .. } = selection
+                && entity.member(alias).is_some()
+            {
+                let (entity, alias, span) = (entity.key.clone(), alias.value.clone(), alias.span);
+                return Err(context.error(span, PlanErrorKind::AliasOfMember { entity, alias }));
+            }
+            let key = OutputKey::new(selection.key(), output.is_empty());
             match (selection, entity.member(selection.name())) {
-                (Selection::Field(_), Some(Member::Field(id))) => {
+                (Selection::Field { .. }, Some(Member::Field(id))) => {
                     let column = columns.add_field(entity, id, true);
                     output.push(Output::Field { key, column });
                 }
-                (Selection::Field(_), Some(Member::Computed(index))) => {
+                (Selection::Field { .. }, Some(Member::Computed(index))) => {
                     let computed = entity.computed.get(index);
                     let template = computed.map(|it| template(entity, it, columns)).unwrap_or_default();
                     output.push(Output::Computed { key, template });
                 }
-                (Selection::Field(name), Some(Member::Relation(_))) => {
+                (Selection::Field { name, .. }, Some(Member::Relation(_))) => {
                     let (entity, relation) = (entity.key.clone(), name.value.clone());
                     let kind = PlanErrorKind::RelationWithoutSelection { entity, relation };
                     return Err(context.error(name.span, kind));
                 }
-                (Selection::Relation(name, read), Some(Member::Relation(id))) => {
+                (Selection::Relation { name, node: read, .. }, Some(Member::Relation(id))) => {
                     let relation = entity.relation(id);
                     let role = Role::Relation(name, relation.cardinality);
-                    let mut node =
-                        self.node(relation.target, format!("{}.{name}", context.path), read, role)?;
+                    let path = format!("{}.{}", context.path, selection.key());
+                    let mut node = self.node(relation.target, path, read, role)?;
                     let target = self.schema.entity(relation.target);
                     if relation.cardinality == Cardinality::One && links_to_id(relation, target) {
                         node.order.clear();
@@ -58,15 +65,16 @@ impl Planner<'_> {
                     let (parent_keys, child_keys) = keys(entity, relation, target, columns);
                     output.push(Output::Join { key, join: joins.len() });
                     joins.push(Join {
-                        name: name.value.clone(),
-                        cardinality: relation.cardinality,
+                        name: selection.key().value.clone(),
+                        relation: name.value.clone(),
+                        form: form(relation.cardinality, &node),
                         parent_keys,
                         child_keys,
                         link: relation.link.clone(),
                         node,
                     });
                 }
-                (Selection::Relation(name, _), Some(Member::Field(_) | Member::Computed(_))) => {
+                (Selection::Relation { name, .. }, Some(Member::Field(_) | Member::Computed(_))) => {
                     let (entity, field) = (entity.key.clone(), name.value.clone());
                     let kind = PlanErrorKind::FieldWithSelection { entity, field };
                     return Err(context.error(name.span, kind));
@@ -83,6 +91,15 @@ impl Planner<'_> {
     }
 }
 
+fn form(cardinality: Cardinality, node: &Node) -> JoinForm {
+    match (cardinality, &node.grouping) {
+        (Cardinality::One, _) => JoinForm::Record,
+        (Cardinality::Many, None) => JoinForm::Records,
+        (Cardinality::Many, Some(grouping)) if grouping.keys.is_empty() => JoinForm::Group,
+        (Cardinality::Many, Some(_)) => JoinForm::Groups,
+    }
+}
+
 fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<TemplatePiece> {
     (computed.template.iter())
         .map(|piece| match piece {
@@ -93,7 +110,7 @@ fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<
 }
 
 /// Returns whether the link compares the target's id. Then there is at most one row, which needs no order.
-fn links_to_id(relation: &Relation, target: &Entity) -> bool {
+pub(super) fn links_to_id(relation: &Relation, target: &Entity) -> bool {
     let id = target.id.map(|id| target.field(id).column.as_str());
     match &relation.link {
         Link::Direct { pairs } => pairs.iter().any(|pair| Some(pair.target.as_str()) == id),

@@ -3,7 +3,8 @@
 use mesh_ql::{AggregateFn, Name, Subject};
 use mesh_schema::{FieldType, Member, TimeForm};
 
-use super::context::NodeContext;
+use super::Planner;
+use super::context::{NodeContext, Scope};
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 use crate::{PlanError, PlanErrorKind};
 
@@ -15,6 +16,8 @@ pub(super) struct Comparable<'q> {
     /// The type of its column, if known.
     pub(super) stored: Option<FieldType>,
     pub(super) time_form: Option<TimeForm>,
+    /// Whether it can be NULL.
+    pub(super) nullable: bool,
 }
 
 impl Comparable<'_> {
@@ -32,33 +35,48 @@ pub(super) fn field<'q>(
     name: &'q Name,
     control: &'static str,
 ) -> Result<Comparable<'q>, PlanError> {
+    field_named(*node, name, name, control)
+}
+
+/// Finds the scalar field with that name, which is the last part of the path `whole`.
+pub(super) fn field_named<'q>(
+    node: NodeContext<'_>,
+    name: &str,
+    whole: &'q Name,
+    control: &'static str,
+) -> Result<Comparable<'q>, PlanError> {
     let kind = match node.entity.member(name) {
         Some(Member::Field(id)) => {
             let field = node.entity.field(id);
             let source = ColumnSource::Column(field.column.clone());
-            let (ty, stored, time_form) = (field.ty, field.stored, field.time_form);
-            return Ok(Comparable { name, source, ty, stored, time_form });
+            let (ty, stored, time_form, nullable) = (field.ty, field.stored, field.time_form, field.nullable);
+            return Ok(Comparable { name: whole, source, ty, stored, time_form, nullable });
         }
         Some(Member::Relation(_)) => {
-            let (entity, relation) = (node.entity.key.clone(), name.value.clone());
+            let (entity, relation) = (node.entity.key.clone(), name.to_owned());
             PlanErrorKind::RelationAsField { entity, relation, control }
         }
-        Some(Member::Computed(_)) => PlanErrorKind::ComputedAsField { field: name.value.clone(), control },
-        None => return Err(node.unknown_field(name, name.span)),
+        Some(Member::Computed(_)) => PlanErrorKind::ComputedAsField { field: name.to_owned(), control },
+        None if name.contains('.') => PlanErrorKind::PathNotAllowed { path: name.to_owned(), control },
+        None => return Err(node.unknown_field(name, whole.span)),
     };
-    Err(node.error(name.span, kind))
+    Err(node.error(whole.span, kind))
 }
 
 /// Finds the subject of a control: a field of an ungrouped read, or a group key or an aggregate of a grouped one.
 pub(super) fn find<'q>(
-    node: &NodeContext<'_>,
+    planner: &mut Planner<'_>,
+    scope: &mut Scope<'_>,
     subject: &'q Subject,
     grouping: Option<&Grouping>,
     control: &'static str,
 ) -> Result<Comparable<'q>, PlanError> {
+    let node = scope.context;
     match subject {
+        Subject::Field(name) if grouping.is_none() => planner.path(scope, name, name, control),
+        Subject::Json { field, .. } => Err(node.unknown_field(field, field.span)),
         Subject::Field(name) => {
-            let found = field(node, name, control)?;
+            let found = field(&node, name, control)?;
             let is_key = |grouping: &Grouping| matches!(&found.source, ColumnSource::Column(column) if grouping.keys.contains(column));
             if grouping.is_none_or(is_key) {
                 return Ok(found);
@@ -80,6 +98,7 @@ pub(super) fn find<'q>(
                 ty: result_type(aggregate),
                 stored: None,
                 time_form: field.and_then(|id| node.entity.field(id).time_form),
+                nullable: true,
             })
         }
     }

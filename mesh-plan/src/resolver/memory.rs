@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use mesh_schema::{Link, TableName};
 
-use crate::plan::{ColumnSource, Join, Node, Plan};
+use crate::plan::{ColumnSource, Node, Plan};
 use crate::rows::{HashKey, Rows, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 
@@ -92,20 +92,30 @@ impl Tables {
     }
 
     /// Adds the rows of a node and those below it. The depth of the recursion is bounded by that of queries.
-    fn add(&self, node: &Node, join: Option<&Join>, path: &str, rows: &mut Rows) -> Result<(), ResolveError> {
+    fn add(
+        &self,
+        node: &Node,
+        parent: Option<(&Link, &[String])>,
+        path: &str,
+        rows: &mut Rows,
+    ) -> Result<(), ResolveError> {
         let stored = self.find(&node.table)?;
         let table = rows.table(path);
         let table = table.ok_or_else(|| ResolveError::new(format!("the plan has no node '{path}'")))?;
-        let cells = table.columns().iter().map(|name| cell(node, join, stored, name));
+        let cells = table.columns().iter().map(|name| cell(node, parent, stored, name));
         let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
-        for (row, parent) in self.with_parents(stored, join)? {
+        for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link))? {
             table.push(cells.iter().map(|cell| match cell {
                 Cell::Column(index) => row.get(*index).cloned().unwrap_or_default(),
                 Cell::Parent => parent.clone(),
             }));
         }
         for join in &node.joins {
-            self.add(&join.node, Some(join), &nested_path(path, join), rows)?;
+            self.add(&join.node, Some((&join.link, &join.child_keys)), &nested_path(path, &join.name), rows)?;
+        }
+        for related in &node.related {
+            let path = nested_path(path, &related.name);
+            self.add(&related.node, Some((&related.link, &related.child_keys)), &path, rows)?;
         }
         Ok(())
     }
@@ -114,10 +124,10 @@ impl Tables {
     fn with_parents<'t>(
         &'t self,
         stored: &'t Stored,
-        join: Option<&Join>,
+        link: Option<&Link>,
     ) -> Result<Vec<(&'t [Value], &'t Value)>, ResolveError> {
         let rows = stored.rows.iter().map(Vec::as_slice);
-        let Some(Link::Through { table, from, to, target, .. }) = join.map(|join| &join.link) else {
+        let Some(Link::Through { table, from, to, target, .. }) = link else {
             return Ok(rows.map(|row| (row, &Value::Null)).collect());
         };
         let junction = self.find(table)?;
@@ -172,11 +182,15 @@ enum Cell {
 }
 
 /// Finds the cell of a column of flat rows: a column of the node, or the parent's key.
-fn cell(node: &Node, join: Option<&Join>, stored: &Stored, name: &str) -> Result<Cell, ResolveError> {
+fn cell(
+    node: &Node,
+    parent: Option<(&Link, &[String])>,
+    stored: &Stored,
+    name: &str,
+) -> Result<Cell, ResolveError> {
     let mut columns = node.control_columns.iter().chain(&node.columns).chain(&node.row_key);
     let column = columns.find(|column| column.name == name).map(|column| &column.source);
-    let parent_key = |join: &Join| join.child_keys.iter().position(|key| key == name);
-    let key = join.and_then(|join| Some((&join.link, parent_key(join)?)));
+    let key = parent.and_then(|(link, keys)| Some((link, keys.iter().position(|key| key == name)?)));
     match (column, key) {
         (Some(ColumnSource::Column(column)), _) => stored.column(column).map(Cell::Column),
         (_, Some((Link::Through { .. }, _))) => Ok(Cell::Parent),

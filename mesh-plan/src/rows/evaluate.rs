@@ -19,14 +19,15 @@ pub(super) enum Level {
 }
 
 /// Applies the controls of a node to its rows, or to those of one parent, except the controls that have been applied.
-/// The page of the root keeps one more row, which shows that another page follows.
+/// The page of the root keeps one more row, which shows that another page follows. Also returns the number of rows before
+/// the page.
 pub(super) fn apply<'a>(
     mut records: Records<'a>,
     plan: &Plan,
     node: &Node,
     level: Level,
     applied: Applied,
-) -> Result<Records<'a>, ResolveError> {
+) -> Result<(Records<'a>, u64), ResolveError> {
     let is_root = level == Level::Root;
     if !applied.contains(Applied::FILTER) {
         if let (true, Target::Point(id), Some(column)) = (is_root, plan.target(), &node.id) {
@@ -42,16 +43,17 @@ pub(super) fn apply<'a>(
     {
         records = group::fold(records, grouping)?;
     }
+    let total = records.rows.len() as u64;
     if !applied.contains(Applied::ORDER) {
         order::sort(&mut records, &node.order)?;
     }
     if let Some(page) = &node.page
         && !applied.contains(Applied::PAGE)
     {
-        if let (true, Some(after)) = (is_root, plan.after()) {
-            order::start_after(&mut records, &node.order, after)?;
+        if let (true, Some(cursor)) = (is_root, plan.cursor()) {
+            order::start_after(&mut records, &node.order, cursor)?;
         }
-        records.rows.truncate((page.first as usize).saturating_add(is_root.into()));
+        records.rows.truncate((page.size as usize).saturating_add(is_root.into()));
     }
-    Ok(records)
+    Ok((records, total))
 }

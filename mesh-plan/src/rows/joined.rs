@@ -52,7 +52,12 @@ impl Part {
         let named: Vec<usize> =
             node.row_key.iter().filter_map(|column| wide.column(&wide_name(&column.name))).collect();
         let is_named = named.len() == node.row_key.len() && !named.is_empty();
-        let parts = node.joins.iter().map(|join| Self::new(&join.node, wide, &nested_path(path, join)));
+        if !node.related.is_empty() {
+            return Err(ResolveError::new(
+                "joined rows have no related records, which a control of this query needs",
+            ));
+        }
+        let parts = node.joins.iter().map(|join| Self::new(&join.node, wide, &nested_path(path, &join.name)));
         Ok(Self {
             parts: parts.collect::<Result<_, _>>()?,
             path: path.to_owned(),
@@ -97,6 +102,9 @@ impl Part {
             table: self.table,
             positions: self.positions,
             parents: Parents::ByRow(self.by_parent),
+            default_rows: Vec::new(),
+            related: Vec::new(),
+            total: None,
             children: self.parts.into_iter().map(Self::into_tree).collect(),
         }
     }

@@ -3,7 +3,7 @@
 use super::evaluate::Level;
 use super::tree::{HashKey, Parents, RowTree, is_ungrouped, row_key};
 use super::{Applied, Rows, Table, joined, nested_path};
-use crate::plan::{Join, Node, Plan};
+use crate::plan::{Node, Plan};
 use crate::{JsonBody, ResolveError};
 
 use std::collections::HashMap;
@@ -57,30 +57,47 @@ fn build(node: &Node, rows: &mut Rows, path: &str, parents: Parents) -> Result<R
     let mut positions = Vec::with_capacity(node.columns.len());
     if !is_ungrouped(node, rows.applied) {
         for column in &node.columns {
-            positions.push(Some(find(&table, shown, &column.name)?));
+            positions.push(match column.source.is_related() {
+                true => table.column(&column.name),
+                false => Some(find(&table, shown, &column.name)?),
+            });
         }
     }
     let mut children = Vec::with_capacity(node.joins.len());
     for join in &node.joins {
-        let path = nested_path(path, join);
-        let parents = parents_by_key(join, rows.tables.get(&path), &path)?;
+        let path = nested_path(path, &join.name);
+        let keys = (join.parent_keys.clone(), &*join.child_keys);
+        let parents = parents_by_key(keys, rows.tables.get(&path), &path)?;
         children.push(build(&join.node, rows, &path, parents)?);
     }
-    let mut tree = RowTree { path: shown.to_owned(), table, positions, parents, children };
+    let mut related = Vec::with_capacity(node.related.len());
+    for other in &node.related {
+        let path = nested_path(path, &other.name);
+        let parents = parents_by_key((Vec::new(), &other.child_keys), rows.tables.get(&path), &path)?;
+        related.push(build(&other.node, rows, &path, parents)?);
+    }
+    let path = shown.to_owned();
+    let (default_rows, total) = (Vec::new(), None);
+    let mut tree = RowTree { path, table, positions, parents, default_rows, children, related, total };
     tree.fold_duplicates(node);
     Ok(tree)
 }
 
-fn parents_by_key(join: &Join, table: Option<&Table>, path: &str) -> Result<Parents, ResolveError> {
+/// Returns the rows of a table by the values of the `child_keys`, which are those of these columns of the parent.
+fn parents_by_key(
+    (columns, child_keys): (Vec<usize>, &[String]),
+    table: Option<&Table>,
+    path: &str,
+) -> Result<Parents, ResolveError> {
     let mut rows: HashMap<Vec<HashKey>, Vec<usize>> = HashMap::new();
     if let Some(table) = table.filter(|table| !table.is_empty()) {
         let positions: Vec<usize> =
-            join.child_keys.iter().map(|name| find(table, path, name)).collect::<Result<_, _>>()?;
+            child_keys.iter().map(|name| find(table, path, name)).collect::<Result<_, _>>()?;
         for row in 0..table.len() {
             rows.entry(row_key(table, row, &positions)).or_default().push(row);
         }
     }
-    Ok(Parents::ByKey { columns: join.parent_keys.clone(), rows })
+    Ok(Parents::ByKey { columns, rows })
 }
 
 fn find(table: &Table, path: &str, name: &str) -> Result<usize, ResolveError> {

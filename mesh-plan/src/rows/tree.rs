@@ -16,7 +16,13 @@ pub(crate) struct RowTree {
     /// For each column of the node its index in the table.
     pub(crate) positions: Vec<Option<usize>>,
     pub(crate) parents: Parents,
+    /// The rows of a parent that `parents` does not have: the group of no records, for a relation with aggregates.
+    pub(crate) default_rows: Vec<usize>,
     pub(crate) children: Vec<Self>,
+    /// The rows of [`Node::related`].
+    pub(crate) related: Vec<Self>,
+    /// The number of rows of the root before its page was taken.
+    pub(crate) total: Option<u64>,
 }
 
 /// The rows of each parent, as indexes into the table.
@@ -65,29 +71,100 @@ impl RowTree {
         for (child, join) in self.children.iter_mut().zip(&node.joins) {
             child.evaluate(plan, &join.node, Level::Nested, applied)?;
         }
-        let sources: Vec<Option<ColumnSource>> =
+        for (child, related) in self.related.iter_mut().zip(&node.related) {
+            child.evaluate(plan, &related.node, Level::Nested, applied)?;
+        }
+        let mut sources: Vec<Option<ColumnSource>> =
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
-        let mut groups = None;
+        self.add_related(node, &mut sources)?;
+        let mut groups = Table::new(node.columns.iter().map(|column| column.name.clone()));
+        let mut apply = |list: &[usize]| -> Result<(Vec<usize>, u64), ResolveError> {
+            let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
+            let records =
+                Records { path: &self.path, sources: sources.as_slice().into(), rows: rows.collect() };
+            let (records, total) = evaluate::apply(records, plan, node, level, applied)?;
+            let indexes = if is_ungrouped(node, applied) {
+                add_groups(&mut groups, node, &records)?
+            } else {
+                records.rows.iter().map(|row| row.index).collect()
+            };
+            Ok((indexes, total))
+        };
+        let mut counted = 0;
         for list in self.parents.lists() {
             if list.is_empty() && node.grouping.is_none() {
                 continue;
             }
-            let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
-            let records =
-                Records { path: &self.path, sources: sources.as_slice().into(), rows: rows.collect() };
-            let records = evaluate::apply(records, plan, node, level, applied)?;
-            if is_ungrouped(node, applied) {
-                groups = Some(table_of(node, &records)?);
-            } else {
-                *list = records.rows.iter().map(|row| row.index).collect();
-            }
+            (*list, counted) = apply(list)?;
         }
-        if let Some(groups) = groups {
+        self.total = Some(counted).filter(|_| !applied.contains(Applied::PAGE));
+        if is_ungrouped(node, applied) {
+            if level == Level::Nested {
+                self.default_rows = apply(&[])?.0;
+            }
             self.positions = (0..groups.columns.len()).map(Some).collect();
-            self.parents = Parents::ByRow(vec![(0..groups.len()).collect()]);
             self.table = groups;
         }
         Ok(())
+    }
+
+    /// Adds to each row what it takes from related rows, as further columns.
+    fn add_related(
+        &mut self,
+        node: &Node,
+        sources: &mut Vec<Option<ColumnSource>>,
+    ) -> Result<(), ResolveError> {
+        if node.related.is_empty() {
+            return Ok(());
+        }
+        let mut values: Vec<Vec<Value>> = vec![Vec::new(); self.table.len()];
+        for (number, (rows, related)) in self.related.iter().zip(&node.related).enumerate() {
+            let keys = related.parent_keys.iter().map(|name| {
+                let missing =
+                    || ResolveError::new(format!("the rows of {} lack the column '{name}'", self.path));
+                self.table.column(name).ok_or_else(missing)
+            });
+            let keys: Vec<usize> = keys.collect::<Result<_, _>>()?;
+            for (row, values) in values.iter_mut().enumerate() {
+                let found = rows.rows_of(row_key(&self.table, row, &keys));
+                values.push(Value::Boolean(!found.is_empty()));
+                let cell = |column| found.first().map(|row| rows.cell(*row, column).to_value());
+                values.extend((0..related.node.columns.len()).map(|column| cell(column).unwrap_or_default()));
+            }
+            sources.push(Some(ColumnSource::Exists(number)));
+            let columns = 0..related.node.columns.len();
+            sources.extend(columns.map(|column| Some(ColumnSource::Related { related: number, column })));
+        }
+        let names = self.table.columns.iter().cloned();
+        let added = sources.iter().skip(self.table.columns.len()).flatten().map(ToString::to_string);
+        let mut table = Table::new(names.chain(added));
+        for (row, values) in values.into_iter().enumerate() {
+            table.push(self.table.row(row).iter().cloned().chain(values));
+        }
+        self.table = table;
+        for (position, column) in self.positions.iter_mut().zip(&node.columns) {
+            if column.source.is_related() {
+                *position = sources.iter().position(|source| source.as_ref() == Some(&column.source));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the rows of the parent with this key.
+    fn rows_of(&self, key: Vec<HashKey>) -> &[usize] {
+        match &self.parents {
+            Parents::ByKey { rows, .. } if !key.contains(&HashKey::Null) => {
+                rows.get(&key).unwrap_or(&self.default_rows)
+            }
+            _ => &self.default_rows,
+        }
+    }
+
+    /// Returns a cell by the row's index and the index of the node's column.
+    fn cell(&self, row: usize, column: usize) -> ValueRef<'_> {
+        let position = self.positions.get(column).copied().flatten();
+        let cell = position.and_then(|position| self.table.row(row).get(position));
+        cell.map_or(ValueRef::Null, Value::as_ref)
     }
 }
 
@@ -103,14 +180,15 @@ fn source_of(node: &Node, applied: Applied, name: &str) -> Option<ColumnSource> 
     columns.find(|column| column.name == name).map(|column| column.source.clone())
 }
 
-fn table_of(node: &Node, records: &Records<'_>) -> Result<Table, ResolveError> {
+/// Adds groups to the table of a node and returns their indexes.
+fn add_groups(table: &mut Table, node: &Node, groups: &Records<'_>) -> Result<Vec<usize>, ResolveError> {
     let positions: Vec<usize> =
-        node.columns.iter().map(|column| records.position(&column.source)).collect::<Result<_, _>>()?;
-    let mut table = Table::new(node.columns.iter().map(|column| column.name.clone()));
-    for row in &records.rows {
+        node.columns.iter().map(|column| groups.position(&column.source)).collect::<Result<_, _>>()?;
+    let start = table.len();
+    for row in &groups.rows {
         table.push(positions.iter().map(|position| row.get(*position).cloned().unwrap_or_default()));
     }
-    Ok(table)
+    Ok((start..table.len()).collect())
 }
 
 impl RowSource for RowTree {
@@ -121,7 +199,7 @@ impl RowSource for RowTree {
         parent: Option<&TreeRow<'p>>,
         mut visitor: impl FnMut(&TreeRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
-        let Self { table, positions, parents, children, .. } = self;
+        let Self { table, positions, parents, default_rows, children, .. } = self;
         let rows = match (&*parents, parent) {
             (Parents::ByRow(rows), parent) => rows.get(parent.map_or(0, |parent| parent.index)),
             (Parents::ByKey { columns, rows }, Some(parent)) => {
@@ -130,12 +208,17 @@ impl RowSource for RowTree {
             }
             (Parents::ByKey { .. }, None) => None,
         };
-        for index in rows.into_iter().flatten() {
+        for index in rows.unwrap_or(default_rows) {
             if visitor(&TreeRow { table, positions, index: *index }, children)? == Flow::Stop {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn total(&mut self) -> Result<u64, ResolveError> {
+        self.total
+            .ok_or_else(|| ResolveError::new("the resolver took a page of the rows without counting them"))
     }
 }
 

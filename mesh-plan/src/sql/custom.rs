@@ -1,7 +1,7 @@
 //! What sea-query has no methods for.
 
 use sea_query::extension::postgres::PgFunc;
-use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, SelectStatement};
+use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, SelectStatement};
 
 use super::statement::Statement;
 use crate::plan::CompareOp;
@@ -46,6 +46,11 @@ pub(super) fn built_in(name: &str) -> BinOper {
 /// Returns the value that a subquery has in one of its rows, for a comparison.
 pub(super) fn any_of(select: SelectStatement) -> Expr {
     PgFunc::any(Expr::SubQuery(None, Box::new(select.into()))).into()
+}
+
+/// Returns whether a condition is false or unknown.
+pub(super) fn is_not_true(condition: Expr) -> Expr {
+    condition.binary(BinOper::IsNot, Expr::Keyword(Keyword::Custom("TRUE".into())))
 }
 
 /// Applies a collation.

@@ -13,7 +13,7 @@ pub(super) trait Dialect {
     type Param: Clone;
 
     /// A value of a row: its expression, with what the database has to know of its type.
-    type Operand: Into<Expr>;
+    type Operand: Into<Expr> + Clone;
 
     /// Whether NULL comes before all values in ascending order by default, and not after them.
     const NULL_IS_SMALLEST: bool;

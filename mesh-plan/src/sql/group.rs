@@ -44,6 +44,8 @@ pub(super) fn operand<D: Dialect>(
             let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
             (key_name(index), key(dialect, operands, column))
         }
+        // The planner allows related records in reads of records only.
+        ColumnSource::Related { .. } | ColumnSource::Exists(_) => return dialect.operand(Expr::null(), None),
     };
     dialect.with_expr(value, Expr::col((GROUPS, name)))
 }
@@ -52,7 +54,8 @@ fn key<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, column: &str) -> D::
     dialect.comparable(operands(&ColumnSource::Column(column.to_owned())))
 }
 
-fn aggregate<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, call: &Aggregate) -> D::Operand {
+/// Calls an aggregate function over rows.
+pub(super) fn aggregate<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, call: &Aggregate) -> D::Operand {
     let column = call.column.as_ref().map(|column| operands(&ColumnSource::Column(column.clone())));
     dialect.aggregate(call, column)
 }

@@ -6,7 +6,7 @@ use mesh_schema::{Link, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, Query, TableRef};
 
 use super::dialect::Dialect;
-use crate::plan::{ColumnSource, CompareOp, Join, Node};
+use crate::plan::{ColumnSource, CompareOp, Node};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
@@ -30,8 +30,10 @@ pub(super) fn table_operand<D: Dialect>(
         ColumnSource::Column(column) => {
             dialect.operand(Expr::col((alias.to_owned(), column.clone())), native.get(column))
         }
-        // The planner allows aggregates in grouped reads only.
-        ColumnSource::Aggregate(_) => dialect.operand(Expr::null(), None),
+        // The planner allows aggregates in grouped reads only, and `super::related` lowers what is of related records.
+        ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => {
+            dialect.operand(Expr::null(), None)
+        }
     }
 }
 
@@ -39,14 +41,14 @@ pub(super) fn table_operand<D: Dialect>(
 pub(super) fn linked<D: Dialect>(
     dialect: &D,
     parent: &Node,
-    join: &Join,
+    (link, target): (&Link, &Node),
     alias: &str,
     keys: impl IntoIterator<Item = Expr>,
 ) -> Expr {
     let mut keys = keys.into_iter();
     let column =
-        |name: &str| table_operand(dialect, &join.node.native, alias, &ColumnSource::Column(name.to_owned()));
-    match &join.link {
+        |name: &str| table_operand(dialect, &target.native, alias, &ColumnSource::Column(name.to_owned()));
+    match link {
         Link::Direct { pairs } => (pairs.iter().zip(keys))
             .map(|(pair, key)| {
                 dialect.equal(column(&pair.target), dialect.operand(key, parent.native.get(&pair.parent)))
@@ -54,14 +56,14 @@ pub(super) fn linked<D: Dialect>(
             .reduce(Expr::and)
             .unwrap_or_else(|| Expr::Constant(true.into())),
         // A subquery with `IN` returns a child once, even if the junction holds the pair twice.
-        Link::Through { table: junction, from, to, target, parent: id } => {
+        Link::Through { table: junction, from, to, target: column_name, parent: id } => {
             let (from, key) = (Expr::col((JUNCTION, from.clone())), keys.next().unwrap_or_else(Expr::null));
             let mut pairs = Query::select();
             pairs
                 .column((JUNCTION, to.clone()))
                 .from_as(dialect.table(junction), JUNCTION)
                 .and_where(dialect.compare_alike(from, CompareOp::Eq, key, parent.native.get(id)));
-            dialect.is_in_subquery(column(target).into(), pairs, join.node.native.get(target))
+            dialect.is_in_subquery(column(column_name).into(), pairs, target.native.get(column_name))
         }
     }
 }

@@ -4,7 +4,8 @@ use sea_query::{BinOper, Expr, ExprTrait as _};
 
 use super::dialect::{Dialect, Operands};
 use super::statement::Params;
-use crate::plan::{CompareOp, Predicate};
+use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::sql::custom::is_not_true;
 
 /// Lowers a predicate on rows with these operands. Its nesting is bounded by the parser.
 pub(super) fn lower<D: Dialect>(
@@ -21,6 +22,11 @@ pub(super) fn lower<D: Dialect>(
         Predicate::All(parts) => combine(parts, Expr::and, true),
         Predicate::Any(parts) => combine(parts, Expr::or, false),
         Predicate::Not(part) => lower(dialect, params, operands, part).not(),
+        Predicate::NotTrue(part) => is_not_true(lower(dialect, params, operands, part)),
+        Predicate::Exists { related, negated } => {
+            let exists: Expr = operands(&ColumnSource::Exists(*related)).into();
+            if *negated { exists.not() } else { exists }
+        }
         Predicate::Compare { source, op, value } => dialect.compare(params, operands(source), *op, value),
         Predicate::Session { source, op, slot, .. } => {
             dialect.compare_session(params, operands(source), *op, *slot)

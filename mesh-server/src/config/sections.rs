@@ -69,6 +69,10 @@ settings! {
         group_keys: usize = mesh_ql::Limits::default().group_keys, parse::count(1, 64);
         /// Entries of `$aggregate`
         aggregates: usize = mesh_ql::Limits::default().aggregates, parse::count(1, 1_000);
+        /// Conditions on relations in one query
+        relation_conditions: usize = mesh_ql::Limits::default().relation_conditions, parse::count(0, 100);
+        /// Keys of `$orderBy` that are aggregates of relations, in one query
+        aggregate_sorts: usize = mesh_ql::Limits::default().aggregate_sorts, parse::count(0, 64);
         /// Requests of one client address, such as `100/s`
         per_address: Option<Rate> = None, parse::rate;
         /// Requests of one session, such as `30/m`

@@ -47,7 +47,7 @@ impl HeaderPlans {
 
     pub(crate) fn insert(&self, query: HeaderQuery<'_>, plan: &Plan) {
         // Pages after the first have a cursor in the text, which hardly any two requests share.
-        if plan.after().is_some() {
+        if plan.cursor().is_some() {
             return;
         }
         let plans = self.0.get(query.base64).unwrap_or_default();

@@ -64,7 +64,12 @@ impl Operation {
     pub fn select(self, query: &Query) -> Self {
         let text = mesh_ql::print_json(query);
         // Each page has another cursor and so another text, which is not worth registering.
-        let is_page = query.root.controls.page.as_ref().is_some_and(|page| page.after.is_some());
+        let is_page = query
+            .root
+            .controls
+            .page
+            .as_ref()
+            .is_some_and(|page| page.after.is_some() || page.before.is_some());
         let step = if self.client.persisted && !is_page { Step::Id(query_id(&text)) } else { Step::Text };
         let action = match self.action {
             Action::Read { id, .. } => Action::Read { entity: query.entity.value.clone(), id },

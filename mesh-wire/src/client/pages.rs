@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Request, Response};
-use mesh_ql::Query;
+use mesh_ql::{OrParam, Query};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -79,10 +79,11 @@ impl Pages {
         }
         let controls = self.query.root.controls.page.get_or_insert_default();
         // A cursor that does not advance would never reach the end.
-        if page.end_cursor.is_none() || controls.after.as_deref() == page.end_cursor.as_ref() {
+        let earlier = controls.after.as_ref().and_then(|after| after.value.value());
+        if page.end_cursor.is_none() || earlier == page.end_cursor.as_ref() {
             return Err(ReplyError::Unexpected { status });
         }
-        controls.after = page.end_cursor.clone().map(Into::into);
+        controls.after = page.end_cursor.clone().map(|cursor| OrParam::Value(cursor).into());
         self.operation = Some(self.client.collection(&self.query));
         Ok(Some(page))
     }

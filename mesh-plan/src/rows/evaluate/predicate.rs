@@ -22,6 +22,7 @@ enum Condition<'p> {
     All(Vec<Self>),
     Any(Vec<Self>),
     Not(Box<Self>),
+    NotTrue(Box<Self>),
     Compare(usize, CompareOp, &'p Value),
     In(usize, &'p [Value], bool),
     Like(usize, Pattern),
@@ -40,6 +41,11 @@ impl<'p> Condition<'p> {
             Predicate::All(parts) => Self::All(all(parts)?),
             Predicate::Any(parts) => Self::Any(all(parts)?),
             Predicate::Not(part) => Self::Not(Box::new(Self::new(records, part)?)),
+            Predicate::NotTrue(part) => Self::NotTrue(Box::new(Self::new(records, part)?)),
+            Predicate::Exists { related, negated } => {
+                let value = if *negated { &Value::Boolean(false) } else { &Value::Boolean(true) };
+                Self::Compare(cell(&ColumnSource::Exists(*related))?, CompareOp::Eq, value)
+            }
             Predicate::Compare { source, op, value } => Self::Compare(cell(source)?, *op, value),
             // `Plan::bound` replaces it before.
             Predicate::Session { .. } => Self::Unknown,
@@ -59,6 +65,7 @@ impl<'p> Condition<'p> {
             Self::All(parts) => parts.iter().map(|part| part.holds(row)).reduce(and).unwrap_or(Some(true)),
             Self::Any(parts) => parts.iter().map(|part| part.holds(row)).reduce(or).unwrap_or(Some(false)),
             Self::Not(part) => not(part.holds(row)),
+            Self::NotTrue(part) => Some(part.holds(row) != Some(true)),
             Self::Compare(position, op, value) => compares(cell(*position), *op, value),
             Self::In(position, values, negated) => {
                 let left = cell(*position);

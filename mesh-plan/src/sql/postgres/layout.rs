@@ -30,6 +30,8 @@ pub struct Layout {
     pub presence: Option<usize>,
     /// The layouts of its joins, in the plan's order.
     pub joins: Vec<Self>,
+    /// At a root whose rows are counted, the level and the index of the cell with the number.
+    pub total: Option<(usize, usize)>,
 }
 
 impl ReadStatement {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mesh_schema::{Cardinality, Link};
+use mesh_schema::Link;
 use sea_query::{Expr, JoinType, Query, SelectStatement};
 
 use super::dialect::{Features, Postgres};
@@ -14,11 +14,12 @@ use super::param::{self, Param, has_nul};
 use super::render::{self, Level, PARENTS};
 use super::type_class::TypeClass;
 use crate::Value;
-use crate::plan::{ColumnSource, CompareOp, Join, Node, Output, Plan, Target, TemplatePiece};
-use crate::sql::custom::operator;
+use crate::plan::{ColumnSource, CompareOp, Join, JoinForm, Node, Output, Plan, Target, TemplatePiece};
+use crate::sql::custom::{count_rows, operator};
 use crate::sql::dialect::{Dialect as _, Operands};
-use crate::sql::links::{linked, table_operand};
+use crate::sql::links::linked;
 use crate::sql::order::{order_by, sort_terms};
+use crate::sql::related::{RowOperands, untabled};
 use crate::sql::statement::Params;
 use crate::sql::{group, predicate};
 
@@ -31,7 +32,7 @@ impl ReadStatement {
             dialect: Postgres { features },
             point: matches!(plan.target(), Target::Point(_)),
             id: None,
-            after: plan.after(),
+            after: plan.cursor(),
             page: None,
             rows_max: plan.rows_max(),
             count: 0,
@@ -46,10 +47,13 @@ impl ReadStatement {
                 *below = layout;
             }
         }
+        if node.page.as_ref().is_some_and(|page| page.total) {
+            root.total = Some(lowering.total(node));
+        }
         let levels = lowering.levels.len();
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
         render::settle(&mut root, &indexes);
-        let depends_on_cursor = plan.after().is_some_and(|values| values.iter().any(has_nul));
+        let depends_on_cursor = plan.cursor().is_some_and(|values| values.iter().any(has_nul));
         Self { statement, levels, layout: root, depends_on_cursor }
     }
 }
@@ -117,12 +121,12 @@ impl<'p> Lowering<'p> {
         let alias = rows_alias(number);
         let limit = match &node.page {
             _ if self.point => (!has_unique_id(node)).then_some(1),
-            page => page.as_ref().map(|page| u64::from(page.first) + 1),
+            page => page.as_ref().map(|page| u64::from(page.size) + 1),
         };
         let rows = self.rows(node, number, &columns, None, limit);
         let from = Query::select().from_subquery(rows, alias.clone()).take();
         self.levels.push(Level { is_one: self.point, ..Level::new(from, alias.clone()) });
-        self.page = node.page.as_ref().filter(|_| !self.point).map(|page| page.first);
+        self.page = node.page.as_ref().filter(|_| !self.point).map(|page| page.size);
         let layout = self.add(node, &Position { level: 0, alias: &alias, path: &[] }, columns.clone(), None);
         // Joins do not keep the order of the page.
         if let Some(level) = self.levels.first_mut()
@@ -131,7 +135,7 @@ impl<'p> Lowering<'p> {
             let operands = |source: &ColumnSource| {
                 let index = node.columns.iter().position(|column| column.source == *source);
                 let number = index.and_then(|index| columns.get(index).copied()).unwrap_or_default();
-                let value = table_operand(&self.dialect, &node.native, &alias, source);
+                let value = untabled(&self.dialect, node, source);
                 Operand { expr: column(&alias, number), ..value }
             };
             level.order = sort_terms(&self.dialect, &operands, &node.order).collect();
@@ -151,7 +155,7 @@ impl<'p> Lowering<'p> {
         for (index, number) in columns.iter().enumerate() {
             if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
                 let dialect = self.dialect;
-                let rows = |source: &ColumnSource| table_operand(&dialect, &node.native, "", source);
+                let rows = |source: &ColumnSource| untabled(&dialect, node, source);
                 let value = match &node.grouping {
                     Some(grouping) => group::operand(&dialect, &rows, grouping, &known.source),
                     None => rows(&known.source),
@@ -163,8 +167,8 @@ impl<'p> Lowering<'p> {
         for (index, join) in node.joins.iter().enumerate() {
             let keys = join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
             let path: Vec<usize> = position.path.iter().copied().chain([index]).collect();
-            joins.push(match join.cardinality {
-                Cardinality::Many => {
+            joins.push(match join.form {
+                JoinForm::Records | JoinForm::Group | JoinForm::Groups => {
                     let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
                     let key = id.map_or(ParentKey::Columns(keys), ParentKey::Id);
                     if let (ParentKey::Columns(_), Some(level)) = (&key, self.levels.get_mut(position.level))
@@ -175,11 +179,11 @@ impl<'p> Lowering<'p> {
                     self.pending.push_back(PendingRelation { join, parent: node, level, key, path });
                     Layout::default()
                 }
-                Cardinality::One => self.beside(join, node, &keys, &Position { path: &path, ..*position }),
+                JoinForm::Record => self.beside(join, node, &keys, &Position { path: &path, ..*position }),
             });
         }
         let columns = columns.into_iter().map(Some).collect();
-        Layout { level: position.level, columns, presence, joins }
+        Layout { level: position.level, columns, presence, joins, total: None }
     }
 
     /// Adds a to-one relation to the rows of its parents.
@@ -194,7 +198,7 @@ impl<'p> Lowering<'p> {
         let (number, columns) = self.numbers(node);
         let (alias, table_alias) = (rows_alias(number), table_alias(number));
         let keys = keys.iter().map(|key| column(position.alias, *key));
-        let linked = linked(&self.dialect, parent, join, &table_alias, keys);
+        let linked = linked(&self.dialect, parent, (&join.link, node), &table_alias, keys);
         // Without a limit the database can choose the cheapest join, but that does not keep the order of the parents:
         // only the rows of the root are sorted once more.
         let limit = (position.level > 0 || !leads_to_one(join)).then_some(1);
@@ -232,9 +236,9 @@ impl<'p> Lowering<'p> {
             ParentKey::Columns(keys) => keys.iter().map(|key| column(PARENTS, *key)).collect(),
             ParentKey::Id(id) => vec![id.clone()],
         };
-        let linked = linked(&self.dialect, parent, join, &table_alias(number), keys);
+        let linked = linked(&self.dialect, parent, (&join.link, node), &table_alias(number), keys);
         let most = self.rows_max as u64 + 1;
-        let limit = node.page.as_ref().map_or(most, |page| Ord::min(most, page.first.into()));
+        let limit = node.page.as_ref().map_or(most, |page| Ord::min(most, page.size.into()));
         let rows = self.rows(node, number, &columns, Some(linked), Some(limit));
         let mut select = Query::select();
         match key {
@@ -260,6 +264,34 @@ impl<'p> Lowering<'p> {
         self.add(node, &Position { level: here, alias: &alias, path }, columns, None)
     }
 
+    /// Adds a level with the number of all rows of the root. Returns the level and the number of its column.
+    fn total(&mut self, node: &'p Node) -> (usize, usize) {
+        let (number, count) = (self.next(), self.next());
+        let dialect = self.dialect;
+        let mut rows = Query::select();
+        let alias = table_alias(number);
+        rows.from_as(dialect.table(&node.table), alias.clone());
+        let values = RowOperands::new(&dialect, &mut self.params, node, alias, &mut rows);
+        let operands = |source: &ColumnSource| values.get(source);
+        if let Some(filter) = &node.filter {
+            rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
+        }
+        if let Some(grouping) = &node.grouping {
+            rows = group::fold(&dialect, rows, &operands, grouping);
+            let operands = |source: &ColumnSource| group::operand(&dialect, &operands, grouping, source);
+            if let Some(having) = &grouping.having {
+                rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, having));
+            }
+        }
+        rows.expr_as(count_rows(), column_name(count));
+        let level = self.levels.len();
+        let alias = rows_alias(number);
+        let mut counted = Level::new(Query::select().from_subquery(rows, alias.clone()).take(), alias);
+        counted.shown.push((count, Expr::col(column_name(count)), "int8"));
+        self.levels.push(counted);
+        (level, count)
+    }
+
     fn show(&mut self, level: usize, number: usize, class: &TypeClass) {
         if let Some(level) = self.levels.get_mut(level) {
             let (expr, ty) = class.shown(Expr::col(column_name(number)));
@@ -278,8 +310,10 @@ impl<'p> Lowering<'p> {
     ) -> SelectStatement {
         let dialect = self.dialect;
         let alias = table_alias(number);
-        let operands = |source: &ColumnSource| table_operand(&dialect, &node.native, &alias, source);
         let mut rows = Query::select();
+        rows.from_as(dialect.table(&node.table), alias.clone());
+        let values = RowOperands::new(&dialect, &mut self.params, node, alias.clone(), &mut rows);
+        let operands = |source: &ColumnSource| values.get(source);
         if let (true, None, Some(id)) = (self.point, &linked, &node.id) {
             let id = operands(&id.source);
             let wanted = param::id(&mut self.params, &id.class);
@@ -295,7 +329,6 @@ impl<'p> Lowering<'p> {
         if let Some(filter) = &node.filter {
             rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
         }
-        rows.from_as(dialect.table(&node.table), alias.clone());
         let Some(grouping) = &node.grouping else {
             return self.complete(node, rows, columns, &operands, after, limit);
         };

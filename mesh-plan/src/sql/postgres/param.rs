@@ -52,7 +52,7 @@ impl Param {
             (Binding::Id(_), Target::Collection) => None,
             (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)).map(Cow::Owned),
             (Binding::After(index, class, ty), _) => {
-                let value = plan.after()?.get(*index)?;
+                let value = plan.cursor()?.get(*index)?;
                 let text =
                     if ty.is_some() { class.value(value).map(|(text, _)| text) } else { text_of(value) };
                 text.map(Cow::Owned)
@@ -73,7 +73,7 @@ impl Param {
     /// Returns whether the plan's cursor has a value that compares in the type of this parameter.
     pub(super) fn fits(&self, plan: &Plan) -> bool {
         let Binding::After(index, class, ty) = &self.0 else { return true };
-        plan.after()
+        plan.cursor()
             .and_then(|after| after.get(*index))
             .is_some_and(|value| !has_nul(value) && class.value(value).map(|(_, ty)| ty) == ty.as_deref())
     }

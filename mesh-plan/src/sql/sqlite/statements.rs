@@ -1,16 +1,17 @@
 //! The statements of a plan, one for the rows of each node.
 
-use mesh_schema::Cardinality;
 use sea_query::{Asterisk, Expr, ExprTrait as _, Query, SelectStatement, SqliteQueryBuilder, UnionType};
 
 use super::dialect::Sqlite;
 use super::keyset;
 use super::param::Param;
 use crate::Value;
-use crate::plan::{ColumnSource, Join, Node, Plan, Target};
+use crate::plan::{ColumnSource, Join, JoinForm, Node, Plan, Target};
+use crate::sql::custom::count_rows;
 use crate::sql::dialect::Operands;
-use crate::sql::links::{linked, table, table_operand};
+use crate::sql::links::{linked, table};
 use crate::sql::order::{order_by, sort_terms};
+use crate::sql::related::RowOperands;
 use crate::sql::statement::{Params, Statement};
 use crate::sql::{group, predicate};
 
@@ -21,6 +22,10 @@ pub struct Statements {
     pub statement: Statement<Param>,
     /// The statements of its joins, in the plan's order.
     pub joins: Vec<Self>,
+    /// Whether there is a row even if the parent's key is NULL: the aggregates of no records.
+    pub always_has_row: bool,
+    /// The statement that counts all rows, if the page asks for it.
+    pub total: Option<Statement<Param>>,
 }
 
 impl Statements {
@@ -34,7 +39,10 @@ impl Statements {
     fn from_node(node: &Node, parent: Option<(&Node, &Join)>, point: bool, count: &mut usize) -> Self {
         let number = *count;
         *count += 1;
+        let counts = node.page.as_ref().is_some_and(|page| page.total);
         Self {
+            always_has_row: parent.is_some_and(|(_, join)| join.form == JoinForm::Group),
+            total: counts.then(|| total(node)),
             statement: lower(node, parent, point, number),
             joins: (node.joins.iter())
                 .map(|join| Self::from_node(&join.node, Some((node, join)), false, count))
@@ -50,15 +58,16 @@ impl Statements {
 fn lower(node: &Node, parent: Option<(&Node, &Join)>, point: bool, number: usize) -> Statement<Param> {
     let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
     let alias = format!("t{number}");
-    let columns = |source: &ColumnSource| table_operand(&Sqlite, &node.native, &alias, source);
     let mut rows = Query::select();
     rows.from_as(table(&node.table), alias.clone());
+    let operands = RowOperands::new(&Sqlite, &mut params, node, alias.clone(), &mut rows);
+    let columns = |source: &ColumnSource| operands.get(source);
     if let (true, Some(id)) = (point, &node.id) {
         rows.and_where(columns(&id.source).eq(params.add(Param::Id)));
     }
     if let Some((parent, join)) = parent {
         let keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
-        rows.and_where(linked(&Sqlite, parent, join, &alias, keys));
+        rows.and_where(linked(&Sqlite, parent, (&join.link, node), &alias, keys));
     }
     if let Some(filter) = &node.filter {
         rows.and_where(predicate::lower(&Sqlite, &mut params, &columns, filter));
@@ -78,13 +87,33 @@ fn lower(node: &Node, parent: Option<(&Node, &Join)>, point: bool, number: usize
     params.render(&select, SqliteQueryBuilder)
 }
 
+/// Lowers the number of all rows of a root.
+fn total(node: &Node) -> Statement<Param> {
+    let mut params = Params::new(None);
+    let mut rows = Query::select();
+    rows.from_as(table(&node.table), "t");
+    let operands = RowOperands::new(&Sqlite, &mut params, node, "t".to_owned(), &mut rows);
+    let columns = |source: &ColumnSource| operands.get(source);
+    if let Some(filter) = &node.filter {
+        rows.and_where(predicate::lower(&Sqlite, &mut params, &columns, filter));
+    }
+    if let Some(grouping) = &node.grouping {
+        rows = group::fold(&Sqlite, rows, &columns, grouping);
+        let columns = |source: &ColumnSource| group::operand(&Sqlite, &columns, grouping, source);
+        if let Some(having) = &grouping.having {
+            rows.and_where(predicate::lower(&Sqlite, &mut params, &columns, having));
+        }
+    }
+    params.render(rows.expr(count_rows()), SqliteQueryBuilder)
+}
+
 fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
-    if point || join.is_some_and(|join| join.cardinality == Cardinality::One) {
+    if point || join.is_some_and(|join| join.form == JoinForm::Record) {
         // A single row is fetched without a limit, but with an order all rows would be sorted for it.
         return (!node.order.is_empty()).then_some(1);
     }
     // One more at the root, which shows whether another page follows.
-    node.page.as_ref().map(|page| u64::from(page.first) + u64::from(join.is_none()))
+    node.page.as_ref().map(|page| u64::from(page.size) + u64::from(join.is_none()))
 }
 
 /// Adds what rows and groups have in common: columns, start, order and limit.
@@ -106,7 +135,7 @@ fn complete(
         }
         select
     };
-    if let Some(nulls) = node.page.as_ref().and_then(|page| page.after.as_deref()) {
+    if let Some(nulls) = node.page.as_ref().and_then(|page| page.cursor_nulls.as_deref()) {
         // Groups have no index that two parts could use.
         if node.grouping.is_none()
             && let Some(limit) = limit

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use clap::Args;
 use http_body_util::Full;
-use mesh_ql::{Format, Limits, Position, Query};
+use mesh_ql::{Format, Limits, OrParam, Position, Query};
 use mesh_wire::client::{self as wire, ReplyError};
 use mesh_wire::{ErrorKind, QuerySource};
 use serde_json::Value;
@@ -93,7 +93,8 @@ impl Reader<'_> {
                 return Ok(items.into());
             }
             self.spinner.set_message(format!("{} items so far", items.len()));
-            let after = page.pointer("/pageInfo/endCursor").and_then(Value::as_str).map(Into::into);
+            let after = page.pointer("/pageInfo/endCursor").and_then(Value::as_str);
+            let after = after.map(|cursor| OrParam::Value(cursor.to_owned()).into());
             query.root.controls.page.get_or_insert_default().after = after;
             page = self.read(Format::Json, &mesh_ql::print_json(&query), None).await?;
         }
@@ -128,6 +129,8 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
         in_values: usize::MAX,
         group_keys: usize::MAX,
         aggregates: usize::MAX,
+        relation_conditions: usize::MAX,
+        aggregate_sorts: usize::MAX,
         page_max: u32::MAX,
     };
     mesh_ql::parse(format, text, &limits).map_err(|error| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mesh_plan::sql::postgres::ReadStatement;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Context, Error, Mesh, Plan, QuerySource, Request, ResolveError, Value};
+use mesh_plan::{Context, Error, Limits, Mesh, Plan, QuerySource, Request, ResolveError, Value};
 use mesh_ql::Format;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
@@ -125,7 +125,11 @@ impl<'o> Engines<'o> {
         });
         let schema = Arc::new(schema);
         let secret = b"the secret of both servers";
-        let builder = |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret);
+        let many =
+            mesh_ql::Limits { relation_conditions: 1_000, aggregate_sorts: 1_000, ..Default::default() };
+        let limits = Limits { query: many, ..Limits::default() };
+        let builder =
+            |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret).limits(limits.clone());
         let postgres = others.postgres.as_ref().map(|served| {
             let (schema, opened) = served.open(&database, &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
@@ -144,8 +148,13 @@ impl<'o> Engines<'o> {
 
     /// Follows cursors to the end. All pages together have to be equal to one large page.
     fn walk(&self, dice: &mut Dice, entity: &str, mut node: Json, tally: &mut Tally) -> Result<(), String> {
+        let backward = node["$page"]["last"].is_number();
+        let (size, cursor, end, more) = match backward {
+            false => ("first", "after", "endCursor", "hasNextPage"),
+            true => ("last", "before", "startCursor", "hasPreviousPage"),
+        };
         let mut whole = node.clone();
-        whole["$page"] = json!({"first": 200});
+        whole["$page"] = json!({"first": 200, "total": true});
         let whole_text = json!({entity: whole}).to_string();
         let Some(whole) = self.compare(&Request::collection(Format::Json, &whole_text))? else {
             return Ok(());
@@ -160,20 +169,23 @@ impl<'o> Engines<'o> {
             };
             tally.bodies += 1;
             let page = items(&body);
-            let more = body["pageInfo"]["hasNextPage"] == json!(true);
+            let more = body["pageInfo"][more] == json!(true);
             if more && page.is_empty() || read.len() > expected.len() {
                 return Err(self.describe(&text, None, "the walk does not end"));
             }
-            read.extend(page);
+            match backward {
+                false => read.extend(page),
+                true => drop(read.splice(..0, page)),
+            }
             if !more {
                 break;
             }
             tally.pages += 1;
             // The size may change from page to page.
             if dice.chance(20) {
-                node["$page"]["first"] = json!(1 + dice.below(4));
+                node["$page"][size] = json!(1 + dice.below(4));
             }
-            node["$page"]["after"] = body["pageInfo"]["endCursor"].clone();
+            node["$page"][cursor] = body["pageInfo"][end].clone();
         }
         tally.rows += read.len();
         if read == expected {

@@ -34,27 +34,112 @@ fn node(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize, many: boo
     let mut select = Map::new();
     let most = 1 + dice.below(4);
     for field in dice.some(&entity.fields, most) {
-        select.insert(field.name, json!(true));
+        if dice.chance(15) {
+            select.insert(format!("alias_{}", select.len()), json!({"$field": field.name}));
+        } else {
+            select.insert(field.name, json!(true));
+        }
     }
     if depth > 0 {
         let most = dice.below(if depth > 2 { 4 } else { 3 });
         for relation in dice.some(&entity.relations, most) {
+            if dice.chance(20) {
+                let mut below = match relation.many && dice.chance(60) {
+                    true => aggregated(dice, entities, relation.target),
+                    false => node(dice, entities, relation.target, depth - 1, relation.many),
+                };
+                below["$relation"] = json!(relation.name);
+                select.insert(format!("alias_{}", select.len()), below);
+            }
             let below = node(dice, entities, relation.target, depth - 1, relation.many);
             select.insert(relation.name, below);
         }
     }
     let mut node = json!({"$select": select});
     if many {
-        let subjects = subjects(&entity.fields);
         if dice.chance(45) {
-            node["$where"] = filter(dice, 3, &subjects);
+            node["$where"] = related_filter(dice, entities, at, 3);
         }
         if dice.chance(60) {
-            node["$orderBy"] = order(dice, &subjects);
+            node["$orderBy"] = related_order(dice, entities, at);
         }
         page(dice, &mut node);
     }
     node
+}
+
+/// Returns the aggregates of a relation, of all records or of groups.
+fn aggregated(dice: &mut Dice, entities: &[Entity], at: usize) -> Json {
+    let entity = &entities[at];
+    if dice.chance(50) {
+        let mut node = grouped(dice, entity);
+        if node.get("$groupBy").is_some() {
+            return node;
+        }
+        for control in ["$orderBy", "$page", "$having"] {
+            node.as_object_mut().unwrap().remove(control);
+        }
+        return node;
+    }
+    let (count, _) = aggregate(dice, entity);
+    let mut node = json!({"$select": {}, "$aggregate": {"n": count}});
+    if dice.chance(40) {
+        node["$where"] = related_filter(dice, entities, at, 2);
+    }
+    node
+}
+
+/// Returns the fields of an entity, and those at the end of paths through to-one relations.
+fn with_paths(dice: &mut Dice, entities: &[Entity], at: usize) -> Vec<Subject> {
+    let mut all = subjects(&entities[at].fields);
+    let (mut at, mut path) = (at, String::new());
+    for _ in 0..2 {
+        let ones: Vec<_> = entities[at].relations.iter().filter(|relation| !relation.many).cloned().collect();
+        if ones.is_empty() || dice.chance(50) {
+            break;
+        }
+        let relation = dice.pick(&ones);
+        path.push_str(&relation.name);
+        path.push('.');
+        at = relation.target;
+        let fields = entities[at].fields.iter();
+        all.extend(fields.map(|field| (json!({"field": format!("{path}{}", field.name)}), field.kind)));
+    }
+    all
+}
+
+/// Returns a filter with conditions on relations and on paths.
+fn related_filter(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize) -> Json {
+    let relations = &entities[at].relations;
+    if depth > 0 && !relations.is_empty() && dice.chance(25) {
+        let relation = dice.pick(relations);
+        let op = dice.pick(&["some", "none", "every"]);
+        let mut condition = json!({"relation": relation.name, "op": op});
+        if op == "every" || dice.chance(60) {
+            condition["where"] = related_filter(dice, entities, relation.target, depth - 1);
+        }
+        return match dice.below(4) {
+            0 => json!({"not": condition}),
+            1 => json!({"or": [condition, related_filter(dice, entities, at, depth - 1)]}),
+            _ => condition,
+        };
+    }
+    let subjects = with_paths(dice, entities, at);
+    filter(dice, depth, &subjects)
+}
+
+/// Returns an order by fields, paths and aggregates of relations.
+fn related_order(dice: &mut Dice, entities: &[Entity], at: usize) -> Json {
+    let subjects = with_paths(dice, entities, at);
+    let mut order = order(dice, &subjects);
+    let many: Vec<_> = entities[at].relations.iter().filter(|relation| relation.many).cloned().collect();
+    if !many.is_empty() && dice.chance(20) {
+        let relation = dice.pick(&many);
+        let (aggregate, _) = aggregate(dice, &entities[relation.target]);
+        let key = json!({"relation": relation.name, "aggregate": aggregate, "direction": dice.pick(&["asc", "desc"])});
+        order.as_array_mut().unwrap().insert(0, key);
+    }
+    order
 }
 
 fn page(dice: &mut Dice, node: &mut Json) {
@@ -62,6 +147,7 @@ fn page(dice: &mut Dice, node: &mut Json) {
         0..=3 => {}
         4 => node["$page"] = json!({}),
         5 => node["$page"] = json!({"first": 1 + dice.below(3), "after": null}),
+        6 | 7 => node["$page"] = json!({"last": 1 + dice.below(5)}),
         _ => node["$page"] = json!({"first": 1 + dice.below(5)}),
     }
 }

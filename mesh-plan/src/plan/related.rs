@@ -1,0 +1,20 @@
+//! Related records that are used by a filter or an order and are not part of the response.
+
+use mesh_schema::Link;
+
+use super::Node;
+
+/// The related records of a relation condition, of a path or of an order by an aggregate.
+#[derive(Debug)]
+pub struct Related {
+    /// The name of their table in flat rows: that of the relation, a `$` and a number.
+    pub name: String,
+    /// The columns that connect the two nodes.
+    pub link: Link,
+    /// The names of the columns in flat rows of the parent that `link` compares.
+    pub parent_keys: Vec<String>,
+    /// The names of the columns with the parent's key in flat rows of these records, in the order of `parent_keys`.
+    pub child_keys: Vec<String>,
+    /// The records. For a condition its filter has the whole condition; `columns` has the values that the parent uses.
+    pub node: Node,
+}

@@ -1,0 +1,186 @@
+//! Planning of related records in controls: relation conditions, paths, and orders by an aggregate. `SPEC §14.1`,
+//! `SPEC §14.2`, `SPEC §14.3`
+
+use mesh_ql::{Name, Quantifier, RelationCondition, Span};
+use mesh_schema::{Cardinality, Entity, Link, Member, Relation};
+
+use super::columns;
+use super::context::{NodeContext, Scope};
+use super::subject::{self, Comparable};
+use super::{Planner, filter, group, order, select};
+use crate::plan::{Column, ColumnSource, Grouping, Node, Predicate, Related};
+use crate::{PlanError, PlanErrorKind};
+
+impl Planner<'_> {
+    /// Plans a condition on the records of a relation.
+    pub(super) fn relation_condition(
+        &mut self,
+        scope: &mut Scope<'_>,
+        condition: &RelationCondition,
+    ) -> Result<Predicate, PlanError> {
+        let relation = relation(scope.context, &condition.relation, condition.relation.span)?;
+        let path = format!("{}.{}", scope.context.path, relation.name);
+        let entity = self.schema.entity(relation.target);
+        let mut below = Scope::new(NodeContext { entity, path: &path });
+        let requested = match &condition.filter {
+            Some(tree) => Some(filter::plan(self, &mut below, tree, None)?),
+            None => None,
+        };
+        let requested = match *condition.op {
+            Quantifier::Every => requested.map(|filter| Predicate::NotTrue(Box::new(filter))),
+            Quantifier::Some | Quantifier::None => requested,
+        };
+        let mut node = self.related_node(scope.context, relation)?;
+        node.related = below.related;
+        node.filter = both(node.filter, requested);
+        let related = scope.add(relation, entity, node);
+        Ok(Predicate::Exists { related, negated: *condition.op != Quantifier::Some })
+    }
+
+    /// Finds the value at the end of a path through to-one relations.
+    pub(super) fn path<'q>(
+        &mut self,
+        scope: &mut Scope<'_>,
+        path: &str,
+        whole: &'q Name,
+        control: &'static str,
+    ) -> Result<Comparable<'q>, PlanError> {
+        let context = scope.context;
+        let Some((step, rest)) = path.split_once('.') else {
+            return subject::field_named(context, path, whole, control);
+        };
+        let relation = relation(context, step, whole.span)?;
+        if relation.cardinality == Cardinality::Many {
+            let (path, relation) = (whole.value.clone(), relation.name.clone());
+            return Err(context.error(whole.span, PlanErrorKind::PathThroughMany { path, relation }));
+        }
+        let entity = self.schema.entity(relation.target);
+        // All paths through a relation use the same record.
+        let name = format!("{step}$");
+        let related = match scope.related.iter().position(|related| related.name == name) {
+            Some(related) => related,
+            None => {
+                let mut node = self.related_node(context, relation)?;
+                if !select::links_to_id(relation, entity) {
+                    node.order = order::tie_break(entity);
+                }
+                let related = scope.add(relation, entity, node);
+                if let Some(added) = scope.related.get_mut(related) {
+                    added.name = name;
+                }
+                related
+            }
+        };
+        let node_path = format!("{}.{step}", context.path);
+        let mut below = Scope::new(NodeContext { entity, path: &node_path });
+        if let Some(node) = scope.related.get_mut(related).map(|related| &mut related.node) {
+            below.related = std::mem::take(&mut node.related);
+        }
+        let found = self.path(&mut below, rest, whole, control);
+        let Some(node) = scope.related.get_mut(related).map(|related| &mut related.node) else {
+            return found;
+        };
+        node.related = below.related;
+        let found = found?;
+        let is_same = |column: &Column| column.source == found.source;
+        let column = node.columns.iter().position(is_same).unwrap_or_else(|| {
+            node.columns.push(Column {
+                name: rest.to_owned(),
+                source: found.source.clone(),
+                ty: found.ty,
+                time_form: found.time_form,
+                selected: false,
+            });
+            node.columns.len() - 1
+        });
+        Ok(Comparable { source: ColumnSource::Related { related, column }, nullable: true, ..found })
+    }
+
+    /// Finds the value of an aggregate of a to-many relation.
+    pub(super) fn relation_aggregate<'q>(
+        &mut self,
+        scope: &mut Scope<'_>,
+        name: &'q Name,
+        aggregate: &mesh_ql::Aggregate,
+    ) -> Result<Comparable<'q>, PlanError> {
+        let context = scope.context;
+        let relation = relation(context, name, name.span)?;
+        if relation.cardinality == Cardinality::One {
+            let relation = relation.name.clone();
+            return Err(context.error(name.span, PlanErrorKind::AggregateOfOne { relation }));
+        }
+        let path = format!("{}.{}", context.path, relation.name);
+        let entity = self.schema.entity(relation.target);
+        let (aggregate, column) = group::aggregate(&NodeContext { entity, path: &path }, aggregate, 0)?;
+        let mut node = self.related_node(context, relation)?;
+        let (ty, time_form) = (column.ty, column.time_form);
+        let nullable = aggregate.function != mesh_ql::AggregateFn::Count;
+        node.columns.push(column);
+        node.grouping = Some(Grouping { keys: Vec::new(), aggregates: vec![aggregate], having: None });
+        let related = scope.add(relation, entity, node);
+        let source = ColumnSource::Related { related, column: 0 };
+        Ok(Comparable { name, source, ty, stored: None, time_form, nullable })
+    }
+
+    /// Returns the records of a relation that the policies let the principal see.
+    fn related_node(&mut self, parent: NodeContext<'_>, relation: &Relation) -> Result<Node, PlanError> {
+        let entity = self.schema.entity(relation.target);
+        Ok(Node {
+            path: format!("{}.{}", parent.path, relation.name),
+            filter: self.policy_filter(relation.target)?,
+            ..Node::of_entity(entity)
+        })
+    }
+
+    /// Completes related records: the columns that their controls use.
+    pub(super) fn complete(&self, entity: &Entity, node: &mut Node) {
+        for related in &mut node.related {
+            if let Some(id) = self.schema.find(&related.node.entity) {
+                self.complete(self.schema.entity(id), &mut related.node);
+            }
+        }
+        node.control_columns = columns::of_controls(entity, node);
+    }
+}
+
+impl Scope<'_> {
+    /// Adds the records of a relation and returns their index.
+    fn add(&mut self, relation: &Relation, target: &Entity, node: Node) -> usize {
+        let (parent_keys, child_keys) = match &relation.link {
+            Link::Direct { pairs } => pairs
+                .iter()
+                .map(|pair| {
+                    let parent = columns::storage_name(self.context.entity, &pair.parent);
+                    (parent, columns::storage_name(target, &pair.target))
+                })
+                .unzip(),
+            Link::Through { table, from, parent, .. } => (
+                vec![columns::storage_name(self.context.entity, parent)],
+                vec![format!("{}.{from}", table.name)],
+            ),
+        };
+        let name = format!("{}${}", relation.name, self.related.len());
+        self.related.push(Related { name, link: relation.link.clone(), parent_keys, child_keys, node });
+        self.related.len() - 1
+    }
+}
+
+/// Finds a relation of the node's entity.
+fn relation<'a>(context: NodeContext<'a>, name: &str, span: Option<Span>) -> Result<&'a Relation, PlanError> {
+    match context.entity.member(name) {
+        Some(Member::Relation(id)) => Ok(context.entity.relation(id)),
+        Some(Member::Field(_) | Member::Computed(_)) => {
+            let (entity, field) = (context.entity.key.clone(), name.to_owned());
+            Err(context.error(span, PlanErrorKind::FieldAsRelation { entity, field }))
+        }
+        None => Err(context.unknown_field(name, span)),
+    }
+}
+
+/// Returns the condition that both conditions hold.
+pub(super) fn both(first: Option<Predicate>, second: Option<Predicate>) -> Option<Predicate> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(Predicate::All(vec![first, second])),
+        (first, second) => first.or(second),
+    }
+}
