@@ -15,7 +15,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mesh_plan::{Cells, Flow, Mesh, Node, Plan, Request, ResolveError, RowSource, ValueRef};
 use mesh_ql::Format;
-use mesh_schema::{Cardinality, FieldType, JoinDocument, Schema};
+use mesh_schema::{FieldType, JoinDocument, Schema};
 
 const W1: &str = r#"{"post":{"$select":{"id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true}}}"#;
 const W2: &str = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name":true}},"comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}}}}"#;
@@ -67,8 +67,7 @@ struct Row {
 impl Rows {
     fn of(node: &Node, count: usize) -> Self {
         let below = node.joins.iter().map(|join| {
-            let many = matches!(join.cardinality, Cardinality::Many);
-            Self::of(&join.node, if many { COMMENTS } else { 1 })
+            Self::of(&join.node, if join.form.is_one() { 1 } else { COMMENTS })
         });
         let types = node.columns.iter().map(|column| column.ty).collect();
         Self { count, cells: Row { types, number: 0 }, joins: below.collect() }
@@ -101,6 +100,10 @@ impl RowSource for Rows {
             }
         }
         Ok(())
+    }
+
+    fn total(&mut self) -> Result<u64, ResolveError> {
+        Ok(self.count as u64)
     }
 }
 

@@ -52,7 +52,7 @@ fn pages_share_a_plan_if_their_cursors_have_null_in_the_same_positions() {
     let pages = values.each_ref().map(|values| later(&mesh, BY_RATING, values));
     assert_eq!(pages[0].id(), pages[1].id());
     assert_eq!(
-        pages.each_ref().map(|page| page.after().unwrap()),
+        pages.each_ref().map(|page| page.cursor().unwrap()),
         values.each_ref().map(|values| &values[..])
     );
     assert_ne!(pages[0].key(), pages[1].key());
@@ -63,7 +63,7 @@ fn pages_share_a_plan_if_their_cursors_have_null_in_the_same_positions() {
     assert_ne!(null.id(), pages[0].id());
     assert_eq!(null.id(), later(&mesh, BY_RATING, &[Value::Null, 9.into()]).id());
     let first = plan(&mesh, &BY_RATING.replace("{}", "null")).unwrap();
-    assert_eq!((first.after(), mesh.plans_cached()), (None, 3));
+    assert_eq!((first.cursor(), mesh.plans_cached()), (None, 3));
 }
 
 #[cfg(feature = "sql")]
@@ -142,12 +142,12 @@ fn texts_with_unusual_cursors_have_their_own_plans() {
     for list in lists {
         for id in [7, 8, 7] {
             let page = later(&mesh, list, &[id.into()]);
-            assert_eq!(page.after(), Some(&[Value::from(id)][..]), "{list}");
+            assert_eq!(page.cursor(), Some(&[Value::from(id)][..]), "{list}");
             // Without a cache.
             assert_eq!(page.to_string(), later(&self::mesh(), list, &[id.into()]).to_string());
         }
         let first = plan(&mesh, &list.replace("{}", "null")).unwrap();
-        assert_eq!(first.after(), None, "{list}");
+        assert_eq!(first.cursor(), None, "{list}");
     }
     let cursor = cursor(&mesh, lists[0], &[7.into()]);
     for wrong in [

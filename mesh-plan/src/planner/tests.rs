@@ -67,6 +67,7 @@ fn columns(query: &str) -> String {
         match &column.source {
             ColumnSource::Column(storage) => format!("{}={storage}{star}", column.name),
             ColumnSource::Aggregate(index) => format!("{}=#{index}{star}", column.name),
+            source => format!("{}={source:?}{star}", column.name),
         }
     };
     plan.node().columns.iter().map(show).collect::<Vec<_>>().join(" ")
