@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mesh_plan::{Error, Mesh, PlanError, PlanErrorKind};
-use mesh_ql::{Query, ReadNode, Selection};
+use mesh_ql::{Filter, Name, OrderKey, Query, ReadNode, Selection};
 use mesh_schema::{Entity, EntityId, Member, Relation, Schema};
 
 use crate::members;
@@ -60,7 +60,7 @@ impl Visible {
         }
     }
 
-    /// Refuses queries that select from hidden entities.
+    /// Refuses queries that name hidden entities, or relations to them.
     pub(crate) fn check(&self, query: &Query) -> Result<(), Error> {
         // The planner refuses unknown roots.
         let Some(root) = self.schema.find(&query.entity) else { return Ok(()) };
@@ -75,18 +75,70 @@ impl Visible {
     fn check_node(&self, entity: &Entity, node: &ReadNode, path: &str) -> Result<(), Error> {
         for selection in &node.select {
             let name = selection.name();
-            if self.hides(entity, name) {
-                let error = PlanError::new(unknown(&entity.key, name), path);
-                return Err(Error::Plan(error.with_span(name.span)));
-            }
-            if let (Selection::Relation { node: below, .. }, Some(Member::Relation(id))) =
-                (selection, entity.member(name))
-            {
-                let target = self.schema.entity(entity.relation(id).target);
+            let target = self.check_relation(entity, name, name, path)?;
+            if let (Selection::Relation { node: below, .. }, Some(target)) = (selection, target) {
                 self.check_node(target, below, &format!("{path}.{name}"))?;
             }
         }
+        if let Some(filter) = &node.controls.filter {
+            self.check_filter(entity, filter, path)?;
+        }
+        for order in node.controls.order.iter() {
+            match &order.key {
+                OrderKey::Subject(subject) => self.check_path(entity, subject.name(), path)?,
+                OrderKey::Relation { relation, .. } => {
+                    self.check_relation(entity, relation, relation, path)?;
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Checks a filter. Recursion is bounded by the depth of filters.
+    fn check_filter(&self, entity: &Entity, filter: &Filter, path: &str) -> Result<(), Error> {
+        match filter {
+            Filter::And(all) | Filter::Or(all) => {
+                all.iter().try_for_each(|filter| self.check_filter(entity, filter, path))
+            }
+            Filter::Not(filter) => self.check_filter(entity, filter, path),
+            Filter::Condition(condition) => self.check_path(entity, condition.subject.name(), path),
+            Filter::Relation(condition) => {
+                let relation = &condition.relation;
+                match (self.check_relation(entity, relation, relation, path)?, &condition.filter) {
+                    (Some(target), Some(filter)) => {
+                        self.check_filter(target, filter, &format!("{path}.{relation}"))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Checks the relations of a path to a field.
+    fn check_path<'e>(&'e self, mut entity: &'e Entity, whole: &Name, path: &str) -> Result<(), Error> {
+        for step in whole.split('.') {
+            let Some(target) = self.check_relation(entity, step, whole, path)? else { break };
+            entity = target;
+        }
+        Ok(())
+    }
+
+    /// Returns the target of a relation that the query names in `whole`; `None` for other names.
+    fn check_relation(
+        &self,
+        entity: &Entity,
+        name: &str,
+        whole: &Name,
+        path: &str,
+    ) -> Result<Option<&Entity>, Error> {
+        if self.hides(entity, name) {
+            let error = PlanError::new(unknown(&entity.key, name), path);
+            return Err(Error::Plan(error.with_span(whole.span)));
+        }
+        Ok(match entity.member(name) {
+            Some(Member::Relation(id)) => Some(self.schema.entity(entity.relation(id).target)),
+            _ => None,
+        })
     }
 
     /// Removes hidden names from an error of the planner: hints, and relations in controls.

@@ -123,7 +123,7 @@ pub enum PlanErrorKind {
     AliasInGroup { alias: String },
     #[error("'{field}' cannot be selected here; `$select` may name only the fields of {control}")]
     NotSelectable { field: String, control: &'static str },
-    #[error("The relation '{relation}' cannot be selected in a grouped or distinct read")]
+    #[error("The relation '{relation}' cannot be used in a grouped or distinct read")]
     RelationInGroup { relation: String },
     #[error("{control} names the aggregate '{alias}', which `$aggregate` does not define")]
     UnknownAggregate { alias: String, control: &'static str },

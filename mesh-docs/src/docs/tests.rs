@@ -187,6 +187,10 @@ fn hidden_entities_do_not_exist() {
         r#"{"post": {"$select": {"id": true}, "$orderBy": [{"field": "author", "direction": "asc"}]}}"#,
         r#"{"post": {"$select": {"id": true}, "$where": {"field": "author", "op": "eq", "value": 1}}}"#,
         r#"{"post": {"$select": {}, "$groupBy": ["author"], "$aggregate": {"n": {"fn": "count"}}}}"#,
+        r#"{"post": {"$select": {"a": {"$relation": "author", "$select": {"first": true}}}}}"#,
+        r#"{"post": {"$select": {"id": true}, "$orderBy": [{"field": "author.first", "direction": "asc"}]}}"#,
+        r#"{"post": {"$select": {"id": true}, "$where": {"not": {"field": "author.first", "op": "isNull"}}}}"#,
+        r#"{"post": {"$select": {"id": true}, "$where": {"and": [{"relation": "author", "op": "some"}]}}}"#,
     ] {
         assert_eq!(refused(query), field, "{query}");
     }
@@ -195,6 +199,15 @@ fn hidden_entities_do_not_exist() {
         "Field 'autho' not found on entity 'post'"
     );
     assert!(execute(&docs, r#"{"query": "{ post id title }", "format": "ql"}"#).is_ok());
+
+    let docs = Docs::new(mesh(), Options::default().entities(["user"]));
+    for query in [
+        r#"{"user": {"$select": {"id": true}, "$where": {"relation": "posts", "op": "none"}}}"#,
+        r#"{"user": {"$select": {"id": true}, "$orderBy": [{"relation": "posts", "aggregate": {"fn": "count"}, "direction": "asc"}]}}"#,
+    ] {
+        let error = execute(&docs, &serde_json::json!({"query": query}).to_string()).unwrap_err();
+        assert_eq!(error, "Field 'posts' not found on entity 'user'", "{query}");
+    }
 }
 
 #[test]

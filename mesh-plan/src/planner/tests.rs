@@ -1,5 +1,7 @@
 //! Details of plans and errors that answers alone do not show.
 
+mod relational;
+
 use mesh_ql::Format;
 use mesh_schema::{Catalog, Column, FieldType, JoinDocument, Schema, Table};
 

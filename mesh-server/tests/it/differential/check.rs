@@ -129,7 +129,7 @@ impl<'o> Engines<'o> {
             mesh_ql::Limits { relation_conditions: 1_000, aggregate_sorts: 1_000, ..Default::default() };
         let limits = Limits { query: many, ..Limits::default() };
         let builder =
-            |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret).limits(limits.clone());
+            |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret).limits(limits);
         let postgres = others.postgres.as_ref().map(|served| {
             let (schema, opened) = served.open(&database, &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()

@@ -1,0 +1,107 @@
+//! Relational queries that are refused, and the related records of those that are not.
+
+use super::plan;
+use crate::{Error, PlanErrorKind};
+
+/// Returns the message that refuses a read of posts or users with these members.
+fn message(entity: &str, members: &str) -> String {
+    let query = format!(r#"{{"{entity}":{{{members}}}}}"#);
+    plan(&query).unwrap_err().to_string()
+}
+
+#[test]
+fn messages_of_refused_relational_queries() {
+    let id = r#""$select":{"id":true}"#;
+    let table = [
+        ("user", format!(r#"{id},"$where":{{"field":"posts.status","op":"isNull"}}"#)),
+        ("user", format!(r#"{id},"$groupBy":["posts.status"]"#)),
+        ("post", format!(r#"{id},"$distinct":["author.name"]"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"author.nam","op":"isNull"}}"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"author.shout","op":"isNull"}}"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"status.name","op":"isNull"}}"#)),
+        ("post", format!(r#"{id},"$where":{{"relation":"status","op":"some"}}"#)),
+        ("post", format!(r#"{id},"$where":{{"relation":"authors","op":"some"}}"#)),
+        (
+            "user",
+            format!(
+                r#"{id},"$where":{{"relation":"posts","op":"some","where":{{"field":"nam","op":"isNull"}}}}"#
+            ),
+        ),
+        (
+            "post",
+            format!(
+                r#"{id},"$orderBy":[{{"relation":"author","aggregate":{{"fn":"count"}},"direction":"asc"}}]"#
+            ),
+        ),
+        (
+            "user",
+            format!(
+                r#"{id},"$orderBy":[{{"relation":"posts","aggregate":{{"fn":"max","field":"meta"}},"direction":"asc"}}]"#
+            ),
+        ),
+        (
+            "user",
+            r#""$select":{},"$aggregate":{"n":{"fn":"count"}},"$orderBy":[{"relation":"posts","aggregate":{"fn":"count"},"direction":"asc"}]"#
+                .to_owned(),
+        ),
+        ("post", r#""$select":{"author":{"$field":"id"}}"#.to_owned()),
+        ("post", r#""$select":{"a":{"$field":"nam"}}"#.to_owned()),
+        ("post", r#""$select":{"a":{"$relation":"writer","$select":{"id":true}}}"#.to_owned()),
+        ("post", r#""$select":{"a":{"$field":"status"}},"$groupBy":["status"]"#.to_owned()),
+        ("post", r#""$select":{"author":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}}"#.to_owned()),
+        ("user", r#""$select":{"posts":{"$select":{"id":true},"$page":{"first":1,"total":true}}}"#.to_owned()),
+        (
+            "user",
+            r#""$select":{"posts":{"$select":{},"$aggregate":{"n":{"fn":"count"}},"$page":{"first":1}}}"#
+                .to_owned(),
+        ),
+    ];
+    let messages: Vec<_> = table.iter().map(|(entity, members)| message(entity, members)).collect();
+    expect_test::expect![[r#"
+        The path 'posts.status' leads through 'posts', which has many records; use a condition on the relation
+        $groupBy takes no paths such as 'posts.status'; they are allowed in `$where` and `$orderBy` of records
+        $distinct takes no paths such as 'author.name'; they are allowed in `$where` and `$orderBy` of records
+        Field 'nam' not found on entity 'user'; did you mean 'name'?
+        'shout' is a computed field; it can be selected, but not used in $where
+        'status' on entity 'post' is a scalar field, not a relation
+        'status' on entity 'post' is a scalar field, not a relation
+        Field 'authors' not found on entity 'post'; did you mean 'author'?
+        Field 'nam' not found on entity 'post'
+        'author' leads to one record at most; order by a path through it, not by an aggregate
+        `max` cannot be computed over 'meta', which is of type json
+        The relation 'posts' cannot be used in a grouped or distinct read
+        The alias 'author' is a name of entity 'post'; choose another one
+        Field 'nam' not found on entity 'post'
+        Field 'writer' not found on entity 'post'
+        'a' is an alias; fields of a grouped or distinct read have none
+        $aggregate is not allowed on 'author', which leads to one record at most; use it on lists
+        `total` is not allowed on the relation 'posts'; count its records with `$aggregate`
+        '$page' needs '$groupBy' here: the aggregates of a relation are one object (line 1, column 77, in user.posts)"#]].assert_eq(&messages.join("\n"));
+}
+
+#[test]
+fn paths_through_one_relation_share_its_record() {
+    let query = r#"{"post":{"$select":{"id":true},
+        "$where":{"and":[{"field":"author.name","op":"eq","value":"Ada"},{"field":"author.id","op":"gt","value":1}]},
+        "$orderBy":[{"field":"author.name","direction":"asc"},{"field":"reviewer.name","direction":"asc"}]}}"#;
+    let plan = plan(query).unwrap();
+    let columns = |related: &crate::plan::Related| {
+        related.node.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>()
+    };
+    let related: Vec<_> =
+        plan.node().related.iter().map(|related| (related.name.as_str(), columns(related))).collect();
+    let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(related, [("author$", names(&["name", "id"])), ("reviewer$", names(&["name"]))]);
+}
+
+#[test]
+fn an_unknown_relation_is_reported_at_its_place() {
+    let query = r#"{"user":{"$select":{"id":true},"$where":{"relation":"posts","op":"none","where":{"field":"writer.name","op":"isNull"}}}}"#;
+    let Err(Error::Plan(error)) = plan(query) else { panic!() };
+    assert_eq!(error.path, "user.posts");
+    assert!(matches!(error.kind, PlanErrorKind::UnknownField { .. }), "{error:?}");
+    assert_eq!(
+        error.position.map(|position| position.column),
+        query.find("\"writer").map(|at| at as u32 + 1)
+    );
+}
