@@ -139,12 +139,7 @@ const WORDS: [&str; 42] = [
 
 /// Checks the statements of all nodes of a plan.
 pub fn check(plan: &Plan) {
-    let statements = Statements::from_plan(plan);
-    let mut trees = vec![&statements];
-    while let Some(tree) = trees.pop() {
-        check_text(&tree.statement.sql);
-        trees.extend(&tree.joins);
-    }
+    Statements::from_plan(plan).iter().for_each(|statement| check_text(&statement.sql));
 }
 
 fn check_text(sql: &str) {

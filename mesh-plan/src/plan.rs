@@ -290,6 +290,8 @@ pub struct Join {
     pub form: JoinForm,
     /// The columns that connect the two nodes.
     pub link: Link,
+    /// Whether a key of the database guarantees that a parent has at most one record.
+    pub is_unique: bool,
     /// Indexes into the parent's columns of the values that `link` compares, in its order.
     pub parent_keys: Vec<usize>,
     /// The names of the columns with the parent's key in flat rows of the nested node, in the order of `parent_keys`: the

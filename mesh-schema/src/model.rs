@@ -83,6 +83,8 @@ pub struct Entity {
     pub description: Option<String>,
     /// The storage types of all columns of its table, including columns that are not fields; empty if unknown.
     pub native: Arc<HashMap<String, NativeType>>,
+    /// The sets of columns that the database guarantees to be unique; empty if unknown.
+    pub unique: Vec<Vec<String>>,
     /// The foreign keys of its table; empty if unknown.
     pub foreign_keys: Vec<KeyReference>,
     pub(crate) members: HashMap<String, Member>,

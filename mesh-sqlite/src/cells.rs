@@ -5,11 +5,23 @@ use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{Row, ToSql};
 
 /// A row in the memory of SQLite.
-pub(crate) struct SqliteRow<'r>(pub(crate) &'r Row<'r>);
+pub(crate) struct SqliteRow<'r> {
+    pub(crate) row: &'r Row<'r>,
+    /// The position of the first cell in the row of the statement, which may have those of several nodes.
+    pub(crate) offset: usize,
+}
+
+impl<'r> SqliteRow<'r> {
+    /// Returns the cells of another node in the row of the statement; `None` if the column `presence` is NULL.
+    pub(crate) fn joined(&self, offset: usize, presence: usize) -> Option<Self> {
+        let is_present = !matches!(self.row.get_ref(presence), Ok(SqlRef::Null) | Err(_));
+        is_present.then_some(Self { row: self.row, offset })
+    }
+}
 
 impl Cells for SqliteRow<'_> {
     fn cell(&self, column: usize) -> ValueRef<'_> {
-        match self.0.get_ref(column) {
+        match self.row.get_ref(self.offset + column) {
             Ok(SqlRef::Integer(value)) => ValueRef::Integer(value),
             Ok(SqlRef::Real(value)) => ValueRef::Real(value),
             Ok(SqlRef::Text(value)) => ValueRef::Text(value),

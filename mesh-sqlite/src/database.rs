@@ -117,9 +117,22 @@ impl Database {
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
+        let statements = read::lower(&reader.connection, plan);
+        let steps = read::query_plan(&reader.connection, &statements).map_err(failed)?;
         pool.give(reader);
         Ok(steps)
+    }
+
+    /// Returns the statements that a plan is read with.
+    ///
+    /// # Errors
+    /// The database cannot be opened.
+    pub fn statements(&self, plan: &Plan) -> Result<Statements, ResolveError> {
+        let pool = &self.file.current()?.pool;
+        let reader = pool.take().map_err(failed)?;
+        let statements = read::lower(&reader.connection, plan);
+        pool.give(reader);
+        Ok(statements)
     }
 
     /// Returns the number of rows of a table, counted up to `most`, or `None` for a view.

@@ -4,7 +4,8 @@
 mod tests;
 mod trace;
 
-use mesh_plan::sql::sqlite::{self, Param, Statements};
+use mesh_plan::sql::Statement;
+use mesh_plan::sql::sqlite::{self, NodeRows, Param, Statements};
 use mesh_plan::{
     Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement, Value,
     ValueRef,
@@ -53,70 +54,56 @@ fn is_overflow(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message == functions::OVERFLOW)
 }
 
-/// The prepared statement of a node, with those of its joins.
+/// The prepared statements of a node and its joins.
 pub(crate) struct StatementTree<'c> {
-    statement: rusqlite::Statement<'c>,
-    /// The parameters that change between runs, with their indexes, counted from 1.
-    params: Vec<(usize, Param)>,
+    rows: PreparedRows<'c>,
     /// The expected size of a response in bytes.
     size_hint: usize,
     joins: Vec<Self>,
-    /// Whether there is a row even if the parent's key is NULL.
-    always_has_row: bool,
     /// The statement that counts all rows.
-    total: Option<Box<Self>>,
+    total: Option<Box<PreparedStatement<'c>>>,
+}
+
+/// Where the rows of a node are.
+enum PreparedRows<'c> {
+    Statement {
+        statement: PreparedStatement<'c>,
+        /// Whether there is a row even if the parent's key is NULL.
+        always_has_row: bool,
+    },
+    /// In the rows of the parent's statement, from `offset` on, if the column `presence` is not NULL.
+    Joined { offset: usize, presence: usize },
+}
+
+struct PreparedStatement<'c> {
+    statement: rusqlite::Statement<'c>,
+    /// The parameters that change between runs, with their indexes, counted from 1.
+    params: Vec<(usize, Param)>,
     /// The cost of traced runs.
     cost: Option<Box<Cost>>,
 }
 
-impl<'c> StatementTree<'c> {
-    /// Prepares the statements and binds the values that do not change between runs.
-    pub(crate) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
-        let mut statement = connection.prepare(&tree.statement.sql)?;
-        let joins = tree.joins.iter().map(|tree| Self::prepare(connection, tree));
-        let joins = joins.collect::<Result<_, _>>()?;
+impl<'c> PreparedStatement<'c> {
+    /// Prepares a statement and binds the values that do not change between runs.
+    fn new(connection: &'c Connection, statement: &Statement<Param>) -> rusqlite::Result<Self> {
+        let mut prepared = connection.prepare(&statement.sql)?;
         let mut params = Vec::new();
-        for (index, param) in (1..).zip(&tree.statement.params) {
+        for (index, param) in (1..).zip(&statement.params) {
             match param {
-                Param::Value(value) => statement.raw_bind_parameter(index, Bound(value.as_ref()))?,
+                Param::Value(value) => prepared.raw_bind_parameter(index, Bound(value.as_ref()))?,
                 param => params.push((index, param.clone())),
             }
         }
-        let total = match &tree.total {
-            Some(statement) => {
-                let (statement, joins, total) = (statement.clone(), Vec::new(), None);
-                let counting = Statements { statement, joins, total, always_has_row: false };
-                Some(Box::new(Self::prepare(connection, &counting)?))
-            }
-            None => None,
-        };
-        let always_has_row = tree.always_has_row;
-        Ok(Self { statement, params, size_hint: 0, joins, always_has_row, total, cost: None })
+        Ok(Self { statement: prepared, params, cost: None })
     }
 
-    /// Returns the memory of the statements in bytes, as SQLite counts it.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Returns its memory in bytes, as SQLite counts it.
+    fn bytes(&self) -> usize {
         let statement = usize::try_from(self.statement.get_status(StatementStatus::MemUsed)).unwrap_or(0);
-        let params = size_of_val(self.params.as_slice());
-        let below = self.joins.iter().chain(self.total.as_deref()).map(Self::bytes).sum::<usize>();
-        statement + size_of::<Self>() + params + below
+        statement + size_of_val(self.params.as_slice())
     }
 
-    /// Runs the statements for the plan's target, page and session.
-    pub(crate) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        self.bind(plan).map_err(failed)?;
-        let body = plan.shape(self, self.size_hint)?;
-        // The hint follows the largest responses, and decays while they are much smaller.
-        let size = body.bytes.len();
-        if size > self.size_hint {
-            self.size_hint = size.saturating_add(size / 8);
-        } else if size < self.size_hint / 4 {
-            self.size_hint -= self.size_hint / 16;
-        }
-        Ok(body)
-    }
-
-    /// Binds the values of a run, in all statements. The depth of the recursion is that of the query, which is bounded.
+    /// Binds the values of a run.
     fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
         for (index, param) in &self.params {
             let value = match (param, plan.target()) {
@@ -133,18 +120,98 @@ impl<'c> StatementTree<'c> {
                 cost.bind(*index, value);
             }
         }
-        self.joins.iter_mut().chain(self.total.as_deref_mut()).try_for_each(|below| below.bind(plan))
+        Ok(())
+    }
+
+    /// Binds the keys of a parent. Returns whether all have a value.
+    fn bind_parent(&mut self, parent: &SqliteRow<'_>) -> Result<bool, ResolveError> {
+        let mut has_keys = true;
+        for (index, param) in self.params.iter() {
+            let Param::Parent(column) = param else { continue };
+            let key = parent.cell(*column);
+            has_keys &= key != ValueRef::Null;
+            self.statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?;
+            if let Some(cost) = &mut self.cost {
+                cost.bind(*index, key);
+            }
+        }
+        Ok(has_keys)
+    }
+}
+
+impl<'c> StatementTree<'c> {
+    /// Prepares the statements and binds the values that do not change between runs.
+    pub(crate) fn prepare(connection: &'c Connection, tree: &Statements) -> rusqlite::Result<Self> {
+        let rows = match &tree.rows {
+            NodeRows::Statement { statement, always_has_row } => PreparedRows::Statement {
+                statement: PreparedStatement::new(connection, statement)?,
+                always_has_row: *always_has_row,
+            },
+            NodeRows::Joined { offset, presence } => {
+                PreparedRows::Joined { offset: *offset, presence: *presence }
+            }
+        };
+        let joins =
+            tree.joins.iter().map(|tree| Self::prepare(connection, tree)).collect::<Result<_, _>>()?;
+        let total = tree.total.as_ref().map(|total| PreparedStatement::new(connection, total));
+        Ok(Self { rows, size_hint: 0, joins, total: total.transpose()?.map(Box::new) })
+    }
+
+    /// Returns the statements of this node.
+    fn statements(&self) -> impl Iterator<Item = &PreparedStatement<'c>> {
+        let own = match &self.rows {
+            PreparedRows::Statement { statement, .. } => Some(statement),
+            PreparedRows::Joined { .. } => None,
+        };
+        own.into_iter().chain(self.total.as_deref())
+    }
+
+    /// Returns the memory of the statements in bytes, as SQLite counts it.
+    pub(crate) fn bytes(&self) -> usize {
+        let statements = self.statements().map(PreparedStatement::bytes).sum::<usize>();
+        statements + size_of::<Self>() + self.joins.iter().map(Self::bytes).sum::<usize>()
+    }
+
+    /// Runs the statements for the plan's target, page and session.
+    pub(crate) fn run(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        self.bind(plan).map_err(failed)?;
+        let body = plan.shape(self, self.size_hint)?;
+        // The hint follows the largest responses, and decays while they are much smaller.
+        let size = body.bytes.len();
+        if size > self.size_hint {
+            self.size_hint = size.saturating_add(size / 8);
+        } else if size < self.size_hint / 4 {
+            self.size_hint -= self.size_hint / 16;
+        }
+        Ok(body)
+    }
+
+    /// Returns the statements of this node, to change them.
+    fn statements_mut(&mut self) -> impl Iterator<Item = &mut PreparedStatement<'c>> {
+        let own = match &mut self.rows {
+            PreparedRows::Statement { statement, .. } => Some(statement),
+            PreparedRows::Joined { .. } => None,
+        };
+        own.into_iter().chain(self.total.as_deref_mut())
+    }
+
+    /// Binds the values of a run, in all statements. The depth of the recursion is that of the query, which is bounded.
+    fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
+        self.statements_mut().try_for_each(|statement| statement.bind(plan))?;
+        self.joins.iter_mut().try_for_each(|below| below.bind(plan))
     }
 
     /// Measures the cost of later runs.
     fn measure(&mut self) {
-        self.cost = Some(Box::default());
+        self.statements_mut().for_each(|statement| statement.cost = Some(Box::default()));
         self.joins.iter_mut().for_each(Self::measure);
     }
 
     /// Adds the costs of this statement and its joins, parents before children.
     fn push_costs(&self, tree: &Statements, node: &Node, traced: &mut Vec<TracedStatement>) {
-        traced.extend(self.cost.as_ref().map(|cost| cost.record(&tree.statement, node)));
+        if let (PreparedRows::Statement { statement, .. }, Some(text)) = (&self.rows, tree.rows.statement()) {
+            traced.extend(statement.cost.as_ref().map(|cost| cost.record(text, node)));
+        }
         for ((join, tree), below) in self.joins.iter().zip(&tree.joins).zip(&node.joins) {
             join.push_costs(tree, &below.node, traced);
         }
@@ -159,20 +226,23 @@ impl RowSource for StatementTree<'_> {
         parent: Option<&SqliteRow<'p>>,
         mut visitor: impl FnMut(&SqliteRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError> {
-        let Self { statement, params, joins, always_has_row, cost, .. } = self;
-        if let Some(parent) = parent {
-            for (index, param) in params.iter() {
-                let Param::Parent(column) = param else { continue };
-                let key = parent.cell(*column);
-                if key == ValueRef::Null && !*always_has_row {
-                    return Ok(());
-                }
-                statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?;
-                if let Some(cost) = cost {
-                    cost.bind(*index, key);
-                }
+        let Self { rows, joins, .. } = self;
+        let (prepared, always_has_row) = match rows {
+            PreparedRows::Statement { statement, always_has_row } => (statement, *always_has_row),
+            PreparedRows::Joined { offset, presence } => {
+                return match parent.and_then(|parent| parent.joined(*offset, *presence)) {
+                    Some(row) => visitor(&row, joins).map(drop),
+                    None => Ok(()),
+                };
             }
+        };
+        if let Some(parent) = parent
+            && !prepared.bind_parent(parent)?
+            && !always_has_row
+        {
+            return Ok(());
         }
+        let PreparedStatement { statement, cost, .. } = prepared;
         let mut rows = statement.raw_query();
         if let Some(cost) = cost {
             cost.begin();
@@ -183,7 +253,7 @@ impl RowSource for StatementTree<'_> {
                 cost.pause(row.is_some());
             }
             let Some(row) = row else { return Ok(()) };
-            if visitor(&SqliteRow(row), joins)? == Flow::Stop {
+            if visitor(&SqliteRow { row, offset: 0 }, joins)? == Flow::Stop {
                 return Ok(());
             }
             if let Some(cost) = cost {
@@ -221,19 +291,30 @@ pub(crate) fn row_count(
     Ok(Some(count.unsigned_abs()))
 }
 
+/// Lowers a plan to statements for this database.
+pub(crate) fn lower(connection: &Connection, plan: &Plan) -> Statements {
+    // A statement that cannot be explained cannot be prepared either, which is reported then.
+    let sorts = |statement: &_| steps(connection, statement).is_ok_and(|steps| steps.iter().any(is_sort));
+    Statements::with_sorted(plan, sorts)
+}
+
+fn is_sort(step: &String) -> bool {
+    step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY")
+}
+
 /// Returns the SQL text of each statement with the steps in which SQLite runs it, parents before children.
 pub(crate) fn query_plan(
     connection: &Connection,
     tree: &Statements,
 ) -> rusqlite::Result<Vec<(String, Vec<String>)>> {
-    let mut statement = connection.prepare(&sqlite::explain(&tree.statement))?;
-    for index in 1..=tree.statement.params.len() {
-        statement.raw_bind_parameter(index, Bound(Value::Null.as_ref()))?;
+    tree.iter().map(|statement| Ok((statement.sql.clone(), steps(connection, statement)?))).collect()
+}
+
+/// Returns the steps in which SQLite runs a statement.
+fn steps(connection: &Connection, statement: &Statement<Param>) -> rusqlite::Result<Vec<String>> {
+    let mut explained = connection.prepare(&sqlite::explain(statement))?;
+    for index in 1..=statement.params.len() {
+        explained.raw_bind_parameter(index, Bound(Value::Null.as_ref()))?;
     }
-    let steps = statement.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>()?;
-    let mut all = vec![(tree.statement.sql.clone(), steps)];
-    for join in &tree.joins {
-        all.extend(query_plan(connection, join)?);
-    }
-    Ok(all)
+    explained.raw_query().mapped(|row| row.get("detail")).collect()
 }

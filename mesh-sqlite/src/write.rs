@@ -248,7 +248,7 @@ fn run_statement(
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if count == 0 {
-            first = SqliteRow(row).cell(0).to_value();
+            first = SqliteRow { row, offset: 0 }.cell(0).to_value();
         }
         count += 1;
     }

@@ -77,7 +77,7 @@ fn statements_do_not_depend_on_the_values_of_the_cursor() {
     let other = later(&mesh, BY_RATING, &[2.5.into(), 8.into()]);
     let statements = Statements::from_plan(&one);
     assert_eq!(statements, Statements::from_plan(&other));
-    assert!(!statements.statement.to_string().contains("1.5"));
+    assert!(!statements.iter().next().unwrap().to_string().contains("1.5"));
 
     let bound = |plan: &Plan| {
         let statement = ReadStatement::from_plan(plan, &Features::default()).statement;

@@ -61,7 +61,7 @@ impl Planner<'_> {
             Some(related) => related,
             None => {
                 let mut node = self.related_node(context, relation)?;
-                if !select::links_to_id(relation, entity) {
+                if !select::has_one_record(relation, entity) {
                     node.order = order::tie_break(entity);
                 }
                 let related = scope.add(relation, entity, node);
@@ -160,7 +160,9 @@ impl Scope<'_> {
             ),
         };
         let name = format!("{}${}", relation.name, self.related.len());
-        self.related.push(Related { name, link: relation.link.clone(), parent_keys, child_keys, node });
+        let is_unique = select::links_to_unique(relation, target);
+        let link = relation.link.clone();
+        self.related.push(Related { name, link, is_unique, parent_keys, child_keys, node });
         self.related.len() - 1
     }
 }

@@ -59,7 +59,7 @@ impl Planner<'_> {
                     let path = format!("{}.{}", context.path, selection.key());
                     let mut node = self.node(relation.target, path, read, role)?;
                     let target = self.schema.entity(relation.target);
-                    if relation.cardinality == Cardinality::One && links_to_id(relation, target) {
+                    if relation.cardinality == Cardinality::One && has_one_record(relation, target) {
                         node.order.clear();
                     }
                     let (parent_keys, child_keys) = keys(entity, relation, target, columns);
@@ -68,6 +68,7 @@ impl Planner<'_> {
                         name: selection.key().value.clone(),
                         relation: name.value.clone(),
                         form: form(relation.cardinality, &node),
+                        is_unique: links_to_unique(relation, target),
                         parent_keys,
                         child_keys,
                         link: relation.link.clone(),
@@ -109,13 +110,21 @@ fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<
         .collect()
 }
 
-/// Returns whether the link compares the target's id. Then there is at most one row, which needs no order.
-pub(super) fn links_to_id(relation: &Relation, target: &Entity) -> bool {
+/// Returns whether the link compares the target's id or another key. Then there is at most one record, which needs no order.
+pub(super) fn has_one_record(relation: &Relation, target: &Entity) -> bool {
     let id = target.id.map(|id| target.field(id).column.as_str());
-    match &relation.link {
+    let is_id = match &relation.link {
         Link::Direct { pairs } => pairs.iter().any(|pair| Some(pair.target.as_str()) == id),
         Link::Through { .. } => false,
-    }
+    };
+    is_id || links_to_unique(relation, target)
+}
+
+/// Returns whether the link compares all columns of a key of the database, so that a parent has at most one record.
+pub(super) fn links_to_unique(relation: &Relation, target: &Entity) -> bool {
+    let Link::Direct { pairs } = &relation.link else { return false };
+    let is_compared = |column: &String| pairs.iter().any(|pair| pair.target == *column);
+    target.unique.iter().any(|key| key.iter().all(is_compared))
 }
 
 /// Returns the indexes of the parent's columns that a relation compares, and the names of the columns with their values in flat

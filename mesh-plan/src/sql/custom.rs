@@ -53,6 +53,11 @@ pub(super) fn is_not_true(condition: Expr) -> Expr {
     condition.binary(BinOper::IsNot, Expr::Keyword(Keyword::Custom("TRUE".into())))
 }
 
+/// Returns a value of SQLite without the affinity of its column, which would convert the other side of a comparison.
+pub(super) fn without_affinity(column: Expr) -> Expr {
+    Expr::cust_with_expr("+?", column)
+}
+
 /// Applies a collation.
 pub(super) fn collate(text: Expr, collation: &'static str) -> Expr {
     text.binary(BinOper::Custom("COLLATE"), Expr::col(collation))

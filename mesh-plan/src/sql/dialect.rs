@@ -42,6 +42,11 @@ pub(super) trait Dialect {
         operand
     }
 
+    /// Returns a column of a parent in a form in which it is compared like a parameter with that value.
+    fn parent_key(&self, operand: Self::Operand) -> Expr {
+        operand.into()
+    }
+
     /// Returns the reference to a table.
     fn table(&self, name: &TableName) -> TableRef;
 

@@ -123,7 +123,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         };
         let keys = keys.into_iter().map(|key| {
             let source = ColumnSource::Column(key.clone());
-            table_operand(self.dialect, &self.node.native, &self.alias, &source).into()
+            self.dialect.parent_key(table_operand(self.dialect, &self.node.native, &self.alias, &source))
         });
         linked(self.dialect, self.node, (&related.link, &related.node), alias, keys)
     }
@@ -152,5 +152,5 @@ pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSour
 /// Returns whether the records are the one at the end of a path, of which the database has at most one.
 fn is_joined(related: &Related) -> bool {
     let node = &related.node;
-    !node.columns.is_empty() && node.grouping.is_none() && node.order.is_empty()
+    related.is_unique && !node.columns.is_empty() && node.grouping.is_none()
 }

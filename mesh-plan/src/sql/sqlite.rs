@@ -17,7 +17,7 @@ use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
 pub use param::Param;
-pub use statements::Statements;
+pub use statements::{NodeRows, Statements};
 
 /// Names of the functions that a back end must register. They have a prefix, so that the views of a database keep
 /// the built-in functions.

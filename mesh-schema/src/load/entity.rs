@@ -30,6 +30,7 @@ impl<'a> Loader<'a> {
             table: stored.map_or(table, Table::full_name),
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
+            unique: stored.map(unique).unwrap_or_default(),
             foreign_keys: stored.map(|table| self.foreign_keys(table)).unwrap_or_default(),
             ..Entity::default()
         };
@@ -299,12 +300,17 @@ impl<'a> Loader<'a> {
     }
 }
 
+/// Returns the sets of columns of a table whose values no two rows share.
+fn unique(table: &Table) -> Vec<Vec<String>> {
+    let keys = table.unique.iter().chain([&table.primary_key]);
+    keys.filter(|set| !set.is_empty() && !table.has_heirs).cloned().collect()
+}
+
 /// Returns the storage types of a table, by column.
 fn native_types(table: &Table) -> HashMap<String, NativeType> {
-    let alone = |set: &[String], name: &String| matches!(set, [only] if only == name);
+    let keys = unique(table);
     let known = table.columns.iter().filter_map(|column| {
-        let mut keys = table.unique.iter().chain([&table.primary_key]);
-        let unique = !table.has_heirs && keys.any(|set| alone(set, &column.name));
+        let unique = keys.iter().any(|set| matches!(set.as_slice(), [only] if *only == column.name));
         Some((column.name.clone(), NativeType { unique, ..column.native.clone()? }))
     });
     known.collect()

@@ -164,13 +164,7 @@ impl Drop for World {
 }
 
 fn sql(plan: &Plan) -> Vec<String> {
-    fn add(out: &mut Vec<String>, tree: &Statements) {
-        out.push(tree.statement.sql.clone());
-        tree.joins.iter().for_each(|join| add(out, join));
-    }
-    let mut out = Vec::new();
-    add(&mut out, &Statements::from_plan(plan));
-    out
+    Statements::from_plan(plan).iter().map(|statement| statement.sql.clone()).collect()
 }
 
 /// Returns queries with a text in a condition of the root, of a relation, and of groups.

@@ -8,7 +8,6 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
@@ -16,7 +15,7 @@ use self_cell::self_cell;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::{Pool, Reader};
-use crate::read::{StatementTree, failed};
+use crate::read::{StatementTree, failed, lower};
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
@@ -52,8 +51,7 @@ impl<'c> PreparedPlans<'c> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let mut statements =
-            StatementTree::prepare(connection, &Statements::from_plan(plan)).map_err(failed)?;
+        let mut statements = StatementTree::prepare(connection, &lower(connection, plan)).map_err(failed)?;
         let read = statements.run(plan);
         let bytes = statements.bytes();
         self.plans.insert(plan.id().clone(), statements, bytes);

@@ -70,7 +70,8 @@ fn cost(connection: &Connection, plan: &Plan) -> Cost {
 /// Returns the steps since the last call.
 fn steps(source: &StatementTree<'_>) -> i32 {
     let below: i32 = source.joins.iter().map(steps).sum();
-    source.statement.reset_status(StatementStatus::VmStep) + below
+    let own = source.statements().map(|it| it.statement.reset_status(StatementStatus::VmStep)).sum::<i32>();
+    own + below
 }
 
 #[test]

@@ -45,6 +45,10 @@ impl Dialect for Sqlite {
         expr
     }
 
+    fn parent_key(&self, operand: Expr) -> Expr {
+        custom::without_affinity(operand)
+    }
+
     fn table(&self, name: &TableName) -> TableRef {
         table(name)
     }

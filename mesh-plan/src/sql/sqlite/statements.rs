@@ -1,6 +1,10 @@
-//! The statements of a plan, one for the rows of each node.
+//! The statements of a plan: one for the rows of each node, except for to-one relations, whose records are joined to the rows
+//! of their parents.
 
-use sea_query::{Asterisk, Expr, ExprTrait as _, Query, SelectStatement, SqliteQueryBuilder, UnionType};
+use mesh_schema::{ColumnPair, Link};
+use sea_query::{
+    Asterisk, Expr, ExprTrait as _, JoinType, Query, SelectStatement, SqliteQueryBuilder, UnionType,
+};
 
 use super::dialect::Sqlite;
 use super::keyset;
@@ -8,83 +12,208 @@ use super::param::Param;
 use crate::Value;
 use crate::plan::{ColumnSource, Join, JoinForm, Node, Plan, Target};
 use crate::sql::custom::count_rows;
-use crate::sql::dialect::Operands;
-use crate::sql::links::{linked, table};
+use crate::sql::dialect::{Dialect as _, Operands};
+use crate::sql::links::{linked, table, table_operand};
 use crate::sql::order::{order_by, sort_terms};
 use crate::sql::related::RowOperands;
 use crate::sql::statement::{Params, Statement};
 use crate::sql::{group, predicate};
 
+/// The most records that are joined to the rows of one statement. SQLite joins 64 tables at most.
+const JOINED_MAX: usize = 24;
+
 /// The statements of a plan, as a tree of the same form as its nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statements {
-    /// The statement of this node.
-    pub statement: Statement<Param>,
+    /// Where the rows of this node are.
+    pub rows: NodeRows,
     /// The statements of its joins, in the plan's order.
     pub joins: Vec<Self>,
-    /// Whether there is a row even if the parent's key is NULL: the aggregates of no records.
-    pub always_has_row: bool,
     /// The statement that counts all rows, if the page asks for it.
     pub total: Option<Statement<Param>>,
 }
 
+/// Where the rows of a node are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeRows {
+    /// In a statement of their own, which is run for each parent.
+    Statement {
+        /// The statement.
+        statement: Statement<Param>,
+        /// Whether there is a row even if the parent's key is NULL: the aggregates of no records.
+        always_has_row: bool,
+    },
+    /// In the rows of the parent's statement: the one record of a to-one relation.
+    Joined {
+        /// The position of the node's first column among all columns of the statement.
+        offset: usize,
+        /// The position of a column that is NULL if there is no record.
+        presence: usize,
+    },
+}
+
 impl Statements {
-    /// Lowers a plan.
+    /// Lowers a plan. To-one relations are joined into the statements of their parents.
     pub fn from_plan(plan: &Plan) -> Self {
-        let point = matches!(plan.target(), Target::Point(_));
-        Self::from_node(plan.node(), None, point, &mut 0)
+        Self::with_sorted(plan, |_| false)
     }
 
-    /// Lowers a node and its joins, whose nesting is bounded as that of queries.
-    fn from_node(node: &Node, parent: Option<(&Node, &Join)>, point: bool, count: &mut usize) -> Self {
-        let number = *count;
-        *count += 1;
-        let counts = node.page.as_ref().is_some_and(|page| page.total);
-        Self {
-            always_has_row: parent.is_some_and(|(_, join)| join.form == JoinForm::Group),
-            total: counts.then(|| total(node)),
-            statement: lower(node, parent, point, number),
-            joins: (node.joins.iter())
-                .map(|join| Self::from_node(&join.node, Some((node, join)), false, count))
-                .collect(),
+    /// Lowers a plan. `sorts` returns whether the database sorts all rows of a statement before it takes those of the page.
+    /// Nothing is joined to such a statement, since it would be joined to all rows.
+    pub fn with_sorted(plan: &Plan, sorts: impl Fn(&Statement<Param>) -> bool) -> Self {
+        let point = matches!(plan.target(), Target::Point(_));
+        Lowering { sorts: &sorts, nodes: 0 }.node(plan.node(), None, point)
+    }
+
+    /// Returns the statements, parents before children.
+    pub fn iter(&self) -> impl Iterator<Item = &Statement<Param>> {
+        let mut left = vec![self];
+        let mut trees = std::iter::from_fn(move || {
+            let tree = left.pop()?;
+            left.extend(tree.joins.iter().rev());
+            Some(tree)
+        });
+        std::iter::from_fn(move || trees.find_map(|tree| tree.rows.statement()))
+    }
+}
+
+impl NodeRows {
+    /// Returns the statement of the node, if it has one of its own.
+    pub fn statement(&self) -> Option<&Statement<Param>> {
+        match self {
+            Self::Statement { statement, .. } => Some(statement),
+            Self::Joined { .. } => None,
         }
     }
 }
 
-/// Lowers a node: at the root of a point read the record with one id, below a root the rows of one parent.
-///
-/// `number` is the node's position in the plan. It is part of the text, so that no two statements of a plan have the
-/// same one: a connection caches prepared statements by their text, and those of nested nodes run at the same time.
-fn lower(node: &Node, parent: Option<(&Node, &Join)>, point: bool, number: usize) -> Statement<Param> {
-    let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
-    let alias = format!("t{number}");
-    let mut rows = Query::select();
-    rows.from_as(table(&node.table), alias.clone());
-    let operands = RowOperands::new(&Sqlite, &mut params, node, alias.clone(), &mut rows);
-    let columns = |source: &ColumnSource| operands.get(source);
-    if let (true, Some(id)) = (point, &node.id) {
-        rows.and_where(columns(&id.source).eq(params.add(Param::Id)));
-    }
-    if let Some((parent, join)) = parent {
-        let keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
-        rows.and_where(linked(&Sqlite, parent, (&join.link, node), &alias, keys));
-    }
-    if let Some(filter) = &node.filter {
-        rows.and_where(predicate::lower(&Sqlite, &mut params, &columns, filter));
-    }
-    let limit = limit(node, parent.map(|(_, join)| join), point);
-    let select = match &node.grouping {
-        Some(grouping) => {
-            let mut groups = group::fold(&Sqlite, rows, &columns, grouping);
-            let columns = |source: &ColumnSource| group::operand(&Sqlite, &columns, grouping, source);
-            if let Some(having) = &grouping.having {
-                groups.and_where(predicate::lower(&Sqlite, &mut params, &columns, having));
-            }
-            complete(node, groups, limit, &mut params, &columns)
+/// The lowering of a plan's nodes, whose nesting is bounded as that of queries.
+struct Lowering<'a> {
+    sorts: &'a dyn Fn(&Statement<Param>) -> bool,
+    /// The number of nodes that were lowered. It is part of the alias of a node's table, so that no two statements of a plan
+    /// have the same text: a connection caches prepared statements by their text, and those of nested nodes run at the same
+    /// time.
+    nodes: usize,
+}
+
+/// A statement while records are joined to it.
+struct Rows {
+    select: SelectStatement,
+    params: Params<Param>,
+    columns: Vec<Expr>,
+    joined: usize,
+}
+
+impl Lowering<'_> {
+    fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
+        let start = self.nodes;
+        let limit = limit(node, parent.map(|(_, join)| join), point);
+        let (mut statement, mut joins, joined) = self.statement(node, parent, (point, limit), JOINED_MAX);
+        if joined > 0 && limit.is_some() && !node.order.is_empty() && (self.sorts)(&statement) {
+            self.nodes = start;
+            (statement, joins, _) = self.statement(node, parent, (point, limit), 0);
         }
-        None => complete(node, rows, limit, &mut params, &columns),
-    };
-    params.render(&select, SqliteQueryBuilder)
+        let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
+        let counts = node.page.as_ref().is_some_and(|page| page.total);
+        let total = counts.then(|| total(node));
+        Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
+    }
+
+    /// Lowers a node with the records that are joined to it, of which there are `most`: at the root of a point read the
+    /// record with one id, below a root the rows of one parent. Also returns the nodes below it, and the number of records.
+    fn statement(
+        &mut self,
+        node: &Node,
+        parent: Option<(&Node, &Join)>,
+        (point, limit): (bool, Option<u64>),
+        most: usize,
+    ) -> (Statement<Param>, Vec<Statements>, usize) {
+        let alias = self.alias();
+        let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
+        let mut select = Query::select();
+        select.from_as(table(&node.table), alias.clone());
+        let operands = RowOperands::new(&Sqlite, &mut params, node, alias.clone(), &mut select);
+        let values = |source: &ColumnSource| operands.get(source);
+        if let (true, Some(id)) = (point, &node.id) {
+            select.and_where(values(&id.source).eq(params.add(Param::Id)));
+        }
+        if let Some((parent, join)) = parent {
+            let keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
+            select.and_where(linked(&Sqlite, parent, (&join.link, node), &alias, keys));
+        }
+        if let Some(filter) = &node.filter {
+            select.and_where(predicate::lower(&Sqlite, &mut params, &values, filter));
+        }
+        if let Some(grouping) = &node.grouping {
+            let mut groups = group::fold(&Sqlite, select, &values, grouping);
+            let values = |source: &ColumnSource| group::operand(&Sqlite, &values, grouping, source);
+            if let Some(having) = &grouping.having {
+                groups.and_where(predicate::lower(&Sqlite, &mut params, &values, having));
+            }
+            show(&mut groups, node.columns.iter().map(|column| values(&column.source)).collect());
+            let select = complete(node, groups, limit, &mut params, &values);
+            return (params.render(&select, SqliteQueryBuilder), Vec::new(), 0);
+        }
+        let columns = node.columns.iter().map(|column| values(&column.source)).collect();
+        let mut rows = Rows { select, params, columns, joined: 0 };
+        let joins = self.joins(&mut rows, node, &alias, most);
+        let Rows { mut select, mut params, columns, joined } = rows;
+        show(&mut select, columns);
+        let select = complete(node, select, limit, &mut params, &values);
+        (params.render(&select, SqliteQueryBuilder), joins, joined)
+    }
+
+    /// Returns the alias of the next node's table.
+    fn alias(&mut self) -> String {
+        self.nodes += 1;
+        format!("t{}", self.nodes - 1)
+    }
+
+    /// Lowers the nodes below a node, whose rows are among `rows` under that alias.
+    fn joins(&mut self, rows: &mut Rows, node: &Node, alias: &str, most: usize) -> Vec<Statements> {
+        let lower = |join: &Join| match &join.link {
+            Link::Direct { pairs }
+                if join.is_unique && join.form == JoinForm::Record && rows.joined < most =>
+            {
+                self.join(rows, (node, alias), (join, pairs), most)
+            }
+            _ => self.node(&join.node, Some((node, join)), false),
+        };
+        node.joins.iter().map(lower).collect()
+    }
+
+    /// Joins the record of a to-one relation to the rows. Without a record, or if a policy hides it, its columns are NULL.
+    fn join(
+        &mut self,
+        rows: &mut Rows,
+        (parent, parent_alias): (&Node, &str),
+        (join, pairs): (&Join, &[ColumnPair]),
+        most: usize,
+    ) -> Statements {
+        let (node, alias) = (&join.node, self.alias());
+        rows.joined += 1;
+        let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
+        let keys = pairs.iter().map(|pair| Sqlite.parent_key(operand(parent_alias, &pair.parent)));
+        let mut condition = linked(&Sqlite, parent, (&join.link, node), &alias, keys);
+        let values = |source: &ColumnSource| table_operand(&Sqlite, &node.native, &alias, source);
+        if let Some(filter) = &node.filter {
+            condition = condition.and(predicate::lower(&Sqlite, &mut rows.params, &values, filter));
+        }
+        rows.select.join_as(JoinType::LeftJoin, table(&node.table), alias.clone(), condition);
+        let offset = rows.columns.len();
+        rows.columns.extend(node.columns.iter().map(|column| values(&column.source)));
+        // A column that was compared is not NULL.
+        let is_compared = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
+        let presence = match node.columns.iter().position(|column| is_compared(&column.source)) {
+            Some(column) => offset + column,
+            None => {
+                rows.columns.extend(pairs.first().map(|pair| operand(&alias, &pair.target)));
+                rows.columns.len() - 1
+            }
+        };
+        let joins = self.joins(rows, node, &alias, most);
+        Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
+    }
 }
 
 /// Lowers the number of all rows of a root.
@@ -116,7 +245,15 @@ fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
     node.page.as_ref().map(|page| u64::from(page.size) + u64::from(join.is_none()))
 }
 
-/// Adds what rows and groups have in common: columns, start, order and limit.
+/// Adds the columns of the rows. A statement has at least one.
+fn show(select: &mut SelectStatement, columns: Vec<Expr>) {
+    if columns.is_empty() {
+        select.expr(Expr::Constant(1.into()));
+    }
+    select.exprs(columns);
+}
+
+/// Adds what rows and groups have in common: start, order and limit.
 fn complete(
     node: &Node,
     mut select: SelectStatement,
@@ -124,10 +261,6 @@ fn complete(
     params: &mut Params<Param>,
     columns: &Operands<'_, Sqlite>,
 ) -> SelectStatement {
-    select.exprs(node.columns.iter().map(|column| columns(&column.source)));
-    if node.columns.is_empty() {
-        select.expr(Expr::Constant(1.into()));
-    }
     let ordered = |mut select: SelectStatement| {
         order_by(&mut select, sort_terms(&Sqlite, columns, &node.order));
         if let Some(limit) = limit {

@@ -48,7 +48,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             write_statement(&mut out, plan.node(), &statement, &steps);
         }
     } else {
-        let statements = Statements::from_plan(&plan);
+        let statements = match &source.database {
+            Some(database) => database.statements(&plan)?,
+            None => Statements::from_plan(&plan),
+        };
         let rows = |table: &TableName| match &source.database {
             Some(database) => Ok(match database.row_count(table, SMALL + 1)? {
                 None => Rows::View,
@@ -105,12 +108,14 @@ fn write_statements(
     steps: &mut impl Iterator<Item = (String, Vec<String>)>,
     rows: &impl Fn(&TableName) -> Result<Rows, Failure>,
 ) -> Result<(), Failure> {
-    let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
-    write_statement(out, node, &tree.statement, &query_plan);
-    if let Some(advice) = index_advice(node, join, &query_plan, rows)? {
-        let _ = writeln!(out, "  {advice}");
+    if let Some(statement) = tree.rows.statement() {
+        let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+        write_statement(out, node, statement, &query_plan);
+        if let Some(advice) = index_advice(node, join, &query_plan, rows)? {
+            let _ = writeln!(out, "  {advice}");
+        }
+        out.push('\n');
     }
-    out.push('\n');
     for (tree, join) in tree.joins.iter().zip(&node.joins) {
         write_statements(out, tree, (&join.node, Some(join)), steps, rows)?;
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, Usage};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
@@ -166,6 +167,16 @@ impl Database {
             Self::Postgres(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
         };
         explained.map_err(|error| Failure::found(chain(&error)))
+    }
+
+    /// Returns the statements of a plan for SQLite.
+    pub(crate) fn statements(&self, plan: &Plan) -> Result<Statements, Failure> {
+        match self {
+            Self::Sqlite(database) => {
+                database.statements(plan).map_err(|error| Failure::found(chain(&error)))
+            }
+            Self::Postgres(_) => Ok(Statements::from_plan(plan)),
+        }
     }
 
     /// Returns the number of rows of a table of SQLite, counted up to `most`, or `None` for a view and for tables of other

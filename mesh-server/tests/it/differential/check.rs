@@ -267,11 +267,9 @@ fn shown(result: &Result<String, Error>) -> String {
 }
 
 fn write_sql(out: &mut String, plan: &Plan) {
-    fn tree(out: &mut String, statements: &Statements, depth: usize) {
-        writeln!(out, "{}{}", "  ".repeat(depth), statements.statement).unwrap();
-        statements.joins.iter().for_each(|join| tree(out, join, depth + 1));
+    for statement in Statements::from_plan(plan).iter() {
+        writeln!(out, "{statement}").unwrap();
     }
-    tree(out, &Statements::from_plan(plan), 0);
 }
 
 /// The folder of a database, removed on drop.
