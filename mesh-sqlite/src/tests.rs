@@ -1,5 +1,6 @@
 //! Reads of a real file: deadlines, writers and snapshots.
 
+mod joined;
 mod patterns;
 
 use std::path::{Path, PathBuf};

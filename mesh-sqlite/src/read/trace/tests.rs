@@ -27,18 +27,18 @@ async fn traced(mesh: &Mesh, request: &Request<'_>, trace: Trace) -> (String, Ve
 async fn a_trace_has_runs_rows_and_parameters_of_statements() {
     let file = File::new(BLOG);
     let mesh = file.mesh();
-    let query = r#"{"post": {"$select": {"title": true, "author": {"$select": {"name": true}}},
+    let query = r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true, "author": {"$select": {"name": true}}}}},
         "$where": {"field": "id", "op": "gte", "value": 1}}}"#;
     let (body, statements) = traced(&mesh, &Request::collection(Format::Json, query), Trace::new()).await;
-    assert!(body.contains(r#"{"title":"Three","author":null}"#), "{body}");
+    assert!(body.contains(r#"{"title":"One","author":{"name":"Ada"}}"#), "{body}");
     let counts: Vec<_> = statements.iter().map(|one| (one.path.as_str(), one.runs, one.rows)).collect();
-    // The third post has no author.
-    assert_eq!(counts, [("post", 1, 3), ("post.author", 2, 2)]);
-    let [post, author] = &statements[..] else { panic!("{statements:?}") };
-    assert_eq!(post.params.first(), Some(&Value::Integer(1)));
-    assert_eq!(author.params.first(), Some(&Value::Integer(1)));
-    assert!(author.sql.contains("FROM \"users\"") && author.query_plan.is_empty(), "{author:?}");
-    assert!(post.duration > Duration::ZERO && author.duration > Duration::ZERO);
+    // The author is in the rows of the posts.
+    assert_eq!(counts, [("user", 1, 2), ("user.posts", 2, 2)]);
+    let [user, posts] = &statements[..] else { panic!("{statements:?}") };
+    assert_eq!(user.params.first(), Some(&Value::Integer(1)));
+    assert_eq!(posts.params.first(), Some(&Value::Integer(1)));
+    assert!(posts.sql.contains("JOIN \"users\"") && posts.query_plan.is_empty(), "{posts:?}");
+    assert!(user.duration > Duration::ZERO && posts.duration > Duration::ZERO);
 }
 
 #[tokio::test]

@@ -1,0 +1,110 @@
+//! To-one relations in the statement of their parent.
+
+use mesh_plan::policy::{Access, Condition, Operand};
+use mesh_plan::{Context, Mesh, Request};
+use mesh_ql::{FilterOp, Format, Literal};
+
+use super::File;
+use crate::Database;
+
+/// Posts without an author, and with one that has no values beside the id. Keys of `notes` have another type than those
+/// that they refer to, and `twins` is a view with two rows for each user.
+const BLOG: &str = "PRAGMA foreign_keys = off;
+    CREATE TABLE companies (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, company_id INTEGER REFERENCES companies (id),
+        boss_id INTEGER REFERENCES users (id));
+    CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT, views INTEGER NOT NULL, author_id INTEGER REFERENCES users (id));
+    CREATE TABLE comments (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts (id),
+        author_id INTEGER REFERENCES users (id));
+    CREATE TABLE codes (code TEXT PRIMARY KEY, name TEXT);
+    CREATE TABLE notes (id INTEGER PRIMARY KEY, code_id INTEGER REFERENCES codes (code));
+    CREATE INDEX comments_post ON comments (post_id);
+    INSERT INTO companies VALUES (1, 'Acme');
+    INSERT INTO users VALUES (1, 'Ada', 1, NULL), (2, NULL, NULL, 1), (3, 'Cy', 1, 2);
+    INSERT INTO posts VALUES (1, 'One', 30, 1), (2, 'Two', 20, 2), (3, 'Three', 10, NULL), (4, 'Four', 5, 9);
+    INSERT INTO comments VALUES (1, 1, 2), (2, 1, 3), (3, 2, NULL);
+    INSERT INTO codes VALUES ('7', 'seven'), ('07', 'none');
+    INSERT INTO notes VALUES (1, 7);";
+
+async fn read(mesh: &Mesh, text: &str) -> String {
+    let plan = mesh.plan(&Request::collection(Format::Ql, text)).unwrap();
+    let body = mesh.read(&plan, &Context::new("test")).await.unwrap();
+    let body = String::from_utf8_lossy(&body.bytes).into_owned();
+    body.split(r#","pageInfo""#).next().unwrap().replacen(r#"{"items":"#, "", 1)
+}
+
+/// Returns the number of statements of a query.
+fn statements(database: &Database, mesh: &Mesh, format: Format, text: &str) -> usize {
+    let plan = mesh.plan(&Request::collection(format, text)).unwrap();
+    database.statements(&plan).unwrap().iter().count()
+}
+
+#[tokio::test]
+async fn a_record_is_told_from_null_columns() {
+    let file = File::new(BLOG);
+    let (database, mesh) = (file.database(), file.mesh());
+    let posts = "{ post id author { name company { name } } }";
+    assert_eq!(
+        read(&mesh, posts).await,
+        r#"[{"id":1,"author":{"name":"Ada","company":{"name":"Acme"}}},{"id":2,"author":{"name":null,"company":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
+    );
+    assert_eq!(statements(&database, &mesh, Format::Ql, posts), 1);
+    let nested = "{ post id comments { id author { id boss { name company { name } } } } author { id } }";
+    assert_eq!(
+        read(&mesh, nested).await,
+        r#"[{"id":1,"comments":[{"id":1,"author":{"id":2,"boss":{"name":"Ada","company":{"name":"Acme"}}}},{"id":2,"author":{"id":3,"boss":{"name":null,"company":null}}}],"author":{"id":1}},{"id":2,"comments":[{"id":3,"author":null}],"author":{"id":2}},{"id":3,"comments":[],"author":null},{"id":4,"comments":[],"author":null}]"#
+    );
+    assert_eq!(statements(&database, &mesh, Format::Ql, nested), 2);
+}
+
+#[tokio::test]
+async fn lists_below_a_joined_record_belong_to_it() {
+    let file = File::new(BLOG);
+    let (database, mesh) = (file.database(), file.mesh());
+    let lists = "{ comment id post { author { name posts { id } } } }";
+    assert_eq!(
+        read(&mesh, lists).await,
+        r#"[{"id":1,"post":{"author":{"name":"Ada","posts":[{"id":1}]}}},{"id":2,"post":{"author":{"name":"Ada","posts":[{"id":1}]}}},{"id":3,"post":{"author":{"name":null,"posts":[{"id":2}]}}}]"#
+    );
+    assert_eq!(statements(&database, &mesh, Format::Ql, lists), 2);
+}
+
+#[tokio::test]
+async fn a_record_that_a_policy_hides_is_absent() {
+    let file = File::new(BLOG);
+    let database = file.database();
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
+    let only = |_: &_, entity: &mesh_schema::Entity| match entity.key.as_str() {
+        "user" => {
+            Access::all().when(Condition::field("id", FilterOp::In, Operand::Many(vec![Literal::Integer(2)])))
+        }
+        _ => Access::all(),
+    };
+    let mesh = Mesh::builder(schema).default_resolver(database.clone()).policy(only).build().unwrap();
+    let posts = "{ post id author { id boss { id } } }";
+    assert_eq!(
+        read(&mesh, posts).await,
+        r#"[{"id":1,"author":null},{"id":2,"author":{"id":2,"boss":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
+    );
+    assert_eq!(statements(&database, &mesh, Format::Ql, posts), 1);
+}
+
+#[tokio::test]
+async fn keys_of_another_type_are_compared_like_parameters() {
+    let file = File::new(BLOG);
+    let mesh = file.mesh();
+    // As numbers, both codes equal 7.
+    let note = r#"[{"id":1,"code":{"code":"7","name":"seven"}}]"#;
+    assert_eq!(read(&mesh, "{ note id code { code name } }").await, note);
+}
+
+#[test]
+fn nothing_is_joined_to_a_statement_that_sorts_all_rows_for_a_page() {
+    let file = File::new(BLOG);
+    let (database, mesh) = (file.database(), file.mesh());
+    let by_views = r#"{"post":{"$select":{"id":true,"author":{"$select":{"name":true}}},"$orderBy":[{"field":"views","direction":"asc"}]}}"#;
+    assert_eq!(statements(&database, &mesh, Format::Json, by_views), 2);
+    file.write("CREATE INDEX posts_views ON posts (views)");
+    assert_eq!(statements(&file.database(), &mesh, Format::Json, by_views), 1);
+}
