@@ -294,11 +294,11 @@ pub(crate) fn row_count(
 /// Lowers a plan to statements for this database.
 pub(crate) fn lower(connection: &Connection, plan: &Plan) -> Statements {
     // A statement that cannot be explained cannot be prepared either, which is reported then.
-    let sorts = |statement: &_| steps(connection, statement).is_ok_and(|steps| steps.iter().any(is_sort));
+    let sorts = |statement: &_| steps(connection, statement).is_ok_and(|steps| steps.iter().any(|step| is_sort(step)));
     Statements::with_sorted(plan, sorts)
 }
 
-fn is_sort(step: &String) -> bool {
+fn is_sort(step: &str) -> bool {
     step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY")
 }
 

@@ -161,9 +161,9 @@ fn plan_and_statements_are_shown() {
     browser.wait_for("[data-testid=plan]", "one record");
     assert!(browser.text("[data-testid=plan]").contains("author"));
     browser.click("#result-panel-sql");
-    browser.wait_for("[data-testid=sql]", "2 statements");
+    browser.wait_for("[data-testid=sql]", "1 statement");
     let shown = browser.text("[data-testid=sql]");
-    assert!(shown.contains("FROM \"users\"") && shown.contains("1 row"), "{shown}");
+    assert!(shown.contains("JOIN \"users\"") && shown.contains("1 row"), "{shown}");
     assert_eq!(browser.count(".query-plan"), 0);
     browser.click("[data-testid=explain]");
     browser.wait_for(".query-plan", "SEARCH");
