@@ -294,7 +294,9 @@ pub(crate) fn row_count(
 /// Lowers a plan to statements for this database.
 pub(crate) fn lower(connection: &Connection, plan: &Plan) -> Statements {
     // A statement that cannot be explained cannot be prepared either, which is reported then.
-    let sorts = |statement: &_| steps(connection, statement).is_ok_and(|steps| steps.iter().any(|step| is_sort(step)));
+    let sorts = |statement: &_| {
+        steps(connection, statement).is_ok_and(|steps| steps.iter().any(|step| is_sort(step)))
+    };
     Statements::with_sorted(plan, sorts)
 }
 
