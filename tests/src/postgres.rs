@@ -30,6 +30,12 @@ impl Cluster {
     /// Starts an empty cluster with the collation `C`. Returns `None` if PostgreSQL is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts an empty cluster with additional lines of configuration.
+    #[must_use]
+    pub fn start_with(lines: &[&str]) -> Option<Self> {
         let Some(programs) = programs() else {
             skip("PostgreSQL", "install Debian's postgresql");
             return None;
@@ -44,6 +50,7 @@ impl Cluster {
             "hot_standby = on",
             "max_connections = 200",
         ]);
+        cluster.configure(lines);
         cluster.start_server();
         Some(cluster)
     }

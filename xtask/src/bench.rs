@@ -20,6 +20,8 @@ mod workload;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use mesh_tests::Cluster;
+
 use crate::steps;
 use load::{Load, Loader};
 use machine::awake::Awake;
@@ -28,6 +30,7 @@ use options::Options;
 use peer::Peer;
 use report::Report;
 use request::{Kind, ask, file_of};
+use workload::read::Engine;
 use workload::{READ, Workload};
 
 /// Programs and files of a run.
@@ -38,6 +41,8 @@ pub(crate) struct Ground {
     peers: PathBuf,
     /// Directory of data and requests.
     folder: PathBuf,
+    /// The schema document of the sample.
+    schema: PathBuf,
     cores: Cores,
     /// Keeps idle cores awake during the measurements.
     awake: Awake,
@@ -66,35 +71,79 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 
 fn measure(root: &Path, options: &Options) -> Result<bool, String> {
     let ground = prepare(root, options)?;
-    let mut report = Report::new(&ground);
+    let mut report = Report::new(&ground, Engine::Sqlite);
+    compare(&ground, &Source::Sqlite(&options.journal), options, &mut report)?;
+    Ok(report.print(options))
+}
+
+/// The database of a run.
+pub(crate) enum Source<'a> {
+    /// The sample in a journal mode.
+    Sqlite(&'a str),
+    /// A cluster with the sample.
+    Postgres(&'a Cluster),
+}
+
+impl Source<'_> {
+    fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite(_) => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// Starts a server.
+    fn start(&self, ground: &Ground, kind: Kind, workload: &Workload) -> Result<Peer, String> {
+        match self {
+            Self::Sqlite(journal) => {
+                let mut data = ground.data(workload.posts, journal)?;
+                if workload.read.is_write() {
+                    data = ground.copy(&data)?;
+                }
+                Peer::start(ground, &data, kind, workload)
+            }
+            Self::Postgres(cluster) => postgres::start(ground, &cluster.url(), kind, workload),
+        }
+    }
+}
+
+/// Measures the workloads in interleaved rounds.
+fn compare(
+    ground: &Ground,
+    source: &Source<'_>,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), String> {
     for workload in &options.workloads {
         eprintln!("{}: {}", workload.name, workload.what);
-        let data = ground.data(workload.posts, &options.journal)?;
-        if workload.is_memory() {
-            report.memory(memory::measure(&ground, &data, workload, options.requests)?);
+        if let (true, Source::Sqlite(journal)) = (workload.is_memory(), source) {
+            let data = ground.data(workload.posts, journal)?;
+            report.memory(memory::measure(ground, &data, workload, options.requests)?);
             continue;
         }
-        let kinds: Vec<Kind> = workload.peers.iter().copied().filter(|kind| options.wants(*kind)).collect();
-        verify(&ground, &data, workload, &kinds)?;
+        let kinds = workload.kinds(source.engine());
+        let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| options.wants(*kind)).collect();
+        verify(ground, source, workload, &kinds)?;
         for round in 1..=options.rounds {
             for kind in &kinds {
-                let seen = once(&ground, &data, workload, *kind, options.seconds)?;
+                let seen = once(ground, source, workload, *kind, options.seconds)?;
                 eprintln!("  round {round}: {kind:<9} {seen}");
                 report.add(workload, *kind, seen);
             }
         }
     }
-    if options.json {
-        report.json()
-    } else {
-        report.table()
-    }
-    Ok(report.targets_met())
+    Ok(())
 }
 
 /// Starts a server, puts load on it, and measures its processor time and memory.
-fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: f64) -> Result<Load, String> {
-    let mut peer = Peer::start(ground, data, kind, workload)?;
+fn once(
+    ground: &Ground,
+    source: &Source<'_>,
+    workload: &Workload,
+    kind: Kind,
+    seconds: f64,
+) -> Result<Load, String> {
+    let mut peer = source.start(ground, kind, workload)?;
     let mut workload = workload.clone();
     if kind == Kind::Mesh {
         workload.prepare(peer.address())?;
@@ -121,24 +170,27 @@ fn once(ground: &Ground, data: &Path, workload: &Workload, kind: Kind, seconds: 
 }
 
 /// Verifies that all servers return equal results.
-fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
+fn verify(ground: &Ground, source: &Source<'_>, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
     let mut answers: Vec<(Kind, Vec<serde_json::Value>)> = Vec::new();
     for kind in kinds.iter().filter(|kind| **kind != Kind::Constant) {
-        let peer = Peer::start(ground, data, *kind, workload)?;
+        let peer = source.start(ground, *kind, workload)?;
         let mut workload = workload.clone();
         if *kind == Kind::Mesh {
             workload.prepare(peer.address())?;
         }
         let requests = workload.requests(*kind);
         let asked = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
-        let answered =
-            asked.map(|request| ask(peer.address(), request).map(|body| workload.comparable(*kind, body)));
+        let answered = asked.map(|request| {
+            let body = ask(peer.address(), request).map_err(|error| format!("{kind}: {error}"))?;
+            Ok::<_, String>(workload.comparable(*kind, body))
+        });
         answers.push((*kind, answered.collect::<Result<_, _>>()?));
     }
     let Some(((first, expected), rest)) = answers.split_first() else { return Ok(()) };
     for (kind, answered) in rest {
         for (place, (one, other)) in expected.iter().zip(answered).enumerate() {
             if one != other {
+                let (one, other) = differing(&one.to_string(), &other.to_string());
                 return Err(format!(
                     "{}: {first} and {kind} differ in answer {place}:\n{one}\n{other}",
                     workload.name
@@ -147,6 +199,13 @@ fn verify(ground: &Ground, data: &Path, workload: &Workload, kinds: &[Kind]) -> 
         }
     }
     Ok(())
+}
+
+/// Returns the parts of two texts around their first difference.
+fn differing(one: &str, other: &str) -> (String, String) {
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let part = |text: &str| text.chars().skip(same.saturating_sub(60)).take(160).collect();
+    (part(one), part(other))
 }
 
 /// The arguments that build the measured server.
@@ -191,6 +250,7 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         server: target(root).join("dist").join("mesh-server"),
         peers: folder.join("release"),
         folder,
+        schema: root.join("xtask").join("bench").join("schema.json"),
         cores: Cores::detect(),
         // After the builds, which keep the cores busy anyway.
         awake: Awake::hold(),

@@ -41,16 +41,16 @@ Commands:
                        Run the fuzz targets for 60 seconds each, with `cargo fuzz` if installed, else with random
                        mutations
   bench [OPTIONS]      Measure the server against hand-written servers; see docs/performance.md
-                       [--workload w1,w2,...|reads|cache|growth|starve|all] [--seconds N] [--rounds N]
-                       [--only limit,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
+                       [--workload w1,w2,...|reads|forms|cache|growth|starve|all] [--seconds N] [--rounds N]
+                       [--only limit,joined,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
                        [--size 1MB,124MB,10GB] [--requests N]
   bench cancel         Measure the time until an abandoned read has left the database [--no-build]
   bench events         Measure event streams: 5,000 on one record, 10,000 idle [--no-build]
   bench overload       Measure goodput under overload, and memory with 10,000 connections [--no-build]
   bench parts          Run the micro-benchmarks of parsing, planning, shaping, cursors and signatures [--seconds N]
                        [--json]
-  bench postgres       Measure the server over PostgreSQL against a hand-written one, and with replicas
-                       [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
+  bench postgres       Measure the server over PostgreSQL against hand-written ones, or (--scale) with replicas
+                       [--workload w1,w2,...] [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
   dist                 Build mesh-conformance as one static program, with musl if its target is installed, else with
                        glibc

@@ -1,21 +1,24 @@
-//! Shared parts of the measured servers: connections, and JSON output.
+//! The hand-written servers that mesh-server is measured against. Each process serves one workload in one variant, so that
+//! a server has only the statements that it needs.
 
 #![allow(clippy::missing_errors_doc)]
 
+pub mod http;
 pub mod json;
+pub mod postgres;
+pub mod sqlite;
 
-use std::path::Path;
+/// The memory allocator of mesh-server, so that the comparison does not depend on it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-use rusqlite::{Connection, OpenFlags};
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Opens a read-only connection tuned for a server: memory-mapped, with cached statements.
-pub fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.pragma_update(None, "mmap_size", 1i64 << 40)?;
-    // Otherwise SQLite prepares statements again when bound values change.
-    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(connection)
+/// A request to a hand-written server: `/ID`, with a JSON body if it writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    pub id: i64,
+    pub body: &'a [u8],
 }
 
 /// Returns the argument after a flag.
@@ -23,4 +26,10 @@ pub fn argument(name: &str) -> Option<String> {
     let mut all = std::env::args();
     all.find(|argument| argument == name)?;
     all.next()
+}
+
+/// Returns the arguments `--database`, `--workload` and `--variant`.
+pub fn arguments() -> Result<[String; 3], Error> {
+    let required = |name| argument(name).ok_or_else(|| format!("the argument {name} is missing"));
+    Ok([required("--database")?, required("--workload")?, required("--variant")?])
 }

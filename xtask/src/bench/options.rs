@@ -27,8 +27,8 @@ impl Options {
     pub(crate) fn parse(arguments: &[&str]) -> Result<Self, String> {
         let mut options = Self {
             workloads: Vec::new(),
-            seconds: 3.0,
-            rounds: 3,
+            seconds: 2.0,
+            rounds: 5,
             json: false,
             no_build: false,
             requests: 50_000,
@@ -76,7 +76,8 @@ impl Options {
 
     /// Whether a server is selected.
     pub(crate) fn wants(&self, kind: Kind) -> bool {
-        self.only.is_empty() || self.only.contains(&kind)
+        let is_limit = matches!(kind, Kind::Hand(_)) && self.only.contains(&Kind::Limit);
+        self.only.is_empty() || is_limit || self.only.contains(&kind)
     }
 }
 

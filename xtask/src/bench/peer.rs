@@ -24,31 +24,40 @@ impl Peer {
         kind: Kind,
         workload: &Workload,
     ) -> Result<Self, String> {
-        let program = match kind {
-            Kind::Limit | Kind::Constant => ground.peers.join("limit"),
-            Kind::GraphQl => ground.peers.join("graphql"),
-            Kind::Mesh => ground.server.clone(),
-        };
-        let mut command = cores::command(&program, ground.cores.for_server(workload.placing).as_deref());
+        let place = ground.cores.for_server(workload.placing);
         if kind == Kind::Mesh {
-            command.args(["serve", "--listen", "127.0.0.1:0", "--threads", &workload.threads.to_string()]);
-            command.args(["--database", &format!("sqlite:{}", data.display()), "--log", "off"]);
-            command.env("MESH_CACHE__RESPONSES", workload.cache);
-            command.env("MESH_LIMITS__PAGE_MAX", "100000").env("MESH_LIMITS__ROWS", "1000000");
-            command.env("MESH_STATE__STORE", "memory");
-            if ground.cores.deliver_to_server_cores(workload.placing) {
-                command.env("MESH_PIN_THREADS", "true");
-            }
-            if workload.is_signed() {
-                command.envs(account::SETTINGS);
-            }
-        } else {
-            command.arg("--database").arg(data);
+            let mut command = Self::mesh(ground, workload, place.as_deref());
+            command.args(["--database", &format!("sqlite:{}", data.display())]);
+            return Self::spawn(&mut command);
         }
-        if kind == Kind::Constant {
-            command.args(["--constant", &workload.peer_path(1)]);
-        }
+        let program = if kind == Kind::GraphQl { "graphql" } else { "limit" };
+        let mut command = cores::command(&ground.peers.join(program), place.as_deref());
+        command.arg("--database").arg(data).args(["--workload", workload.read.peer()]);
+        match kind {
+            Kind::Constant => command.args(["--variant", "joined", "--constant", "yes"]),
+            other => command.args(["--variant", other.name()]),
+        };
         Self::spawn(&mut command)
+    }
+
+    /// Returns the command of the server, without its database.
+    pub(crate) fn mesh(ground: &Ground, workload: &Workload, place: Option<&str>) -> Command {
+        let mut command = cores::command(&ground.server, place);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--threads", &workload.threads.to_string()]);
+        command.args(["--log", "off", "--schema"]).arg(&ground.schema);
+        command.env("MESH_CACHE__RESPONSES", workload.cache);
+        command.env("MESH_LIMITS__PAGE_MAX", "100000").env("MESH_LIMITS__ROWS", "1000000");
+        command.env("MESH_STATE__STORE", "memory");
+        if workload.read.is_write() {
+            command.env("MESH_MUTATIONS__ENABLED", "true");
+        }
+        if ground.cores.deliver_to_server_cores(workload.placing) {
+            command.env("MESH_PIN_THREADS", "true");
+        }
+        if workload.is_signed() {
+            command.envs(account::SETTINGS);
+        }
+        command
     }
 
     /// Starts a program that prints its address, and waits for that.

@@ -1,87 +1,84 @@
-//! `cargo xtask bench postgres`: the server over PostgreSQL compared with a hand-written server over tokio-postgres, and
+//! `cargo xtask bench postgres`: the server over PostgreSQL compared with hand-written servers over tokio-postgres, and
 //! with several servers and replicas.
 //!
-//! The database, the servers and the load share this machine, so the figures show the cost of the software and not the
-//! capacity of a separate database machine.
+//! In the comparison, server and database share one core, and the load has another. The figures show the cost of the
+//! software and not the capacity of a separate database machine.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
 use mesh_tests::Cluster;
-use serde_json::Value;
 
 use super::load::Loader;
-use super::machine::cores::Cores;
+use super::machine::cores::{self, Cores};
 use super::options::Options;
 use super::peer::Peer;
-use super::report::median;
-use super::request::{Kind, ask};
-use super::workload::Workload;
+use super::report::{Report, median};
+use super::request::Kind;
 use super::workload::list::named;
-use super::{Ground, prepare};
+use super::workload::read::{Engine, Read};
+use super::workload::{Target, Workload};
+use super::{Ground, Source, compare, prepare};
 
-/// Target for nested reads, relative to the hand-written server.
-const AIM: f64 = 0.85;
+/// Clients, of which each waits for the reply to its last request.
+const CONNECTIONS: usize = 32;
+/// Clients of the workload that shows whether more of them cost more.
+const MANY_CONNECTIONS: usize = 200;
+const TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.85), Target::Tail(Kind::Limit, 1.5)];
 
 /// The sample, with the size and structure of the SQLite sample.
-const SAMPLE: &str = "
-CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL, email text NOT NULL, bio text);
-CREATE TABLE posts (
-    id integer PRIMARY KEY, author_id integer NOT NULL REFERENCES users, title text NOT NULL, body text NOT NULL,
-    published boolean NOT NULL, published_at timestamptz NOT NULL, views integer NOT NULL
-);
-CREATE TABLE comments (
-    id integer PRIMARY KEY, post_id integer NOT NULL REFERENCES posts, author_id integer NOT NULL REFERENCES users,
-    body text NOT NULL, created_at timestamptz NOT NULL
-);
-INSERT INTO users SELECT i, 'User number ' || i, 'user' || i || '@example.com', repeat('biography ', 6)
-    FROM generate_series(1, 10000) i;
-INSERT INTO posts SELECT i, (i::bigint * 7919) % 10000 + 1, 'The title of post number ' || i, repeat('some text ', 30),
-    i % 10 <> 0, '2015-01-01'::timestamptz + (i::bigint * 104729 % 315360000) * interval '1 second', i * 7 % 1000000
-    FROM generate_series(1, 100000) i;
-INSERT INTO comments SELECT i, (i::bigint * 7907) % 100000 + 1, (i::bigint * 104729) % 10000 + 1,
-    'A comment of a dozen words, more or less, which is number ' || i || ' of all',
-    '2015-01-01'::timestamptz + i * interval '1 second' FROM generate_series(1, 500000) i;
-CREATE INDEX ON posts (author_id);
-CREATE INDEX ON posts (published, published_at, id);
-CREATE INDEX ON comments (post_id);
-CREATE INDEX ON comments (author_id);
-VACUUM ANALYZE;
-";
+const SAMPLE: &str = include_str!("../../bench/postgres.sql");
 
-/// Runs the benchmark. `--seconds`, `--rounds` and `--no-build` work as for the other workloads.
+/// Runs the benchmark. Options are those of the other workloads; `--scale` measures several servers and replicas instead.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let options = &Options::parse(arguments)?;
-    let ground = Ground { cores: Cores::FREE, ..prepare(root, options)? };
-    let primary = Cluster::start().ok_or("PostgreSQL is needed for this")?;
-    eprintln!("creating the sample");
-    primary.execute(SAMPLE);
-    let mut table =
-        String::from("| workload | hand-written req/s | mesh req/s | ratio |\n|---|---|---|---|\n");
-    let mut good = true;
-    for workload in named("reads")? {
-        eprintln!("{}: {}", workload.name, workload.what);
-        verify(&ground, &primary, &workload)?;
-        let (mut by_hand, mut by_mesh) = (Vec::new(), Vec::new());
-        for _ in 0..options.rounds {
-            let server = [limit(&ground, &primary)?];
-            by_hand.push(load(&ground, &workload, &server, Kind::Limit, options.seconds)?);
-            let server = [mesh(&ground, &primary, &[])?];
-            by_mesh.push(load(&ground, &workload, &server, Kind::Mesh, options.seconds)?);
-        }
-        let (by_hand, by_mesh) = (median(by_hand), median(by_mesh));
-        let ratio = by_mesh / by_hand.max(1.0);
-        good &= ratio >= AIM || !matches!(&*workload.name, "w2" | "w4");
-        let _ = writeln!(
-            table,
-            "| {} {} | {by_hand:.0} | {by_mesh:.0} | {ratio:.2} |",
-            workload.name, workload.what
-        );
+    let scale = arguments.contains(&"--scale");
+    let rest: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "--scale").collect();
+    let mut options = Options::parse(&rest)?;
+    let ground = prepare(root, &options)?;
+    let cluster = || -> Result<Cluster, String> {
+        let cluster =
+            Cluster::start_with(&["shared_buffers = 512MB"]).ok_or("PostgreSQL is needed for this")?;
+        eprintln!("creating the sample");
+        cluster.execute(SAMPLE);
+        Ok(cluster)
+    };
+    if scale {
+        let ground = Ground { cores: Cores::FREE, ..ground };
+        println!("{}", scaled(&ground, &cluster()?, &options)?);
+        return Ok(true);
     }
-    println!("{table}");
-    println!("{}", scaled(&ground, &primary, options)?);
-    Ok(good)
+    // Children inherit the core.
+    let cluster = ground.cores.on_core_of_server(cluster)?;
+    let clients = |workload: &Workload, connections: usize, name: String| Workload {
+        name: name.into(),
+        connections,
+        peers: &[Kind::Limit, Kind::Mesh],
+        targets: TARGETS,
+        ..workload.clone()
+    };
+    let crowded = |workload: &Workload| {
+        let name = format!("{} x{MANY_CONNECTIONS}", workload.name);
+        (workload.read == Read::Scalars).then(|| clients(workload, MANY_CONNECTIONS, name))
+    };
+    let all = options.workloads.iter().flat_map(|workload| {
+        [Some(clients(workload, CONNECTIONS, workload.name.to_string())), crowded(workload)]
+    });
+    options.workloads = all.flatten().collect();
+    let mut report = Report::new(&ground, Engine::Postgres);
+    compare(&ground, &Source::Postgres(&cluster), &options, &mut report)?;
+    Ok(report.print(&options))
+}
+
+/// Starts a server over a cluster.
+pub(crate) fn start(ground: &Ground, url: &str, kind: Kind, workload: &Workload) -> Result<Peer, String> {
+    let place = ground.cores.for_server(workload.placing);
+    if kind == Kind::Mesh {
+        return Peer::spawn(Peer::mesh(ground, workload, place.as_deref()).args(["--database", url]));
+    }
+    let mut command = cores::command(&ground.peers.join("pg_limit"), place.as_deref());
+    command.args(["--database", url, "--workload", workload.read.peer(), "--variant", kind.name()]);
+    Peer::spawn(&mut command)
 }
 
 /// Measures nested reads with one and two servers and up to two replicas.
@@ -130,25 +127,6 @@ fn load(
             running.into_iter().map(|it| it.join().unwrap_or_else(|_| Err("the load failed".to_owned())));
         seen.sum()
     })
-}
-
-/// Verifies that both servers return equal results.
-fn verify(ground: &Ground, primary: &Cluster, workload: &Workload) -> Result<(), String> {
-    let answers = |server: &Peer, kind: Kind| -> Result<Vec<Value>, String> {
-        let requests = workload.requests(kind);
-        let some = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
-        some.map(|request| Ok(workload.comparable(kind, ask(server.address(), request)?))).collect()
-    };
-    let limit = answers(&limit(ground, primary)?, Kind::Limit)?;
-    let mesh = answers(&mesh(ground, primary, &[])?, Kind::Mesh)?;
-    match limit.iter().zip(&mesh).find(|(limit, mesh)| limit != mesh) {
-        None => Ok(()),
-        Some((limit, mesh)) => Err(format!("{}: the answers differ:\n{limit}\n{mesh}", workload.name)),
-    }
-}
-
-fn limit(ground: &Ground, primary: &Cluster) -> Result<Peer, String> {
-    Peer::spawn(Command::new(ground.peers.join("pg_limit")).args(["--database", &primary.url()]))
 }
 
 fn mesh(ground: &Ground, primary: &Cluster, replicas: &[&Cluster]) -> Result<Peer, String> {

@@ -6,12 +6,15 @@ use super::Ground;
 use super::load::Load;
 use super::machine::mebibytes;
 use super::memory::Memory;
+use super::options::Options;
 use super::request::Kind;
+use super::workload::read::Engine;
 use super::workload::{Target, Workload};
 
 /// The figures of a run.
 pub(crate) struct Report {
     machine: String,
+    engine: Engine,
     /// Whether servers and load with two threads each share cores.
     shares: bool,
     memory: Option<Memory>,
@@ -19,7 +22,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(ground: &Ground) -> Self {
+    pub(crate) fn new(ground: &Ground, engine: Engine) -> Self {
         let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpu.lines().find(|line| line.starts_with("model name"));
         let model = model.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown processor").trim();
@@ -27,7 +30,7 @@ impl Report {
         let pinned = if ground.cores.are_pinned() { "pinned" } else { "not pinned" };
         let idle = if ground.awake.is_held() { "kept awake" } else { "asleep when idle" };
         let machine = format!("{model}, {cores} cores, {pinned}, {idle}");
-        Self { machine, shares: ground.cores.are_shared(2), memory: None, rows: Vec::new() }
+        Self { machine, engine, shares: ground.cores.are_shared(2), memory: None, rows: Vec::new() }
     }
 
     pub(crate) fn memory(&mut self, memory: Memory) {
@@ -42,8 +45,32 @@ impl Report {
         }
     }
 
-    fn figures(&self, workload: &str, kind: Kind) -> Option<Load> {
+    fn rounds(&self, workload: &str, kind: Kind) -> Option<&[Load]> {
+        let kind = if kind == Kind::Limit { self.fastest(workload)? } else { kind };
         let (_, _, loads) = self.rows.iter().find(|(one, of, _)| one.name == workload && *of == kind)?;
+        Some(loads)
+    }
+
+    /// Returns the fastest of the hand-written servers.
+    fn fastest(&self, workload: &str) -> Option<Kind> {
+        let by_hand =
+            self.rows.iter().filter(|(one, kind, _)| one.name == workload && matches!(kind, Kind::Hand(_)));
+        let cost = |loads: &[Load]| median(loads.iter().map(|load| self.cost(load)).collect());
+        let fastest = by_hand.min_by(|(.., one), (.., other)| cost(one).total_cmp(&cost(other)));
+        fastest.map(|(_, kind, _)| *kind)
+    }
+
+    /// What a request costs, in microseconds: processor time of the server over SQLite. Over PostgreSQL, where server and
+    /// database share a core, all time.
+    fn cost(&self, load: &Load) -> f64 {
+        match self.engine {
+            Engine::Sqlite => load.cpu_micros,
+            Engine::Postgres => 1e6 / load.per_second.max(1e-3),
+        }
+    }
+
+    fn figures(&self, workload: &str, kind: Kind) -> Option<Load> {
+        let loads = self.rounds(workload, kind)?;
         let middle = |value: fn(&Load) -> f64| median(loads.iter().map(value).collect());
         Some(Load {
             requests: loads.iter().map(|load| load.requests).sum(),
@@ -56,54 +83,91 @@ impl Report {
         })
     }
 
-    /// Returns the speed relative to another server: by processor time per request, and by requests per second.
-    fn ratios(&self, workload: &str, kind: Kind, to: Kind) -> Option<(f64, f64)> {
-        let (one, other) = (self.figures(workload, kind)?, self.figures(workload, to)?);
-        Some((other.cpu_micros / one.cpu_micros, one.per_second / other.per_second))
+    /// Returns the speed relative to another server, with the least and the greatest of the rounds.
+    fn ratio(&self, workload: &str, kind: Kind, to: Kind) -> Option<[f64; 3]> {
+        let (own, other) = (self.rounds(workload, kind)?, self.rounds(workload, to)?);
+        let costs = |loads: &[Load]| loads.iter().map(|load| self.cost(load)).collect::<Vec<_>>();
+        let (own, other) = (costs(own), costs(other));
+        let each = || own.iter().zip(&other).map(|(own, other)| other / own);
+        let (least, most) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
+        Some([median(other.clone()) / median(own.clone()), least, most])
     }
 
-    /// Returns the server that the others are compared with: the limit, or else the first.
-    fn measure(&self, workload: &str) -> Option<Kind> {
-        let limit = self.rows.iter().any(|(one, kind, _)| one.name == workload && *kind == Kind::Limit);
-        let first = self.rows.iter().find(|(one, _, _)| one.name == workload).map(|(_, kind, _)| *kind);
-        if limit { Some(Kind::Limit) } else { first }
+    /// Prints the results and returns whether every measured target was met.
+    pub(crate) fn print(&self, options: &Options) -> bool {
+        if options.json {
+            self.json();
+        } else {
+            self.table();
+        }
+        self.targets().iter().all(|(_, met)| *met)
     }
 
-    pub(crate) fn table(&self) {
-        println!("{}", self.machine);
-        println!(
-            "{:<13} {:<9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10} {:>10}",
-            "workload", "server", "req/s", "p50 us", "p99 us", "CPU us", "MiB", "by CPU", "by req/s"
-        );
-        for (workload, kind, _) in &self.rows {
+    /// Prints the results as tables in Markdown.
+    fn table(&self) {
+        println!("{}\n", self.machine);
+        self.print_ratios();
+        println!("| workload | server | req/s | p50 µs | p99 µs | CPU µs | of it, rounds | MiB |");
+        println!("|---|---|---|---|---|---|---|---|");
+        for (workload, kind, loads) in &self.rows {
             let Some(load) = self.figures(&workload.name, *kind) else { continue };
-            let to = self.measure(&workload.name).and_then(|to| self.ratios(&workload.name, *kind, to));
-            let (cpu, speed) = to.unwrap_or((1.0, 1.0));
+            let cpu = || loads.iter().map(|load| load.cpu_micros);
             println!(
-                "{:<13} {kind:<9} {:>9.0} {:>9.0} {:>9.0} {:>9.2} {:>8.1} {cpu:>10.2} {speed:>10.2}",
+                "| {} | {kind} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} to {:.2} | {:.1} |",
                 workload.name,
                 load.per_second,
                 load.p50,
                 load.p99,
                 load.cpu_micros,
+                cpu().fold(f64::INFINITY, f64::min),
+                cpu().fold(0.0, f64::max),
                 mebibytes(load.resident),
             );
         }
+        println!();
         for (text, met) in self.targets() {
-            println!("{} {text}", if met { "met   " } else { "MISSED" });
+            println!("- {} {text}", if met { "met:" } else { "MISSED:" });
         }
     }
 
-    pub(crate) fn json(&self) {
+    /// Prints mesh-server beside the limit, which is constant bytes for responses from the cache.
+    fn print_ratios(&self) {
+        let measured = self.rows.iter().filter(|(_, kind, _)| *kind == Kind::Mesh);
+        let mut rows = measured.filter_map(|(workload, ..)| {
+            let limit = self.fastest(&workload.name);
+            let constant = self.rounds(&workload.name, Kind::Constant).map(|_| Kind::Constant);
+            let limit = limit.or(constant)?;
+            let (by_hand, mesh) = (self.figures(&workload.name, limit)?, self.figures(&workload.name, Kind::Mesh)?);
+            let [ratio, least, most] = self.ratio(&workload.name, Kind::Mesh, limit)?;
+            Some(format!(
+                "| {} | {} | {limit} | {:.1} and {:.1} | {ratio:.2} ({least:.2} to {most:.2}) | {:.0} and {:.0} | {:.0} and {:.0} |",
+                workload.name,
+                workload.what,
+                by_hand.cpu_micros,
+                mesh.cpu_micros,
+                by_hand.per_second,
+                mesh.per_second,
+                by_hand.p99,
+                mesh.p99
+            ))
+        });
+        let Some(first) = rows.next() else { return };
+        println!("| workload | what | limit | CPU µs, limit and mesh | ratio (rounds) | req/s | p99 µs |");
+        println!("|---|---|---|---|---|---|---|\n{first}");
+        rows.for_each(|row| println!("{row}"));
+        println!();
+    }
+
+    fn json(&self) {
         let rows = self.rows.iter().filter_map(|(workload, kind, loads)| {
             let load = self.figures(&workload.name, *kind)?;
-            let (by_cpu, by_speed) = self.ratios(&workload.name, *kind, self.measure(&workload.name)?)?;
+            let ratio = self.ratio(&workload.name, *kind, Kind::Limit);
             Some(json!({
                 "workload": &*workload.name, "server": kind.name(), "rounds": loads.len(),
                 "requests": load.requests, "perSecond": load.per_second, "p50": load.p50, "p99": load.p99,
                 "cpuMicros": load.cpu_micros, "residentBytes": load.resident,
                 "rows": workload.rows(), "posts": workload.posts, "threads": workload.threads,
-                "ratioByCpu": by_cpu, "ratioBySpeed": by_speed,
+                "ratio": ratio,
             }))
         });
         let rows: Vec<Value> = rows.collect();
@@ -122,11 +186,6 @@ impl Report {
         );
     }
 
-    /// Whether every measured target was met.
-    pub(crate) fn targets_met(&self) -> bool {
-        self.targets().iter().all(|(_, met)| *met)
-    }
-
     fn targets(&self) -> Vec<(String, bool)> {
         let mesh = self.rows.iter().filter(|(_, kind, _)| *kind == Kind::Mesh);
         let all = mesh.flat_map(|(workload, _, _)| workload.targets.iter().map(move |it| (workload, *it)));
@@ -143,8 +202,9 @@ impl Report {
         let against = &*workload.baseline;
         Some(match target {
             Target::Speed(to, least) => {
-                let (by_cpu, _) = self.ratios(&workload.name, Kind::Mesh, to)?;
-                (format!("{by_cpu:.2} of {to} by CPU, at least {least}"), by_cpu >= least)
+                let [ratio, ..] = self.ratio(&workload.name, Kind::Mesh, to)?;
+                let limit = self.fastest(&workload.name).filter(|_| to == Kind::Limit).unwrap_or(to);
+                (format!("{ratio:.2} of {limit}, at least {least}"), ratio >= least)
             }
             Target::Tail(to, most) => {
                 let ratio = own.p99 / self.figures(&workload.name, to)?.p99;

@@ -9,8 +9,10 @@ use serde_json::Value;
 /// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The hand-written server over hyper and SQLite.
+    /// The fastest of the hand-written servers.
     Limit,
+    /// A hand-written server.
+    Hand(Variant),
     /// mesh-server.
     Mesh,
     /// hyper with constant bytes.
@@ -19,19 +21,50 @@ pub(crate) enum Kind {
     GraphQl,
 }
 
+/// How a hand-written server reads relations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// One statement per relation and parent.
+    Nested,
+    /// To-one relations joined into the statement of their parent.
+    Joined,
+    /// One statement per level of relations.
+    Levels,
+    /// One statement, with a row per record of the innermost relation.
+    Rows,
+    /// One statement, in which the database builds the JSON.
+    Json,
+}
+
 impl Kind {
-    const ALL: [Self; 4] = [Self::Limit, Self::Mesh, Self::Constant, Self::GraphQl];
+    const ALL: [Self; 9] = [
+        Self::Limit,
+        Self::Hand(Variant::Nested),
+        Self::Hand(Variant::Joined),
+        Self::Hand(Variant::Levels),
+        Self::Hand(Variant::Rows),
+        Self::Hand(Variant::Json),
+        Self::Mesh,
+        Self::Constant,
+        Self::GraphQl,
+    ];
 
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
-            format!("unknown server '{name}'; the servers are limit, mesh, constant and graphql")
+            let all = Self::ALL.map(Self::name).join(", ");
+            format!("unknown server '{name}'; the servers are {all}")
         })
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Limit => "limit",
+            Self::Hand(Variant::Nested) => "nested",
+            Self::Hand(Variant::Joined) => "joined",
+            Self::Hand(Variant::Levels) => "levels",
+            Self::Hand(Variant::Rows) => "rows",
+            Self::Hand(Variant::Json) => "json",
             Self::Mesh => "mesh",
             Self::Constant => "constant",
             Self::GraphQl => "graphql",
@@ -48,7 +81,7 @@ impl fmt::Display for Kind {
 /// Sends a request to an address and returns the body of the reply.
 pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
     let reply = http::send(address, request)?;
-    if reply.status != 200 {
+    if !(200..300).contains(&reply.status) {
         return Err(format!("unexpected reply: {} {}", reply.status, reply.text()));
     }
     serde_json::from_slice(&reply.body).map_err(|error| format!("not JSON: {error}: {}", reply.text()))

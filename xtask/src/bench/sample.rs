@@ -11,8 +11,18 @@ use super::workload::size::Size;
 impl Ground {
     /// Returns the sample with this number of posts.
     pub(crate) fn data(&self, posts: u32, journal: &str) -> Result<PathBuf, String> {
-        let path = self.folder.join(format!("sample-{posts}-{journal}.sqlite"));
+        let path = self.folder.join(format!("blog-{posts}-{journal}.sqlite"));
         once(&path, &self.folder.join("sample.lock"), || self.create(&path, posts, journal))?;
+        Ok(path)
+    }
+
+    /// Copies a sample for a run that changes it.
+    pub(crate) fn copy(&self, data: &Path) -> Result<PathBuf, String> {
+        let path = self.folder.join("writes.sqlite");
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+        }
+        fs::copy(data, &path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         Ok(path)
     }
 

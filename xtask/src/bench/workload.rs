@@ -2,6 +2,7 @@
 
 pub(super) mod account;
 pub(super) mod list;
+pub(super) mod read;
 pub(super) mod size;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::machine::cores::Placing;
 use super::request::{Kind, ask};
+use read::{Engine, Read};
 
 /// A workload.
 #[derive(Clone, Debug)]
@@ -90,23 +92,10 @@ pub(crate) enum Target {
     Throughput(f64),
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Read {
-    /// Scalars of one post.
-    Scalars,
-    /// A post with author, comments and their authors.
-    Nested,
-    /// The newest posts with their authors.
-    Newest,
-    /// The newest posts with authors, comments and the authors of those.
-    Deep,
-    /// A page of posts in index order.
-    Page { first: u32 },
-    /// Distinct reads: ids, queries and cursors.
-    Many,
-}
-
 const READ_PEERS: &[Kind] = &[Kind::Limit, Kind::Mesh, Kind::Constant, Kind::GraphQl];
+
+/// Different queries of workloads whose queries contain the record. The sample has as many suppliers.
+const QUERIES: u32 = 100;
 
 /// The base of all workloads.
 pub(crate) const READ: Workload = Workload {
@@ -133,17 +122,33 @@ pub(crate) const READ: Workload = Workload {
 };
 
 impl Workload {
+    /// Returns the servers to compare: the hand-written ones, and the others.
+    pub(crate) fn kinds(&self, engine: Engine) -> Vec<Kind> {
+        let variants = |kind: &Kind| match kind {
+            Kind::Limit => self.read.variants(engine).iter().map(|variant| Kind::Hand(*variant)).collect(),
+            other => vec![*other],
+        };
+        self.peers.iter().flat_map(variants).collect()
+    }
+
     /// Returns the requests of a workload for a kind of server.
     pub(crate) fn requests(&self, kind: Kind) -> Vec<Request> {
-        let point = matches!(self.read, Read::Scalars | Read::Nested);
-        if !point || kind == Kind::Constant {
+        if !self.read.has_record() || kind == Kind::Constant {
             return vec![self.request(kind, 1)];
         }
         (0..self.records).map(|number| self.request(kind, self.record(number))).collect()
     }
 
-    /// Returns the id of a post: pseudo-random, but equal in every run, so that successive posts are not adjacent.
+    /// Returns the id of a record. Those of posts are pseudo-random, but equal in every run, so that successive posts are
+    /// not adjacent.
     pub(crate) fn record(&self, number: u32) -> u32 {
+        match self.read {
+            // Employees with two levels of managers and of reports.
+            Read::Tree => return 6 + number % (self.posts / 160).saturating_sub(6).max(1),
+            // Each is another query, and all of them have plans.
+            read if read.has_record_in_query() => return 1 + number % QUERIES,
+            _ => {}
+        }
         let mut bits = u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -152,17 +157,19 @@ impl Workload {
 
     fn request(&self, kind: Kind, id: u32) -> Request {
         match kind {
-            Kind::Limit | Kind::Constant => Request::new("GET", &self.peer_path(id)),
-            Kind::GraphQl => Request::post("/", &json!({ "query": self.graphql(id) }).to_string()),
+            Kind::Limit | Kind::Hand(_) | Kind::Constant => {
+                let id = if self.read.has_record() { id.to_string() } else { String::new() };
+                self.read.write(Request::new("GET", &format!("/{id}")), id.parse().unwrap_or_default())
+            }
+            Kind::GraphQl => Request::post("/", &json!({ "query": self.read.graphql(id) }).to_string()),
             Kind::Mesh => {
-                let point = matches!(self.read, Read::Scalars | Read::Nested);
-                let path = if point { format!("/mesh/post/{id}") } else { "/mesh/post".to_owned() };
+                let (path, query) = (self.read.path(id), self.query_of(id));
                 match self.transport {
-                    Transport::Inline => Request::get(&path, &self.query()),
+                    Transport::Inline => self.read.write(Request::get(&path, &query), id),
                     Transport::Persisted => {
                         Request::new("GET", &path).header("X-Mesh-Query-Id", &self.prepared.id)
                     }
-                    Transport::Signed => self.signed(&path, &self.query()),
+                    Transport::Signed => self.signed(&path, &query),
                 }
             }
         }
@@ -225,56 +232,15 @@ impl Workload {
         self.transport == Transport::Signed
     }
 
-    /// Returns the path on the hand-written servers.
-    pub(crate) fn peer_path(&self, id: u32) -> String {
-        match self.read {
-            Read::Scalars => format!("/w1/{id}"),
-            Read::Nested => format!("/w2/{id}"),
-            Read::Newest => "/w3".to_owned(),
-            Read::Deep => "/w4".to_owned(),
-            Read::Page { .. } | Read::Many => "/".to_owned(),
-        }
-    }
-
     pub(crate) fn query(&self) -> String {
-        let select = match self.read {
-            Read::Scalars => {
-                r#""id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true"#
-                    .to_owned()
-            }
-            Read::Nested => format!(r#""title":true,{AUTHOR},{COMMENTS}"#),
-            Read::Newest => format!(r#""id":true,"title":true,"publishedAt":true,{AUTHOR}"#),
-            Read::Deep => format!(r#""id":true,"title":true,"publishedAt":true,{AUTHOR},{COMMENTS}"#),
-            Read::Page { .. } | Read::Many => r#""id":true,"title":true,"views":true"#.to_owned(),
-        };
-        let controls = match self.read {
-            Read::Scalars | Read::Nested | Read::Many => String::new(),
-            Read::Newest | Read::Deep => {
-                r#","$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}"#.to_owned()
-            }
-            Read::Page { first } => {
-                let after = self.prepared.after.as_ref().map(|after| format!(r#","after":"{after}""#));
-                let after = after.unwrap_or_default();
-                format!(
-                    r#","$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}{after}}}"#
-                )
-            }
-        };
-        format!(r#"{{"post":{{"$select":{{{select}}}{controls}}}}}"#)
+        self.query_of(1)
     }
 
-    fn graphql(&self, id: u32) -> String {
-        let comments = "comments { body author { name } }";
-        match self.read {
-            Read::Scalars => format!("{{ post(id: {id}) {{ id title body published views publishedAt }} }}"),
-            Read::Nested => format!("{{ post(id: {id}) {{ title author {{ name }} {comments} }} }}"),
-            Read::Newest => page("id title publishedAt author { name }"),
-            Read::Deep => page(&format!("id title publishedAt author {{ name }} {comments}")),
-            Read::Page { .. } | Read::Many => String::new(),
-        }
+    fn query_of(&self, id: u32) -> String {
+        self.read.query(id, self.prepared.after.as_deref())
     }
 
-    /// Removes the differences that are allowed: the text of cursors, and the envelope of GraphQL.
+    /// Removes the differences that are allowed: the text of cursors, the form of numbers, and the envelope of GraphQL.
     pub(crate) fn comparable(&self, kind: Kind, mut body: Value) -> Value {
         if kind == Kind::GraphQl {
             let data = body.get_mut("data").map(Value::take).unwrap_or_default();
@@ -287,16 +253,23 @@ impl Workload {
                 }
             }
         }
+        unify_numbers(&mut body);
         body
     }
 }
 
-const AUTHOR: &str = r#""author":{"$select":{"name":true}}"#;
-const COMMENTS: &str = r#""comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}"#;
-
-fn page(select: &str) -> String {
-    let info = "pageInfo { hasNextPage startCursor endCursor }";
-    format!("{{ posts(first: 20) {{ items {{ {select} }} {info} }} }}")
+/// Turns real numbers without a fraction into integers.
+fn unify_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = number.as_f64().filter(|real| real.fract() == 0.0 && real.abs() < 1e15) {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(unify_numbers),
+        Value::Object(members) => members.values_mut().for_each(unify_numbers),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use async_graphql::{ComplexObject, Context, EmptyMutation, EmptySubscription, Ob
 use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
-use mesh_bench::{argument, open};
-use rusqlite::{Connection, Row};
+use mesh_bench::argument;
+use mesh_bench::sqlite::open;
+use rusqlite::{Connection, OpenFlags, Row};
 use tokio::net::TcpListener;
 
 type Failure = Arc<dyn std::error::Error + Send + Sync>;
@@ -31,7 +32,8 @@ impl Database {
         let database = Arc::clone(self);
         let ran = tokio::task::spawn_blocking(move || -> rusqlite::Result<T> {
             let idle = database.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let connection = idle.map_or_else(|| open(&database.path), Ok)?;
+            let connection =
+                idle.map_or_else(|| open(&database.path, OpenFlags::SQLITE_OPEN_READ_ONLY), Ok)?;
             let result = run(&connection);
             database.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             result

@@ -119,7 +119,7 @@ async fn client(work: &Work, number: usize) -> Seen {
                 Err(error) => Err(error.into()),
             },
         };
-        if status.as_ref().is_ok_and(|status| *status == 200) {
+        if status.as_ref().is_ok_and(|status| (200..300).contains(status)) {
             seen.micros.push(u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX));
         } else {
             seen.errors += 1;

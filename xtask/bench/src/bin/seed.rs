@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mesh_bench::argument;
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Transaction, params, params_from_iter};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -23,6 +24,24 @@ const TABLES: &str = "
         id INTEGER PRIMARY KEY, post_id INTEGER NOT NULL REFERENCES posts (id),
         author_id INTEGER NOT NULL REFERENCES users (id), body TEXT NOT NULL, created_at DATETIME NOT NULL
     );
+    CREATE TABLE tags (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE post_tags (
+        post_id INTEGER NOT NULL REFERENCES posts (id), tag_id INTEGER NOT NULL REFERENCES tags (id),
+        PRIMARY KEY (post_id, tag_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE employees (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL, title TEXT NOT NULL,
+        manager_id INTEGER REFERENCES employees (id)
+    );
+    CREATE TABLE products (
+        id INTEGER PRIMARY KEY, supplier_id INTEGER NOT NULL, category TEXT NOT NULL, name TEXT NOT NULL,
+        sku TEXT NOT NULL, brand TEXT NOT NULL, color TEXT NOT NULL, size TEXT NOT NULL, material TEXT NOT NULL,
+        origin TEXT NOT NULL, status TEXT NOT NULL, note TEXT, price REAL NOT NULL, cost REAL NOT NULL,
+        weight REAL NOT NULL, width REAL NOT NULL, height REAL NOT NULL, depth REAL NOT NULL,
+        stock INTEGER NOT NULL, reserved INTEGER NOT NULL, sold INTEGER NOT NULL, views INTEGER NOT NULL,
+        rating INTEGER NOT NULL, reviews INTEGER NOT NULL, active BOOLEAN NOT NULL, featured BOOLEAN NOT NULL,
+        taxable BOOLEAN NOT NULL, created_at DATETIME NOT NULL, updated_at DATETIME NOT NULL, retired_at DATETIME
+    );
     CREATE TABLE accounts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, password_hash TEXT NOT NULL, role TEXT);
 ";
 
@@ -32,8 +51,18 @@ const INDEXES: &str = "
     CREATE INDEX posts_views ON posts (views);
     CREATE INDEX comments_post ON comments (post_id);
     CREATE INDEX comments_author ON comments (author_id);
+    CREATE INDEX post_tags_tag ON post_tags (tag_id);
+    CREATE INDEX employees_manager ON employees (manager_id);
+    CREATE INDEX products_supplier ON products (supplier_id);
     ANALYZE;
 ";
+
+/// Records of the tables beside the blog, for each post.
+const POSTS_PER_EMPLOYEE: u32 = 10;
+const POSTS_PER_PRODUCT: u32 = 5;
+const TAGS: u32 = 200;
+const SUPPLIERS: u32 = 100;
+const REPORTS_PER_MANAGER: u32 = 4;
 
 /// The account that signs requests, with its password hash.
 const ACCOUNT: [&str; 2] = [
@@ -159,6 +188,7 @@ fn make(path: &Path, posts: u32, journal: &str) -> Result<(), Error> {
             progress.row();
         }
     }
+    others(&rows, posts, &mut dice)?;
     rows.execute("INSERT INTO accounts VALUES (1, ?, ?, 'reader')", ACCOUNT)?;
     rows.commit()?;
     for statement in INDEXES.split_inclusive(';').map(str::trim).filter(|text| !text.is_empty()) {
@@ -168,4 +198,46 @@ fn make(path: &Path, posts: u32, journal: &str) -> Result<(), Error> {
     connection.pragma_update(None, "journal_mode", journal)?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
+}
+
+/// Fills the tables beside the blog: tags, employees and products.
+fn others(rows: &Transaction<'_>, posts: u32, dice: &mut Dice) -> Result<(), Error> {
+    let mut insert = rows.prepare("INSERT INTO tags VALUES (?, ?)")?;
+    for id in 1..=TAGS {
+        insert.execute(params![id, format!("{} {id}", dice.text(1))])?;
+    }
+    let mut insert = rows.prepare("INSERT INTO post_tags VALUES (?, ?)")?;
+    for id in 1..=posts {
+        // Three different ones.
+        let first = dice.below(TAGS);
+        for tag in [first, first + 1 + dice.below(90), first + 100 + dice.below(90)] {
+            insert.execute([id, 1 + tag % TAGS])?;
+        }
+    }
+    let mut insert = rows.prepare("INSERT INTO employees VALUES (?, ?, ?, ?)")?;
+    for id in 1..=(posts / POSTS_PER_EMPLOYEE).max(1) {
+        let manager = (id > 1).then(|| (id - 2) / REPORTS_PER_MANAGER + 1);
+        insert.execute(params![id, dice.text(2), dice.text(3), manager])?;
+    }
+    let mut insert = rows.prepare(&format!("INSERT INTO products VALUES ({})", ["?"; 30].join(", ")))?;
+    for id in 1..=(posts / POSTS_PER_PRODUCT).max(1) {
+        insert.execute(params_from_iter(product(id, dice)))?;
+    }
+    Ok(())
+}
+
+/// Returns the columns of a product.
+fn product(id: u32, dice: &mut Dice) -> Vec<Value> {
+    let mut columns = vec![Value::from(id), Value::from(1 + id % SUPPLIERS)];
+    columns.push(WORDS[dice.below(12) as usize].to_owned().into());
+    columns.push(dice.text(4).into());
+    columns.push(format!("SKU-{id:08}").into());
+    columns.extend((0..6).map(|_| Value::from(dice.text(1))));
+    columns.push(if dice.below(2) == 0 { Value::Null } else { dice.text(12).into() });
+    columns.extend((0..6).map(|_| Value::from(f64::from(dice.below(100_000)) / 100.0)));
+    columns.extend((0..6).map(|_| Value::from(dice.below(10_000))));
+    columns.extend((0..3).map(|_| Value::from(dice.below(2))));
+    columns.extend((0..2).map(|_| Value::from(dice.moment())));
+    columns.push(if dice.below(4) == 0 { dice.moment().into() } else { Value::Null });
+    columns
 }

@@ -51,6 +51,15 @@ impl Cores {
         }
     }
 
+    /// Runs a function on the core of the server, which the processes that it starts inherit.
+    pub(crate) fn on_core_of_server<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+        let Some(count) = self.0 else { return run() };
+        place_this_process("0")?;
+        let result = run();
+        place_this_process(&format!("0-{}", count - 1))?;
+        result
+    }
+
     /// Returns the core of each load generator.
     ///
     /// There is one generator per core. A generator with several threads would migrate between cores, and most of its
@@ -83,6 +92,13 @@ pub(crate) fn command(program: &Path, cores: Option<&str>) -> Command {
         }
         None => Command::new(program),
     }
+}
+
+fn place_this_process(cores: &str) -> Result<(), String> {
+    let mut command = Command::new("taskset");
+    command.args(["-cp", cores, &std::process::id().to_string()]).stdout(Stdio::null());
+    let placed = command.status().is_ok_and(|status| status.success());
+    if placed { Ok(()) } else { Err("`taskset` cannot move this process".to_owned()) }
 }
 
 fn has_taskset() -> bool {

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::read::Read;
 use super::size::Size;
-use super::{READ, Read, Target, Transport, Workload};
+use super::{READ, Target, Transport, Workload};
 use crate::bench::machine::cores::Placing;
 use crate::bench::request::Kind;
 
@@ -21,8 +22,9 @@ const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostRelative(Kind::
 /// Requests of workloads that run on samples of several sizes: enough to reach a large part of each sample.
 const MANY_RECORDS: u32 = 32_768;
 
-const NAMES: [(&str, &[&str]); 7] = [
+const NAMES: [(&str, &[&str]); 8] = [
     ("reads", &["w1", "w2", "w3", "w4"]),
+    ("forms", &["tags", "tree", "wide", "groups", "some", "every", "busiest", "update", "create"]),
     ("cache", &["c1", "c2", "c4"]),
     ("persisted", &["p1", "p2"]),
     ("signed", &["s1", "s2", "s3", "s4"]),
@@ -117,7 +119,7 @@ fn rows(first: u32) -> Workload {
 }
 
 fn all() -> Vec<Workload> {
-    [reads(), ways(), growths()].concat()
+    [reads(), forms(), ways(), growths()].concat()
 }
 
 fn reads() -> Vec<Workload> {
@@ -129,6 +131,27 @@ fn reads() -> Vec<Workload> {
         named_as("w2", "one post by id with author, comments and their authors", nested),
         named_as("w3", "the 20 newest published posts with author", newest),
         named_as("w4", "w3 with comments and their authors", deep),
+    ]
+}
+
+/// Other forms of reads, and writes.
+fn forms() -> Vec<Workload> {
+    let form = |read| Workload {
+        read,
+        peers: &[Kind::Limit, Kind::Mesh],
+        targets: &[Target::Speed(Kind::Limit, 0.85)],
+        ..READ
+    };
+    vec![
+        named_as("tags", "the 20 newest published posts with their tags", form(Read::Tags)),
+        named_as("tree", "an employee, two levels of managers and of reports", form(Read::Tree)),
+        named_as("wide", "a page of 200 rows with 30 columns", form(Read::Wide)),
+        named_as("groups", "the 200 products of a supplier by category, four aggregates", form(Read::Groups)),
+        named_as("some", "the 20 newest published posts with some comment by a user", form(Read::Some)),
+        named_as("every", "20 users whose every post has so many views", form(Read::Every)),
+        named_as("busiest", "the posts of a user, most commented first", form(Read::Busiest)),
+        named_as("update", "an update of one field of a post", form(Read::Update)),
+        named_as("create", "a comment that is created with its link to a post", form(Read::Create)),
     ]
 }
 

@@ -1,0 +1,246 @@
+//! What a workload reads or writes: the queries, and the hand-written servers for it.
+
+use mesh_tests::Request;
+
+use crate::bench::request::Variant::{self, Joined, Json, Levels, Nested, Rows};
+
+/// The database of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Scalars of one post.
+    Scalars,
+    /// A post with author, comments and their authors.
+    Nested,
+    /// The newest posts with their authors.
+    Newest,
+    /// The newest posts with authors, comments and the authors of those.
+    Deep,
+    /// The newest posts with their tags.
+    Tags,
+    /// An employee with two levels of managers and of reports.
+    Tree,
+    /// A page of rows with many columns.
+    Wide,
+    /// Groups of the products of a supplier.
+    Groups,
+    /// The newest posts with a comment by a user.
+    Some,
+    /// Users of whose posts every one has been viewed so often.
+    Every,
+    /// The posts of a user, most commented first.
+    Busiest,
+    /// Changes a post.
+    Update,
+    /// Creates a comment of a post.
+    Create,
+    /// A page of posts in index order.
+    Page { first: u32 },
+    /// Distinct reads: ids, queries and cursors.
+    Many,
+}
+
+impl Read {
+    /// Whether each request has a record.
+    pub(crate) fn has_record(self) -> bool {
+        matches!(
+            self,
+            Self::Scalars
+                | Self::Nested
+                | Self::Tree
+                | Self::Groups
+                | Self::Some
+                | Self::Every
+                | Self::Busiest
+                | Self::Update
+                | Self::Create
+        )
+    }
+
+    /// Whether the query contains the record.
+    pub(crate) fn has_record_in_query(self) -> bool {
+        matches!(self, Self::Groups | Self::Some | Self::Every | Self::Busiest)
+    }
+
+    pub(crate) fn is_write(self) -> bool {
+        matches!(self, Self::Update | Self::Create)
+    }
+
+    /// Returns the name that the hand-written servers have for it.
+    pub(crate) fn peer(self) -> &'static str {
+        match self {
+            Self::Scalars => "w1",
+            Self::Nested => "w2",
+            Self::Newest => "w3",
+            Self::Deep => "w4",
+            Self::Tags => "tags",
+            Self::Tree => "tree",
+            Self::Wide => "wide",
+            Self::Groups => "groups",
+            Self::Some => "some",
+            Self::Every => "every",
+            Self::Busiest => "busiest",
+            Self::Update => "update",
+            Self::Create => "create",
+            Self::Page { .. } | Self::Many => "",
+        }
+    }
+
+    /// Returns the hand-written servers.
+    pub(crate) fn variants(self, engine: Engine) -> &'static [Variant] {
+        match (self, engine) {
+            (Self::Scalars | Self::Wide | Self::Groups, _) | (Self::Newest, Engine::Postgres) => {
+                &[Joined, Json]
+            }
+            (Self::Nested | Self::Tree, Engine::Sqlite) => &[Nested, Joined, Rows, Json],
+            (Self::Newest, Engine::Sqlite) => &[Nested, Joined, Json],
+            (Self::Deep, Engine::Sqlite) => &[Nested, Joined, Levels, Rows, Json],
+            (Self::Tags, Engine::Sqlite) => &[Joined, Levels, Json],
+            (Self::Nested | Self::Deep | Self::Tags | Self::Tree, Engine::Postgres) => &[Rows, Levels, Json],
+            (Self::Some | Self::Busiest, _) => &[Nested, Joined],
+            (Self::Every, _) => &[Nested],
+            (Self::Update | Self::Create, _) => &[Joined],
+            (Self::Page { .. } | Self::Many, _) => &[],
+        }
+    }
+
+    /// Returns the path on the server.
+    pub(crate) fn path(self, id: u32) -> String {
+        match self {
+            Self::Scalars | Self::Nested | Self::Update => format!("/mesh/post/{id}"),
+            Self::Tree => format!("/mesh/employee/{id}"),
+            Self::Create => format!("/mesh/post/{id}/comments"),
+            Self::Wide | Self::Groups => "/mesh/product".to_owned(),
+            Self::Every => "/mesh/user".to_owned(),
+            _ => "/mesh/post".to_owned(),
+        }
+    }
+
+    /// Turns a request into the write, for the server and for hand-written ones.
+    pub(crate) fn write(self, request: Request, id: u32) -> Request {
+        let (method, body) = match self {
+            Self::Update => ("PUT", format!(r#"{{"views":{}}}"#, id % 1_000)),
+            Self::Create => {
+                let comment =
+                    r#"{"authorId":1,"body":"a comment of the bench","createdAt":"2024-01-01T00:00:00Z"}"#;
+                ("POST", comment.to_owned())
+            }
+            _ => return request,
+        };
+        let mut write = request.header("Content-Type", "application/json").body(body);
+        method.clone_into(&mut write.method);
+        write
+    }
+
+    /// Returns the query.
+    pub(crate) fn query(self, id: u32, after: Option<&str>) -> String {
+        let select = match self {
+            Self::Scalars => {
+                r#""id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true"#
+                    .to_owned()
+            }
+            Self::Nested => format!(r#""title":true,{AUTHOR},{COMMENTS}"#),
+            Self::Newest => format!(r#"{NEWEST},{AUTHOR}"#),
+            Self::Deep => format!(r#"{NEWEST},{AUTHOR},{COMMENTS}"#),
+            Self::Tags => format!(r#"{NEWEST},"tags":{{"$select":{{"name":true}}}}"#),
+            Self::Tree => TREE.to_owned(),
+            Self::Wide => PRODUCT.map(|name| format!(r#""{name}":true"#)).join(","),
+            Self::Groups => r#""category":true"#.to_owned(),
+            Self::Some | Self::Busiest => NEWEST.to_owned(),
+            Self::Every => r#""id":true,"name":true"#.to_owned(),
+            Self::Update => r#""id":true,"views":true"#.to_owned(),
+            Self::Create => r#""body":true"#.to_owned(),
+            Self::Page { .. } | Self::Many => r#""id":true,"title":true,"views":true"#.to_owned(),
+        };
+        let controls = match self {
+            Self::Newest | Self::Deep | Self::Tags => PUBLISHED.to_owned(),
+            Self::Wide => r#","$page":{"first":200}"#.to_owned(),
+            Self::Groups => format!(r#","$where":{{"field":"supplierId","op":"eq","value":{id}}},{GROUPS}"#),
+            Self::Some => format!(
+                r#","$where":{{"and":[{{"field":"published","op":"eq","value":true}},{{"relation":"comments","op":"some","where":{{"field":"authorId","op":"eq","value":{id}}}}}]}},"$orderBy":[{{"field":"publishedAt","direction":"desc"}}],"$page":{{"first":20}}"#
+            ),
+            Self::Every => format!(
+                r#","$where":{{"relation":"posts","op":"every","where":{{"field":"views","op":"gte","value":{}}}}},"$page":{{"first":20}}"#,
+                id * 1_000
+            ),
+            Self::Busiest => format!(
+                r#","$where":{{"field":"authorId","op":"eq","value":{id}}},"$orderBy":[{{"relation":"comments","aggregate":{{"fn":"count"}},"direction":"desc"}}],"$page":{{"first":20}}"#
+            ),
+            Self::Page { first } => {
+                let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
+                format!(
+                    r#","$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}{after}}}"#
+                )
+            }
+            _ => String::new(),
+        };
+        let entity = match self {
+            Self::Tree => "employee",
+            Self::Wide | Self::Groups => "product",
+            Self::Create => "comment",
+            Self::Every => "user",
+            _ => "post",
+        };
+        format!(r#"{{"{entity}":{{"$select":{{{select}}}{controls}}}}}"#)
+    }
+
+    pub(crate) fn graphql(self, id: u32) -> String {
+        let comments = "comments { body author { name } }";
+        match self {
+            Self::Scalars => format!("{{ post(id: {id}) {{ id title body published views publishedAt }} }}"),
+            Self::Nested => format!("{{ post(id: {id}) {{ title author {{ name }} {comments} }} }}"),
+            Self::Newest => page("id title publishedAt author { name }"),
+            Self::Deep => page(&format!("id title publishedAt author {{ name }} {comments}")),
+            _ => String::new(),
+        }
+    }
+}
+
+const NEWEST: &str = r#""id":true,"title":true,"publishedAt":true"#;
+const AUTHOR: &str = r#""author":{"$select":{"name":true}}"#;
+const COMMENTS: &str = r#""comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}"#;
+const PUBLISHED: &str = r#","$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}"#;
+const TREE: &str = r#""name":true,"manager":{"$select":{"name":true,"manager":{"$select":{"name":true}}}},"reports":{"$select":{"name":true,"reports":{"$select":{"name":true}}}}"#;
+const GROUPS: &str = r#""$groupBy":["category"],"$aggregate":{"n":{"fn":"count"},"total":{"fn":"sum","field":"stock"},"mean":{"fn":"avg","field":"price"},"top":{"fn":"max","field":"rating"}},"$orderBy":[{"aggregate":"n","direction":"desc"}],"$page":{"first":50}"#;
+const PRODUCT: [&str; 30] = [
+    "id",
+    "supplierId",
+    "category",
+    "name",
+    "sku",
+    "brand",
+    "color",
+    "size",
+    "material",
+    "origin",
+    "status",
+    "note",
+    "price",
+    "cost",
+    "weight",
+    "width",
+    "height",
+    "depth",
+    "stock",
+    "reserved",
+    "sold",
+    "views",
+    "rating",
+    "reviews",
+    "active",
+    "featured",
+    "taxable",
+    "createdAt",
+    "updatedAt",
+    "retiredAt",
+];
+
+fn page(select: &str) -> String {
+    let info = "pageInfo { hasNextPage startCursor endCursor }";
+    format!("{{ posts(first: 20) {{ items {{ {select} }} {info} }} }}")
+}
