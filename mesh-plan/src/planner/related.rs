@@ -160,9 +160,15 @@ impl Scope<'_> {
             ),
         };
         let name = format!("{}${}", relation.name, self.related.len());
-        let is_unique = select::links_to_unique(relation, target);
-        let link = relation.link.clone();
-        self.related.push(Related { name, link, is_unique, parent_keys, child_keys, node });
+        self.related.push(Related {
+            name,
+            link: relation.link.clone(),
+            is_unique: select::links_to_unique(relation, target),
+            is_alike: select::links_alike(relation, self.context.entity, target),
+            parent_keys,
+            child_keys,
+            node,
+        });
         self.related.len() - 1
     }
 }

@@ -1,7 +1,7 @@
 //! Planning of `$select`: fields and relations. `SPEC §3.3`
 
 use mesh_ql::Selection;
-use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, Relation};
+use mesh_schema::{Cardinality, Computed, Entity, EntityId, FieldType, Link, Member, Piece, Relation};
 
 use super::columns::{self, Columns};
 use super::context::NodeContext;
@@ -69,6 +69,7 @@ impl Planner<'_> {
                         relation: name.value.clone(),
                         form: form(relation.cardinality, &node),
                         is_unique: links_to_unique(relation, target),
+                        is_alike: links_alike(relation, entity, target),
                         parent_keys,
                         child_keys,
                         link: relation.link.clone(),
@@ -125,6 +126,19 @@ pub(super) fn links_to_unique(relation: &Relation, target: &Entity) -> bool {
     let Link::Direct { pairs } = &relation.link else { return false };
     let is_compared = |column: &String| pairs.iter().any(|pair| pair.target == *column);
     target.unique.iter().any(|key| key.iter().all(is_compared))
+}
+
+/// Returns whether the compared columns have the same type.
+pub(super) fn links_alike(relation: &Relation, parent: &Entity, target: &Entity) -> bool {
+    let stored = |entity: &Entity, column: &str| {
+        let stored = entity.field(entity.field_of_column(column)?).stored;
+        stored.filter(|ty| matches!(ty, FieldType::Integer | FieldType::String))
+    };
+    let Link::Direct { pairs } = &relation.link else { return false };
+    pairs.iter().all(|pair| {
+        let parent = stored(parent, &pair.parent);
+        parent.is_some() && parent == stored(target, &pair.target)
+    })
 }
 
 /// Returns the indexes of the parent's columns that a relation compares, and the names of the columns with their values in flat

@@ -42,8 +42,9 @@ pub(super) trait Dialect {
         operand
     }
 
-    /// Returns a column of a parent in a form in which it is compared like a parameter with that value.
-    fn parent_key(&self, operand: Self::Operand) -> Expr {
+    /// Returns a column of a parent in a form in which it is compared like a parameter with that value. `is_alike` is whether
+    /// the other column has the same type.
+    fn parent_key(&self, operand: Self::Operand, _is_alike: bool) -> Expr {
         operand.into()
     }
 

@@ -123,7 +123,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         };
         let keys = keys.into_iter().map(|key| {
             let source = ColumnSource::Column(key.clone());
-            self.dialect.parent_key(table_operand(self.dialect, &self.node.native, &self.alias, &source))
+            let key = table_operand(self.dialect, &self.node.native, &self.alias, &source);
+            self.dialect.parent_key(key, related.is_alike)
         });
         linked(self.dialect, self.node, (&related.link, &related.node), alias, keys)
     }

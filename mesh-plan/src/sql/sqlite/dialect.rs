@@ -45,8 +45,8 @@ impl Dialect for Sqlite {
         expr
     }
 
-    fn parent_key(&self, operand: Expr) -> Expr {
-        custom::without_affinity(operand)
+    fn parent_key(&self, operand: Expr, is_alike: bool) -> Expr {
+        if is_alike { operand } else { custom::without_affinity(operand) }
     }
 
     fn table(&self, name: &TableName) -> TableRef {

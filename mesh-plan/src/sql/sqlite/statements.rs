@@ -193,7 +193,8 @@ impl Lowering<'_> {
         let (node, alias) = (&join.node, self.alias());
         rows.joined += 1;
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
-        let keys = pairs.iter().map(|pair| Sqlite.parent_key(operand(parent_alias, &pair.parent)));
+        let keys =
+            pairs.iter().map(|pair| Sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_alike));
         let mut condition = linked(&Sqlite, parent, (&join.link, node), &alias, keys);
         let values = |source: &ColumnSource| table_operand(&Sqlite, &node.native, &alias, source);
         if let Some(filter) = &node.filter {
