@@ -113,6 +113,8 @@ pub enum PlanErrorKind {
         "{control} takes no paths such as '{path}'; they are allowed in `$where` and `$orderBy` of records"
     )]
     PathNotAllowed { path: String, control: &'static str },
+    #[error("'{field}' is not of type json; `at` needs a field that is")]
+    NotJson { field: String },
     #[error("'{relation}' leads to one record at most; order by a path through it, not by an aggregate")]
     AggregateOfOne { relation: String },
     #[error("The parameter '{name}' has no value")]

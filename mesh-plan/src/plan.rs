@@ -16,7 +16,7 @@ use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
 use crate::policy::SessionBinding;
-use crate::{OutputKey, Principal, Value};
+use crate::{JsonPointer, JsonType, OutputKey, Principal, Value};
 pub use computed::{ComputedFunction, ComputedInputs};
 use cursor::CursorMac;
 pub use predicate::{CompareOp, Predicate};
@@ -246,9 +246,20 @@ pub enum ColumnSource {
     Related { related: usize, column: usize },
     /// Whether there are related records, by the index into [`Node::related`]. Never NULL.
     Exists(usize),
+    /// A scalar in a JSON document, which only conditions compare: NULL if the document has none of that type there.
+    #[expect(missing_docs, reason = "documented above")]
+    Json { of: Box<Self>, at: JsonPointer, ty: JsonType },
 }
 
 impl ColumnSource {
+    /// Returns the source of the stored value: for a scalar in a JSON document that of the document.
+    pub(crate) fn stored(&self) -> &Self {
+        match self {
+            Self::Json { of, .. } => of.stored(),
+            other => other,
+        }
+    }
+
     /// Returns whether the value comes from related records.
     pub(crate) fn is_related(&self) -> bool {
         matches!(self, Self::Related { .. } | Self::Exists(_))

@@ -28,7 +28,10 @@ pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features
                AND d.datctype IN ('C', 'POSIX') \
                AND EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS c WHERE c.collname = 'und-x-icu')";
     let icu_folds = !link.query_once(sql, &[]).await?.is_empty();
-    Ok(Features { icu_folds, default_schema: schemas.first().cloned() })
+    // `IS JSON` exists from PostgreSQL 16 on.
+    let sql = "SELECT 1 WHERE current_setting('server_version_num')::int >= 160000";
+    let is_json = !link.query_once(sql, &[]).await?.is_empty();
+    Ok(Features { icu_folds, is_json, default_schema: schemas.first().cloned() })
 }
 
 /// Returns the schemas of the database's search path that exist, except `mesh`. Unqualified names of the schema document

@@ -1,4 +1,4 @@
-//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike` and `mesh_sum`.
+//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json` and `mesh_sum`.
 //!
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mesh_plan::sql::sqlite::functions;
-use mesh_plan::{Pattern, PatternTooLong};
+use mesh_plan::{JsonPointer, JsonType, Pattern, PatternTooLong};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
@@ -26,6 +26,8 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
         let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
     }
+    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
+    connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &work))?;
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
@@ -65,6 +67,32 @@ fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<boo
         }
         _ => Some(false),
     })
+}
+
+/// Calls `mesh_json` with a document, a pointer, which is parsed once for each run of a statement, and the name of a type.
+fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+    let pointer = call.get_or_create_aux(1, |value| -> std::result::Result<JsonPointer, FromSqlError> {
+        Ok(JsonPointer::new(value.as_str()?))
+    })?;
+    let ty = call.get_raw(2).as_str().ok().and_then(JsonType::from_name).unwrap_or(JsonType::Any);
+    let document = match call.get_raw(0) {
+        ValueRef::Null => mesh_plan::ValueRef::Null,
+        ValueRef::Integer(value) => mesh_plan::ValueRef::Integer(value),
+        ValueRef::Real(value) => mesh_plan::ValueRef::Real(value),
+        ValueRef::Blob(bytes) => mesh_plan::ValueRef::Bytes(bytes),
+        ValueRef::Text(text) => {
+            work.spend(text.len())?;
+            mesh_plan::ValueRef::Text(text)
+        }
+    };
+    Ok(ToSqlOutput::Owned(match pointer.find(document, ty) {
+        mesh_plan::Value::Null => Value::Null,
+        mesh_plan::Value::Boolean(value) => Value::Integer(value.into()),
+        mesh_plan::Value::Integer(value) => Value::Integer(value),
+        mesh_plan::Value::Real(value) => Value::Real(value),
+        mesh_plan::Value::Text(text) => Value::Text(text),
+        mesh_plan::Value::Bytes(bytes) => Value::Blob(bytes),
+    }))
 }
 
 /// The error message for a total beyond 64 bits; that of the built-in `sum` is the same.

@@ -1,6 +1,7 @@
 //! Reads of a real file: deadlines, writers and snapshots.
 
 mod joined;
+mod json;
 mod patterns;
 
 use std::path::{Path, PathBuf};

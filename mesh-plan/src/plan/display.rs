@@ -135,6 +135,7 @@ impl fmt::Display for ColumnSource {
             Self::Aggregate(index) => write!(f, "#{index}"),
             Self::Related { related, column } => write!(f, "related {related} #{column}"),
             Self::Exists(related) => write!(f, "exists {related}"),
+            Self::Json { of, at, ty } => write!(f, "{of} at {:?} as {}", at.to_string(), ty.name()),
         }
     }
 }

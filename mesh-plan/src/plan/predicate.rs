@@ -37,7 +37,7 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// Calls `visit` with the source of every comparison.
+    /// Calls `visit` with the source of every stored value that is compared.
     pub(crate) fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_source(visit)),
@@ -47,7 +47,7 @@ impl Predicate {
             | Self::Session { source, .. }
             | Self::In { source, .. }
             | Self::Like { source, .. }
-            | Self::IsNull { source, .. } => visit(source),
+            | Self::IsNull { source, .. } => visit(source.stored()),
         }
     }
 

@@ -91,6 +91,13 @@ fn source(source: &ColumnSource) -> usize {
     match source {
         ColumnSource::Column(name) => text(name),
         ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => 0,
+        ColumnSource::Json { of, at, .. } => {
+            ALLOCATION
+                + size_of::<ColumnSource>()
+                + self::source(of)
+                + ALLOCATION
+                + at.tokens().iter().map(|token| size_of::<String>() + text(token)).sum::<usize>()
+        }
     }
 }
 

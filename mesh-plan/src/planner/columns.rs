@@ -35,7 +35,10 @@ impl Columns {
         match (self.list.iter().position(|other| other.source == *source), source) {
             (Some(index), _) => index,
             (None, ColumnSource::Column(column)) => self.add_storage(entity, column),
-            (None, source @ (ColumnSource::Related { .. } | ColumnSource::Exists(_))) => self.add(Column {
+            (
+                None,
+                source @ (ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. }),
+            ) => self.add(Column {
                 name: source.to_string(),
                 source: source.clone(),
                 ty: None,

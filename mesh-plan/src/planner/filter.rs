@@ -1,6 +1,8 @@
 //! Planning of `$where` and `$having`, checked against names and types. `SPEC §3.7`
 
-use mesh_ql::{Filter, FilterOp, Literal, Operand, OrParam, Spanned};
+mod json;
+
+use mesh_ql::{Filter, FilterOp, Literal, Operand, OrParam, Spanned, Subject};
 use mesh_schema::FieldType;
 
 use super::Planner;
@@ -27,6 +29,10 @@ pub(super) fn plan(
         Filter::Or(list) => Predicate::Any(all(list)?),
         Filter::Not(tree) => Predicate::Not(Box::new(plan(planner, scope, tree, grouping)?)),
         Filter::Condition(condition) => {
+            if let (Subject::Json { field, at }, None) = (&condition.subject, grouping) {
+                let left = json::find(planner, scope, (field, at), &condition.value)?;
+                return comparison(&scope.context, &left, condition.op, &condition.value);
+            }
             let control = if grouping.is_some() { "$having" } else { "$where" };
             let left = subject::find(planner, scope, &condition.subject, grouping, control)?;
             comparison(&scope.context, &left, condition.op, &condition.value)?

@@ -112,7 +112,7 @@ pub(super) fn aggregate(
         function: requested.function,
         column: field.and_then(|field| match field.source {
             ColumnSource::Column(column) => Some(column),
-            ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => None,
+            _ => None,
         }),
         distinct: requested.distinct,
         ty,

@@ -74,6 +74,7 @@ pub(super) fn find<'q>(
     let node = scope.context;
     match subject {
         Subject::Field(name) if grouping.is_none() => planner.path(scope, name, name, control),
+        // Only the filter of records has conditions on JSON.
         Subject::Json { field, .. } => Err(node.unknown_field(field, field.span)),
         Subject::Field(name) => {
             let found = field(&node, name, control)?;

@@ -4,8 +4,8 @@ use mesh_schema::{NativeType, TableName};
 use sea_query::{Expr, QueryBuilder, SelectStatement, TableRef};
 
 use super::statement::Params;
-use crate::Value;
 use crate::plan::{Aggregate, ColumnSource, CompareOp};
+use crate::{JsonPointer, JsonType, Value};
 
 /// A database's SQL.
 pub(super) trait Dialect {
@@ -95,6 +95,15 @@ pub(super) trait Dialect {
         pattern: &str,
         ignore_case: bool,
     ) -> Expr;
+
+    /// Returns the scalar of that type at a place in a JSON document; NULL if there is none, or if it is not JSON.
+    fn json(
+        &self,
+        params: &mut Params<Self::Param>,
+        document: Self::Operand,
+        at: &JsonPointer,
+        ty: JsonType,
+    ) -> Self::Operand;
 
     /// Calls an aggregate function over the values of a column, or over rows.
     fn aggregate(&self, call: &Aggregate, column: Option<Self::Operand>) -> Self::Operand;

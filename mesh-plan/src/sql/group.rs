@@ -45,7 +45,9 @@ pub(super) fn operand<D: Dialect>(
             (key_name(index), key(dialect, operands, column))
         }
         // The planner allows related records in reads of records only.
-        ColumnSource::Related { .. } | ColumnSource::Exists(_) => return dialect.operand(Expr::null(), None),
+        ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. } => {
+            return dialect.operand(Expr::null(), None);
+        }
     };
     dialect.with_expr(value, Expr::col((GROUPS, name)))
 }

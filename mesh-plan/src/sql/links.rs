@@ -30,10 +30,12 @@ pub(super) fn table_operand<D: Dialect>(
         ColumnSource::Column(column) => {
             dialect.operand(Expr::col((alias.to_owned(), column.clone())), native.get(column))
         }
-        // The planner allows aggregates in grouped reads only, and `super::related` lowers what is of related records.
-        ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => {
-            dialect.operand(Expr::null(), None)
-        }
+        // The planner allows aggregates in grouped reads only. `super::related` lowers what is of related records, and
+        // `super::predicate` what is in a JSON document.
+        ColumnSource::Aggregate(_)
+        | ColumnSource::Related { .. }
+        | ColumnSource::Exists(_)
+        | ColumnSource::Json { .. } => dialect.operand(Expr::null(), None),
     }
 }
 

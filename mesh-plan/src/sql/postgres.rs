@@ -12,6 +12,7 @@ mod aggregate;
 mod compare;
 mod datetime;
 mod dialect;
+mod json;
 mod keyset;
 mod layout;
 mod levels;

@@ -14,6 +14,10 @@ pub(super) fn lower<D: Dialect>(
     operands: &Operands<'_, D>,
     predicate: &Predicate,
 ) -> Expr {
+    let operand = |params: &mut Params<D::Param>, source: &ColumnSource| match source {
+        ColumnSource::Json { of, at, ty } => dialect.json(params, operands(of), at, *ty),
+        source => operands(source),
+    };
     let mut combine = |parts: &[Predicate], join: fn(Expr, Expr) -> Expr, empty: bool| {
         let parts = parts.iter().map(|part| lower(dialect, params, operands, part));
         parts.reduce(join).unwrap_or_else(|| Expr::Constant(empty.into()))
@@ -27,18 +31,26 @@ pub(super) fn lower<D: Dialect>(
             let exists: Expr = operands(&ColumnSource::Exists(*related)).into();
             if *negated { exists.not() } else { exists }
         }
-        Predicate::Compare { source, op, value } => dialect.compare(params, operands(source), *op, value),
+        Predicate::Compare { source, op, value } => {
+            let left = operand(params, source);
+            dialect.compare(params, left, *op, value)
+        }
         Predicate::Session { source, op, slot, .. } => {
-            dialect.compare_session(params, operands(source), *op, *slot)
+            let left = operand(params, source);
+            dialect.compare_session(params, left, *op, *slot)
         }
         Predicate::In { source, values, negated } => {
-            dialect.is_in(params, operands(source), values, *negated)
+            let left = operand(params, source);
+            dialect.is_in(params, left, values, *negated)
         }
         Predicate::Like { source, pattern, ignore_case } => {
-            dialect.like(params, operands(source), pattern, *ignore_case)
+            let left = operand(params, source);
+            dialect.like(params, left, pattern, *ignore_case)
         }
-        Predicate::IsNull { source, negated: false } => operands(source).into().is_null(),
-        Predicate::IsNull { source, negated: true } => operands(source).into().is_not_null(),
+        Predicate::IsNull { source, negated } => {
+            let left: Expr = operand(params, source).into();
+            if *negated { left.is_not_null() } else { left.is_null() }
+        }
     }
 }
 

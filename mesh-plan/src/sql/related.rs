@@ -59,7 +59,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             ColumnSource::Exists(number) => {
                 related(number).map(|related| self.dialect.operand(related.exists.clone(), None))
             }
-            ColumnSource::Column(_) | ColumnSource::Aggregate(_) => None,
+            ColumnSource::Column(_) | ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
         };
         found.unwrap_or_else(|| table_operand(self.dialect, &self.node.native, &self.alias, source))
     }

@@ -26,6 +26,8 @@ pub mod functions {
     pub const LIKE: &str = "mesh_like";
     /// `(text, pattern)`: whether the text matches a [`crate::Pattern`], ignoring letter case.
     pub const ILIKE: &str = "mesh_ilike";
+    /// `(document, pointer, type)`: the scalar that [`crate::JsonPointer::find`] finds.
+    pub const JSON: &str = "mesh_json";
     /// Aggregate `(value)`: the sum, which overflows only if the total does.
     pub const SUM: &str = "mesh_sum";
 }

@@ -49,6 +49,40 @@ async fn a_record_is_read_once_if_an_inheriting_table_has_its_key() {
     assert_eq!(body, r#"{"name":"Rome","visits":[{"day":"Monday"},{"day":"Friday"}]}"#);
 }
 
+/// What the functions of the database for JSON refuse to read does not fail a read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unreadable_json_is_null_to_conditions() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        r#"CREATE TABLE files (id integer PRIMARY KEY, meta json);
+        INSERT INTO files VALUES (1, '["x", "\u0000"]'), (2, '["x", "\ud800"]'), (3, '["x", "\udc00\ud800"]'),
+            (4, '["x", "\ud800\\\udc00"]'), (5, '["x", 1e999999]'), (6, '["x", -1e400]'), (7, '["x", 1e-999]'),
+            (8, '["x", "\ud83d\ude00"]'), (9, '["x", "\\u0000"]'), (10, NULL), (11, '["x", 18446744073709551615]');"#,
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let found = async |condition: &str| {
+        let query = format!(r#"{{"file": {{"$select": {{"id": true}}, "$where": {condition}}}}}"#);
+        let body: serde_json::Value =
+            serde_json::from_str(&served.collection(&query).await.unwrap()).unwrap();
+        body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(found(r#"{"field": "meta", "at": "/0", "op": "eq", "value": "x"}"#).await, "5 6 7 8 9 11");
+    assert_eq!(found(r#"{"field": "meta", "at": "/0", "op": "isNull"}"#).await, "1 2 3 4 10");
+    assert_eq!(found(r#"{"field": "meta", "at": "/1", "op": "gt", "value": -1}"#).await, "7 11");
+    assert_eq!(
+        found(r#"{"field": "meta", "at": "/1", "op": "eq", "value": 18446744073709551615}"#).await,
+        "11"
+    );
+    assert_eq!(found(r#"{"not": {"field": "meta", "at": "/1", "op": "eq", "value": "😀"}}"#).await, "9");
+    assert_eq!(found(r#"{"field": "meta", "at": "/\u0000", "op": "isNotNull"}"#).await, "");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sums_out_of_range_are_refused() {
     let Some(cluster) = Cluster::start() else { return };

@@ -44,6 +44,11 @@ fn messages_of_refused_relational_queries() {
             r#""$select":{},"$aggregate":{"n":{"fn":"count"}},"$orderBy":[{"relation":"posts","aggregate":{"fn":"count"},"direction":"asc"}]"#
                 .to_owned(),
         ),
+        ("post", format!(r#"{id},"$where":{{"field":"status","at":"/a","op":"isNull"}}"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"author.name","at":"/a","op":"isNull"}}"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"meta","at":"/a","op":"like","value":1}}"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"meta","at":"/a","op":"in","value":[1,2.5,"1"]}}"#)),
+        ("post", format!(r#"{id},"$where":{{"field":"meta","op":"eq","value":1}}"#)),
         ("post", r#""$select":{"author":{"$field":"id"}}"#.to_owned()),
         ("post", r#""$select":{"a":{"$field":"nam"}}"#.to_owned()),
         ("post", r#""$select":{"a":{"$relation":"writer","$select":{"id":true}}}"#.to_owned()),
@@ -70,6 +75,11 @@ fn messages_of_refused_relational_queries() {
         'author' leads to one record at most; order by a path through it, not by an aggregate
         `max` cannot be computed over 'meta', which is of type json
         The relation 'posts' cannot be used in a grouped or distinct read
+        'status' is not of type json; `at` needs a field that is
+        'author.name' is not of type json; `at` needs a field that is
+        'meta' takes a text pattern, not 1
+        'meta' takes numbers only, as the first value is one, not the text "1"
+        Operator 'eq' cannot be used on 'meta', which is of type json
         The alias 'author' is a name of entity 'post'; choose another one
         Field 'nam' not found on entity 'post'
         Field 'writer' not found on entity 'post'
@@ -104,4 +114,18 @@ fn an_unknown_relation_is_reported_at_its_place() {
         error.position.map(|position| position.column),
         query.find("\"writer").map(|at| at as u32 + 1)
     );
+}
+
+#[test]
+fn a_scalar_in_json_has_the_type_of_its_literals() {
+    let shown = |condition: &str| {
+        let plan = plan(&format!(r#"{{"post":{{"$select":{{"id":true}},"$where":{condition}}}}}"#)).unwrap();
+        plan.node().filter.as_ref().unwrap().to_string()
+    };
+    let condition = |rest: &str| shown(&format!(r#"{{"field":"meta","at":"/a~1b/0",{rest}}}"#));
+    assert_eq!(condition(r#""op":"eq","value":"x""#), r#"meta at "/a~1b/0" as text = "x""#);
+    assert_eq!(condition(r#""op":"in","value":[1,2.5]"#), r#"meta at "/a~1b/0" as number in (1, 2.5)"#);
+    assert_eq!(condition(r#""op":"lt","value":true"#), r#"meta at "/a~1b/0" as boolean < true"#);
+    assert_eq!(condition(r#""op":"isNotNull""#), r#"meta at "/a~1b/0" as any is not null"#);
+    assert_eq!(condition(r#""op":"nin","value":[]"#), "true");
 }

@@ -1,11 +1,12 @@
 //! Conditions on rows, in SQL's three-valued logic. `SPEC §3.7`
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::order::{self, Number};
 use super::records::Records;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
-use crate::{Pattern, ResolveError, Value};
+use crate::{JsonPointer, JsonType, Pattern, ResolveError, Value};
 
 /// Keeps the rows for which the predicate is true.
 pub(super) fn filter(records: &mut Records<'_>, predicate: &Predicate) -> Result<(), ResolveError> {
@@ -23,11 +24,36 @@ enum Condition<'p> {
     Any(Vec<Self>),
     Not(Box<Self>),
     NotTrue(Box<Self>),
-    Compare(usize, CompareOp, &'p Value),
-    In(usize, &'p [Value], bool),
-    Like(usize, Pattern),
-    IsNull(usize, bool),
+    Compare(Cell<'p>, CompareOp, &'p Value),
+    In(Cell<'p>, &'p [Value], bool),
+    Like(Cell<'p>, Pattern),
+    IsNull(Cell<'p>, bool),
     Unknown,
+}
+
+/// The value that a condition compares.
+struct Cell<'p> {
+    position: usize,
+    /// The scalar in the JSON document of the cell.
+    json: Option<(&'p JsonPointer, JsonType)>,
+}
+
+impl<'p> Cell<'p> {
+    fn new(records: &Records<'_>, source: &'p ColumnSource) -> Result<Self, ResolveError> {
+        let json = match source {
+            ColumnSource::Json { at, ty, .. } => Some((at, *ty)),
+            _ => None,
+        };
+        Ok(Self { position: records.position(source.stored())?, json })
+    }
+
+    fn of<'r>(&self, row: &'r [Value]) -> Cow<'r, Value> {
+        let cell = row.get(self.position).unwrap_or(&Value::Null);
+        match self.json {
+            Some((at, ty)) => Cow::Owned(at.find(cell.as_ref(), ty)),
+            None => Cow::Borrowed(cell),
+        }
+    }
 }
 
 impl<'p> Condition<'p> {
@@ -36,7 +62,7 @@ impl<'p> Condition<'p> {
         let all = |parts: &'p [Predicate]| -> Result<Vec<Self>, ResolveError> {
             parts.iter().map(|part| Self::new(records, part)).collect()
         };
-        let cell = |source: &ColumnSource| records.position(source);
+        let cell = |source: &'p ColumnSource| Cell::new(records, source);
         Ok(match predicate {
             Predicate::All(parts) => Self::All(all(parts)?),
             Predicate::Any(parts) => Self::Any(all(parts)?),
@@ -44,7 +70,8 @@ impl<'p> Condition<'p> {
             Predicate::NotTrue(part) => Self::NotTrue(Box::new(Self::new(records, part)?)),
             Predicate::Exists { related, negated } => {
                 let value = if *negated { &Value::Boolean(false) } else { &Value::Boolean(true) };
-                Self::Compare(cell(&ColumnSource::Exists(*related))?, CompareOp::Eq, value)
+                let position = records.position(&ColumnSource::Exists(*related))?;
+                Self::Compare(Cell { position, json: None }, CompareOp::Eq, value)
             }
             Predicate::Compare { source, op, value } => Self::Compare(cell(source)?, *op, value),
             // `Plan::bound` replaces it before.
@@ -60,24 +87,23 @@ impl<'p> Condition<'p> {
 
     /// Returns whether it holds for a row; `None` means unknown.
     fn holds(&self, row: &[Value]) -> Option<bool> {
-        let cell = |position: usize| row.get(position).unwrap_or(&Value::Null);
         match self {
             Self::All(parts) => parts.iter().map(|part| part.holds(row)).reduce(and).unwrap_or(Some(true)),
             Self::Any(parts) => parts.iter().map(|part| part.holds(row)).reduce(or).unwrap_or(Some(false)),
             Self::Not(part) => not(part.holds(row)),
             Self::NotTrue(part) => Some(part.holds(row) != Some(true)),
-            Self::Compare(position, op, value) => compares(cell(*position), *op, value),
-            Self::In(position, values, negated) => {
-                let left = cell(*position);
-                let is_one = |value| compares(left, CompareOp::Eq, value) == Some(true);
+            Self::Compare(cell, op, value) => compares(&cell.of(row), *op, value),
+            Self::In(cell, values, negated) => {
+                let left = cell.of(row);
+                let is_one = |value| compares(&left, CompareOp::Eq, value) == Some(true);
                 (*left != Value::Null).then(|| values.iter().any(is_one) != *negated)
             }
-            Self::Like(position, pattern) => match cell(*position) {
+            Self::Like(cell, pattern) => match &*cell.of(row) {
                 Value::Null => None,
                 Value::Text(text) => Some(pattern.matches(text)),
                 _ => Some(false),
             },
-            Self::IsNull(position, negated) => Some((*cell(*position) == Value::Null) != *negated),
+            Self::IsNull(cell, negated) => Some((*cell.of(row) == Value::Null) != *negated),
             Self::Unknown => None,
         }
     }

@@ -5,22 +5,25 @@ use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, Select
 
 use super::aggregate;
 use super::compare::{self, never};
+use super::json;
 use super::operand::Operand;
 use super::param::{self, Param};
 use super::type_class::TypeClass;
-use crate::Value;
 use crate::plan::{Aggregate, CompareOp};
 use crate::sql::custom::{any_of, built_in, collate, operator};
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
 use crate::sql::statement::Params;
 use crate::value::like;
+use crate::{JsonPointer, JsonType, Value};
 
 /// What a database can do beyond what all of them can.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// It has the collation `und-x-icu`, and its default collation would fold ASCII letters only.
     pub icu_folds: bool,
+    /// It tells whether a text is JSON.
+    pub is_json: bool,
     /// The schema of tables without one; `None` to leave it to the search path.
     pub default_schema: Option<String>,
 }
@@ -118,6 +121,10 @@ impl Dialect for Postgres<'_> {
             None => left,
         };
         left.binary(built_in(if ignore_case { "~~*" } else { "~~" }), pattern)
+    }
+
+    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
+        json::find(params, self.features, &document, at, ty)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

@@ -7,13 +7,13 @@ use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SelectStatement, Sqlit
 use super::functions;
 use super::param::Param;
 use super::prefix;
-use crate::Value;
 use crate::plan::{Aggregate, CompareOp};
 use crate::sql::custom;
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
 use crate::sql::predicate::compare;
 use crate::sql::statement::Params;
+use crate::{JsonPointer, JsonType, Value};
 
 pub(super) struct Sqlite;
 
@@ -79,7 +79,9 @@ impl Dialect for Sqlite {
     }
 
     fn like(&self, params: &mut Params<Param>, left: Expr, pattern: &str, ignore_case: bool) -> Expr {
-        let range = if ignore_case { None } else { prefix::range(params, &left, pattern) };
+        // No index has what a function finds.
+        let is_stored = !ignore_case && !matches!(left, Expr::FunctionCall(_));
+        let range = if is_stored { prefix::range(params, &left, pattern) } else { None };
         let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
         let pattern = params.add(Param::Value(pattern.into()));
         let matches: Expr = Func::cust(function).arg(left).arg(pattern).into();
@@ -87,6 +89,12 @@ impl Dialect for Sqlite {
             Some(range) => range.and(matches),
             None => matches,
         }
+    }
+
+    fn json(&self, params: &mut Params<Param>, document: Expr, at: &JsonPointer, ty: JsonType) -> Expr {
+        let at = params.add(Param::Value(at.to_string().into()));
+        let ty = Expr::Constant(ty.name().into());
+        Func::cust(functions::JSON).arg(document).arg(at).arg(ty).into()
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Expr>) -> Expr {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::data::{Entity, Field, Kind, TEXTS};
+use super::data::{Entity, Field, Kind, POINTERS, TEXTS};
 use super::dice::Dice;
 
 /// The maximum depth of relations.
@@ -154,7 +154,7 @@ fn page(dice: &mut Dice, node: &mut Json) {
 
 fn order(dice: &mut Dice, subjects: &[Subject]) -> Json {
     let ordered: Vec<_> =
-        subjects.iter().filter(|(_, kind)| !matches!(kind, Kind::Json | Kind::Binary)).cloned().collect();
+        subjects.iter().filter(|(_, kind)| !matches!(kind, Kind::Json(_) | Kind::Binary)).cloned().collect();
     let most = dice.below(4);
     let keys = dice.some(&ordered, most).into_iter().map(|(mut key, _)| {
         key["direction"] = json!(dice.pick(&["asc", "desc"]));
@@ -177,7 +177,10 @@ fn filter(dice: &mut Dice, depth: usize, subjects: &[Subject]) -> Json {
         };
     }
     let (mut leaf, kind) = dice.pick(subjects);
-    let choice = if matches!(kind, Kind::Json | Kind::Binary) { dice.below(2) } else { dice.below(10) };
+    if matches!(kind, Kind::Json(_)) && dice.chance(80) {
+        return in_json(dice, leaf);
+    }
+    let choice = if matches!(kind, Kind::Json(_) | Kind::Binary) { dice.below(2) } else { dice.below(10) };
     match choice {
         0 => leaf["op"] = json!("isNull"),
         1 => leaf["op"] = json!("isNotNull"),
@@ -193,6 +196,45 @@ fn filter(dice: &mut Dice, depth: usize, subjects: &[Subject]) -> Json {
         _ => {
             leaf["op"] = json!(dice.pick(&["eq", "ne", "gt", "gte", "lt", "lte"]));
             leaf["value"] = literal(dice, kind);
+        }
+    }
+    leaf
+}
+
+/// Completes a condition on a scalar in a JSON field.
+fn in_json(dice: &mut Dice, mut leaf: Json) -> Json {
+    leaf["at"] = json!(dice.pick(&POINTERS));
+    let texts = [json!("a"), json!("é"), json!("x"), json!("1"), json!("")];
+    let numbers = [
+        json!(0),
+        json!(1),
+        json!(2.5),
+        json!(-3),
+        json!(9_007_199_254_740_993i64),
+        json!(u64::MAX),
+        json!(1e300),
+        json!(0.1),
+    ];
+    let booleans = [json!(true), json!(false)];
+    let literals: &[Json] = match dice.below(3) {
+        0 => &texts,
+        1 => &numbers,
+        _ => &booleans,
+    };
+    match dice.below(8) {
+        0 => leaf["op"] = json!("isNull"),
+        1 => leaf["op"] = json!("isNotNull"),
+        2 => {
+            leaf["op"] = json!(dice.pick(&["in", "nin"]));
+            leaf["value"] = (0..dice.below(4)).map(|_| dice.pick(literals)).collect();
+        }
+        3 => {
+            leaf["op"] = json!(dice.pick(&["like", "ilike"]));
+            leaf["value"] = json!(dice.pick(&["%", "_", "A", "é%", "", "%x%"]));
+        }
+        _ => {
+            leaf["op"] = json!(dice.pick(&["eq", "ne", "gt", "gte", "lt", "lte"]));
+            leaf["value"] = dice.pick(literals);
         }
     }
     leaf
@@ -220,14 +262,14 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
         ])),
         Kind::Date | Kind::DateNumber(_) => json!(dice.pick(&["2024-01-01", "2024-05-01", "2024-02-29"])),
         // Compared with NULL only.
-        Kind::Json | Kind::Binary => Json::Null,
+        Kind::Json(_) | Kind::Binary => Json::Null,
     }
 }
 
 /// Returns fields to group by.
 fn keys(dice: &mut Dice, entity: &Entity, most: usize) -> Vec<Field> {
     let fields: Vec<_> =
-        entity.fields.iter().filter(|it| !matches!(it.kind, Kind::Json | Kind::Binary)).cloned().collect();
+        entity.fields.iter().filter(|it| !matches!(it.kind, Kind::Json(_) | Kind::Binary)).cloned().collect();
     dice.some(&fields, most)
 }
 
@@ -292,7 +334,7 @@ fn aggregate(dice: &mut Dice, entity: &Entity) -> (Json, Kind) {
     let field = dice.pick(&entity.fields);
     let functions: &[&str] = match field.kind {
         Kind::Integer | Kind::Real | Kind::Bigint | Kind::Decimal => &["count", "sum", "avg", "min", "max"],
-        Kind::Json | Kind::Binary | Kind::Boolean | Kind::BooleanText | Kind::BooleanReal => &["count"],
+        Kind::Json(_) | Kind::Binary | Kind::Boolean | Kind::BooleanText | Kind::BooleanReal => &["count"],
         // Without a sum of `Huge`: whether it overflows can depend on the order of the rows.
         Kind::Huge | Kind::Text | Kind::Time(_) | Kind::Date | Kind::DateNumber(_) => {
             &["count", "min", "max"]
@@ -306,7 +348,7 @@ fn aggregate(dice: &mut Dice, entity: &Entity) -> (Json, Kind) {
         }
     } else {
         definition["field"] = json!(field.name);
-        if dice.chance(40) && !matches!(field.kind, Kind::Json | Kind::Binary) {
+        if dice.chance(40) && !matches!(field.kind, Kind::Json(_) | Kind::Binary) {
             definition["distinct"] = json!(true);
         }
     }

@@ -92,7 +92,7 @@ fn useful_index<'n>(node: &'n Node, join: Option<&'n Join>) -> (&'n TableName, V
     }
     let orders = node.order.iter().filter_map(|key| match &key.source {
         ColumnSource::Column(column) => Some(column.clone()),
-        ColumnSource::Aggregate(_) | ColumnSource::Related { .. } | ColumnSource::Exists(_) => None,
+        _ => None,
     });
     if ranges.is_empty() && !columns.is_empty() || node.filter.is_none() && join.is_none() {
         columns.extend(orders);

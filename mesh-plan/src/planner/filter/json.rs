@@ -1,0 +1,63 @@
+//! Conditions on scalars in JSON fields. `SPEC §14.8`
+
+use mesh_ql::{Literal, Name, Operand, OrParam, Spanned};
+use mesh_schema::FieldType;
+
+use crate::plan::ColumnSource;
+use crate::planner::Planner;
+use crate::planner::context::Scope;
+use crate::planner::literal::describe;
+use crate::planner::subject::Comparable;
+use crate::{JsonPointer, JsonType, PlanError, PlanErrorKind};
+
+/// Returns the scalar at a place in a field, of the type of the literals that it is compared with.
+pub(super) fn find<'q>(
+    planner: &mut Planner<'_>,
+    scope: &mut Scope<'_>,
+    (field, at): (&'q Name, &Name),
+    operand: &Operand,
+) -> Result<Comparable<'q>, PlanError> {
+    let found = planner.path(scope, field, field, "$where")?;
+    if found.ty != Some(FieldType::Json) {
+        let kind = PlanErrorKind::NotJson { field: field.value.clone() };
+        return Err(scope.context.error(field.span, kind));
+    }
+    let literals = match operand {
+        Operand::None => &[],
+        Operand::One(literal) => std::slice::from_ref(literal),
+        Operand::Many(list) => list.as_slice(),
+    };
+    let mut ty = JsonType::Any;
+    for Spanned { value, span } in literals {
+        let OrParam::Value(literal) = value else { continue };
+        match type_of(literal) {
+            same if same == ty => {}
+            first if ty == JsonType::Any => ty = first,
+            _ => {
+                let (field, found) = (field.value.clone(), describe(literal));
+                let kind = PlanErrorKind::Literal { field, ty: takes(ty), found };
+                return Err(scope.context.error(*span, kind));
+            }
+        }
+    }
+    let source = ColumnSource::Json { of: Box::new(found.source), at: JsonPointer::new(at), ty };
+    Ok(Comparable { source, ty: None, stored: None, time_form: None, nullable: true, ..found })
+}
+
+fn type_of(literal: &Literal) -> JsonType {
+    match literal {
+        Literal::Text(_) => JsonType::Text,
+        Literal::Integer(_) | Literal::Number(_) => JsonType::Number,
+        Literal::Boolean(_) => JsonType::Boolean,
+    }
+}
+
+/// Describes what a list takes whose first literal is of that type.
+fn takes(ty: JsonType) -> &'static str {
+    match ty {
+        JsonType::Text => "texts only, as the first value is one",
+        JsonType::Number => "numbers only, as the first value is one",
+        JsonType::Boolean => "booleans only, as the first value is one",
+        JsonType::Any => "a scalar",
+    }
+}
