@@ -9,6 +9,7 @@
 mod check;
 mod data;
 mod dice;
+mod documents;
 mod others;
 mod query;
 mod script;

@@ -22,7 +22,7 @@ use crate::{JsonPointer, JsonType, Value};
 pub struct Features {
     /// It has the collation `und-x-icu`, and its default collation would fold ASCII letters only.
     pub icu_folds: bool,
-    /// It tells whether a text is JSON.
+    /// It has the test `IS JSON` of texts.
     pub is_json: bool,
     /// The schema of tables without one; `None` to leave it to the search path.
     pub default_schema: Option<String>,

@@ -7,12 +7,12 @@ use mesh_plan::memory::Tables;
 use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder, ThroughDocument};
 
 use super::dice::Dice;
+use super::documents::{self, JSON_TYPES};
 use super::script::{Column, Scripts, quoted};
 
 /// A random database and its schema.
 pub(crate) struct Database {
     pub(crate) entities: Vec<Entity>,
-    /// The statements that create the database in SQLite and PostgreSQL.
     pub(crate) scripts: Scripts,
     /// The same data in memory.
     pub(crate) tables: Tables,
@@ -75,7 +75,7 @@ pub(crate) enum Kind {
     Date,
     /// Days in a column of numbers, as in this entry of [`TIMES`].
     DateNumber(usize),
-    /// Documents, in columns of this one of [`JSON_TYPES`].
+    /// In columns of this one of [`JSON_TYPES`].
     Json(usize),
     Binary,
 }
@@ -106,43 +106,6 @@ const TIMES: [[&str; 3]; 5] = [
     ["1704067200000", "1714557600000", "1704067199500"],
 ];
 
-/// PostgreSQL's types of columns with JSON.
-const JSON_TYPES: [&str; 3] = ["json", "text", "jsonb"];
-/// The type whose documents the database writes in its own form.
-const BINARY_JSON: usize = 2;
-
-const DOCUMENTS: [&str; 13] = [
-    r#"{"a":[1,"é"]}"#,
-    "[]",
-    "1.5",
-    "\"x\"",
-    "true",
-    "null",
-    r#"{"a":{"b":1,"b":"x"},"b":[]}"#,
-    r#"{"a":{"b":1},"a":[true,false,null,"1"]}"#,
-    r#"{"":0,"x/y":"a","~":true,"0":"x","k\"1.b":2.5}"#,
-    r#"[[1,-3],{"a":"é","0":true}]"#,
-    "[9007199254740993,9007199254740992.0,18446744073709551615,1e300,0.1000000000000000055]",
-    r#"["\u00e9","\ud83d\ude00","\\u0000","\\\ud83d\ude00"]"#,
-    r#"{"a":["\u0000"],"b":1}"#,
-];
-/// Documents as PostgreSQL writes them.
-const BINARY_DOCUMENTS: [&str; 9] = [
-    r#"{"a": [1, "é"]}"#,
-    "1.5",
-    "\"x\"",
-    "true",
-    "null",
-    r#"{"a": {"b": "x"}, "b": []}"#,
-    r#"{"": 0, "0": "x", "~": true, "x/y": "a"}"#,
-    r#"[[1, -3], {"0": true, "a": "é"}]"#,
-    "[9007199254740993, 9007199254740992.0, 18446744073709551615, 0.10, 2.5]",
-];
-pub(crate) const POINTERS: [&str; 24] = [
-    "", "/", "/a", "/b", "/a/0", "/a/1", "/a/2", "/a/3", "/a/b", "/a/0/b", "/0", "/1", "/2", "/3", "/4",
-    "/5", "/00", "/-1", "/-", "/0/1", "/1/a", "/x~1y", "/~0", "/k\"1.b",
-];
-
 pub(crate) const TEXTS: [&str; 16] =
     ["a", "b", "B", "é", "É", "", "ab", "%", "a_b", "it's", "say \"hi\"", "\\", "日本", "a%", " ", "12"];
 
@@ -163,8 +126,8 @@ impl Kind {
             13 => Self::BooleanText,
             14 => Self::BooleanReal,
             15 => Self::DateNumber(3 + dice.below(2)),
-            16 | 17 => Self::Json(dice.below(JSON_TYPES.len())),
-            _ => Self::Binary,
+            16 => Self::Binary,
+            _ => Self::Json(dice.below(JSON_TYPES.len())),
         }
     }
 
@@ -236,8 +199,7 @@ impl Kind {
                 number => number.parse::<i64>().unwrap().into(),
             },
             Self::Date => dice.pick(&["2024-01-01", "2024-05-01", "2023-12-31"]).into(),
-            Self::Json(BINARY_JSON) => dice.pick(&BINARY_DOCUMENTS).into(),
-            Self::Json(_) => dice.pick(&DOCUMENTS).into(),
+            Self::Json(form) => documents::random(dice, form).into(),
             Self::Binary => dice.pick(&[vec![0u8, 255], vec![1, 2, 3]]).into(),
         }
     }

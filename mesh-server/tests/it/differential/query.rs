@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::data::{Entity, Field, Kind, POINTERS, TEXTS};
+use super::data::{Entity, Field, Kind, TEXTS};
 use super::dice::Dice;
+use super::documents::POINTERS;
 
 /// The maximum depth of relations.
 const DEPTH: usize = 4;
