@@ -126,8 +126,8 @@ impl Database {
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let statement = self.statements.of_plan(plan);
         let link = self.pool.take(false).await?;
-        let steps = read::query_plan(&link, plan, &statement).await?;
-        Ok((statement.statement.to_string(), steps))
+        let steps = read::query_plan(&link, plan, &statement.read).await?;
+        Ok((statement.read.statement.to_string(), steps))
     }
 
     /// Checks that the database responds. If all connections are in use, it does.
@@ -193,11 +193,11 @@ impl Database {
     /// Returns the record of a statement for a trace.
     async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
         let statement = self.statements.of_plan(plan);
-        let params = read::params(plan, &statement).into_iter().map(|TextParam(text)| match text {
+        let params = read::params(plan, &statement.read).into_iter().map(|TextParam(text)| match text {
             Some(text) => Value::Text(text.into_owned()),
             None => Value::Null,
         });
-        let traced = TracedStatement::new(&*statement.statement.sql, took, body.rows as u64)
+        let traced = TracedStatement::new(&*statement.read.statement.sql, took, body.rows as u64)
             .with_params(params)
             .with_node(plan.node().path.clone(), 1);
         if !trace.wants_query_plans() {

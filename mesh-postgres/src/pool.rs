@@ -1,16 +1,18 @@
-//! A bounded pool of connections.
+//! A bounded pool of connections. Light reads share some of them; everything else has one to itself while it runs.
 
 pub(crate) mod connect_url;
+mod idle;
 pub(crate) mod link;
 pub(crate) mod replicas;
 pub(crate) mod row_budget;
+mod shared;
 mod tls;
+pub(crate) mod weight;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_plan::{Usage, WaitCounter};
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -18,8 +20,11 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Notification, Row};
 
 use self::connect_url::ConnectUrl;
+use self::idle::IdleLinks;
 use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
+use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
+use self::weight::Weight;
 use crate::error::with_causes;
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -41,18 +46,19 @@ pub(crate) enum Purpose {
 }
 
 /// Connections to one server. A slot is held while a connection is in use, and until a connection whose statement is
-/// cancelled is closed.
+/// cancelled is closed. A shared connection holds one while it is open.
 pub(crate) struct Pool {
     target: ConnectUrl,
     settings: Settings,
     begin: Arc<str>,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
-    idle: Idle,
+    idle: Arc<IdleLinks>,
+    /// The connections that light reads share.
+    shared: Arc<SharedLinks>,
+    /// Slots that only shared connections take.
+    reserved: Arc<Semaphore>,
 }
-
-/// Idle connections, the last used one at the end.
-type Idle = Arc<Mutex<Vec<Arc<Link>>>>;
 
 /// Why a statement has no result.
 #[derive(Debug, thiserror::Error)]
@@ -116,26 +122,41 @@ pub(crate) fn is_stale(error: &Error) -> bool {
 
 impl Pool {
     pub(crate) fn new(mut target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
-        let timeout = settings.statement_timeout.as_millis().to_string();
+        let milliseconds = |timeout: Duration| timeout.as_millis().to_string();
         // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its use.
-        let mut parameters = vec![("jit", "off".to_owned()), ("statement_timeout", timeout)];
+        let mut parameters = vec![("jit", "off".to_owned())];
         parameters.extend(target.search_path().map(|path| ("search_path", path)));
         let mut begin = String::from("BEGIN");
         if purpose == Purpose::Read {
             parameters.push(("default_transaction_read_only", "on".to_owned()));
             begin.push_str(" READ ONLY");
         }
+        let mut shared_target = target.clone();
+        shared_target.add_options(&parameters);
+        let timeout = milliseconds(STATEMENT_TIMEOUT.min(settings.statement_timeout));
+        let lock_timeout = milliseconds(LOCK_TIMEOUT);
+        shared_target.add_options(&[("statement_timeout", timeout), ("lock_timeout", lock_timeout)]);
+        parameters.push(("statement_timeout", milliseconds(settings.statement_timeout)));
         if settings.pooler {
             begin.extend(parameters.iter().map(|(name, value)| format!("; SET LOCAL {name} = {value}")));
         } else {
             target.add_options(&parameters);
         }
+        // Behind a pooler a read is a transaction of several statements, and those of other reads must not come between.
+        let is_shared = purpose == Purpose::Read && !settings.pooler && settings.connections > 1;
+        let reserved = if is_shared { (settings.connections / 4).max(1) } else { 0 };
+        let slots = Arc::new(Semaphore::new(settings.connections - reserved));
+        let reserved = Arc::new(Semaphore::new(reserved));
+        let shared_slots = [&reserved, &slots].map(Arc::clone);
+        let most = if is_shared { settings.connections / 2 } else { 0 };
         Self {
             target,
             begin: begin.into(),
-            slots: Arc::new(Semaphore::new(settings.connections)),
+            slots,
             waits: WaitCounter::default(),
-            idle: Arc::default(),
+            idle: IdleLinks::new(settings.idle_timeout),
+            shared: SharedLinks::new(shared_target, settings, most, shared_slots),
+            reserved,
             settings: settings.clone(),
         }
     }
@@ -157,36 +178,78 @@ impl Pool {
 
     /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
+        let (shared, shared_in_use) = self.shared.counts();
+        let unused = shared - shared_in_use;
         Usage {
-            idle: self.idle.lock().len(),
+            idle: self.idle.len() + unused,
             slots: self.settings.connections,
-            free: self.slots.available_permits(),
+            free: self.slots.available_permits() + self.reserved.available_permits() + unused,
             waits: self.waits.count(),
             waited: self.waits.total(),
             ..Usage::default()
         }
     }
 
-    /// Runs an idempotent statement in a transaction, a second time on a new connection if the first one is stale.
-    pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
-        self.run_within(sql, params, RowBudget::UNLIMITED).await
+    /// Returns the number of shared connections, and of the answers on them.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> (usize, u64) {
+        (self.shared.counts().0, self.shared.answers())
     }
 
-    /// Does the same, and stops to read when the rows exceed the budget.
-    pub(crate) async fn run_within(
+    /// Runs an idempotent statement in a transaction, a second time on a new connection if the first one is stale.
+    pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
+        Ok(self.run_within(sql, params, RowBudget::UNLIMITED).await?.0)
+    }
+
+    /// Runs a read: on a shared connection if its statement is light, else on one of its own. Stops to read when the
+    /// rows exceed the budget.
+    pub(crate) async fn read(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
+        weight: &Weight,
     ) -> Result<Vec<Row>, PoolError> {
+        if weight.is_light()
+            && let Some(lease) = self.shared.choose()
+        {
+            match lease.query(sql, params, budget).await {
+                SharedRead::Ended(rows, is_light) => {
+                    if !is_light {
+                        weight.record_heavy();
+                    }
+                    return rows.map_err(PoolError::Failed);
+                }
+                SharedRead::Heavy => weight.record_heavy(),
+                SharedRead::Lost(error) => {
+                    tracing::debug!("running a read again on another connection: {error}");
+                }
+                SharedRead::Unprepared => {}
+            }
+        }
+        let (rows, took) = self.run_within(sql, params, budget).await?;
+        weight.record(took, &rows);
+        Ok(rows)
+    }
+
+    /// Runs an idempotent statement as [`Self::run`] does, and stops to read when the rows exceed the budget. Returns the
+    /// rows with the time that the statement took.
+    async fn run_within(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> Result<(Vec<Row>, Duration), PoolError> {
         let mut fresh = false;
         loop {
-            match self.take(fresh).await?.query_in_transaction(sql, params, budget).await {
+            let lease = self.take(fresh).await?;
+            let start = Instant::now();
+            match lease.query_in_transaction(sql, params, budget).await {
                 Err(PoolError::Failed(error)) if !fresh && is_stale(&error) => {
                     tracing::debug!("running a statement again on a new connection: {error}");
                     fresh = true;
                 }
-                result => return result,
+                rows => return Ok((rows?, start.elapsed())),
             }
         }
     }
@@ -212,7 +275,7 @@ impl Pool {
                 slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
             }
         };
-        let mut idle = std::iter::from_fn(|| take_idle(&self.idle));
+        let mut idle = std::iter::from_fn(|| self.idle.take());
         let link = match idle.find(|link| !fresh && !link.is_closed()) {
             Some(link) => link,
             None => Arc::new(self.connect().await?),
@@ -235,22 +298,12 @@ impl Pool {
     }
 }
 
-/// Takes the idle connection that was used last, preferably one of the current runtime: messages of a connection of
-/// another runtime wake two threads.
-fn take_idle(idle: &Idle) -> Option<Arc<Link>> {
-    let runtime = Handle::current().id();
-    let mut idle = idle.lock();
-    let last = idle.len().checked_sub(1)?;
-    let index = idle.iter().rposition(|link| link.runtime == runtime).unwrap_or(last);
-    Some(idle.remove(index))
-}
-
 /// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is
 /// dropped because its client has disconnected, the statement is cancelled and the connection closed. A connection with
 /// an open transaction is closed, too.
 pub(crate) struct Lease {
     link: Arc<Link>,
-    idle: Idle,
+    idle: Arc<IdleLinks>,
     slot: Option<OwnedSemaphorePermit>,
 }
 
@@ -266,7 +319,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let link = Arc::clone(&self.link);
         if link.is_free() {
-            self.idle.lock().push(link);
+            self.idle.add(link);
         } else if link.is_running()
             && let Ok(runtime) = Handle::try_current()
         {

@@ -44,10 +44,11 @@ pub(crate) async fn run(
     statements: &StatementCache,
 ) -> Result<Result<JsonBody, ResolveError>, PoolError> {
     let statement = statements.of_plan(plan);
+    let read = &statement.read;
     let budget = RowBudget::of_plan(plan);
-    match pool.run_within(&statement.statement.sql, &params(plan, &statement), budget).await {
+    match pool.read(&read.statement.sql, &params(plan, read), budget, &statement.weight).await {
         Err(error) if error.is_unreachable() => Err(error),
-        rows => Ok(shape(plan, &statement, rows)),
+        rows => Ok(shape(plan, read, rows)),
     }
 }
 

@@ -9,8 +9,11 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The maximum number of connections to one server.
+    /// The maximum number of connections to one server, for reads and for writes. Light reads share up to half of those for
+    /// reads; more are opened as needed.
     pub connections: usize,
+    /// The time after which an idle connection is closed.
+    pub idle_timeout: Duration,
     /// The memory of the server for the prepared statements of one connection, in bytes, estimated from their texts. The
     /// statements that were not used recently are closed. 0 prepares no statement.
     pub statements: usize,
@@ -36,6 +39,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             connections: 16,
+            idle_timeout: Duration::from_secs(60),
             statements: 16 << 20,
             wait: Duration::from_secs(2),
             statement_timeout: DEFAULT_TIMEOUT,

@@ -5,6 +5,7 @@ mod catalog;
 mod failures;
 mod indexes;
 mod reads;
+mod shared;
 mod state;
 mod statements;
 mod writes;

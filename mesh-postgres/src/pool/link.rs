@@ -10,7 +10,9 @@ use futures_util::TryStreamExt as _;
 use futures_util::future::try_join3;
 use mesh_plan::Generations;
 use tokio::runtime::{Handle, Id};
+use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::AbortHandle;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Error, Notification, Row, RowStream, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -30,10 +32,13 @@ fn server_bytes(sql: &str) -> usize {
     sql.len().saturating_mul(BYTES_PER_TEXT_BYTE)
 }
 
+/// A statement that is prepared once, also if several reads need it at the same time.
+type Prepared = Arc<OnceCell<Statement>>;
+
 /// An open connection.
 pub(crate) struct Link {
     client: Client,
-    statements: Generations<Box<str>, Statement>,
+    statements: Generations<Box<str>, Prepared>,
     tls: MakeRustlsConnect,
     has_pooler: bool,
     /// The statements that begin a transaction.
@@ -43,6 +48,8 @@ pub(crate) struct Link {
     /// The number of statements whose results have not arrived.
     running: AtomicUsize,
     in_transaction: AtomicBool,
+    /// The task that reads and writes the connection's messages.
+    task: AbortHandle,
 }
 
 impl Link {
@@ -54,7 +61,7 @@ impl Link {
     ) -> Result<(Self, UnboundedReceiver<Notification>), Error> {
         let (client, mut connection) = target.config.connect(target.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
                 match message {
                     // Most connections have no receiver.
@@ -76,6 +83,7 @@ impl Link {
             runtime: Handle::current().id(),
             running: AtomicUsize::new(0),
             in_transaction: AtomicBool::new(false),
+            task: task.abort_handle(),
         };
         Ok((link, notifications))
     }
@@ -127,20 +135,10 @@ impl Link {
         &self,
         sql: &str,
         params: &[TextParam<'_>],
-        mut budget: RowBudget,
+        budget: RowBudget,
     ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
         self.running.fetch_add(1, Ordering::Relaxed);
-        let rows = async {
-            let mut stream = pin!(self.stream(sql, params).await?);
-            let mut rows = Vec::new();
-            while let Some(row) = stream.try_next().await? {
-                if let Err(exceeded) = budget.spend(&row) {
-                    return Ok(Err(exceeded));
-                }
-                rows.push(row);
-            }
-            Ok(Ok(rows))
-        };
+        let rows = async { collect(self.stream(sql, params).await?, budget).await };
         let rows = match rows.await {
             Ok(Err(exceeded)) => return Err(exceeded),
             Ok(Ok(rows)) => Ok(rows),
@@ -176,18 +174,34 @@ impl Link {
         Ok(())
     }
 
+    /// Runs a prepared statement, and collects its rows while they are within the budget.
+    pub(super) async fn query_prepared(
+        &self,
+        statement: &Statement,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
+        collect(self.client.query_raw(statement, params).await?, budget).await
+    }
+
+    /// Returns a statement that is already prepared.
+    pub(super) fn prepared(&self, sql: &str) -> Option<Statement> {
+        self.statements.get(sql)?.get().cloned()
+    }
+
     /// Returns a prepared statement, from the cache if possible; `None` if it would not be kept.
-    async fn prepare(&self, sql: &str) -> Result<Option<Statement>, Error> {
-        if let Some(statement) = self.statements.get(sql) {
-            return Ok(Some(statement));
-        }
-        if !self.statements.accepts(server_bytes(sql)) {
-            return Ok(None);
-        }
-        let statement = self.client.prepare(sql).await?;
-        // A statement that this displaces is closed when it is no longer in use.
-        self.statements.insert(sql.into(), statement.clone(), server_bytes(sql));
-        Ok(Some(statement))
+    pub(super) async fn prepare(&self, sql: &str) -> Result<Option<Statement>, Error> {
+        let cell = match self.statements.get(sql) {
+            Some(cell) => cell,
+            None if !self.statements.accepts(server_bytes(sql)) => return Ok(None),
+            None => {
+                let cell = Prepared::default();
+                // A statement that this displaces is closed when it is no longer in use.
+                self.statements.insert(sql.into(), Arc::clone(&cell), server_bytes(sql));
+                cell
+            }
+        };
+        Ok(Some(cell.get_or_try_init(|| self.client.prepare(sql)).await?.clone()))
     }
 
     /// Counts a statement as running until its result has arrived, also if the future is dropped before.
@@ -212,6 +226,11 @@ impl Link {
         self.client.is_closed()
     }
 
+    /// Closes the connection at once; statements that run on it fail.
+    pub(super) fn abort(&self) {
+        self.task.abort();
+    }
+
     /// Cancels the running statement until it has ended. A cancellation that arrives before the statement begins has no
     /// effect, and PostgreSQL does not notice that a connection is closed while it runs a statement.
     pub(super) async fn end_statement(&self, interval: Duration) -> Result<(), Error> {
@@ -224,4 +243,20 @@ impl Link {
             }
         }
     }
+}
+
+/// Collects rows while they are within the budget.
+async fn collect(
+    stream: RowStream,
+    mut budget: RowBudget,
+) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
+    let mut stream = pin!(stream);
+    let mut rows = Vec::new();
+    while let Some(row) = stream.try_next().await? {
+        if let Err(exceeded) = budget.spend(&row) {
+            return Ok(Err(exceeded));
+        }
+        rows.push(row);
+    }
+    Ok(Ok(rows))
 }

@@ -50,6 +50,11 @@ impl RowBudget {
         }
     }
 
+    /// Returns the budget with at most this many bytes.
+    pub(super) fn at_most(self, bytes: usize) -> Self {
+        Self { bytes: self.bytes.min(bytes), ..self }
+    }
+
     /// Takes a row from the budget.
     pub(super) fn spend(&mut self, row: &Row) -> Result<(), BudgetExceeded> {
         let (rows, bytes) = self.limits;

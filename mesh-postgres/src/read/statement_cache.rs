@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mesh_plan::sql::postgres::{Features, ReadStatement};
 use mesh_plan::{Generations, Plan, PlanId};
 
+use crate::pool::weight::{Weight, Weights};
+
 /// The number of plans whose statements are kept.
 const PLANS: usize = 1_024;
 /// The memory of these statements in bytes.
@@ -14,22 +16,31 @@ const BYTES: usize = 16 << 20;
 pub(crate) struct StatementCache {
     /// The optional features of the database.
     pub(crate) features: Features,
-    cache: Generations<PlanId, Arc<ReadStatement>>,
+    cache: Generations<PlanId, Arc<CachedStatement>>,
+    weights: Weights,
+}
+
+/// A statement of a plan.
+pub(crate) struct CachedStatement {
+    pub(crate) read: ReadStatement,
+    pub(crate) weight: Arc<Weight>,
 }
 
 impl StatementCache {
     pub(crate) fn new(features: Features) -> Self {
-        Self { features, cache: Generations::bounded(PLANS, BYTES) }
+        Self { features, cache: Generations::bounded(PLANS, BYTES), weights: Weights::default() }
     }
 
     /// Returns the statement of a plan, which is lowered if no statement in the cache serves this page of it.
-    pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
+    pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<CachedStatement> {
         let cached = self.cache.get(plan.id());
-        if let Some(statement) = cached.filter(|statement| statement.serves(plan)) {
+        if let Some(statement) = cached.filter(|statement| statement.read.serves(plan)) {
             return statement;
         }
-        let statement = Arc::new(ReadStatement::from_plan(plan, &self.features));
-        self.cache.insert(plan.id().clone(), Arc::clone(&statement), statement.bytes());
+        let read = ReadStatement::from_plan(plan, &self.features);
+        let weight = self.weights.of(&read.statement.sql);
+        let (bytes, statement) = (read.bytes(), Arc::new(CachedStatement { read, weight }));
+        self.cache.insert(plan.id().clone(), Arc::clone(&statement), bytes);
         statement
     }
 }

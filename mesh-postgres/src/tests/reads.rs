@@ -173,7 +173,8 @@ async fn connections_are_bounded_and_released() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(BLOG);
     let settings = Settings {
-        connections: 2,
+        // One of them is only for light reads.
+        connections: 3,
         wait: Duration::from_millis(100),
         statement_timeout: Duration::from_secs(1),
         ..Settings::default()
@@ -198,7 +199,7 @@ async fn connections_are_bounded_and_released() {
         cluster.query(waiting).as_deref() == Some("0")
     })
     .await;
-    until("all slots are free", async || served.database.usage().free == 2).await;
+    until("all slots are free", async || served.database.usage().free == 3).await;
     locker.execute("ROLLBACK").await.unwrap();
     assert_eq!(served.point("1", "{ post title }").await.unwrap(), r#"{"title":"Dawn"}"#);
 }
@@ -245,4 +246,32 @@ async fn patterns_that_begin_with_letters_use_an_index() {
         })
         .await;
     }
+}
+
+/// A statement may end one cancellation itself. So may one that has not begun when the cancellation arrives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_survives_a_cancellation_is_cancelled_again() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE FUNCTION stubborn() RETURNS int LANGUAGE plpgsql AS \
+           $$ BEGIN BEGIN PERFORM pg_sleep(1000); EXCEPTION WHEN query_canceled THEN NULL; END; \
+              PERFORM pg_sleep(1000); RETURN 1; END $$; \
+         CREATE VIEW endless AS SELECT 1 AS id, stubborn() AS v",
+    );
+    let settings = Settings { connections: 1, ..Settings::default() };
+    let served = Served::open(&cluster, &settings).await;
+    let sleeping = async |count: &str| {
+        let sleeps = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        cluster.query(sleeps).as_deref() == Some(count)
+    };
+    {
+        let mut read = std::pin::pin!(served.collection("{ endless v }"));
+        let begun = until("the statement runs", async || sleeping("1").await);
+        tokio::select! {
+            result = &mut read => panic!("{result:?}"),
+            () = begun => {}
+        }
+    }
+    until("the statement has ended", async || sleeping("0").await).await;
+    until("the slot is free", async || served.database.usage().free == 1).await;
 }

@@ -1,0 +1,279 @@
+//! Connections that light reads share. Their statements are sent without waiting for the rows of those before them, and
+//! PostgreSQL answers them in order.
+//!
+//! A statement on such a connection is never cancelled, because the cancellation could hit the next one. Instead,
+//! PostgreSQL ends a statement that runs for longer than [`STATEMENT_TIMEOUT`], and the read is repeated on a connection
+//! that is not shared. The answer of a read that was dropped is received and discarded.
+
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, Row, Statement};
+
+use crate::pool::connect_url::ConnectUrl;
+use crate::pool::link::Link;
+use crate::pool::row_budget::RowBudget;
+use crate::pool::{CONNECT_TIMEOUT, PoolError, is_stale};
+use crate::settings::Settings;
+use crate::sql::TextParam;
+
+/// The time after which PostgreSQL ends a statement on a shared connection.
+pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
+/// The time after which it ends a statement that waits for a lock.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
+/// The time after which a statement is not light any more.
+const SLOW: Duration = Duration::from_millis(50);
+/// The maximum bytes of a light read's rows.
+pub(super) const ROW_BYTES: usize = 256 << 10;
+/// The number of reads on each connection of a runtime from which another connection is opened.
+const DEPTH_TO_GROW: usize = 4;
+/// The maximum number of reads on a connection.
+const MAX_DEPTH: usize = 64;
+/// The delay after a connection could not be opened.
+const REOPEN_DELAY: Duration = Duration::from_secs(1);
+
+/// The shared connections to one server.
+pub(super) struct SharedLinks {
+    target: ConnectUrl,
+    settings: Settings,
+    /// The maximum number of shared connections.
+    most: usize,
+    /// The slots that only shared connections take, so that light reads need not wait for others, and those of the pool.
+    slots: [Arc<Semaphore>; 2],
+    links: RwLock<Vec<Arc<SharedLink>>>,
+    /// Whether a connection is being opened.
+    opening: AtomicBool,
+}
+
+/// A shared connection.
+pub(super) struct SharedLink {
+    link: Link,
+    opened: Instant,
+    /// The number of reads whose answers have not arrived.
+    depth: AtomicUsize,
+    /// The number of answers that have arrived.
+    answered: AtomicU64,
+    /// The time of the last answer, in nanoseconds after `opened`.
+    last_answer: AtomicU64,
+    _slot: OwnedSemaphorePermit,
+}
+
+/// The result of a read on a shared connection.
+pub(super) enum SharedRead {
+    /// The statement has ended, and whether it was light.
+    Ended(Result<Vec<Row>, Error>, bool),
+    /// The statement takes too long, or its rows are too many, for a shared connection.
+    Heavy,
+    /// The connection was lost, or the prepared statement is out of date.
+    Lost(Error),
+    /// The statement cannot be prepared within the bound on the memory of the database.
+    Unprepared,
+}
+
+/// The right to send a statement on a shared connection.
+pub(super) struct SharedLease {
+    link: Arc<SharedLink>,
+    links: Arc<SharedLinks>,
+    is_answered: bool,
+}
+
+impl SharedLinks {
+    /// Creates an empty list of at most `most` connections. Slots are taken from the first semaphore that has one.
+    pub(super) fn new(
+        target: ConnectUrl,
+        settings: &Settings,
+        most: usize,
+        slots: [Arc<Semaphore>; 2],
+    ) -> Arc<Self> {
+        let (settings, links) = (settings.clone(), RwLock::default());
+        Arc::new(Self { target, settings, most, slots, links, opening: AtomicBool::new(false) })
+    }
+
+    /// Returns the number of connections, and of those in use.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let links = self.links.read();
+        let in_use = links.iter().filter(|link| link.depth.load(Ordering::Relaxed) > 0).count();
+        (links.len(), in_use)
+    }
+
+    /// Returns the number of answers on the open connections.
+    #[cfg(test)]
+    pub(super) fn answers(&self) -> u64 {
+        self.links.read().iter().map(|link| link.answered.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Chooses the connection with the fewest reads, preferably one of the current runtime: messages of a connection of
+    /// another runtime wake two threads. Opens another connection in the background if there are too few. `None` if there
+    /// is no connection, or all have too many reads.
+    pub(super) fn choose(self: &Arc<Self>) -> Option<SharedLease> {
+        if self.most == 0 {
+            return None;
+        }
+        let runtime = Handle::current().id();
+        let (chosen, count) = {
+            let links = self.links.read();
+            let open = links.iter().filter(|link| !link.link.is_closed());
+            let key = |link: &&Arc<SharedLink>| (link.link.runtime != runtime, link.depth());
+            (open.min_by_key(key).map(Arc::clone), links.len())
+        };
+        let local = chosen.as_ref().filter(|link| link.link.runtime == runtime);
+        // Each runtime has a connection, if possible, before the first ones take more.
+        let most = if local.is_none() { self.most } else { (self.most / 2).max(1) };
+        if count < most && local.is_none_or(|link| link.depth() >= DEPTH_TO_GROW) {
+            self.open_another();
+        }
+        let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
+        link.depth.fetch_add(1, Ordering::Relaxed);
+        Some(SharedLease { link, links: Arc::clone(self), is_answered: false })
+    }
+
+    /// Opens a connection in the background, unless one is being opened or there is no free slot.
+    fn open_another(self: &Arc<Self>) {
+        if self.opening.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let opening = Opening(Arc::clone(self));
+        let Some(slot) = self.slots.iter().find_map(|slots| Arc::clone(slots).try_acquire_owned().ok())
+        else {
+            return;
+        };
+        tokio::spawn(async move {
+            // No transactions are begun on it.
+            let (links, begin) = (&opening.0, Arc::from(""));
+            let opened = Link::open(&links.target, &links.settings, &begin);
+            match tokio::time::timeout(CONNECT_TIMEOUT, opened).await {
+                Ok(Ok((link, _))) => links.add(link, slot),
+                failed => {
+                    let error =
+                        failed.ok().and_then(Result::err).map_or(PoolError::TimedOut, PoolError::Refused);
+                    tracing::debug!("no shared connection was opened: {error}");
+                    drop(slot);
+                    tokio::time::sleep(REOPEN_DELAY).await;
+                }
+            }
+        });
+    }
+
+    fn add(self: &Arc<Self>, link: Link, slot: OwnedSemaphorePermit) {
+        let link = Arc::new(SharedLink {
+            link,
+            opened: Instant::now(),
+            depth: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+            last_answer: AtomicU64::new(0),
+            _slot: slot,
+        });
+        watch::start(Arc::downgrade(self), Arc::downgrade(&link), self.settings.idle_timeout);
+        self.links.write().push(link);
+    }
+
+    /// Removes a connection, which is closed when the reads on it have ended.
+    fn remove(&self, link: &Arc<SharedLink>) {
+        self.links.write().retain(|it| !Arc::ptr_eq(it, link));
+    }
+}
+
+/// Marks that a connection is being opened until it is dropped, as with the task when its runtime ends.
+struct Opening(Arc<SharedLinks>);
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.0.opening.store(false, Ordering::Relaxed);
+    }
+}
+
+impl SharedLink {
+    fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Counts an answer. Returns the time since the statement was sent, or since the answer before it if that is later:
+    /// PostgreSQL begins a statement when the one before it has ended.
+    fn record_answer(&self, sent: Instant) -> Duration {
+        self.depth.fetch_sub(1, Ordering::Relaxed);
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        let now = self.opened.elapsed();
+        let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let before = Duration::from_nanos(self.last_answer.swap(nanoseconds, Ordering::Relaxed));
+        now.saturating_sub(before.max(sent.saturating_duration_since(self.opened)))
+    }
+}
+
+impl SharedLease {
+    /// Runs a statement, and collects its rows.
+    pub(super) async fn query(
+        mut self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> SharedRead {
+        let sent = Instant::now();
+        let rows = async {
+            let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
+            self.link.link.query_prepared(&statement, params, budget.at_most(ROW_BYTES)).await.map(Some)
+        };
+        let rows = match rows.await {
+            Ok(Some(Ok(rows))) => Ok(rows),
+            // The rest of the rows has not arrived.
+            Ok(Some(Err(_))) => return SharedRead::Heavy,
+            Ok(None) => {
+                self.is_answered = true;
+                self.link.depth.fetch_sub(1, Ordering::Relaxed);
+                return SharedRead::Unprepared;
+            }
+            Err(error) => Err(error),
+        };
+        self.is_answered = true;
+        let took = self.link.record_answer(sent);
+        match rows {
+            Err(error) if is_too_slow(&error) => SharedRead::Heavy,
+            Err(error) if is_stale(&error) => {
+                self.links.remove(&self.link);
+                SharedRead::Lost(error)
+            }
+            rows => SharedRead::Ended(rows, took < SLOW),
+        }
+    }
+}
+
+impl SharedLease {
+    /// Returns a prepared statement; `None` if it would not be kept.
+    async fn prepare(&self, sql: &str) -> Result<Option<Statement>, Error> {
+        if let Some(statement) = self.link.link.prepared(sql) {
+            return Ok(Some(statement));
+        }
+        let (link, sql) = (Arc::clone(&self.link), Box::<str>::from(sql));
+        // A separate task, because a statement whose preparation is dropped is never closed.
+        let preparing = tokio::spawn(async move { link.link.prepare(&sql).await });
+        preparing.await.unwrap_or(Ok(None))
+    }
+}
+
+impl Drop for SharedLease {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        let (link, sent) = (Arc::clone(&self.link), Instant::now());
+        match Handle::try_current() {
+            // The read counts until its answer has arrived, which is before that of an empty statement.
+            Ok(runtime) => drop(runtime.spawn(async move {
+                let _ = link.link.execute("").await;
+                link.record_answer(sent);
+            })),
+            Err(_) => drop(link.record_answer(sent)),
+        }
+    }
+}
+
+/// Whether PostgreSQL has ended a statement because of the time limits of shared connections.
+fn is_too_slow(error: &Error) -> bool {
+    matches!(error.code(), Some(&SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE))
+}
