@@ -230,6 +230,8 @@ settings! {
     Postgres["postgres."] {
         /// Most connections to one server.
         connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
+        /// Time after which an idle connection is closed.
+        idle_timeout: Duration = mesh_postgres::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
         /// Memory of the database server for the prepared statements of one connection, an estimate; 0 prepares none.
         statements: usize = mesh_postgres::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
         /// Time that a request waits for a connection.

@@ -208,6 +208,7 @@ fn settings(config: &Config) -> Settings {
     let postgres = &config.postgres;
     let mut settings = Settings::default();
     settings.connections = postgres.connections;
+    settings.idle_timeout = postgres.idle_timeout;
     settings.statements = postgres.statements;
     settings.wait = postgres.wait;
     settings.statement_timeout = config.request_timeout;
