@@ -78,8 +78,7 @@ impl Docs {
     /// Returns the introspection for the principal of the context.
     fn schema(&self, context: &Context) -> Bytes {
         let schema = self.mesh.schema_for(context.principal.as_deref());
-        let title = self.options.title.as_deref();
-        introspection::document(&schema, &self.visible, self.mesh.limits(), title).to_string().into()
+        introspection::document(&schema, &self.visible, self.mesh.limits(), &self.options).to_string().into()
     }
 
     /// Matches a request. Returns `None` if its path does not belong to the surface.

@@ -6,14 +6,14 @@ use mesh_schema::{Cardinality, Entity, FieldType, Schema};
 use serde_json::{Value, json};
 
 use crate::json::{set, set_some};
-use crate::members;
+use crate::{Options, members};
 use crate::visible::Visible;
 
 /// Returns the introspection of a schema that policies have already restricted. `SPEC §13.1`
-pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, title: Option<&str>) -> Value {
+pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, options: &Options) -> Value {
     let entities = visible.entities(schema).into_iter();
     json!({
-        "title": title,
+        "title": options.title,
         "query": {
             "formats": Format::ALL.map(Format::name),
             "controls": CONTROLS,
@@ -25,6 +25,7 @@ pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, titl
                 "maxFirst": limits.query.page_max,
             },
         },
+        "profiles": options.offers.optional_profiles(),
         "entities": entities.map(|entity| described(schema, visible, entity)).collect::<Vec<_>>(),
     })
 }

@@ -160,6 +160,10 @@ pub struct Offers {
     pub persisted: bool,
     /// Whether there are event streams.
     pub events: bool,
+    /// Whether there are write routes.
+    pub mutations: bool,
+    /// Whether other origins have access.
+    pub cors: bool,
 }
 
 impl Offers {
@@ -178,5 +182,20 @@ impl Offers {
         ];
         let enabled: Vec<_> = all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
         enabled.join(" ")
+    }
+
+    /// Returns the optional profiles of the protocol that are on. `SPEC §1`
+    pub(crate) fn optional_profiles(&self) -> Vec<&'static str> {
+        let all = [
+            (true, "caching"),
+            (true, "computed"),
+            (self.cors, "cors"),
+            (true, "docs"),
+            (self.events, "events"),
+            (self.mutations, "mutations"),
+            (self.persisted, "persisted"),
+            (true, "relational"),
+        ];
+        all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect()
     }
 }

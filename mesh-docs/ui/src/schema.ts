@@ -22,6 +22,7 @@ export interface Entity {
 }
 export interface Schema {
   title: string | null;
+  profiles?: string[];
   query: {
     formats: string[];
     controls: string[];

@@ -314,6 +314,8 @@ impl AppBuilder {
                 integrity: shared.profiles.integrity,
                 persisted: shared.profiles.persisted,
                 events: shared.profiles.events,
+                mutations: shared.profiles.mutations,
+                cors: shared.cors.is_some(),
                 ..options.offers.clone()
             };
             shared.docs = Some(Docs::new(Arc::clone(&shared.mesh), options.offers(offers)));
