@@ -98,7 +98,7 @@ pub enum PlanErrorKind {
     #[error("{control} is not allowed on the relation '{relation}'; use it at the root of a collection read")]
     ControlOnNested { control: &'static str, relation: String },
     #[error(
-        "`after` is not allowed on the relation '{relation}', since nested lists have no cursors; read the related entity as a collection to page through it"
+        "`after` and `before` are not allowed on the relation '{relation}', since nested lists have no cursors; read the related entity as a collection to page through it"
     )]
     CursorOnNested { relation: String },
     #[error("`total` is not allowed on the relation '{relation}'; count its records with `$aggregate`")]

@@ -91,6 +91,9 @@ impl Loader<'_> {
         if is_reserved_member(name) {
             self.fault(path, format!("The name '{name}' is reserved for the event stream; rename it"));
         }
+        if name.contains('.') {
+            self.fault(path, format!("The name '{name}' has a dot, which separates the names of a path; rename it"));
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::steps;
 /// Run the conformance cases against the server of this repository, or another one
 #[derive(Debug, Default, Parser)]
 #[command(name = "cargo xtask conformance", disable_version_flag = true)]
+#[group(skip)]
 pub(crate) struct Options {
     #[command(flatten)]
     run: cli::Options,

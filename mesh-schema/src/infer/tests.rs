@@ -259,6 +259,18 @@ fn junctions_give_both_sides_a_to_many_relation() {
 }
 
 #[test]
+fn no_field_has_a_dot() {
+    check(
+        vec![table("parts", "id* a.b aB c.d", &[])],
+        expect![[r#"
+            part [id]: id, a_b=a.b, aB, cD=c.d
+            ! parts.a.b: served as 'a_b', because its plain name is taken, reserved or empty
+            ! parts.aB: served as 'aB', because its plain name is taken, reserved or empty
+        "#]],
+    );
+}
+
+#[test]
 fn colliding_names_keep_their_storage_names_or_get_an_underscore() {
     check(
         vec![

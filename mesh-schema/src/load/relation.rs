@@ -59,9 +59,6 @@ impl<'a> Loader<'a> {
 
     fn relation(&mut self, path: &str, ends: Ends, name: &str, document: &JoinDocument) {
         self.check_member_name(path, "A relation", name);
-        if name.contains('.') {
-            self.fault(path, format!("The ref '{name}' has a dot, which separates refs in paths; rename it"));
-        }
         let parent = self.schema.entity(ends.parent);
         let taken = match parent.member(name) {
             Some(Member::Field(_)) => Some(format!("'{name}' is a field of entity '{}' already", parent.key)),

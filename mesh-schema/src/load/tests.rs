@@ -81,11 +81,12 @@ fn invalid_names_are_refused() {
         assert!(message.contains("is reserved"), "{message}");
     }
     faults(
-        r#"{"entities": {"post": {"fields": ["id", "events", "$x", ""]}}}"#,
+        r#"{"entities": {"post": {"fields": ["id", "events", "$x", "", "a.b"]}}}"#,
         expect![[r#"
         entities.post.fields[1]: The name 'events' is reserved for the event stream; rename it
         entities.post.fields[2]: The name '$x' begins with '$', which marks controls; rename it
         entities.post.fields[3]: A field needs a name
+        entities.post.fields[4]: The name 'a.b' has a dot, which separates the names of a path; rename it
     "#]],
     );
     faults(
@@ -103,7 +104,7 @@ fn invalid_names_are_refused() {
     faults(
         &join("post.a.b", r#"{"entity": "user", "type": "one", "on": "users.id = posts.a"}"#),
         expect![[r#"
-            joins.post.a.b: The ref 'a.b' has a dot, which separates refs in paths; rename it
+            joins.post.a.b: The name 'a.b' has a dot, which separates the names of a path; rename it
         "#]],
     );
     faults(

@@ -36,6 +36,12 @@ pub struct Case {
     /// The profile that a target must claim in addition.
     #[serde(default)]
     pub profile: Option<String>,
+    /// Further profiles that the case uses. It does not apply to a target that does not claim them.
+    #[serde(default)]
+    pub with: Vec<String>,
+    /// The profile whose absence the case is about. It does not apply to a target that claims it.
+    #[serde(default)]
+    pub without: Option<String>,
     /// Whether the rule is a MUST or a SHOULD.
     #[serde(default)]
     #[serde(rename = "word")]
@@ -240,6 +246,9 @@ pub struct Walk {
     pub query: Value,
     /// The number of rows per page.
     pub first: u64,
+    /// Whether to follow `startCursor` from the end to the beginning.
+    #[serde(default)]
+    pub back: bool,
     /// A matcher for the items of all pages.
     pub items: Value,
 }
@@ -325,6 +334,14 @@ impl Case {
     #[must_use]
     pub fn group(&self) -> &str {
         self.profile.as_deref().unwrap_or_else(|| self.level.name())
+    }
+
+    /// Returns the profile that keeps the case from applying to a target: one that it uses and that is not claimed, or
+    /// the one whose absence it is about.
+    #[must_use]
+    pub fn excluded_by(&self, claims: impl Fn(&str) -> bool) -> Option<&str> {
+        let missing = self.with.iter().find(|name| !claims(name));
+        missing.or_else(|| self.without.as_ref().filter(|name| claims(name))).map(String::as_str)
     }
 }
 

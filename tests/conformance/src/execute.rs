@@ -296,11 +296,15 @@ impl Executor<'_> {
     /// Follows `endCursor` from page to page and compares the items of all pages with the expected ones.
     fn walk(&mut self, walk: &Walk) -> Outcome {
         let mut query = self.scope.eval(&walk.query).map_err(single)?;
-        let (mut items, mut after, mut pages) = (Vec::new(), Value::Null, 0);
+        let (mut items, mut from, mut pages) = (Vec::new(), Value::Null, 0);
+        let [size, bound, has_more, next] = match walk.back {
+            false => ["first", "after", "hasNextPage", "endCursor"],
+            true => ["last", "before", "hasPreviousPage", "startCursor"],
+        };
         loop {
             let root = query.as_object_mut().and_then(|query| query.values_mut().next());
             if let Some(root) = root.and_then(Value::as_object_mut) {
-                root.insert("$page".to_owned(), json!({"first": walk.first, "after": after}));
+                root.insert("$page".to_owned(), json!({size: walk.first, bound: from}));
             }
             let send = crate::case::Send {
                 path: walk.path.clone(),
@@ -316,28 +320,32 @@ impl Executor<'_> {
             let info = |name: &str| {
                 body.get("pageInfo").and_then(|info| info.get(name)).cloned().unwrap_or_default()
             };
-            let (Some(page), Value::Bool(more)) = (page, info("hasNextPage")) else {
+            let (Some(page), Value::Bool(more)) = (page, info(has_more)) else {
                 return mismatch(format!(
-                    "page {}: no items or no hasNextPage: {}",
+                    "page {}: no items or no {has_more}: {}",
                     pages + 1,
                     response.text()
                 ));
             };
             let full = page.len() as u64 == walk.first;
             if page.len() as u64 > walk.first || (more && !full) {
-                return mismatch(format!("page {}: {} items with hasNextPage {more}", pages + 1, page.len()));
+                return mismatch(format!("page {}: {} items with {has_more} {more}", pages + 1, page.len()));
             }
             if page.is_empty() != info("endCursor").is_null()
                 || page.is_empty() != info("startCursor").is_null()
             {
                 return mismatch(format!("page {}: {} items, {}", pages + 1, page.len(), response.text()));
             }
-            items.extend(page);
+            if walk.back {
+                items.splice(..0, page);
+            } else {
+                items.extend(page);
+            }
             pages += 1;
             if !more {
                 break;
             }
-            after = info("endCursor");
+            from = info(next);
             if pages > PAGES_MAX {
                 return mismatch(format!("more than {pages} pages"));
             }

@@ -71,6 +71,8 @@ pub struct Verdict {
     pub log: Vec<LoggedExchange>,
     /// Why the target is known to fail the case, if its profile lists it.
     pub known: Option<String>,
+    /// Whether the case is about a target with these profiles. One that is not has no part in any claim.
+    pub applies: bool,
     /// The duration.
     pub took: Duration,
 }
@@ -84,7 +86,7 @@ impl Verdict {
 
     /// Returns whether the target may claim the level or profile of the case. Violating a SHOULD does not prevent it.
     fn allows_claim(&self) -> bool {
-        self.grade == Grade::Pass || self.case.requirement == Requirement::Should
+        self.grade == Grade::Pass || self.case.requirement == Requirement::Should || !self.applies
     }
 }
 
@@ -224,9 +226,10 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
 fn judge(case: &Case, target: &Target, missing: &BTreeMap<String, String>) -> Verdict {
     let start = Instant::now();
     let known = target.profile.known.get(&case.id);
+    let excluded = case.excluded_by(|name| target.profile.claims_profile(name));
     let verdict = |grade, reasons, log| {
         let known = known.cloned();
-        Verdict { case: case.clone(), grade, reasons, log, known, took: start.elapsed() }
+        Verdict { case: case.clone(), grade, reasons, log, known, applies: excluded.is_none(), took: start.elapsed() }
     };
     if !target.profile.claims(case.level, case.profile.as_deref()) {
         let what = format!(
@@ -235,6 +238,10 @@ fn judge(case: &Case, target: &Target, missing: &BTreeMap<String, String>) -> Ve
             case.profile.as_deref().unwrap_or("")
         );
         return verdict(Grade::Skip, vec![what.trim_end().to_owned()], Vec::new());
+    }
+    if let Some(name) = excluded {
+        let does = if case.with.iter().any(|used| used == name) { "does not claim" } else { "claims" };
+        return verdict(Grade::Skip, vec![format!("the target {does} {name}")], Vec::new());
     }
     if let Some(why) = target.settings(case).ok().and_then(|settings| missing.get(&settings)) {
         return verdict(Grade::SetupError, vec![why.clone()], Vec::new());

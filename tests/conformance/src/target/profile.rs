@@ -85,6 +85,12 @@ impl Profile {
     /// Returns whether the target claims a level and, if given, an optional profile.
     #[must_use]
     pub fn claims(&self, level: Level, profile: Option<&str>) -> bool {
-        level <= self.level && profile.is_none_or(|name| self.profiles.iter().any(|claimed| claimed == name))
+        level <= self.level && profile.is_none_or(|name| self.claims_profile(name))
+    }
+
+    /// Returns whether the target claims an optional profile.
+    #[must_use]
+    pub fn claims_profile(&self, name: &str) -> bool {
+        self.profiles.iter().any(|claimed| claimed == name)
     }
 }
