@@ -6,8 +6,8 @@ use mesh_schema::{Cardinality, Entity, FieldType, Schema};
 use serde_json::{Value, json};
 
 use crate::json::{set, set_some};
-use crate::{Options, members};
 use crate::visible::Visible;
+use crate::{Options, members};
 
 /// Returns the introspection of a schema that policies have already restricted. `SPEC §13.1`
 pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, options: &Options) -> Value {

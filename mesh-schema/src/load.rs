@@ -92,7 +92,10 @@ impl Loader<'_> {
             self.fault(path, format!("The name '{name}' is reserved for the event stream; rename it"));
         }
         if name.contains('.') {
-            self.fault(path, format!("The name '{name}' has a dot, which separates the names of a path; rename it"));
+            self.fault(
+                path,
+                format!("The name '{name}' has a dot, which separates the names of a path; rename it"),
+            );
         }
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
 
 /// Assigns a field name to every column. Columns whose names collide keep their storage names.
 pub(super) fn name_fields(served: &mut Served<'_>, notes: &mut Vec<Note>) {
-    let storage: Vec<String> = served.columns.iter().map(|served| served.column.name.replace('.', "_")).collect();
+    let storage: Vec<String> =
+        served.columns.iter().map(|served| served.column.name.replace('.', "_")).collect();
     let wanted = storage.iter().map(|name| naming::camel(&naming::words(name))).collect();
     let names = assign(wanted, storage, served.taken.get_mut(), is_reserved_member);
     for (column, (field, plain)) in served.columns.iter_mut().zip(names) {

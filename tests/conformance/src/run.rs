@@ -229,7 +229,15 @@ fn judge(case: &Case, target: &Target, missing: &BTreeMap<String, String>) -> Ve
     let excluded = case.excluded_by(|name| target.profile.claims_profile(name));
     let verdict = |grade, reasons, log| {
         let known = known.cloned();
-        Verdict { case: case.clone(), grade, reasons, log, known, applies: excluded.is_none(), took: start.elapsed() }
+        Verdict {
+            case: case.clone(),
+            grade,
+            reasons,
+            log,
+            known,
+            applies: excluded.is_none(),
+            took: start.elapsed(),
+        }
     };
     if !target.profile.claims(case.level, case.profile.as_deref()) {
         let what = format!(

@@ -22,8 +22,12 @@ use mesh_tests::kit::target::Target;
 use faults::{Fault, NO_FAULT};
 use recording::Recording;
 
+/// Returns the cases that apply to the reference server.
 fn cases() -> Vec<Case> {
-    case::load(&case::folder()).unwrap()
+    let profile = Profile::reference().unwrap();
+    let mut cases = case::load(&case::folder()).unwrap();
+    cases.retain(|case| case.excluded_by(|name| profile.claims_profile(name)).is_none());
+    cases
 }
 
 fn servers() -> Reference {
@@ -82,6 +86,28 @@ fn no_case_fails_with_a_variant_that_conforms() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A server without a profile passes the cases about its absence; one that has it, unclaimed, fails each of them.
+#[test]
+fn forms_of_an_absent_profile_are_refused() {
+    for name in ["relational"] {
+        let mut cases = case::load(&case::folder()).unwrap();
+        cases.retain(|case| case.without.as_deref() == Some(name));
+        assert!(!cases.is_empty(), "{name}");
+        let reference = servers();
+        let failed = |fault: Fault| {
+            let upstream = reference.target.base_url("open").unwrap();
+            let proxy = proxy::Proxy::start("open", upstream, fault, proxy::Known::default());
+            let mut profile = Profile::reference().unwrap();
+            profile.profiles.retain(|claimed| claimed != name);
+            profile.servers.insert("open".to_owned(), format!("http://{}{}", proxy.address, upstream.base));
+            let report = run::run(&cases, &Target::new(profile).unwrap(), &Selection::default());
+            report.ids(Grade::Fail).len()
+        };
+        assert_eq!(failed(faults::without(name)), 0, "{name}");
+        assert_eq!(failed(NO_FAULT), cases.len(), "{name}");
+    }
 }
 
 #[test]

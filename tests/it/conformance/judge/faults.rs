@@ -80,6 +80,7 @@ pub(crate) fn written() -> Vec<Fault> {
         errors::FAULTS,
         query::FAULTS,
         filters::FAULTS,
+        filters::related::FAULTS,
         results::FAULTS,
         pages::FAULTS,
         integrity::FAULTS,
@@ -92,6 +93,20 @@ pub(crate) fn written() -> Vec<Fault> {
         writes::FAULTS,
     ];
     tables.into_iter().flatten().copied().collect()
+}
+
+/// Returns what makes the reference server one without an optional profile.
+pub(crate) fn without(profile: &str) -> Fault {
+    let on_request: &OnRequest = match profile {
+        "relational" => &|request, _| {
+            let text = made::text_of(request);
+            let forms = ["\"relation\"", "\"$relation\"", "\"$field\"", "\"at\"", "\"total\"", "\"last\""];
+            let is_relational = forms.iter().any(|form| text.contains(form)) || made::has_path(&text);
+            (is_relational || made::has_aggregated_relation(&text)).then(|| error(400, "ValidationError"))
+        },
+        _ => &|_, _| None,
+    };
+    Fault { name: "without a profile", on_request, ..NO_FAULT }
 }
 
 /// Returns the faults that follow from tables and from the answers in a recording.
@@ -206,7 +221,7 @@ pub(crate) fn edit_relations(
     edit_root(request, |root| walk(root, edit_node));
 }
 
-/// Edits all filters of the root and of relations, the innermost first.
+/// Edits all filters of the root and of relations, and those of conditions on relations, the innermost first.
 pub(crate) fn edit_filters(request: &mut Request, edit_filter: impl Fn(&mut Value) + Copy) {
     fn walk(filter: &mut Value, edit_filter: impl Fn(&mut Value) + Copy) {
         for name in ["and", "or"] {
@@ -214,8 +229,10 @@ pub(crate) fn edit_filters(request: &mut Request, edit_filter: impl Fn(&mut Valu
                 all.iter_mut().for_each(|one| walk(one, edit_filter));
             }
         }
-        if let Some(inner) = filter.get_mut("not") {
-            walk(inner, edit_filter);
+        for name in ["not", "where"] {
+            if let Some(inner) = filter.get_mut(name) {
+                walk(inner, edit_filter);
+            }
         }
         edit_filter(filter);
     }

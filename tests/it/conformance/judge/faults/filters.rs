@@ -1,5 +1,7 @@
 //! Faults of filters, orders and groups.
 
+pub(super) mod related;
+
 use super::{Fault, NO_FAULT, edit_filters, edit_relations, edit_root, reply, set};
 use serde_json::{Value, json};
 

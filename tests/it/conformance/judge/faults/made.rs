@@ -7,7 +7,7 @@ mod headers;
 mod logic;
 mod values;
 
-pub(super) use features::text_of;
+pub(super) use features::{has_aggregated_relation, has_path, text_of};
 
 use super::Fault;
 use crate::conformance::judge::recording::Recording;

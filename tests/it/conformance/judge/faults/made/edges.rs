@@ -50,6 +50,25 @@ const BOUNDS: &[Bound] = &[
         let children = root(&query)["$select"].as_object().into_iter().flat_map(|select| select.values());
         children.filter_map(|child| child["$page"]["first"].as_u64()).max().unwrap_or(0)
     }),
+    ("the size of a backward page", 200, 400, |request| {
+        root(&parsed(request))["$page"]["last"].as_u64().unwrap_or(0)
+    }),
+    ("the size of a backward page of a relation", 200, 400, |request| {
+        children(root(&parsed(request)))
+            .filter_map(|child| child["$page"]["last"].as_u64())
+            .max()
+            .unwrap_or(0)
+    }),
+    ("the number of conditions on relations", 8, 400, |request| {
+        let text = text_of(request);
+        ["some", "none", "every"]
+            .map(|op| text.matches(&format!("\"op\":\"{op}\"")).count() as u64)
+            .iter()
+            .sum()
+    }),
+    ("the number of orders by aggregates", 4, 400, |request| {
+        text_of(request).matches("\"aggregate\":{").count() as u64
+    }),
     ("the number of group keys", 8, 400, |request| length(&root(&parsed(request))["$groupBy"])),
     ("the number of aggregates", 16, 400, |request| length(&root(&parsed(request))["$aggregate"])),
     ("the length of an alias", 64, 400, |request| {
@@ -151,7 +170,7 @@ fn all(request: &Request, name: &str) -> Vec<Value> {
 
 fn inner(filter: &Value) -> Vec<&Value> {
     let lists = ["and", "or"].iter().filter_map(|name| filter[*name].as_array()).flatten();
-    lists.chain(filter.get("not")).collect()
+    lists.chain(filter.get("not")).chain(filter.get("where")).collect()
 }
 
 fn filter_depth(filter: &Value) -> u64 {

@@ -72,6 +72,25 @@ const FEATURES: &[Feature] = &[
     }),
     ("relations in lists of relations", |_, text| text.matches("\"$select\"").count() > 3),
     ("two controls in one read", |_, text| text.contains("\"$where\"") && text.contains("\"$orderBy\"")),
+    ("conditions with some", |_, text| text.contains("\"op\":\"some\"")),
+    ("conditions with none", |_, text| text.contains("\"op\":\"none\"")),
+    ("conditions with every", |_, text| text.contains("\"op\":\"every\"")),
+    ("conditions on relations in one another", |_, text| text.matches("\"relation\"").count() > 1),
+    ("paths", |_, text| has_path(text)),
+    ("paths of several hops", |_, text| fields_of(text).any(|field| field.matches('.').count() > 1)),
+    ("paths below relations", |_, text| {
+        text.split("\"$select\"").skip(2).any(|part| fields_of(part).any(|field| field.contains('.')))
+    }),
+    ("orders by aggregates of relations", |_, text| text.contains("\"aggregate\":{")),
+    ("aliases of fields", |_, text| text.contains("{\"$field\":")),
+    ("aliases of relations", |_, text| text.contains("\"$relation\":")),
+    ("aggregates of relations", |_, text| has_aggregated_relation(text)),
+    ("groups of relations", |_, text| has_aggregated_relation(text) && text.contains("\"$groupBy\"")),
+    ("totals", |_, text| text.contains("\"total\":true")),
+    ("backward pages", |_, text| text.contains("\"last\":")),
+    ("the largest backward page", |_, text| text.contains("\"last\":200")),
+    ("before with null", |_, text| text.contains("\"before\":null")),
+    ("before with a cursor", |_, text| text.contains("\"before\":\"")),
     ("logins by name", |request, _| request.target.ends_with("/auth")),
 ];
 
@@ -99,6 +118,23 @@ fn longest_list(text: &str, member: &str) -> usize {
     let start = format!("\"{member}\":[");
     let lists = text.split(&start).skip(1).map(|rest| rest.split(']').next().unwrap_or_default());
     lists.map(|list| list.matches(',').count() + 1).max().unwrap_or_default()
+}
+
+/// Returns what the controls of a query name as fields.
+fn fields_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\"field\":\"").skip(1).filter_map(|rest| rest.split('"').next())
+}
+
+/// Returns whether a filter or an order names a path.
+pub(crate) fn has_path(text: &str) -> bool {
+    fields_of(text).any(|field| field.contains('.'))
+}
+
+/// Returns whether a read node below the root has aggregates.
+pub(crate) fn has_aggregated_relation(text: &str) -> bool {
+    let query: Value = serde_json::from_str(text).unwrap_or_default();
+    let root = query.as_object().and_then(|query| query.values().next());
+    root.is_some_and(|root| root["$select"].to_string().contains("\"$aggregate\""))
 }
 
 /// Returns the text of the query, from the header or the body.

@@ -9,7 +9,7 @@ use crate::conformance::judge::faults::{Fault, NO_FAULT, edit_filters, edit_root
 const OPERATORS: [&str; 10] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"];
 
 /// Operators and functions with what is easily taken for them.
-const MISTAKEN: [(&str, &str, &str); 18] = [
+const MISTAKEN: [(&str, &str, &str); 22] = [
     ("op", "gt", "gte"),
     ("op", "gte", "gt"),
     ("op", "lt", "lte"),
@@ -20,6 +20,10 @@ const MISTAKEN: [(&str, &str, &str); 18] = [
     ("op", "nin", "in"),
     ("op", "isNull", "isNotNull"),
     ("op", "isNotNull", "isNull"),
+    ("op", "some", "none"),
+    ("op", "none", "some"),
+    ("op", "every", "some"),
+    ("op", "some", "every"),
     ("fn", "min", "max"),
     ("fn", "max", "min"),
     ("fn", "sum", "max"),
