@@ -42,6 +42,7 @@ pages! {
     policies: "docs/policies.md", "sqlite3";
     ql_crate: "mesh-ql/README.md";
     postgres_crate: "mesh-postgres/README.md";
+    queries: "docs/queries.md";
     quick_start: "docs/quick-start.md", "curl", "sqlite3", "openssl";
     reference: "docs/reference.md";
     resolvers: "docs/resolvers.md";

@@ -164,7 +164,8 @@ fn literal(column: &Column, value: &Value, dialect: Dialect) -> String {
     match (column.kind.as_str(), value) {
         (_, Value::Null) if column.kind != "json" => "NULL".to_owned(),
         ("json", Value::Null) => "NULL".to_owned(),
-        ("json", value) => text(&value.to_string()),
+        // JSON null is told from NULL by this form.
+        ("json", value) => text(&value.get("@json").unwrap_or(value).to_string()),
         ("boolean", Value::Bool(value)) if sqlite => u8::from(*value).to_string(),
         ("binary", Value::String(base64)) => {
             let bytes = encoding::from_base64(base64).unwrap_or_default();

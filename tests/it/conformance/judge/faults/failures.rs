@@ -225,6 +225,8 @@ pub(super) const FAULTS: &[Fault] = &[
             "6-load-unknown-key",
             "6-load-unknown-type",
             "6-load-all-at-once",
+            "14.2-dot-in-field",
+            "14.2-dot-in-relation",
         ],
         on_load: Some(OnLoad::AcceptsAll),
         ..NO_FAULT
