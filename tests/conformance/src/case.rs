@@ -192,6 +192,9 @@ pub struct Send {
     #[serde(rename = "queryId")]
     #[serde(deserialize_with = "present")]
     pub query_id: Option<Value>,
+    /// The values of parameters, sent in `X-Mesh-Params` as base64 like the query.
+    #[serde(deserialize_with = "present")]
+    pub params: Option<Value>,
     /// The value of `X-Mesh-Format`.
     #[serde(deserialize_with = "present")]
     pub format: Option<Value>,

@@ -46,6 +46,9 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
     if let Some(id) = &send.query_id {
         add("X-Mesh-Query-Id", scope.text(id)?);
     }
+    if let Some(params) = &send.params {
+        add("X-Mesh-Params", encoding::base64(scope.text(params)?));
+    }
     if let Some(format) = &send.format {
         add("X-Mesh-Format", scope.text(format)?);
     }
@@ -179,13 +182,16 @@ fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Resu
     }
 }
 
-/// Returns the message to sign for a request (SPEC §7.4).
+/// Returns the message to sign for a request (SPEC §7.4, §19.4).
 fn message(request: &Request, unsigned_body: bool, target: &Target) -> Result<String, Failure> {
     let query = request
         .header_value("X-Mesh-Query")
         .or_else(|| request.header_value("X-Mesh-Query-Id"))
         .unwrap_or_default();
-    let Some(body) = request.body.as_deref().filter(|_| !unsigned_body) else { return Ok(query.to_owned()) };
+    let Some(body) = request.body.as_deref().filter(|_| !unsigned_body) else {
+        let params = request.header_value("X-Mesh-Params").map(|params| format!("\n{params}"));
+        return Ok(format!("{query}{}", params.unwrap_or_default()));
+    };
     match target.profile.choice_text("post_signature")?.as_str() {
         "query-and-hash" => Ok(format!("{query}\n{}", encoding::sha256(body))),
         "body" => Ok(String::from_utf8_lossy(body).into_owned()),

@@ -355,7 +355,10 @@ impl ProxyState {
             _ if request.target.contains("/files/") => {
                 request.target.split_once("/files/").map(|(_, key)| key.to_owned()).unwrap_or_default()
             }
-            _ => query,
+            _ => match request.header_value("X-Mesh-Params") {
+                Some(params) => format!("{query}\n{params}"),
+                None => query,
+            },
         };
         if binds {
             let (time, nonce) = (UNIX_EPOCH.elapsed().unwrap_or_default().as_secs(), encoding::random(22));
