@@ -86,6 +86,8 @@ const FEATURES: &[Feature] = &[
     ("aliases of relations", |_, text| text.contains("\"$relation\":")),
     ("aggregates of relations", |_, text| has_aggregated_relation(text)),
     ("groups of relations", |_, text| has_aggregated_relation(text) && text.contains("\"$groupBy\"")),
+    ("places in JSON values", |_, text| text.contains("\"at\":\"")),
+    ("places behind paths", |_, text| text.contains("\"at\":\"") && has_path(text)),
     ("totals", |_, text| text.contains("\"total\":true")),
     ("backward pages", |_, text| text.contains("\"last\":")),
     ("the largest backward page", |_, text| text.contains("\"last\":200")),
