@@ -164,7 +164,7 @@ fn literal(column: &Column, value: &Value, dialect: Dialect) -> String {
     match (column.kind.as_str(), value) {
         (_, Value::Null) if column.kind != "json" => "NULL".to_owned(),
         ("json", Value::Null) => "NULL".to_owned(),
-        // JSON null is told from NULL by this form.
+        // JSON null has this form, because null is NULL.
         ("json", value) => text(&value.get("@json").unwrap_or(value).to_string()),
         ("boolean", Value::Bool(value)) if sqlite => u8::from(*value).to_string(),
         ("binary", Value::String(base64)) => {
