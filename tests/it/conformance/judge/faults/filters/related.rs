@@ -301,11 +301,11 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
         on_request: &|request, _| {
             edit_root(request, |root| {
                 let page = root.get_mut("$page").and_then(Value::as_object_mut);
-                if let Some(page) = page.filter(|page| page.len() == 1 || page.get("before").is_some()) {
-                    if let Some(size) = page.remove("last") {
-                        page.remove("before");
-                        page.insert("first".to_owned(), size);
-                    }
+                if let Some(page) = page.filter(|page| page.len() == 1 || page.get("before").is_some())
+                    && let Some(size) = page.remove("last")
+                {
+                    page.remove("before");
+                    page.insert("first".to_owned(), size);
                 }
             });
             None
