@@ -103,7 +103,7 @@ fn forms_of_an_absent_profile_are_refused() {
             let upstream = reference.target.base_url("open").unwrap();
             let proxy = proxy::Proxy::start("open", upstream, fault, proxy::Known::default());
             let mut profile = Profile::reference().unwrap();
-            profile.profiles.retain(|claimed| claimed != name);
+            profile.profiles.retain(|claimed| claimed.as_str() != name);
             profile.servers.insert("open".to_owned(), format!("http://{}{}", proxy.address, upstream.base));
             let report = run::run(&cases, &Target::new(profile).unwrap(), &Selection::default());
             report.ids(Grade::Fail).len()
