@@ -112,3 +112,69 @@ fn forms_of_an_absent_profile_are_refused() {
         assert_eq!(failed(NO_FAULT), cases.len(), "{name}");
     }
 }
+
+#[test]
+fn every_fault_names_cases_that_exist() {
+    let cases = cases();
+    let mut names = Vec::new();
+    for fault in faults::written() {
+        assert!(!fault.must_fail.is_empty(), "{}", fault.name);
+        assert!(!names.contains(&fault.name), "two faults are called '{}'", fault.name);
+        names.push(fault.name);
+        for id in fault.must_fail {
+            assert!(cases.iter().any(|case| case.id == *id), "{}: there is no case {id}", fault.name);
+        }
+    }
+}
+
+/// Starts a server that answers every request with fixed bytes, or echoes it.
+fn constant_server(answer: Option<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            thread::spawn(move || {
+                let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+                let mut buffer = vec![0; 1 << 16];
+                let count = stream.read(&mut buffer).unwrap_or_default();
+                let echo = String::from_utf8_lossy(&buffer[..count]).into_owned();
+                let body = match answer {
+                    Some(answer) => answer.to_owned(),
+                    None => {
+                        format!(
+                            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {count}\r\n\r\n{echo}"
+                        )
+                    }
+                };
+                let _ = stream.write_all(body.as_bytes());
+            });
+        }
+    });
+    format!("http://{address}/mesh")
+}
+
+/// Returns the cases of the first two levels that a server with a constant answer passes.
+fn passed(answer: Option<&'static str>) -> Vec<String> {
+    let mut profile = Profile::reference().unwrap();
+    profile.level = Level::L2;
+    profile.profiles = vec!["caching".to_owned()];
+    profile.known.clear();
+    profile.servers.insert("open".to_owned(), constant_server(answer));
+    let selection = Selection { skip_probe: true, ..Selection::default() };
+    let report = run::run(&cases(), &Target::new(profile).unwrap(), &selection);
+    assert_eq!(report.level(), None);
+    report.ids(Grade::Pass).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn servers_with_a_constant_answer_pass_no_case() {
+    let ok =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}";
+    let refusal = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 74\r\n\
+                   \r\n{\"error\":\"ValidationError\",\"message\":\"no\",\"requestId\":\"r\",\"code\":\"X\"}    ";
+    assert_eq!(passed(Some(ok)), Vec::<String>::new());
+    assert_eq!(passed(Some("")), Vec::<String>::new(), "closes every connection");
+    assert_eq!(passed(None), Vec::<String>::new(), "echoes");
+    assert_eq!(passed(Some(refusal)), Vec::<String>::new());
+}
