@@ -48,24 +48,63 @@ pub(crate) struct Ground {
     awake: Awake,
 }
 
+/// The sections of `bench figures`: title, arguments, and whether `--no-build` is one of them.
+const FIGURES: [(&str, &[&str], bool); 14] = [
+    ("Reads", &["--workload", "reads"], false),
+    ("Other forms of reads, and writes", &["--workload", "forms"], true),
+    ("By persisted id, and signed", &["--workload", "persisted,signed"], true),
+    ("From the response cache", &["--workload", "cache"], true),
+    ("Growth", &["--workload", "growth"], true),
+    ("Light reads beside full scans", &["--workload", "starve"], true),
+    ("PostgreSQL", &["postgres"], true),
+    ("PostgreSQL with servers and replicas", &["postgres", "--scale"], true),
+    ("What one could use instead", &["alternatives"], true),
+    ("Overload, idle memory and the time to stop", &["overload"], true),
+    ("Uploads", &["uploads", "--full"], true),
+    ("Event streams", &["events"], true),
+    ("Reads that are given up", &["cancel"], true),
+    ("Parts", &["parts"], false),
+];
+
+/// Runs all benchmarks and prints their results below headings in Markdown.
+fn figures(root: &Path) -> Result<bool, String> {
+    let mut all_met = true;
+    for (title, arguments, no_build) in FIGURES {
+        println!("\n### {title}\n");
+        let no_build = if no_build { &["--no-build"][..] } else { &[] };
+        let met = dispatch(root, &[arguments, no_build].concat());
+        all_met &= met.unwrap_or_else(|why| {
+            println!("error: {why}");
+            false
+        });
+    }
+    Ok(all_met)
+}
+
 /// Runs a benchmark. The exit code is 1 if a target is missed and 2 if the benchmark fails.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
-    let outcome = match arguments {
-        ["cancel", rest @ ..] => cancel::run(root, rest),
-        ["events", rest @ ..] => events::run(root, rest),
-        ["uploads", rest @ ..] => uploads::run(root, rest),
-        ["postgres", rest @ ..] => postgres::run(root, rest),
-        ["overload", rest @ ..] => overload::run(root, rest),
-        ["parts", rest @ ..] => parts::run(root, rest),
-        _ => Options::parse(arguments).and_then(|options| measure(root, &options)),
-    };
-    match outcome {
+    match dispatch(root, arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {
             eprintln!("error: {why}");
             ExitCode::from(2)
         }
+    }
+}
+
+/// Returns whether all targets were met.
+fn dispatch(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    match arguments {
+        ["figures"] => figures(root),
+        ["cancel", rest @ ..] => cancel::run(root, rest),
+        ["events", rest @ ..] => events::run(root, rest),
+        ["uploads", rest @ ..] => uploads::run(root, rest),
+        ["alternatives", rest @ ..] => peer::alternatives::run(root, rest),
+        ["postgres", rest @ ..] => postgres::run(root, rest),
+        ["overload", rest @ ..] => overload::run(root, rest),
+        ["parts", rest @ ..] => parts::run(root, rest),
+        _ => Options::parse(arguments).and_then(|options| measure(root, &options)),
     }
 }
 
@@ -172,7 +211,7 @@ fn once(
 /// Verifies that all servers return equal results.
 fn verify(ground: &Ground, source: &Source<'_>, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
     let mut answers: Vec<(Kind, Vec<serde_json::Value>)> = Vec::new();
-    for kind in kinds.iter().filter(|kind| **kind != Kind::Constant) {
+    for kind in kinds.iter().filter(|kind| kind.is_comparable()) {
         let peer = source.start(ground, *kind, workload)?;
         let mut workload = workload.clone();
         if *kind == Kind::Mesh {

@@ -44,7 +44,10 @@ Commands:
                        [--workload w1,w2,...|reads|forms|cache|growth|starve|all] [--seconds N] [--rounds N]
                        [--only limit,joined,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
                        [--size 1MB,124MB,10GB] [--requests N]
+  bench alternatives   Measure the server beside async-graphql, PostGraphile, Datasette and PostgREST's statement
+                       [--workload w1,w2,w3,w4] [--seconds N] [--rounds N] [--no-build]
   bench cancel         Measure the time until an abandoned read has left the database [--no-build]
+  bench figures        Run all benchmarks, for the figures of the documentation; takes about an hour
   bench events         Measure event streams: 5,000 on one record, 10,000 idle [--no-build]
   bench overload       Measure goodput under overload, and memory with 10,000 connections [--no-build]
   bench parts          Run the micro-benchmarks of parsing, planning, shaping, cursors and signatures [--seconds N]

@@ -27,6 +27,7 @@ enum Workload {
     DeepLevels,
     JsonPost,
     JsonNewest,
+    Json,
 }
 
 impl Link {
@@ -41,6 +42,10 @@ impl Link {
             ("w3", "json") => (Workload::JsonNewest, &[blog::JSON_NEWEST][..]),
             ("w4", "rows") => (Workload::DeepRows, &[blog::DEEP_ROWS][..]),
             ("w4", "levels") => (Workload::DeepLevels, &[blog::NEWEST, blog::COMMENTS_OF_MANY][..]),
+            ("w1", "postgrest") => (Workload::JsonPost, &[blog::POSTGREST_SCALARS][..]),
+            ("w2", "postgrest") => (Workload::JsonPost, &[blog::POSTGREST_NESTED][..]),
+            ("w3", "postgrest") => (Workload::Json, &[blog::POSTGREST_NEWEST][..]),
+            ("w4", "postgrest") => (Workload::Json, &[blog::POSTGREST_DEEP][..]),
             ("w4", "json") => (Workload::JsonNewest, &[blog::JSON_DEEP][..]),
             _ => return Err(format!("there is no variant '{variant}' of '{workload}'").into()),
         };
@@ -79,6 +84,9 @@ impl Link {
                 out.extend_from_slice(
                     client.query_one(post, &[&id]).await?.try_get::<_, &str>(0)?.as_bytes(),
                 );
+            }
+            (Workload::Json, [newest]) => {
+                out.extend_from_slice(client.query_one(newest, &[]).await?.try_get::<_, &str>(0)?.as_bytes());
             }
             (Workload::JsonNewest, [newest]) => {
                 blog::json_newest(&mut out, &client.query(newest, &[]).await?)?;

@@ -30,6 +30,9 @@ pub fn prepare(path: &Path, workload: &str, variant: &str) -> Result<Answer, Err
     let writes = matches!(workload, "update" | "create");
     let flags = if writes { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
     let connection: &'static Connection = Box::leak(Box::new(open(path, flags)?));
+    if let Some(first) = workload.strip_prefix("rows") {
+        return others::rows(connection, first.parse()?);
+    }
     let answer = match (workload, variant) {
         ("w1", "joined") => blog::scalars(connection)?,
         ("w1", "json") => blog::json_post(connection, blog::JSON_SCALARS)?,

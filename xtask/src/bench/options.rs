@@ -6,7 +6,7 @@ use super::workload::{Workload, list};
 use crate::arguments::{positive, split};
 
 /// Command-line options.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) workloads: Vec<Workload>,
     /// Seconds of load per measurement.

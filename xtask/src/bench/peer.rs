@@ -1,5 +1,7 @@
 //! The measured servers: started, queried, observed and stopped.
 
+pub(super) mod alternatives;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -30,9 +32,12 @@ impl Peer {
             command.args(["--database", &format!("sqlite:{}", data.display())]);
             return Self::spawn(&mut command);
         }
+        if kind == Kind::Datasette {
+            return alternatives::datasette(ground, data, place.as_deref());
+        }
         let program = if kind == Kind::GraphQl { "graphql" } else { "limit" };
         let mut command = cores::command(&ground.peers.join(program), place.as_deref());
-        command.arg("--database").arg(data).args(["--workload", workload.read.peer()]);
+        command.arg("--database").arg(data).args(["--workload", &workload.read.peer()]);
         match kind {
             Kind::Constant => command.args(["--variant", "joined", "--constant", "yes"]),
             other => command.args(["--variant", other.name()]),

@@ -13,7 +13,7 @@ use mesh_tests::Cluster;
 use super::load::Loader;
 use super::machine::cores::{self, Cores};
 use super::options::Options;
-use super::peer::Peer;
+use super::peer::{Peer, alternatives};
 use super::report::{Report, median};
 use super::request::Kind;
 use super::workload::list::named;
@@ -36,20 +36,12 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let rest: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "--scale").collect();
     let mut options = Options::parse(&rest)?;
     let ground = prepare(root, &options)?;
-    let cluster = || -> Result<Cluster, String> {
-        let cluster =
-            Cluster::start_with(&["shared_buffers = 512MB"]).ok_or("PostgreSQL is needed for this")?;
-        eprintln!("creating the sample");
-        cluster.execute(SAMPLE);
-        Ok(cluster)
-    };
     if scale {
         let ground = Ground { cores: Cores::FREE, ..ground };
-        println!("{}", scaled(&ground, &cluster()?, &options)?);
+        println!("{}", scaled(&ground, &sample(&Cores::FREE)?, &options)?);
         return Ok(true);
     }
-    // Children inherit the core.
-    let cluster = ground.cores.on_core_of_server(cluster)?;
+    let cluster = sample(&ground.cores)?;
     let clients = |workload: &Workload, connections: usize, name: String| Workload {
         name: name.into(),
         connections,
@@ -70,14 +62,28 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     Ok(report.print(&options))
 }
 
+/// Starts a cluster with the sample, on the core of the servers.
+pub(crate) fn sample(cores: &Cores) -> Result<Cluster, String> {
+    cores.on_core_of_server(|| {
+        let cluster =
+            Cluster::start_with(&["shared_buffers = 512MB"]).ok_or("PostgreSQL is needed for this")?;
+        eprintln!("creating the sample");
+        cluster.execute(SAMPLE);
+        Ok(cluster)
+    })
+}
+
 /// Starts a server over a cluster.
 pub(crate) fn start(ground: &Ground, url: &str, kind: Kind, workload: &Workload) -> Result<Peer, String> {
     let place = ground.cores.for_server(workload.placing);
     if kind == Kind::Mesh {
         return Peer::spawn(Peer::mesh(ground, workload, place.as_deref()).args(["--database", url]));
     }
+    if kind == Kind::PostGraphile {
+        return alternatives::postgraphile(ground, url, place.as_deref());
+    }
     let mut command = cores::command(&ground.peers.join("pg_limit"), place.as_deref());
-    command.args(["--database", url, "--workload", workload.read.peer(), "--variant", kind.name()]);
+    command.args(["--database", url, "--workload", &workload.read.peer(), "--variant", kind.name()]);
     Peer::spawn(&mut command)
 }
 

@@ -19,6 +19,12 @@ pub(crate) enum Kind {
     Constant,
     /// async-graphql on axum.
     GraphQl,
+    /// The statement that PostgREST sends, from a hand-written server.
+    PostgRest,
+    /// PostGraphile on Node.js.
+    PostGraphile,
+    /// Datasette on Python.
+    Datasette,
 }
 
 /// How a hand-written server reads relations.
@@ -37,7 +43,7 @@ pub(crate) enum Variant {
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 12] = [
         Self::Limit,
         Self::Hand(Variant::Nested),
         Self::Hand(Variant::Joined),
@@ -47,7 +53,15 @@ impl Kind {
         Self::Mesh,
         Self::Constant,
         Self::GraphQl,
+        Self::PostgRest,
+        Self::PostGraphile,
+        Self::Datasette,
     ];
+
+    /// Whether its responses have the form of mesh-server's.
+    pub(crate) fn is_comparable(self) -> bool {
+        !matches!(self, Self::Constant | Self::PostgRest | Self::PostGraphile | Self::Datasette)
+    }
 
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
@@ -68,6 +82,9 @@ impl Kind {
             Self::Mesh => "mesh",
             Self::Constant => "constant",
             Self::GraphQl => "graphql",
+            Self::PostgRest => "postgrest",
+            Self::PostGraphile => "postgraphile",
+            Self::Datasette => "datasette",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Workloads, and the requests that each server receives for them.
 
 pub(super) mod account;
+pub(super) mod alternatives;
 pub(super) mod list;
 pub(super) mod read;
 pub(super) mod size;
@@ -94,6 +95,8 @@ pub(crate) enum Target {
 
 const READ_PEERS: &[Kind] = &[Kind::Limit, Kind::Mesh, Kind::Constant, Kind::GraphQl];
 
+/// The range of the views of the sample's posts.
+const VIEWS: u32 = 1_000_000;
 /// Different queries of workloads whose queries contain the record. The sample has as many suppliers.
 const QUERIES: u32 = 100;
 
@@ -145,6 +148,11 @@ impl Workload {
         match self.read {
             // Employees with two levels of managers and of reports.
             Read::Tree => return 6 + number % (self.posts / 160).saturating_sub(6).max(1),
+            // The first value of a page. The values are spread evenly, and the last pages are full.
+            Read::Rows(first) => {
+                let pages = (self.posts / first.max(1)).clamp(1, QUERIES);
+                return number % pages * (VIEWS / pages);
+            }
             // Each is another query, and all of them have plans.
             read if read.has_record_in_query() => return 1 + number % QUERIES,
             _ => {}
@@ -157,11 +165,13 @@ impl Workload {
 
     fn request(&self, kind: Kind, id: u32) -> Request {
         match kind {
-            Kind::Limit | Kind::Hand(_) | Kind::Constant => {
+            Kind::Limit | Kind::Hand(_) | Kind::Constant | Kind::PostgRest => {
                 let id = if self.read.has_record() { id.to_string() } else { String::new() };
                 self.read.write(Request::new("GET", &format!("/{id}")), id.parse().unwrap_or_default())
             }
-            Kind::GraphQl => Request::post("/", &json!({ "query": self.read.graphql(id) }).to_string()),
+            Kind::GraphQl => alternatives::graphql(self.read, id),
+            Kind::PostGraphile => alternatives::postgraphile(self.read, id),
+            Kind::Datasette => alternatives::datasette(self.read, id),
             Kind::Mesh => {
                 let (path, query) = (self.read.path(id), self.query_of(id));
                 match self.transport {
@@ -212,7 +222,7 @@ impl Workload {
     /// Returns the number of rows of a page workload.
     pub(crate) fn rows(&self) -> Option<u32> {
         match self.read {
-            Read::Page { first } => Some(first),
+            Read::Page { first } | Read::Rows(first) => Some(first),
             _ => None,
         }
     }

@@ -48,6 +48,60 @@ pub(super) const JSON_DEEP: &str = "SELECT json_build_object('id', p.id, 'title'
     FROM posts p JOIN users u ON u.id = p.author_id \
     WHERE p.published ORDER BY p.published_at DESC, p.id DESC LIMIT 21";
 
+/// The statement that PostgREST sends for a source: its head and tail are the same for every read.
+macro_rules! postgrest {
+    ($source:expr) => {
+        concat!(
+            "WITH pgrst_source AS (",
+            $source,
+            ") SELECT coalesce(json_agg(_postgrest_t), '[]')::text AS body, null::bigint AS total_result_set, \
+             pg_catalog.count(_postgrest_t) AS page_total, \
+             nullif(current_setting('response.headers', true), '') AS response_headers, \
+             nullif(current_setting('response.status', true), '') AS response_status \
+             FROM (SELECT * FROM pgrst_source) _postgrest_t"
+        )
+    };
+}
+
+/// Lateral joins of the author and of the comments with their authors.
+macro_rules! author {
+    () => {
+        " LEFT JOIN LATERAL (SELECT users_1.name FROM users AS users_1 WHERE users_1.id = posts.author_id) \
+         AS posts_author_1 ON TRUE"
+    };
+}
+macro_rules! comments {
+    () => {
+        " LEFT JOIN LATERAL (SELECT json_agg(posts_comments_1) AS posts_comments_1 FROM \
+         (SELECT comments_1.body, row_to_json(comments_author_2.*) AS author FROM comments AS comments_1 \
+         LEFT JOIN LATERAL (SELECT users_2.name FROM users AS users_2 WHERE users_2.id = comments_1.author_id) \
+         AS comments_author_2 ON TRUE WHERE comments_1.post_id = posts.id) AS posts_comments_1) \
+         AS posts_comments_1 ON TRUE"
+    };
+}
+
+pub(super) const POSTGREST_SCALARS: &str =
+    postgrest!("SELECT id, title, body, published, views, published_at FROM posts WHERE posts.id = $1");
+pub(super) const POSTGREST_NESTED: &str = postgrest!(concat!(
+    "SELECT posts.title, row_to_json(posts_author_1.*) AS author, \
+     coalesce(posts_comments_1.posts_comments_1, '[]') AS comments FROM posts",
+    author!(),
+    comments!(),
+    " WHERE posts.id = $1"
+));
+pub(super) const POSTGREST_NEWEST: &str = postgrest!(concat!(
+    "SELECT posts.id, posts.title, posts.published_at, row_to_json(posts_author_1.*) AS author FROM posts",
+    author!(),
+    " WHERE posts.published ORDER BY posts.published_at DESC, posts.id DESC LIMIT 20"
+));
+pub(super) const POSTGREST_DEEP: &str = postgrest!(concat!(
+    "SELECT posts.id, posts.title, posts.published_at, row_to_json(posts_author_1.*) AS author, \
+     coalesce(posts_comments_1.posts_comments_1, '[]') AS comments FROM posts",
+    author!(),
+    comments!(),
+    " WHERE posts.published ORDER BY posts.published_at DESC, posts.id DESC LIMIT 20"
+));
+
 pub(super) fn scalars(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
     let members = [
         ("{\"id\":", Integer),

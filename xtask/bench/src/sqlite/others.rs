@@ -161,6 +161,36 @@ pub(super) const JSON_TREE: &str = "SELECT json_object('name', e.name, \
     FROM employees e LEFT JOIN employees m ON m.id = e.manager_id \
     LEFT JOIN employees g ON g.id = m.manager_id WHERE e.id = ?";
 
+/// Posts from a number of views on.
+pub(super) fn rows(connection: Database, first: usize) -> Result<Answer, Error> {
+    let sql =
+        format!("SELECT id, title, views FROM posts WHERE views >= ? ORDER BY views, id LIMIT {}", first + 1);
+    let mut posts = connection.prepare(&sql)?;
+    Ok(Box::new(move |ask, out| {
+        posts.raw_bind_parameter(1, ask.id)?;
+        let mut page = Page::open(out, first);
+        each(&mut posts, |row| {
+            if page.item(out) {
+                json::members(
+                    out,
+                    row,
+                    0,
+                    [("{\"id\":", Integer), (",\"title\":", Text), (",\"views\":", Integer)],
+                )?;
+                out.push(b'}');
+                page.cursor(|cursor| {
+                    json::integer(cursor, id(row, 2)?);
+                    json::integer(cursor, id(row, 0)?);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+        page.close(out);
+        Ok(())
+    }))
+}
+
 /// The columns of a product: name in the response, column, type.
 const PRODUCT: [(&str, &str, Kind); 30] = [
     ("{\"id\":", "id", Integer),

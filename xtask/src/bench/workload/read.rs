@@ -1,5 +1,7 @@
 //! What a workload reads or writes: the queries, and the hand-written servers for it.
 
+use std::borrow::Cow;
+
 use mesh_tests::Request;
 
 use crate::bench::request::Variant::{self, Joined, Json, Levels, Nested, Rows};
@@ -41,6 +43,8 @@ pub(crate) enum Read {
     Create,
     /// A page of posts in index order.
     Page { first: u32 },
+    /// Pages of so many posts in index order from everywhere, so that pages of any size read the same data.
+    Rows(u32),
     /// Distinct reads: ids, queries and cursors.
     Many,
 }
@@ -57,6 +61,7 @@ impl Read {
                 | Self::Some
                 | Self::Every
                 | Self::Busiest
+                | Self::Rows(_)
                 | Self::Update
                 | Self::Create
         )
@@ -64,7 +69,7 @@ impl Read {
 
     /// Whether the query contains the record.
     pub(crate) fn has_record_in_query(self) -> bool {
-        matches!(self, Self::Groups | Self::Some | Self::Every | Self::Busiest)
+        matches!(self, Self::Groups | Self::Some | Self::Every | Self::Busiest | Self::Rows(_))
     }
 
     pub(crate) fn is_write(self) -> bool {
@@ -72,8 +77,9 @@ impl Read {
     }
 
     /// Returns the name that the hand-written servers have for it.
-    pub(crate) fn peer(self) -> &'static str {
-        match self {
+    pub(crate) fn peer(self) -> Cow<'static, str> {
+        let name = match self {
+            Self::Rows(first) => return format!("rows{first}").into(),
             Self::Scalars => "w1",
             Self::Nested => "w2",
             Self::Newest => "w3",
@@ -88,7 +94,8 @@ impl Read {
             Self::Update => "update",
             Self::Create => "create",
             Self::Page { .. } | Self::Many => "",
-        }
+        };
+        name.into()
     }
 
     /// Returns the hand-written servers.
@@ -104,7 +111,7 @@ impl Read {
             (Self::Nested | Self::Deep | Self::Tags | Self::Tree, Engine::Postgres) => &[Rows, Levels, Json],
             (Self::Some | Self::Busiest, _) => &[Nested, Joined],
             (Self::Every, _) => &[Nested],
-            (Self::Update | Self::Create, _) => &[Joined],
+            (Self::Update | Self::Create | Self::Rows(_), _) => &[Joined],
             (Self::Page { .. } | Self::Many, _) => &[],
         }
     }
@@ -155,7 +162,9 @@ impl Read {
             Self::Every => r#""id":true,"name":true"#.to_owned(),
             Self::Update => r#""id":true,"views":true"#.to_owned(),
             Self::Create => r#""body":true"#.to_owned(),
-            Self::Page { .. } | Self::Many => r#""id":true,"title":true,"views":true"#.to_owned(),
+            Self::Page { .. } | Self::Rows(_) | Self::Many => {
+                r#""id":true,"title":true,"views":true"#.to_owned()
+            }
         };
         let controls = match self {
             Self::Newest | Self::Deep | Self::Tags => PUBLISHED.to_owned(),
@@ -177,6 +186,9 @@ impl Read {
                     r#","$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}{after}}}"#
                 )
             }
+            Self::Rows(first) => format!(
+                r#","$where":{{"field":"views","op":"gte","value":{id}}},"$orderBy":[{{"field":"views","direction":"asc"}}],"$page":{{"first":{first}}}"#
+            ),
             _ => String::new(),
         };
         let entity = match self {
@@ -187,17 +199,6 @@ impl Read {
             _ => "post",
         };
         format!(r#"{{"{entity}":{{"$select":{{{select}}}{controls}}}}}"#)
-    }
-
-    pub(crate) fn graphql(self, id: u32) -> String {
-        let comments = "comments { body author { name } }";
-        match self {
-            Self::Scalars => format!("{{ post(id: {id}) {{ id title body published views publishedAt }} }}"),
-            Self::Nested => format!("{{ post(id: {id}) {{ title author {{ name }} {comments} }} }}"),
-            Self::Newest => page("id title publishedAt author { name }"),
-            Self::Deep => page(&format!("id title publishedAt author {{ name }} {comments}")),
-            _ => String::new(),
-        }
     }
 }
 
@@ -239,8 +240,3 @@ const PRODUCT: [&str; 30] = [
     "updatedAt",
     "retiredAt",
 ];
-
-fn page(select: &str) -> String {
-    let info = "pageInfo { hasNextPage startCursor endCursor }";
-    format!("{{ posts(first: 20) {{ items {{ {select} }} {info} }} }}")
-}

