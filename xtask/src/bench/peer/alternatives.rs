@@ -31,7 +31,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let mut kinds = vec![Kind::Mesh, Kind::GraphQl];
     kinds.extend(python.then_some(Kind::Datasette));
     options.workloads.iter_mut().for_each(|workload| workload.targets = &[]);
-    let mut run = |title: &str, source: &Source<'_>, engine: Engine, kinds: Vec<Kind>| {
+    let run = |title: &str, source: &Source<'_>, engine: Engine, kinds: Vec<Kind>| {
         let mut options = options.clone();
         options.workloads.iter_mut().for_each(|workload| workload.peers = kinds.clone().leak());
         println!("{title}\n");
