@@ -73,6 +73,9 @@ pub enum ReplayReason {
     /// The timestamp is too far from the server's time.
     #[error("X-Mesh-Timestamp is too far from the server's time; sign the request again")]
     Late,
+    /// The timestamp is from before the server took over from another process, which may have accepted the signature.
+    #[error("X-Mesh-Timestamp is from before the server has started; sign the request again")]
+    Unknown,
     /// The nonce was used before.
     #[error("X-Mesh-Nonce was used before; sign the request again with a new nonce")]
     Repeated,

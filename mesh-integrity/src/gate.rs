@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::error::{BindingFault, ReplayReason};
 use crate::message::{Message, SignatureTarget};
 use crate::nonces::budget::NonceBudget;
-use crate::nonces::{MemoryNonces, NonceStore};
+use crate::nonces::{MemoryNonces, Nonce, NonceStore, NonceUse};
 use crate::revocations::{MemoryRevocations, RevocationStore};
 use crate::session::{from_unix_millis, unix_millis};
 use crate::token::{self, FieldTooLong, OpenedToken};
@@ -256,13 +256,15 @@ impl Gate {
         self.budget.take(session, until, now).map_err(|free| IntegrityError::TooManyNonces {
             retry_after: Duration::from_millis(free.saturating_sub(now)),
         })?;
-        let remembered = self.nonces.remember(session.session, bound.nonce, until, now).await;
-        if !matches!(remembered, Ok(true)) {
+        let nonce = Nonce { session: session.session, text: bound.nonce, time: bound.time, until };
+        let remembered = self.nonces.remember(nonce, now).await;
+        if !matches!(remembered, Ok(NonceUse::New)) {
             self.budget.give_back(session, until);
         }
         match remembered? {
-            true => Ok(()),
-            false => Err(IntegrityError::Replayed(ReplayReason::Repeated)),
+            NonceUse::New => Ok(()),
+            NonceUse::Used => Err(IntegrityError::Replayed(ReplayReason::Repeated)),
+            NonceUse::Unknown => Err(IntegrityError::Replayed(ReplayReason::Unknown)),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! returned, and issues a token and a signing token. Requests carry the token and a signature whose key is the signing
 //! token. [`Gate::open`] checks the token, [`Gate::verify`] the signature of a [`Message`], and [`Gate::logout`] ends
 //! the session. Revoked sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`]. The stores in
-//! memory belong to one process; servers that must honor each other's logouts share other stores.
+//! memory belong to one process; servers that must honor each other's logouts share other stores, and their nonces in
+//! [`SharedNonces`].
 //!
 //! # Invariants
 //!
@@ -39,7 +40,8 @@ pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};
 pub use gate::{Binding, Gate, IssuedSession, SignatureHeaders};
 pub use keys::{Keys, Secret, SecretTooShort};
 pub use message::{Message, SignatureTarget};
-pub use nonces::{MemoryNonces, NonceStore};
+pub use nonces::shared::{Claimed, NonceRow, NonceTable, SharedNonces};
+pub use nonces::{MemoryNonces, Nonce, NonceStore, NonceUse};
 pub use revocations::{MemoryRevocations, RevocationStore};
 pub use session::{Identity, Session, SessionId, unix_millis};
 pub use signature::SigningKey;

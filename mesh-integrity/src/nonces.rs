@@ -1,6 +1,7 @@
 //! The store of used nonces. `SPEC §7.9`
 
 pub(crate) mod budget;
+pub(crate) mod shared;
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -11,21 +12,39 @@ use futures_util::future::Either;
 
 use crate::{MaybeReady, SessionId, StoreError};
 
+/// The nonce of a bound signature. Times are milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nonce<'a> {
+    /// The session that signed the request.
+    pub session: SessionId,
+    /// `X-Mesh-Nonce`.
+    pub text: &'a str,
+    /// The timestamp of the signature.
+    pub time: u64,
+    /// When the signature expires, and the nonce may be forgotten.
+    pub until: u64,
+}
+
+/// Whether a bound signature may be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NonceUse {
+    /// The nonce is new, and recorded.
+    New,
+    /// The nonce was used before.
+    Used,
+    /// The store does not know whether it was used, because another process may have accepted it.
+    Unknown,
+}
+
 /// Records the nonces of bound signatures. All servers of a deployment should share one store. A
 /// [`Gate`](crate::Gate) bounds how many it asks a store to keep.
 pub trait NonceStore: Send + Sync + 'static {
-    /// Records a nonce of a session and returns whether it is new. `until` is the time of its expiry; times are
-    /// milliseconds since the Unix epoch. At most one of several concurrent calls with the same nonce returns `true`.
+    /// Records a nonce and returns whether it is new. `now` is in milliseconds since the Unix epoch. At most one of several
+    /// concurrent calls with the same nonce returns [`NonceUse::New`].
     ///
     /// # Errors
     /// [`StoreError`] if the store fails.
-    fn remember<'a>(
-        &'a self,
-        session: SessionId,
-        nonce: &'a str,
-        until: u64,
-        now: u64,
-    ) -> MaybeReady<'a, Result<bool, StoreError>>;
+    fn remember<'a>(&'a self, nonce: Nonce<'a>, now: u64) -> MaybeReady<'a, Result<NonceUse, StoreError>>;
 }
 
 /// A store of nonces in the memory of one process.
@@ -33,6 +52,8 @@ pub trait NonceStore: Send + Sync + 'static {
 pub struct MemoryNonces {
     sessions: DashMap<SessionId, SessionNonces>,
     next_sweep: AtomicU64,
+    /// The last timestamp that an earlier process may have accepted.
+    unknown: u64,
 }
 
 #[derive(Debug, Default)]
@@ -52,7 +73,15 @@ impl MemoryNonces {
         Self::default()
     }
 
-    fn insert(&self, session: SessionId, nonce: &str, until: u64, now: u64) -> bool {
+    /// Creates an empty store that refuses timestamps up to `time`, in milliseconds since the Unix epoch. With the time at
+    /// which a server starts, what an earlier process has accepted cannot be sent to it again, unless the clock of its sender
+    /// is ahead.
+    pub fn after(time: u64) -> Self {
+        Self { unknown: time, ..Self::default() }
+    }
+
+    /// Records a nonce and returns whether it is new.
+    pub(crate) fn insert(&self, session: SessionId, nonce: &str, until: u64, now: u64) -> bool {
         let due = self.next_sweep.load(Ordering::Relaxed);
         // The clock may have been set back.
         if now >= due || due - now > Self::SWEEP_INTERVAL {
@@ -83,14 +112,19 @@ impl SessionNonces {
 }
 
 impl NonceStore for MemoryNonces {
-    fn remember<'a>(
-        &'a self,
-        session: SessionId,
-        nonce: &'a str,
-        until: u64,
-        now: u64,
-    ) -> MaybeReady<'a, Result<bool, StoreError>> {
-        Either::Left(ready(Ok(self.insert(session, nonce, until, now))))
+    fn remember<'a>(&'a self, nonce: Nonce<'a>, now: u64) -> MaybeReady<'a, Result<NonceUse, StoreError>> {
+        let Nonce { session, text, time, until } = nonce;
+        let outcome = match time > self.unknown {
+            false => NonceUse::Unknown,
+            true => NonceUse::from_is_new(self.insert(session, text, until, now)),
+        };
+        Either::Left(ready(Ok(outcome)))
+    }
+}
+
+impl NonceUse {
+    pub(crate) fn from_is_new(is_new: bool) -> Self {
+        if is_new { Self::New } else { Self::Used }
     }
 }
 

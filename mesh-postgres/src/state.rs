@@ -3,14 +3,14 @@
 
 mod attempts;
 pub(crate) mod layout;
+mod nonces;
 mod revocations;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures_util::future::Either;
-use mesh_integrity::{BoxFuture, MaybeReady, NonceStore, SessionId, StoreError};
+use mesh_integrity::{BoxFuture, StoreError};
 use mesh_plan::{Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use tokio_postgres::Row;
@@ -20,6 +20,7 @@ use crate::error::OpenError;
 use crate::other_servers::OtherServers;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
+use nonces::Presence;
 
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
@@ -38,12 +39,6 @@ const ATTEMPTS: u64 = 300_000;
 const TRIM_ATTEMPTS: &str = "
 DELETE FROM mesh.attempt
 WHERE key IN (SELECT key FROM mesh.attempt ORDER BY paid_off DESC, key OFFSET $1::bigint)";
-
-/// Stores a nonce unless it is in use. Of two servers that store one nonce at the same time, one gets no row.
-const REMEMBER: &str = "
-INSERT INTO mesh.nonce AS n (session, nonce, until) VALUES ($1::bytea, $2::text, $3::bigint)
-ON CONFLICT (session, nonce) DO UPDATE SET until = excluded.until WHERE n.until <= $4::bigint
-RETURNING 1";
 
 const FIND_QUERY: &str = "SELECT format, text FROM mesh.query WHERE id = $1::bytea";
 
@@ -68,6 +63,7 @@ pub struct State {
     /// The maximum number of persisted queries.
     queries: usize,
     next_sweep: Arc<AtomicU64>,
+    presence: Arc<Presence>,
 }
 
 impl Database {
@@ -85,7 +81,11 @@ impl Database {
         self.other_servers.revoked.enable();
         self.other_servers.start();
         let (pool, other_servers) = (Arc::clone(&self.writes), Arc::clone(&self.other_servers));
-        Ok(State { pool, other_servers, queries, next_sweep: Arc::default() })
+        let presence = Arc::new(Presence::new());
+        let state = State { pool, other_servers, queries, next_sweep: Arc::default(), presence };
+        let announced = state.announce().await;
+        announced.map_err(|error| self.open_error(error))?;
+        Ok(state)
     }
 }
 
@@ -115,23 +115,6 @@ impl State {
                 }
             }
         });
-    }
-}
-
-impl NonceStore for State {
-    fn remember<'a>(
-        &'a self,
-        session: SessionId,
-        nonce: &'a str,
-        until: u64,
-        now: u64,
-    ) -> MaybeReady<'a, Result<bool, StoreError>> {
-        Either::Right(Box::pin(async move {
-            self.sweep_if_due(now);
-            let (session, nonce) = (TextParam::bytes(&session.0), TextParam::text(nonce));
-            let params = [session, nonce, TextParam::number(until), TextParam::number(now)];
-            Ok(!self.run(REMEMBER, &params).await?.is_empty())
-        }))
     }
 }
 

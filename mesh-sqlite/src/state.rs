@@ -2,9 +2,10 @@
 //!
 //! The file is stored beside the served one, which can therefore be read-only. All processes see what one has committed
 //! at once. Data that must not be lost is on disk before a call returns. Nonces, which matter for a minute only, survive
-//! a crash of the process but not one of the machine.
+//! a crash of the process; after one of the machine, all timestamps up to then are refused.
 
 mod layout;
+mod nonces;
 mod queries;
 mod revoked_sessions;
 mod sessions;
@@ -21,6 +22,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
 use layout::NewerLayout;
+use nonces::Presence;
 use revoked_sessions::RevokedSessions;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -60,6 +62,7 @@ struct Inner {
     /// For writes that may be lost if the machine crashes.
     fast: Mutex<Connection>,
     revoked: RevokedSessions,
+    presence: Presence,
     next_sweep: AtomicU64,
 }
 
@@ -110,15 +113,19 @@ impl Inner {
         let revoked = RevokedSessions::open(path)?;
         let fast = connect(path)?;
         fast.pragma_update(None, "synchronous", "NORMAL")?;
-        Ok(Self {
+        let inner = Self {
             path: path.to_owned(),
             limits,
             lookups: Mutex::new(connect(path)?),
             durable: Mutex::new(durable),
             fast: Mutex::new(fast),
             revoked,
+            // Before the mark is read, so that it is not raised by a server that takes itself for alone.
+            presence: Presence::open(path)?,
             next_sweep: AtomicU64::new(0),
-        })
+        };
+        inner.recover_nonces()?;
+        Ok(inner)
     }
 }
 

@@ -8,5 +8,6 @@ mod integrity;
 mod persisted;
 mod policies;
 mod rates;
+pub(crate) mod replay;
 mod side_routes;
 mod tls;

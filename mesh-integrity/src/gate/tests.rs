@@ -324,13 +324,7 @@ fn requests_are_refused_if_a_store_fails() {
 
     struct Gone;
     impl NonceStore for Gone {
-        fn remember<'a>(
-            &'a self,
-            _: SessionId,
-            _: &'a str,
-            _: u64,
-            _: u64,
-        ) -> MaybeReady<'a, Result<bool, StoreError>> {
+        fn remember<'a>(&'a self, _: Nonce<'a>, _: u64) -> MaybeReady<'a, Result<NonceUse, StoreError>> {
             Either::Right(Box::pin(async { Err(StoreError::new("gone")) }))
         }
     }
@@ -340,6 +334,22 @@ fn requests_are_refused_if_a_store_fails() {
         let result = pass(&gone, &issued, &proof(&signature, "1700000000", NONCE), &AIM, NOW);
         assert!(matches!(result, Err(IntegrityError::Unavailable(StoreError::Failed(_)))), "{result:?}");
     }
+}
+
+#[test]
+fn a_signature_from_before_the_start_is_refused_and_not_counted() {
+    let gate = gate().nonces(Arc::new(MemoryNonces::after(NOW))).nonces_per_session(1);
+    let issued = login(&gate);
+    let send = |time: u64, nonce: &str| {
+        let time = (time / 1000).to_string();
+        let signature = bound(&issued, &time, nonce);
+        pass(&gate, &issued, &proof(&signature, &time, nonce), &AIM, NOW + 1_000)
+    };
+    for time in [NOW - 1_000, NOW] {
+        let refused = send(time, "nonce-of-another-one");
+        assert!(matches!(refused, Err(IntegrityError::Replayed(ReplayReason::Unknown))), "{refused:?}");
+    }
+    assert_eq!(outcome(send(NOW + 1_000, "nonce-of-this-one")), "passed");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::sql::TextParam;
 const MAJOR: i32 = 1;
 
 /// The migrations to each minor version, from 0 on.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "CREATE SCHEMA IF NOT EXISTS mesh;
     CREATE TABLE IF NOT EXISTS mesh.revocation (session bytea PRIMARY KEY, until bigint NOT NULL);
     CREATE INDEX IF NOT EXISTS revocation_until ON mesh.revocation (until);
@@ -32,7 +32,15 @@ const MIGRATIONS: [&str; 2] = [
     );",
     "CREATE TABLE mesh.layout (major integer NOT NULL, minor integer NOT NULL);
     INSERT INTO mesh.layout (major, minor) VALUES (1, 0);",
+    "ALTER TABLE mesh.nonce ADD COLUMN time bigint NOT NULL DEFAULT 0;
+    CREATE TABLE mesh.nonce_mark (time bigint NOT NULL, previous bigint NOT NULL, shared_until timestamptz NOT NULL);
+    INSERT INTO mesh.nonce_mark (time, previous, shared_until) VALUES (0, 0, '-infinity');
+    CREATE TABLE mesh.server (id text PRIMARY KEY, seen timestamptz NOT NULL);",
 ];
+/// The first version whose servers know the mark, as an index of [`MIGRATIONS`].
+const WITH_MARK: usize = 2;
+/// For this time after the migration, servers of earlier versions may still insert nonces.
+const SHARE_NONCES: &str = "UPDATE mesh.nonce_mark SET shared_until = now() + interval '1 hour'";
 
 /// Serializes servers that start together, until the end of the transaction.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7815104972317)";
@@ -76,6 +84,9 @@ pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
         let done = done(link).await?;
         for migration in MIGRATIONS.iter().skip(done) {
             link.execute(migration).await?;
+        }
+        if (1..=WITH_MARK).contains(&done) {
+            link.execute(SHARE_NONCES).await?;
         }
         if done < MIGRATIONS.len() {
             link.query_once(SET_MINOR, &[TextParam::number(MIGRATIONS.len() as u64 - 1)]).await?;

@@ -1,6 +1,6 @@
 //! The state in the database: its layout, migrations and bounds.
 
-use mesh_integrity::{NonceStore, RevocationStore, SessionId};
+use mesh_integrity::{Claimed, NonceRow, NonceTable, NonceUse, RevocationStore, SessionId};
 use mesh_plan::{PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
@@ -15,6 +15,70 @@ const SESSION: SessionId = SessionId([7; 16]);
 
 async fn state(cluster: &Cluster, queries: usize) -> Result<State, OpenError> {
     Database::connect(&cluster.url(), &Settings::default()).await?.state(queries).await
+}
+
+fn nonce(text: &str, time: u64) -> NonceRow {
+    NonceRow { session: SESSION, text: text.into(), time, until: time + 1 }
+}
+
+async fn is_new(state: &State, text: &str) -> bool {
+    state.insert(vec![nonce(text, 1)], 1).await.unwrap() == [NonceUse::New]
+}
+
+#[tokio::test]
+async fn a_server_claims_timestamps_while_it_is_alone() {
+    let Some(cluster) = Cluster::start() else { return };
+    let one = state(&cluster, 10).await.unwrap();
+    assert_eq!(one.mark().await.unwrap(), 0);
+    let rows = vec![nonce("b-_9", 5_000), nonce("a", 1_500)];
+    assert_eq!(one.insert(rows, 0).await.unwrap(), [NonceUse::New; 2]);
+    let claimed = one.claim(2_000, 0).await.unwrap();
+    assert_eq!(claimed, Some(Claimed { after: 0, used: vec![nonce("a", 1_500)] }));
+    assert_eq!(one.claim(2_000, 0).await.unwrap(), None, "the mark is there");
+    let other = state(&cluster, 10).await.unwrap();
+    for state in [&one, &other] {
+        assert_eq!(state.claim(3_000, 0).await.unwrap(), None, "they are two");
+        assert_eq!(state.mark().await.unwrap(), 2_000);
+        let rows = vec![nonce("c", 2_000), nonce("b-_9", 5_000)];
+        assert_eq!(state.insert(rows, 0).await.unwrap(), [NonceUse::Unknown, NonceUse::Used]);
+    }
+    drop(one);
+    cluster.execute("UPDATE mesh.server SET seen = seen - interval '1 minute'");
+    let claimed = other.claim(5_000, 0).await.unwrap();
+    assert_eq!(claimed, Some(Claimed { after: 2_000, used: vec![nonce("b-_9", 5_000)] }));
+}
+
+/// An insertion that has read the mark is complete before the mark is raised.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nonces_are_stored_or_claimed() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (one, other) = (state(&cluster, 10).await.unwrap(), state(&cluster, 10).await.unwrap());
+    let inserting = async {
+        let mut accepted = Vec::new();
+        for time in 1..400u64 {
+            let row = nonce(&format!("n{time}"), time * 1_000);
+            if other.insert(vec![row.clone()], 0).await.unwrap() == [NonceUse::New] {
+                accepted.push(row);
+            }
+        }
+        accepted
+    };
+    let claiming = async {
+        let mut used = Vec::new();
+        for time in (1..400u64).step_by(7) {
+            // The other server counts as ended.
+            cluster.execute("UPDATE mesh.server SET seen = seen - interval '1 minute'");
+            used.extend(one.claim(time * 1_000, 0).await.unwrap().unwrap().used);
+        }
+        used.extend(one.claim(1_000_000, 0).await.unwrap().unwrap().used);
+        used
+    };
+    let (mut accepted, mut used) = tokio::join!(inserting, claiming);
+    for rows in [&mut accepted, &mut used] {
+        rows.sort_by_key(|row| row.time);
+    }
+    let late: Vec<_> = accepted.iter().filter(|row| !used.contains(row)).collect();
+    assert_eq!((late, accepted.len()), (Vec::new(), used.len()), "the claims know all that were accepted");
 }
 
 /// Writes as a server of layout 1.0 does.
@@ -38,9 +102,10 @@ async fn the_state_of_the_previous_release_is_kept() {
     write_as_1_0(&cluster, &query, "used");
     for start in ["first", "second"] {
         let state = state(&cluster, 10).await.unwrap();
-        assert_eq!(cluster.query(VERSION).as_deref(), Some("1.1"), "after the {start} start");
+        assert_eq!(cluster.query(VERSION).as_deref(), Some("1.2"), "after the {start} start");
         assert!(state.is_revoked(SESSION, 0).await.unwrap());
-        assert!(!state.remember(SESSION, "used", 2, 1).await.unwrap());
+        assert!(!is_new(&state, "used").await);
+        assert_eq!(state.claim(2, 1).await.unwrap(), None, "a server of that release may still run");
         assert!(state.find(query.id()).await.unwrap().is_some());
     }
 }
@@ -52,7 +117,7 @@ async fn servers_of_neighboring_versions_share_the_schema() {
     let query = PersistedQuery::new(Format::Ql, "{ post id }");
     write_as_1_0(&cluster, &query, "used");
     assert!(here.find(query.id()).await.unwrap().is_some());
-    assert!(!here.remember(SESSION, "used", 2, 1).await.unwrap());
+    assert!(!is_new(&here, "used").await);
     // A server of a later version adds to the layout.
     cluster.execute(
         "ALTER TABLE mesh.query ADD COLUMN note text; ALTER TABLE mesh.nonce ADD COLUMN path text;
@@ -65,7 +130,7 @@ async fn servers_of_neighboring_versions_share_the_schema() {
         let query = PersistedQuery::new(Format::Ql, format!("{{ post f{number} }}"));
         state.keep(&query).await.unwrap();
         assert!(state.find(query.id()).await.unwrap().is_some());
-        assert!(state.remember(SESSION, &format!("new {number}"), 2, 1).await.unwrap());
+        assert!(is_new(&state, &format!("new-{number}")).await);
         let session = SessionId([number as u8; 16]);
         state.revoke(session, u64::MAX >> 1, 1).await.unwrap();
         assert!(state.is_revoked(session, 1).await.unwrap());
@@ -93,7 +158,7 @@ async fn servers_that_start_together_migrate_once() {
     for state in futures_util::future::join_all(starts).await {
         state.unwrap();
     }
-    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.1"));
+    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.2"));
 }
 
 #[tokio::test]

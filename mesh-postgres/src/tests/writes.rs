@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use mesh_integrity::{NonceStore, RevocationStore, SessionId};
+use mesh_integrity::{NonceRow, NonceTable, NonceUse, RevocationStore, SessionId};
 use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
@@ -27,13 +27,14 @@ async fn servers_share_their_state() {
     one.revoke(session, 1_000, 0).await.unwrap();
     assert!(other.is_revoked(session, 0).await.unwrap());
 
+    let nonce = |until| vec![NonceRow { session, text: "n".into(), time: 1, until }];
     let mut new = 0;
     for _ in 0..4 {
-        let (a, b) = tokio::join!(one.remember(session, "n", 100, 0), other.remember(session, "n", 100, 0));
-        new += usize::from(a.unwrap()) + usize::from(b.unwrap());
+        let (a, b) = tokio::join!(one.insert(nonce(100), 0), other.insert(nonce(100), 0));
+        new += [a.unwrap(), b.unwrap()].concat().iter().filter(|used| **used == NonceUse::New).count();
     }
     assert_eq!(new, 1, "a nonce is new once");
-    assert!(one.remember(session, "n", 300, 200).await.unwrap(), "and again after it has expired");
+    assert_eq!(one.insert(nonce(300), 200).await.unwrap(), [NonceUse::New], "and again after it has expired");
 
     let queries: Vec<_> =
         ["{ a b }", "{ c d }", "{ e \"'\u{e9} }"].map(|text| PersistedQuery::new(Format::Ql, text)).into();

@@ -15,7 +15,7 @@ use super::BoxError;
 const MAJOR: i64 = 1;
 
 /// The migrations to each minor version, from 0 on.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "CREATE TABLE IF NOT EXISTS revocation (
         number INTEGER PRIMARY KEY AUTOINCREMENT, session BLOB NOT NULL UNIQUE, until INTEGER NOT NULL
     );
@@ -29,7 +29,15 @@ const MIGRATIONS: [&str; 2] = [
         text TEXT NOT NULL
     );",
     "CREATE TABLE layout (minor INTEGER NOT NULL);",
+    "ALTER TABLE nonce ADD COLUMN time INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE nonce_mark (time INTEGER NOT NULL, shared_until INTEGER NOT NULL, boot TEXT NOT NULL);
+    INSERT INTO nonce_mark (time, shared_until, boot) VALUES (0, 0, '');",
 ];
+/// The first version whose servers know the mark, as an index of [`MIGRATIONS`].
+const WITH_MARK: usize = 2;
+/// For this time after the migration, servers of earlier versions may still insert nonces.
+const SHARE_NONCES: &str =
+    "UPDATE nonce_mark SET shared_until = (CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
 
 /// The state was written by a server with a newer layout, which may have changed the meaning of what is there.
 #[derive(Debug)]
@@ -79,6 +87,9 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), BoxError> {
     for migration in MIGRATIONS.iter().skip(done) {
         change.execute_batch(migration)?;
     }
+    if (1..=WITH_MARK).contains(&done) {
+        change.execute_batch(SHARE_NONCES)?;
+    }
     change.pragma_update(None, "user_version", MAJOR)?;
     change.execute("DELETE FROM layout", [])?;
     change.execute("INSERT INTO layout (minor) VALUES (?1)", [i64::try_from(MIGRATIONS.len() - 1)?])?;
@@ -87,7 +98,9 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), BoxError> {
 
 #[cfg(test)]
 mod tests {
-    use mesh_integrity::{NonceStore, RevocationStore, SessionId};
+    use std::time::SystemTime;
+
+    use mesh_integrity::{NonceRow, NonceTable, NonceUse, RevocationStore, SessionId, unix_millis};
     use mesh_plan::{PersistedQuery, QueryStore};
     use mesh_ql::Format;
     use rusqlite::params;
@@ -114,6 +127,11 @@ mod tests {
     }
 
     const SESSION: SessionId = SessionId([7; 16]);
+
+    async fn is_new(state: &State, nonce: &str) -> bool {
+        let row = NonceRow { session: SESSION, text: nonce.into(), time: 1, until: 2 };
+        state.insert(vec![row], 1).await.unwrap() == [NonceUse::New]
+    }
 
     /// Writes as a server of layout 1.0 does.
     fn write_as_1_0(connection: &Connection, query: &PersistedQuery, nonce: &str) {
@@ -142,12 +160,15 @@ mod tests {
         let query = PersistedQuery::new(Format::Ql, "{ post title }");
         write_as_1_0(&connect(&file), &query, "used");
         let state = open(&file).unwrap();
-        assert_eq!(version(&connect(&file)), (1, Some(1)));
+        assert_eq!(version(&connect(&file)), (1, Some(2)));
         assert!(state.is_revoked(SESSION, 0).await.unwrap());
-        assert!(!state.remember(SESSION, "used", 2, 1).await.unwrap());
+        assert!(!is_new(&state, "used").await);
         assert!(state.find(query.id()).await.unwrap().is_some());
+        let now = unix_millis(SystemTime::now());
+        assert_eq!(state.claim(now, now).await.unwrap(), None, "a server of that release may still run");
+        assert!(state.claim(now, now + 3_601_000).await.unwrap().is_some());
         open(&file).unwrap();
-        assert_eq!(version(&connect(&file)), (1, Some(1)), "a second start changes nothing");
+        assert_eq!(version(&connect(&file)), (1, Some(2)), "a second start changes nothing");
     }
 
     #[tokio::test]
@@ -158,7 +179,7 @@ mod tests {
         let query = PersistedQuery::new(Format::Ql, "{ post id }");
         write_as_1_0(&old, &query, "used");
         assert!(state.find(query.id()).await.unwrap().is_some());
-        assert!(!state.remember(SESSION, "used", 2, 1).await.unwrap());
+        assert!(!is_new(&state, "used").await);
         // A server of a later version adds to the layout.
         old.execute_batch(
             "ALTER TABLE query ADD COLUMN note TEXT; ALTER TABLE revocation ADD COLUMN reason TEXT DEFAULT '';

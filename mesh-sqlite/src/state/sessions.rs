@@ -1,23 +1,19 @@
-//! Revoked sessions and used nonces.
+//! Revoked sessions, and the deletion of what has expired.
 
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use futures_util::future::Either;
-use mesh_integrity::{MaybeReady, NonceStore, RevocationStore, SessionId, StoreError};
-use rusqlite::{Connection, ErrorCode, params};
+use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
+use rusqlite::params;
 
-use super::{Inner, PATIENCE, State, count, run_blocking};
+use super::{Inner, State, count, run_blocking};
 
 /// The interval of deleting expired entries, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
 
 const REVOKE: &str = "INSERT OR REPLACE INTO revocation (session, until) VALUES (?1, ?2)";
-/// Changes nothing if the nonce exists and has not expired.
-const REMEMBER: &str = "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2, ?3)
-    ON CONFLICT (session, nonce) DO UPDATE SET until = ?3 WHERE until <= ?4";
 
 impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
@@ -42,29 +38,8 @@ impl RevocationStore for State {
     }
 }
 
-impl NonceStore for State {
-    fn remember<'a>(
-        &'a self,
-        session: SessionId,
-        nonce: &'a str,
-        until: u64,
-        now: u64,
-    ) -> MaybeReady<'a, Result<bool, StoreError>> {
-        self.sweep_when_due(now);
-        // Usually the lock is free, and the write takes less time than moving it to another thread.
-        if let Some(done) = self.inner.try_remember(session, nonce, until, now).transpose() {
-            return Either::Left(ready(done.map_err(StoreError::new)));
-        }
-        let nonce = nonce.to_owned();
-        let work = move |inner: &Inner| remember(&inner.fast.lock(), session, &nonce, until, now);
-        Either::Right(Box::pin(
-            async move { run_blocking(&self.inner, work).await.map_err(StoreError::Failed) },
-        ))
-    }
-}
-
 impl State {
-    fn sweep_when_due(&self, now: u64) {
+    pub(super) fn sweep_when_due(&self, now: u64) {
         let due = self.inner.next_sweep.load(Ordering::Relaxed);
         let next = now.saturating_add(SWEEP_EVERY);
         let exchange = |due| {
@@ -94,24 +69,6 @@ impl Inner {
         Ok(true)
     }
 
-    /// Stores a nonce, or returns `None` if that would have to wait.
-    fn try_remember(
-        &self,
-        session: SessionId,
-        nonce: &str,
-        until: u64,
-        now: u64,
-    ) -> rusqlite::Result<Option<bool>> {
-        let Some(fast) = self.fast.try_lock() else { return Ok(None) };
-        fast.busy_timeout(Duration::ZERO)?;
-        let done = remember(&fast, session, nonce, until, now);
-        fast.busy_timeout(PATIENCE)?;
-        match done {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(None),
-            done => done.map(Some),
-        }
-    }
-
     pub(super) fn sweep(&self, now: u64) -> rusqlite::Result<()> {
         let fast = self.fast.lock();
         fast.execute("DELETE FROM nonce WHERE until <= ?1", [to_sql_time(now)])?;
@@ -121,18 +78,7 @@ impl Inner {
     }
 }
 
-fn remember(
-    connection: &Connection,
-    session: SessionId,
-    nonce: &str,
-    until: u64,
-    now: u64,
-) -> rusqlite::Result<bool> {
-    let values = params![session.0.as_slice(), nonce, to_sql_time(until), to_sql_time(now)];
-    Ok(connection.prepare_cached(REMEMBER)?.execute(values)? == 1)
-}
-
 /// Converts a time, saturating at the largest integer of SQLite.
-fn to_sql_time(time: u64) -> i64 {
+pub(super) fn to_sql_time(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }

@@ -1,6 +1,10 @@
 //! State is shared between processes and survives a restart.
 
-use mesh_integrity::{NonceStore, RevocationStore, SessionId, StoreError};
+use std::time::SystemTime;
+
+use mesh_integrity::{
+    Claimed, NonceRow, NonceTable, NonceUse, RevocationStore, SessionId, StoreError, unix_millis,
+};
 use mesh_plan::{PersistedQuery, QueryId, QueryStore};
 use mesh_ql::Format;
 
@@ -88,13 +92,21 @@ async fn expired_entries_are_deleted() {
     assert!(matches!(state.revoke(id(3), 3_000, 999).await, Err(StoreError::Full)));
     assert!(state.is_revoked(id(1), 999).await.unwrap(), "a full store keeps its entries");
     state.revoke(id(3), 3_000, 1_000).await.unwrap();
-    state.remember(id(1), "nonce", 2_000, 1_000).await.unwrap();
+    assert!(is_new(&state, 1, "nonce", 2_000, 1_000).await);
     state.inner.sweep(5_000).unwrap();
     assert!(!state.is_revoked(id(3), 5_000).await.unwrap());
     let rows = count(&state.inner.lookups.lock(), "SELECT count(*) FROM revocation").unwrap();
     assert_eq!(rows, 0);
     let rows = count(&state.inner.lookups.lock(), "SELECT count(*) FROM nonce").unwrap();
     assert_eq!(rows, 0);
+}
+
+fn nonce(session: u8, text: &str, until: u64) -> NonceRow {
+    NonceRow { session: id(session), text: text.into(), time: until - 1, until }
+}
+
+async fn is_new(state: &State, session: u8, text: &str, until: u64, now: u64) -> bool {
+    state.insert(vec![nonce(session, text, until)], now).await.unwrap() == [NonceUse::New]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -106,7 +118,7 @@ async fn a_nonce_is_new_for_one_process_only() {
         tasks.push(tokio::spawn(async move {
             let mut new = 0;
             for number in 0..50 {
-                new += u32::from(state.remember(id(1), &format!("n{number}"), 1_000, 0).await.unwrap());
+                new += u32::from(is_new(&state, 1, &format!("n{number}"), 1_000, 0).await);
             }
             new
         }));
@@ -117,9 +129,48 @@ async fn a_nonce_is_new_for_one_process_only() {
     }
     assert_eq!(new, 50);
     let state = open(&file);
-    assert!(!state.remember(id(1), "n7", 1_000, 999).await.unwrap());
-    assert!(state.remember(id(2), "n7", 1_000, 999).await.unwrap(), "nonces belong to a session");
-    assert!(state.remember(id(1), "n7", 2_000, 1_000).await.unwrap(), "it has expired");
+    assert!(!is_new(&state, 1, "n7", 1_000, 999).await);
+    assert!(is_new(&state, 2, "n7", 1_000, 999).await, "nonces belong to a session");
+    assert!(is_new(&state, 1, "n7", 2_000, 1_000).await, "it has expired");
+}
+
+#[tokio::test]
+async fn a_server_claims_timestamps_while_it_is_alone() {
+    let file = File::new("");
+    let one = open(&file);
+    assert_eq!(one.mark().await.unwrap(), 0);
+    let rows = vec![nonce(1, "a", 1_500), nonce(1, "b", 5_000)];
+    assert_eq!(one.insert(rows, 0).await.unwrap(), [NonceUse::New; 2]);
+    let claimed = one.claim(2_000, 0).await.unwrap();
+    assert_eq!(claimed, Some(Claimed { after: 0, used: vec![nonce(1, "a", 1_500)] }));
+    assert_eq!(one.claim(2_000, 0).await.unwrap(), None, "the mark is there");
+    let other = open(&file);
+    for state in [&one, &other] {
+        assert_eq!(state.claim(3_000, 0).await.unwrap(), None, "they are two");
+        assert_eq!(state.mark().await.unwrap(), 2_000);
+        let rows = vec![nonce(1, "c", 2_001), nonce(1, "b", 5_000)];
+        assert_eq!(state.insert(rows, 0).await.unwrap(), [NonceUse::Unknown, NonceUse::Used]);
+    }
+    drop(one);
+    let claimed = other.claim(5_000, 0).await.unwrap();
+    assert_eq!(claimed, Some(Claimed { after: 2_000, used: vec![nonce(1, "b", 5_000)] }));
+    assert_eq!(open(&file).mark().await.unwrap(), 5_000);
+}
+
+/// Nonces are not written to the disk at once, so a crash of the machine may lose them, and the mark.
+#[tokio::test]
+async fn timestamps_from_before_the_start_of_the_machine_are_claimed() {
+    let file = File::new("");
+    let before = unix_millis(SystemTime::now());
+    assert_eq!(open(&file).mark().await.unwrap(), 0, "a new file");
+    let connection = Connection::open(State::beside(&file.path())).unwrap();
+    connection.execute("UPDATE nonce_mark SET boot = 'an earlier one'", []).unwrap();
+    let mark = open(&file).mark().await.unwrap();
+    assert!(mark >= before);
+    connection.execute("UPDATE nonce_mark SET time = time + 1", []).unwrap();
+    // Other systems do not tell when they were started, so there each start counts.
+    let same_boot = std::path::Path::new("/proc/sys/kernel/random/boot_id").exists();
+    assert_eq!(open(&file).mark().await.unwrap() == mark + 1, same_boot);
 }
 
 #[tokio::test]

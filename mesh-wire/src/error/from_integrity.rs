@@ -65,6 +65,7 @@ mod tests {
             (E::SignatureMissing { unbound: false }, 401, "SIGNATURE_MISSING"),
             (E::SignatureMissing { unbound: true }, 401, "SIGNATURE_MISSING"),
             (E::Replayed(ReplayReason::Late), 401, "REPLAYED"),
+            (E::Replayed(ReplayReason::Unknown), 401, "REPLAYED"),
             (E::BadCredentials, 401, "BAD_CREDENTIALS"),
             (E::SignatureInvalid, 403, "SIGNATURE_INVALID"),
             (E::ContentHashMissing, 403, "CONTENT_HASH_MISSING"),

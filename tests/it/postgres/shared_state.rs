@@ -8,6 +8,7 @@ use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
 use serde_json::json;
 
 use crate::security::bounds::check_nonces;
+use crate::security::replay::assert_nothing_is_replayed;
 use crate::support::sessions::{PASSWORD, Session, login, why};
 
 const TABLES: &str = "
@@ -152,6 +153,12 @@ fn a_session_with_too_many_nonces_is_refused_and_others_are_not() {
         check_nonces(server, "PostgreSQL");
         assert_eq!(deployment.cluster.query("SELECT count(*) FROM mesh.nonce").as_deref(), Some(stored));
     }
+}
+
+#[test]
+fn servers_of_one_database_accept_a_signature_once() {
+    let Some(deployment) = Deployment::new() else { return };
+    assert_nothing_is_replayed(&|| deployment.start(""));
 }
 
 const USERS: &str = "

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use mesh_docs::{Access, Offers, Options};
-use mesh_integrity::{Binding, Gate, Keys, Secret, UsersTable};
+use mesh_integrity::{AttemptStore, Binding, Gate, Keys, MemoryNonces, Secret, UsersTable, unix_millis};
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_ql::Format;
 use mesh_schema::{Field, Schema, nearest};
@@ -17,7 +18,7 @@ use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde::Deserialize;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, chain};
 use crate::cli::server::admin;
 use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
@@ -246,8 +247,19 @@ async fn integrity(
         .binding(settings.binding)
         .replay_window(settings.replay_window)
         .nonces_per_session(config.limits.nonces_per_session);
-    if let Some(state) = state {
-        gate = gate.revocations(Arc::clone(&state.revocations)).nonces(Arc::clone(&state.nonces));
+    let unknown_until = match state {
+        Some(state) => {
+            gate = gate.revocations(Arc::clone(&state.revocations)).nonces(Arc::clone(&state.nonces));
+            state.unknown_until
+        }
+        None => {
+            let start = unix_millis(SystemTime::now());
+            gate = gate.nonces(Arc::new(MemoryNonces::after(start)));
+            start
+        }
+    };
+    if settings.binding != Binding::Off {
+        wait_until_after(unknown_until).await;
     }
     let accounts = accounts(config, database).await?;
     let integrity = Integrity::new(gate, accounts).login_per_minute(config.limits.login_per_minute);
@@ -255,6 +267,14 @@ async fn integrity(
         Some(store) => integrity.attempts(store),
         None => integrity,
     })
+}
+
+/// Waits until clients whose clocks are right sign with a later timestamp, at most for the second in which this server has
+/// taken over from another one. Until then, their bound signatures would be refused.
+async fn wait_until_after(unknown: u64) {
+    let end = (unknown / 1_000).saturating_add(1).saturating_mul(1_000);
+    let left = end.saturating_sub(unix_millis(SystemTime::now()));
+    tokio::time::sleep(Duration::from_millis(left.min(1_000))).await;
 }
 
 fn users(users: &Users) -> UsersTable {
@@ -279,15 +299,21 @@ async fn state(config: &Config, database: Option<&Database>) -> Result<Option<St
     }
     let queries = config.persisted.max_entries;
     let opened = if let Some(Database::Postgres(database)) = database {
-        let state = database.state(queries).await;
-        state
-            .map(|state| State { attempts: Some(Arc::new(state.clone())), ..State::new(state) })
-            .map_err(|error| (error.is_newer_layout(), error.to_string()))
+        match database.state(queries).await {
+            Ok(state) => {
+                let attempts: Arc<dyn AttemptStore> = Arc::new(state.clone());
+                let state = State::new(state).await.map_err(|error| (false, chain(&error)));
+                state.map(|state| State { attempts: Some(attempts), ..state })
+            }
+            Err(error) => Err((error.is_newer_layout(), error.to_string())),
+        }
     } else {
         let Some(path) = state_path(config) else { return Ok(None) };
         let limits = StateLimits { queries, ..StateLimits::default() };
-        let state = mesh_sqlite::State::open(&path, limits);
-        state.map(State::new).map_err(|error| (error.is_newer_layout(), error.to_string()))
+        match mesh_sqlite::State::open(&path, limits) {
+            Ok(state) => State::new(state).await.map_err(|error| (false, chain(&error))),
+            Err(error) => Err((error.is_newer_layout(), error.to_string())),
+        }
     };
     match opened {
         Ok(state) => Ok(Some(state)),
@@ -389,7 +415,7 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
 /// Opens a bucket with the `AWS_` variables that other S3 tools use.
 #[cfg(feature = "s3")]
 fn bucket(config: &Config) -> Result<mesh_uploads::S3Store, Failure> {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let instance = format!("{}-{}", std::process::id(), since.as_nanos());
     let settings = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
     let options = mesh_uploads::S3Options {

@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use mesh_integrity::{AttemptStore, NonceStore, RevocationStore, UsersTable};
+use mesh_integrity::{
+    AttemptStore, NonceStore, NonceTable, RevocationStore, SharedNonces, StoreError, UsersTable,
+};
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, Usage};
 use mesh_postgres::Settings;
@@ -39,6 +41,8 @@ pub(crate) struct State {
     pub(crate) revocations: Arc<dyn RevocationStore>,
     /// Used nonces.
     pub(crate) nonces: Arc<dyn NonceStore>,
+    /// The last timestamp whose nonces another process may have used, in milliseconds since the Unix epoch.
+    pub(crate) unknown_until: u64,
     /// Registered queries.
     pub(crate) queries: Arc<dyn QueryStore>,
     /// Login attempts, if several servers count them together.
@@ -47,13 +51,17 @@ pub(crate) struct State {
 
 impl State {
     /// Uses one store for revocations, nonces and queries.
-    pub(crate) fn new(store: impl RevocationStore + NonceStore + QueryStore + Clone) -> Self {
-        Self {
+    pub(crate) async fn new(
+        store: impl RevocationStore + NonceTable + QueryStore + Clone,
+    ) -> Result<Self, StoreError> {
+        let (nonces, unknown_until) = SharedNonces::open(store.clone()).await?;
+        Ok(Self {
             revocations: Arc::new(store.clone()),
-            nonces: Arc::new(store.clone()),
+            nonces: Arc::new(nonces),
+            unknown_until,
             queries: Arc::new(store),
             attempts: None,
-        }
+        })
     }
 }
 

@@ -1,0 +1,149 @@
+//! Used nonces: the table that servers share, and whether a server is alone.
+//!
+//! Each server notes in `mesh.server` that it runs. A server that has not done so for half a minute counts as ended. If it
+//! runs after all, its insertions are refused while another server claims timestamps, which ends with its next note.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
+use tokio_postgres::Row;
+
+use super::State;
+use crate::pool::PoolError;
+use crate::sql::TextParam;
+
+/// The interval at which a server notes that it runs.
+const NOTE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Notes that a server runs, and deletes the notes of those that have ended long ago.
+const NOTE: &str = "
+WITH ended AS (DELETE FROM mesh.server WHERE seen < clock_timestamp() - interval '1 day')
+INSERT INTO mesh.server (id, seen) VALUES ($1::text, clock_timestamp())
+ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()";
+const MARK: &str = "SELECT time FROM mesh.nonce_mark";
+
+/// Raises the mark, unless another server runs, and returns the one before. Insertions that have read that one are complete
+/// when this has locked the row.
+const CLAIM: &str = "
+UPDATE mesh.nonce_mark SET time = $1::bigint, previous = time
+WHERE time < $1::bigint AND shared_until <= clock_timestamp() AND NOT EXISTS (
+    SELECT FROM mesh.server WHERE id <> $2::text AND seen > clock_timestamp() - interval '30 seconds'
+)
+RETURNING previous";
+const CLAIMED: &str = "
+SELECT session, nonce, time, until FROM mesh.nonce WHERE time > $1::bigint AND time <= $2::bigint";
+
+/// Stores nonces that are not in use and whose timestamps are not claimed. Of two servers that store one nonce at the same
+/// time, one gets no row; in the order of the keys, servers cannot deadlock.
+const INSERT: &str = "
+WITH mark AS (SELECT time FROM mesh.nonce_mark FOR SHARE),
+stored AS (
+    INSERT INTO mesh.nonce AS n (session, nonce, time, until)
+    SELECT decode(s.session, 'hex'), s.nonce, s.time, s.until
+    FROM mark, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS s (session, nonce, time, until)
+    WHERE s.time > mark.time ORDER BY 1, 2
+    ON CONFLICT (session, nonce) DO UPDATE SET time = excluded.time, until = excluded.until
+    WHERE n.until <= $5::bigint
+    RETURNING session, nonce
+)
+SELECT mark.time, stored.session, stored.nonce FROM mark LEFT JOIN stored ON true";
+
+/// The name of a server in `mesh.server`.
+pub(super) struct Presence {
+    id: String,
+}
+
+impl Presence {
+    pub(super) fn new() -> Self {
+        Self { id: format!("{:016x}", RandomState::new().hash_one("presence")) }
+    }
+}
+
+impl State {
+    /// Notes that this server runs, again and again until the last clone of the state is dropped.
+    pub(super) async fn announce(&self) -> Result<(), PoolError> {
+        self.rows(NOTE, &[TextParam::text(&self.presence.id)]).await?;
+        let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(NOTE_INTERVAL).await;
+                let Some(presence) = presence.upgrade() else { return };
+                if let Err(error) = pool.run(NOTE, &[TextParam::text(&presence.id)]).await {
+                    tracing::debug!("cannot note that this server runs: {error}");
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn claim_up_to(&self, time: u64) -> Result<Option<Claimed>, StoreError> {
+        let params = [TextParam::number(time), TextParam::text(&self.presence.id)];
+        let rows = self.run(CLAIM, &params).await?;
+        let Some(after) = rows.first().map(|row| time_of(row, 0)) else { return Ok(None) };
+        // A separate statement, which sees the insertions that the claim has waited for.
+        let rows = self.run(CLAIMED, &[TextParam::number(after), TextParam::number(time)]).await?;
+        let used = rows.iter().filter_map(|row| {
+            let session = SessionId(row.get::<_, &[u8]>(0).try_into().ok()?);
+            let (time, until) = (time_of(row, 2), time_of(row, 3));
+            Some(NonceRow { session, text: row.get::<_, &str>(1).into(), time, until })
+        });
+        Ok(Some(Claimed { after, used: used.collect() }))
+    }
+
+    async fn insert_all(&self, nonces: &[NonceRow], now: u64) -> Result<Vec<NonceUse>, StoreError> {
+        let array = |value: &dyn Fn(&NonceRow) -> String| {
+            let values: Vec<String> = nonces.iter().map(value).collect();
+            TextParam(Some(format!("{{{}}}", values.join(",")).into()))
+        };
+        let params = [
+            array(&|row| row.session.to_string()),
+            // Base64url needs no quotes.
+            array(&|row| row.text.to_string()),
+            array(&|row| row.time.to_string()),
+            array(&|row| row.until.to_string()),
+            TextParam::number(now),
+        ];
+        let rows = self.run(INSERT, &params).await?;
+        let mark = rows.first().map_or(u64::MAX, |row| time_of(row, 0));
+        let mut stored: Vec<(&[u8], &str)> =
+            rows.iter().filter_map(|row| row.get::<_, Option<&[u8]>>(1).zip(row.get(2))).collect();
+        stored.sort_unstable();
+        let is_stored = |row: &NonceRow| stored.binary_search(&(&row.session.0[..], &*row.text)).is_ok();
+        let uses = nonces.iter().map(|row| match row.time > mark {
+            false => NonceUse::Unknown,
+            true if is_stored(row) => NonceUse::New,
+            true => NonceUse::Used,
+        });
+        Ok(uses.collect())
+    }
+}
+
+impl NonceTable for State {
+    fn mark(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let rows = self.run(MARK, &[]).await?;
+            Ok(rows.first().map_or(u64::MAX, |row| time_of(row, 0)))
+        })
+    }
+
+    fn claim(&self, time: u64, _: u64) -> BoxFuture<'_, Result<Option<Claimed>, StoreError>> {
+        Box::pin(self.claim_up_to(time))
+    }
+
+    fn insert(&self, nonces: Vec<NonceRow>, now: u64) -> BoxFuture<'_, Result<Vec<NonceUse>, StoreError>> {
+        Box::pin(async move {
+            self.sweep_if_due(now);
+            self.insert_all(&nonces, now).await
+        })
+    }
+
+    fn spawn(&self, work: BoxFuture<'static, ()>) {
+        drop(tokio::spawn(work));
+    }
+}
+
+fn time_of(row: &Row, index: usize) -> u64 {
+    u64::try_from(row.get::<_, i64>(index)).unwrap_or(0)
+}
