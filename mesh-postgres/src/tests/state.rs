@@ -90,7 +90,7 @@ fn write_as_1_0(cluster: &Cluster, query: &PersistedQuery, nonce: &str) {
     cluster.execute(&format!(
         "INSERT INTO mesh.query (id, format, text) VALUES ('\\x{id}', '{format}', '{text}') ON CONFLICT (id) DO NOTHING;
          INSERT INTO mesh.nonce AS n (session, nonce, until) VALUES ('\\x{session}', '{nonce}', 1 << 30);
-         INSERT INTO mesh.revocation AS r (session, until) VALUES ('\\x{session}', 1 << 30) ON CONFLICT DO NOTHING;
+         INSERT INTO mesh.revocation AS r (session, until) VALUES ('\\x{session}', 1::bigint << 50) ON CONFLICT DO NOTHING;
          INSERT INTO mesh.attempt AS a (key, step, paid_off) VALUES ('\\x{id}', 1, 1) ON CONFLICT DO NOTHING;"
     ));
 }

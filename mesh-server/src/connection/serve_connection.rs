@@ -1,5 +1,6 @@
 //! Serves one connection: the TLS handshake, HTTP/1.1 or HTTP/2, timeouts, and the reaction to a shutdown.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
@@ -91,7 +92,15 @@ impl ConnectionHandler {
     /// Serves an accepted connection to its end.
     #[cfg(feature = "tls")]
     pub(super) async fn accept(mut self, stream: TcpStream, peer: Peer) {
-        let Some(tls) = self.tls.take() else { return self.serve_app(stream, peer).await };
+        match self.tls.take() {
+            // Boxed, because it needs several times the memory of a connection without TLS.
+            Some(tls) => Box::pin(self.accept_tls(tls, stream, peer)).await,
+            None => self.serve_app(stream, peer).await,
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    async fn accept_tls(self, tls: Tls, stream: TcpStream, peer: Peer) {
         let mut shutdown = self.shutdown.clone();
         let handshake = tokio::select! {
             handshake = tokio::time::timeout(self.timeouts.handshake, tls.handshake(stream)) => handshake,
@@ -138,14 +147,13 @@ impl ConnectionHandler {
         let activity = Arc::new(Activity::new(outbox.unwrap_or_default()));
         let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
         let (app, request_activity) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
-        let space = RefCell::new(None);
         let service = service_fn(move |request: Request<Incoming>| {
             let (guard, version) = (request_activity.start_request(), request.version());
             let (head, body) = request.into_parts();
             let (body, drain) = DrainableBody::new(&head, body);
             let app = Arc::clone(app.borrow_mut().latest());
             let body = RequestBody::new(body, app.shared.limits.body_timeout);
-            let reply = poll_once(&mut space.borrow_mut(), respond(app, head, body));
+            let reply = poll_once(respond(app, head, body));
             finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
         });
         let connection = self.builder.serve_connection(TokioIo::new(stream), service);
@@ -198,13 +206,17 @@ impl ConnectionHandler {
     }
 }
 
+thread_local! {
+    /// The memory of the last request of this thread that has completed: an `Option<Pin<Box<F>>>`.
+    static SPACE: RefCell<Box<dyn Any>> = RefCell::new(Box::new(()));
+}
+
 /// Polls a request once before the connection reads on. Most reads complete at that, and their heads are then dropped, so
-/// that the connection reuses the buffer that held them. A request that has completed leaves its memory in `space`.
-fn poll_once<F: Future>(
-    space: &mut Option<Pin<Box<F>>>,
-    request: F,
-) -> Either<Ready<F::Output>, Pin<Box<F>>> {
-    let mut request = match space.take() {
+/// that the connection reuses the buffer that held them. A request that has completed leaves its memory to the next one of
+/// the thread, because idle connections should not hold any.
+fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pin<Box<F>>> {
+    let used = SPACE.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
+    let mut request = match used {
         Some(mut used) => {
             used.set(request);
             used
@@ -213,7 +225,10 @@ fn poll_once<F: Future>(
     };
     match request.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(reply) => {
-            *space = Some(request);
+            SPACE.with_borrow_mut(|space| match space.downcast_mut() {
+                Some(space) => *space = Some(request),
+                None => *space = Box::new(Some(request)),
+            });
             Either::Left(ready(reply))
         }
         Poll::Pending => Either::Right(request),
@@ -249,13 +264,21 @@ mod tests {
         "reply"
     }
 
+    /// Returns whether a request of this type can use the memory of an earlier one.
+    fn has_space<F: 'static>(_: impl Fn(bool) -> F) -> bool {
+        let has = |space: &Box<dyn Any>| space.downcast_ref().is_some_and(Option::<Pin<Box<F>>>::is_some);
+        SPACE.with_borrow(has)
+    }
+
     #[tokio::test]
     async fn a_request_that_waits_is_resumed_by_its_connection() {
-        let mut space = None;
         for waits in [false, true, false] {
-            let polled = poll_once(&mut space, request(waits));
-            assert_eq!((matches!(polled, Either::Right(_)), space.is_none()), (waits, waits));
+            let polled = poll_once(request(waits));
+            assert_eq!((matches!(polled, Either::Right(_)), !has_space(request)), (waits, waits));
             assert_eq!(polled.await, "reply");
         }
+        // Another type of request.
+        assert_eq!(poll_once(std::future::ready(1)).await, 1);
+        assert!(!has_space(request));
     }
 }

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use mesh_tests::kit::encoding;
 use mesh_tests::Request;
+use mesh_tests::kit::encoding;
 use serde_json::{Value, json};
 
 use super::load::Loader;
@@ -60,7 +60,10 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
             let [workload] = &list::named(name)?[..] else { return Err(format!("{name} is no workload")) };
             limits.push(limit(&ground, workload)?);
             seen.push(mesh(&ground, workload, *signing)?);
-            eprintln!("  round {round}: {name} {}: {seen:.2?} us, hand-written {limits:.2?} us", signing.name());
+            eprintln!(
+                "  round {round}: {name} {}: {seen:.2?} us, hand-written {limits:.2?} us",
+                signing.name()
+            );
         }
     }
     println!("{SESSIONS} sessions, processor time per request, median (least to most) of {ROUNDS} rounds");
@@ -105,8 +108,7 @@ fn mesh(ground: &Ground, workload: &Workload, signing: Signing) -> Result<f64, S
         path.push(suffix);
         let _ = std::fs::remove_file(path);
     }
-    let mut command =
-        cores::command(&ground.server, ground.cores.for_server(workload.placing).as_deref());
+    let mut command = cores::command(&ground.server, ground.cores.for_server(workload.placing).as_deref());
     command.args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--log", "off"]);
     command.args(["--database", &format!("sqlite:{}", data.display())]);
     command.env("MESH_CACHE__RESPONSES", "0").env("MESH_STATE__PATH", &state);
@@ -174,7 +176,8 @@ impl Session {
 
     fn sign(&self, request: Request, path: &str, signing: Signing) -> Request {
         let query = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-mesh-query"));
-        let mut message = query.map_or_else(String::new, |(_, value)| String::from_utf8_lossy(value).into_owned());
+        let mut message =
+            query.map_or_else(String::new, |(_, value)| String::from_utf8_lossy(value).into_owned());
         let mut request = request.header("X-Mesh-Token", &self.token);
         if signing == Signing::Bound {
             let time = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
