@@ -4,6 +4,8 @@ mod activity;
 mod admin_listener;
 mod cpu_affinity;
 mod drain_body;
+mod events;
+mod phase;
 mod reply_body;
 mod serve_connection;
 mod server;

@@ -8,6 +8,7 @@ mod health;
 mod image;
 mod lifecycle;
 mod logs;
+mod memory;
 mod reload;
 mod soak;
 mod storage;

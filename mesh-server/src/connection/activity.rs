@@ -22,6 +22,8 @@ struct State {
     has_request: bool,
     is_reading_head: bool,
     is_draining: bool,
+    /// Whether the last reply announces that the connection closes.
+    is_closing: bool,
     is_http2: bool,
     /// When the connection was opened, the last reply was sent or the first byte of a head was received.
     idle_since: Instant,
@@ -34,6 +36,7 @@ impl Activity {
             has_request: false,
             is_reading_head: false,
             is_draining: false,
+            is_closing: false,
             is_http2: false,
             idle_since: Instant::now(),
         };
@@ -55,6 +58,14 @@ impl Activity {
         let expects_head = state.is_reading_head || !state.has_request;
         let timeout = if expects_head && !state.is_http2 { timeouts.head } else { timeouts.idle };
         Some(timeout.saturating_sub(state.idle_since.elapsed()))
+    }
+
+    /// Returns for how long a connection of HTTP/1.1 has waited for its next request; `None` if it does not.
+    pub(super) fn idle_for(&self) -> Option<Duration> {
+        let state = self.state.lock();
+        let is_busy =
+            state.active_requests > 0 || state.is_reading_head || state.is_http2 || state.is_closing;
+        (!is_busy && state.has_request).then(|| state.idle_since.elapsed())
     }
 
     /// Returns whether the connection can be closed gracefully: it is not in the middle of an HTTP/1 head.
@@ -99,6 +110,11 @@ impl RequestGuard {
     /// Returns the replies of the connection that its client has not accepted.
     pub(super) fn outbox(&self) -> &Arc<Outbox> {
         &self.0.outbox
+    }
+
+    /// Records that the reply announces that the connection closes.
+    pub(super) fn close(&self) {
+        self.0.state.lock().is_closing = true;
     }
 
     /// Returns whether the reply should close the connection.

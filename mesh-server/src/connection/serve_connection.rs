@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::{Future, Ready, ready};
+use std::future::{Future, Ready, poll_fn, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -16,8 +16,6 @@ use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -25,6 +23,8 @@ use tokio::time::Instant;
 
 use super::activity::{Activity, RequestGuard};
 use super::drain_body::{DrainBody, DrainableBody};
+use super::events;
+use super::phase::{EventsSlot, HttpBuilder, Phase};
 use super::reply_body::ReplyBody;
 use super::stream::ConnectionStream;
 use super::timeouts::Timeouts;
@@ -35,17 +35,10 @@ use crate::pipeline;
 use crate::pipeline::body::RequestBody;
 use crate::{App, Body, Current};
 
-/// The parser accepts heads this many times larger than the application's limit, so that the application can refuse
-/// them with an error reply.
-const HEAD_SIZE_FACTOR: usize = 4;
-/// Concurrent requests on one HTTP/2 connection.
-const MAX_STREAMS: u32 = 100;
-/// HTTP/2 streams that a client may open and reset before the server has accepted them.
-const MAX_PENDING_RESETS: usize = 50;
-/// HTTP/2 streams that may be reset for errors of the client before the connection is closed.
-const MAX_ERROR_RESETS: usize = 200;
 /// How long a connection may take to close gracefully after an idle timeout.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection of HTTP/1.1 keeps its buffers after a reply.
+const RELEASE_AFTER: Duration = Duration::from_secs(1);
 
 /// The phase of a server's shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,29 +56,11 @@ pub(super) enum Shutdown {
 #[derive(Clone)]
 pub(super) struct ConnectionHandler {
     pub(super) app: Current,
-    pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
+    pub(super) builder: Arc<HttpBuilder>,
     pub(super) timeouts: Timeouts,
     pub(super) shutdown: watch::Receiver<Shutdown>,
     #[cfg(feature = "tls")]
     pub(super) tls: Option<Tls>,
-}
-
-/// Configures HTTP/1.1 and HTTP/2 with their limits.
-pub(super) fn http_builder(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
-    let head_size = app.shared.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    // `Activity` applies the head timeout, also before the first byte and to both protocols.
-    builder.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
-        .max_local_error_reset_streams(MAX_ERROR_RESETS)
-        .max_header_list_size(u32::try_from(head_size).unwrap_or(u32::MAX))
-        .keep_alive_interval(Some(timeouts.ping))
-        .keep_alive_timeout(timeouts.pong);
-    builder
 }
 
 impl ConnectionHandler {
@@ -141,69 +116,111 @@ impl ConnectionHandler {
     async fn serve_connection<S, R, F>(self, stream: S, outbox: Option<Arc<Outbox>>, respond: R)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        R: Fn(Arc<App>, Parts, RequestBody) -> F,
+        R: Fn(Arc<App>, Parts, RequestBody) -> F + Clone,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let activity = Arc::new(Activity::new(outbox.unwrap_or_default()));
         let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
-        let (app, request_activity) = (RefCell::new(self.app.follow()), Arc::clone(&activity));
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (guard, version) = (request_activity.start_request(), request.version());
-            let (head, body) = request.into_parts();
-            let (body, drain) = DrainableBody::new(&head, body);
-            let app = Arc::clone(app.borrow_mut().latest());
-            let body = RequestBody::new(body, app.shared.limits.body_timeout);
-            let reply = poll_once(respond(app, head, body));
-            finish(reply, drain, guard, version).map(Ok::<_, Infallible>)
-        });
-        let connection = self.builder.serve_connection(TokioIo::new(stream), service);
-        let mut connection = std::pin::pin!(connection);
+        let events_slot = EventsSlot::default();
+        let service = || {
+            let (app, respond) = (RefCell::new(self.app.follow()), respond.clone());
+            let (activity, slot) = (Arc::clone(&activity), Arc::clone(&events_slot));
+            service_fn(move |request: Request<Incoming>| {
+                let (guard, version) = (activity.start_request(), request.version());
+                let slot = events::may_have_events(&request).then(|| Arc::clone(&slot));
+                let (head, body) = request.into_parts();
+                let (body, drain) = DrainableBody::new(&head, body);
+                let app = Arc::clone(app.borrow_mut().latest());
+                let body = RequestBody::new(body, app.shared.limits.body_timeout);
+                let reply = poll_once(respond(app, head, body));
+                finish(reply, drain, guard, version, slot).map(Ok::<_, Infallible>)
+            })
+        };
+        let mut phase = Phase::Waiting(stream);
         let mut shutdown = self.shutdown.clone();
         let mut is_closing = false;
-        // At least as often as the shorter timeout can expire, so that no timeout is noticed late.
-        let interval = self.timeouts.head.min(self.timeouts.idle).min(self.timeouts.write);
-        let mut check = std::pin::pin!(tokio::time::sleep(interval));
+        let mut check = std::pin::pin!(tokio::time::sleep(self.check_interval().min(RELEASE_AFTER)));
         loop {
             tokio::select! {
                 biased;
-                result = connection.as_mut() => {
+                result = poll_fn(|cx| phase.poll(cx, &self.builder, &service, &events_slot)) => {
                     return result.unwrap_or_else(|error| tracing::debug!("connection failed: {error}"));
                 }
                 changed = shutdown.changed() => {
-                    let phase = *shutdown.borrow_and_update();
+                    let announced = *shutdown.borrow_and_update();
                     // An error means that the server was dropped.
-                    if changed.is_err() || phase == Shutdown::Aborted {
+                    if changed.is_err() || announced == Shutdown::Aborted {
                         return;
                     }
                     activity.drain();
-                    if phase == Shutdown::Closing && !is_closing {
+                    if announced == Shutdown::Closing && !is_closing {
                         is_closing = true;
-                        connection.as_mut().graceful_shutdown();
+                        phase.close();
                     }
                 }
                 () = check.as_mut() => {
-                    let remaining_stall = activity.remaining_stall(&self.timeouts);
-                    if remaining_stall == Some(Duration::ZERO) {
-                        tracing::debug!("connection closed: the client does not accept a reply");
-                        return;
+                    let may_release = phase.can_release() && !is_closing;
+                    let Some(checked) = self.check(&activity, is_closing, may_release) else { return };
+                    match checked.duty {
+                        Some(Duty::Close) => {
+                            is_closing = true;
+                            phase.close();
+                        }
+                        Some(Duty::Release) => phase.release(),
+                        None => {}
                     }
-                    let remaining = activity.remaining(&self.timeouts);
-                    let next_check = if remaining != Some(Duration::ZERO) {
-                        remaining.map_or(interval, |remaining| remaining.min(interval))
-                    } else if is_closing || !activity.is_between_requests() {
-                        tracing::debug!("connection closed: the client has sent nothing");
-                        return;
-                    } else {
-                        is_closing = true;
-                        connection.as_mut().graceful_shutdown();
-                        CLOSE_TIMEOUT
-                    };
-                    let next_check = remaining_stall.map_or(next_check, |stall| next_check.min(stall));
-                    check.as_mut().reset(Instant::now() + next_check);
+                    check.as_mut().reset(Instant::now() + checked.next_check);
                 }
             }
         }
     }
+
+    /// Returns the interval of checks: at least as often as the shortest timeout can expire, so that no timeout is noticed
+    /// late.
+    fn check_interval(&self) -> Duration {
+        self.timeouts.head.min(self.timeouts.idle).min(self.timeouts.write)
+    }
+
+    /// Returns what is to be done, and when to check again; `None` to end the connection at once.
+    fn check(&self, activity: &Activity, is_closing: bool, may_release: bool) -> Option<Checked> {
+        let stall = activity.remaining_stall(&self.timeouts);
+        if stall == Some(Duration::ZERO) {
+            tracing::debug!("connection closed: the client does not accept a reply");
+            return None;
+        }
+        let interval = self.check_interval();
+        let (duty, next_check) = match activity.remaining(&self.timeouts) {
+            Some(Duration::ZERO) if is_closing || !activity.is_between_requests() => {
+                tracing::debug!("connection closed: the client has sent nothing");
+                return None;
+            }
+            Some(Duration::ZERO) => (Some(Duty::Close), CLOSE_TIMEOUT),
+            remaining => {
+                let next_check = remaining.map_or(interval, |remaining| remaining.min(interval));
+                let idle = activity.idle_for().filter(|_| stall.is_none()).unwrap_or_default();
+                match RELEASE_AFTER.saturating_sub(idle) {
+                    _ if !may_release => (None, next_check),
+                    Duration::ZERO => (Some(Duty::Release), next_check),
+                    left => (None, next_check.min(left)),
+                }
+            }
+        };
+        Some(Checked { duty, next_check: stall.map_or(next_check, |stall| next_check.min(stall)) })
+    }
+}
+
+/// The result of a check of the timeouts.
+struct Checked {
+    duty: Option<Duty>,
+    next_check: Duration,
+}
+
+/// What a check of the timeouts demands.
+enum Duty {
+    /// Close the connection gracefully.
+    Close,
+    /// Give up the buffers of an idle connection.
+    Release,
 }
 
 thread_local! {
@@ -235,19 +252,30 @@ fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pin<Bo
     }
 }
 
-/// Waits for the reply of a request and for the rest of its body, and closes the connection if that is necessary.
+/// Waits for the reply of a request and for the rest of its body, and closes the connection if that is necessary. Puts an
+/// event stream into `slot` if there is one, and then never completes.
 async fn finish(
     reply: impl Future<Output = Response<Body>>,
     drain: Option<DrainBody>,
     guard: RequestGuard,
     version: Version,
+    slot: Option<EventsSlot>,
 ) -> Response<ReplyBody> {
     let mut reply = reply.await;
+    if let Some(slot) = slot
+        && drain.is_none()
+        && guard.outbox().stalled_since().is_none()
+        && events::is_event_stream(&reply)
+    {
+        *slot.lock() = Some(Box::new(reply.map(|body| ReplyBody::new(body, guard, version))));
+        return std::future::pending().await;
+    }
     let is_reusable = match drain {
         Some(drain) => drain.finish().await,
         None => true,
     };
     if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
+        guard.close();
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     reply.map(|body| ReplyBody::new(body, guard, version))
@@ -278,7 +306,7 @@ mod tests {
             assert_eq!(polled.await, "reply");
         }
         // Another type of request.
-        assert_eq!(poll_once(std::future::ready(1)).await, 1);
+        assert_eq!(poll_once(ready(1)).await, 1);
         assert!(!has_space(request));
     }
 }

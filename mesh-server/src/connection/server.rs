@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::serve_connection::{self, ConnectionHandler, Shutdown};
+use super::phase::HttpBuilder;
+use super::serve_connection::{ConnectionHandler, Shutdown};
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
@@ -114,7 +115,7 @@ impl Server {
             max_connections: self.max_connections,
             listener,
             handler: ConnectionHandler {
-                builder: Arc::new(serve_connection::http_builder(&self.app.get(), &self.timeouts)),
+                builder: Arc::new(HttpBuilder::new(&self.app.get(), &self.timeouts)),
                 app: self.app.clone(),
                 timeouts: self.timeouts,
                 shutdown: shutdown_state,

@@ -19,7 +19,9 @@ use super::activity::Activity;
 /// The length in bytes up to which the parts of a write are joined.
 const JOINED: usize = 4 * 1024;
 /// The first bytes of every HTTP/2 connection; no HTTP/1 method starts with them.
-const HTTP2_PREFACE: &[u8] = b"PRI";
+const HTTP2_PREFIX: &[u8] = b"PRI";
+/// All of the bytes with which an HTTP/2 connection starts.
+const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long received bytes are discarded after the writing side is closed.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many are.
@@ -32,6 +34,8 @@ pub(super) struct ConnectionStream<S> {
     write_timeout: Duration,
     /// The first bytes, until they suffice to recognize the protocol.
     prefix: Option<Vec<u8>>,
+    /// Bytes that were received and have yet to be read.
+    unread: Vec<u8>,
     /// Set while the client accepts no bytes.
     stalled: Option<Pin<Box<Sleep>>>,
     /// Set once the writing side is closed.
@@ -47,19 +51,25 @@ impl<S> ConnectionStream<S> {
             activity,
             write_timeout,
             prefix: Some(Vec::new()),
+            unread: Vec::new(),
             stalled: None,
             linger: None,
             discarded: 0,
         }
     }
 
+    /// Puts back bytes that were read.
+    pub(super) fn put_back(&mut self, bytes: &[u8]) {
+        self.unread.splice(..0, bytes.iter().copied());
+    }
+
     fn record(&mut self, bytes: &[u8]) {
         if let Some(prefix) = &mut self.prefix {
-            prefix.extend(bytes.iter().take(HTTP2_PREFACE.len().saturating_sub(prefix.len())));
-            if prefix == HTTP2_PREFACE {
+            prefix.extend(bytes.iter().take(HTTP2_PREFIX.len().saturating_sub(prefix.len())));
+            if prefix == HTTP2_PREFIX {
                 self.activity.set_http2();
             }
-            if prefix.len() >= HTTP2_PREFACE.len() {
+            if prefix.len() >= HTTP2_PREFIX.len() {
                 self.prefix = None;
             }
         }
@@ -83,12 +93,56 @@ impl<S> ConnectionStream<S> {
     }
 }
 
+/// The protocol of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+impl<S: AsyncRead + Unpin> ConnectionStream<S> {
+    /// Waits for the first bytes of a request, which are read again later, and returns their protocol; `None` at the end.
+    pub(super) fn poll_protocol(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Protocol>>> {
+        // A connection stays with the protocol of its first bytes.
+        let is_new = self.prefix.is_some() || self.unread.starts_with(HTTP2_PREFIX);
+        loop {
+            if self.unread.len() >= HTTP2_PREFACE.len() && is_new && self.unread.starts_with(HTTP2_PREFACE) {
+                return Poll::Ready(Ok(Some(Protocol::Http2)));
+            }
+            let may_be_http2 = is_new && HTTP2_PREFACE.starts_with(&self.unread);
+            if !may_be_http2 && !self.unread.is_empty() {
+                return Poll::Ready(Ok(Some(Protocol::Http1)));
+            }
+            let mut bytes = [0; HTTP2_PREFACE.len()];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let mut space = buffer.take(HTTP2_PREFACE.len().saturating_sub(self.unread.len()));
+            ready!(Pin::new(&mut self.stream).poll_read(cx, &mut space))?;
+            let received = space.filled();
+            if received.is_empty() {
+                let is_cut = !self.unread.is_empty();
+                return Poll::Ready(Ok(is_cut.then_some(Protocol::Http1)));
+            }
+            self.record(received);
+            self.unread.extend_from_slice(received);
+        }
+    }
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for ConnectionStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.unread.is_empty() {
+            let length = buffer.remaining().min(self.unread.len());
+            buffer.put_slice(self.unread.get(..length).unwrap_or_default());
+            self.unread.drain(..length);
+            if self.unread.is_empty() {
+                self.unread = Vec::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if let Some(bytes) = buffer.filled().get(before..).filter(|bytes| !bytes.is_empty()) {

@@ -21,7 +21,7 @@ const IDLE: usize = 10_000;
 const ROUNDS: usize = 10;
 /// Targets.
 const SLOWEST: Duration = Duration::from_millis(500);
-const MEMORY: u64 = 250 << 20;
+const MEMORY: u64 = 160 << 20;
 const GONE: Duration = Duration::from_secs(5);
 
 const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;

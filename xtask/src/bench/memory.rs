@@ -1,16 +1,22 @@
-//! Memory of the server after many distinct requests (ids, queries, cursors) in a session, with all caches enabled.
+//! Memory of the server: after many distinct requests (ids, queries, cursors) in a session with all caches enabled, and per
+//! idle connection, event stream and cached plan.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
-use mesh_tests::Request;
+use mesh_tests::{Database, Request, Server};
 use serde_json::Value;
 
-use super::Ground;
 use super::load::Loader;
-use super::machine::mebibytes;
+use super::machine::{mebibytes, memory};
 use super::peer::Peer;
 use super::request::{Kind, ask, file_of};
 use super::workload::Workload;
+use super::{Ground, server};
 
 /// Number of memory samples.
 const SAMPLES: u32 = 10;
@@ -18,6 +24,100 @@ const SAMPLES: u32 = 10;
 const PAGES: u32 = 500;
 /// Maximum growth in bytes per request. Any retained allocation is larger.
 const MAX_SLOPE: f64 = 8.0;
+/// Number of connections and of streams.
+const CLIENTS: usize = 10_000;
+/// Number of plans, fewer than are cached.
+const PLANS: usize = 1_000;
+/// Time after which the server has given up what idle connections do not need.
+const SETTLED: Duration = Duration::from_secs(4);
+/// Targets: the memory of the process with so many connections, and with so many streams.
+const MAX_CONNECTIONS: u64 = 150 << 20;
+const MAX_STREAMS: u64 = 160 << 20;
+
+/// Runs `cargo xtask bench memory`. `--no-build` uses the existing server binary.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let program = server(root, arguments)?;
+    let path = "/mesh/post/1";
+    let query = r#"{"post":{"$select":{"title":true}}}"#;
+    let read = Request::get(path, query).bytes();
+    let stream = Request::get(&format!("{path}/events"), query).bytes();
+    let mut fine = true;
+    for (what, request, end, most) in
+        [("idle connections", read, "}", MAX_CONNECTIONS), ("event streams", stream, "data:", MAX_STREAMS)]
+    {
+        let (server, _database) = start(&program)?;
+        let before = resident(&server)?;
+        let clients: Result<Vec<_>, _> = (0..CLIENTS).map(|_| open(&server, &request, end)).collect();
+        let clients = clients.map_err(|error| format!("{error}; is `ulimit -n` above {CLIENTS}?"))?;
+        std::thread::sleep(SETTLED);
+        let after = resident(&server)?;
+        let each = after.saturating_sub(before) / clients.len().max(1) as u64;
+        println!(
+            "{CLIENTS} {what}: {:.1} MiB, {each} bytes each; at most {} MiB",
+            mebibytes(after),
+            most >> 20
+        );
+        fine &= after < most;
+    }
+    let (server, _database) = start(&program)?;
+    plans(&server, 0)?;
+    let before = resident(&server)?;
+    plans(&server, 1)?;
+    let each = resident(&server)?.saturating_sub(before) / PLANS as u64;
+    println!("{PLANS} cached plans: {each} bytes each, with their statements");
+    println!("{}", if fine { "all targets were met" } else { "a target was missed" });
+    Ok(fine)
+}
+
+/// Starts a server that accepts as many connections and streams of one address.
+fn start(program: &Path) -> Result<(Server, Database), String> {
+    let database = Database::blog();
+    let mut command = Command::new(program);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &database.url()]);
+    // One address may use three quarters of all connections.
+    command.env("MESH_LIMITS__CONNECTIONS", ((CLIENTS + 100) * 4 / 3).to_string());
+    for limit in ["CONNECTIONS_PER_ADDRESS", "STREAMS_PER_ADDRESS"] {
+        command.env(format!("MESH_LIMITS__{limit}"), (CLIENTS + 100).to_string());
+    }
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
+    Ok((server, database))
+}
+
+/// Opens a connection, sends a request, and reads until the reply contains `end`.
+fn open(server: &Server, request: &[u8], end: &str) -> Result<TcpStream, String> {
+    let mut stream = TcpStream::connect(server.address).map_err(|error| error.to_string())?;
+    stream.write_all(request).map_err(|error| error.to_string())?;
+    let (mut seen, mut bytes) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&seen).contains(end) {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Err(format!("unexpected reply: {}", String::from_utf8_lossy(&seen))),
+            Ok(length) => seen.extend_from_slice(bytes.get(..length).unwrap_or_default()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(stream)
+}
+
+/// Sends distinct queries of one form, over one connection.
+fn plans(server: &Server, round: usize) -> Result<(), String> {
+    let mut connection = server.connect();
+    for number in 0..PLANS {
+        let value = round * PLANS + number;
+        let query = format!(
+            r#"{{"post":{{"$select":{{"id":true,"title":true}},"$where":{{"field":"id","op":"gte","value":{value}}},"$page":{{"first":2}}}}}}"#
+        );
+        let reply = connection.send(&Request::get("/mesh/post", &query));
+        if reply.status != 200 {
+            return Err(format!("unexpected reply: {}", reply.text()));
+        }
+    }
+    Ok(())
+}
+
+fn resident(server: &Server) -> Result<u64, String> {
+    memory(server.process(), "VmRSS")
+}
 
 /// Memory after increasing numbers of requests.
 pub(crate) struct Memory {
