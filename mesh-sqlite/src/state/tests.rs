@@ -169,7 +169,7 @@ async fn timestamps_from_before_the_start_of_the_machine_are_claimed() {
     assert!(mark >= before);
     connection.execute("UPDATE nonce_mark SET time = time + 1", []).unwrap();
     // Other systems do not tell when they were started, so there each start counts.
-    let same_boot = std::path::Path::new("/proc/sys/kernel/random/boot_id").exists();
+    let same_boot = Path::new("/proc/sys/kernel/random/boot_id").exists();
     assert_eq!(open(&file).mark().await.unwrap() == mark + 1, same_boot);
 }
 
