@@ -144,7 +144,10 @@ mod tests {
             )
             .unwrap();
         connection
-            .execute("INSERT INTO nonce VALUES (?1, ?2, ?3)", params![SESSION.0.as_slice(), nonce, FUTURE])
+            .execute(
+                "INSERT INTO nonce (session, nonce, until) VALUES (?1, ?2, ?3)",
+                params![SESSION.0.as_slice(), nonce, FUTURE],
+            )
             .unwrap();
         connection
             .execute(
