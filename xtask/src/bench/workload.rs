@@ -4,6 +4,7 @@ pub(super) mod account;
 pub(super) mod alternatives;
 pub(super) mod list;
 pub(super) mod read;
+pub(super) mod signed;
 pub(super) mod size;
 
 use std::borrow::Cow;
