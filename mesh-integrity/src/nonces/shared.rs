@@ -15,9 +15,9 @@ use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_channel::oneshot;
 use futures_util::future::Either;
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
 
 use super::{MemoryNonces, Nonce, NonceStore, NonceUse};
 use crate::{BoxFuture, MaybeReady, SessionId, StoreError};

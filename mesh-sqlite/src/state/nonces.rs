@@ -1,7 +1,7 @@
 //! Used nonces: the table that servers on one machine share, and whether a server is alone.
 //!
-//! Each server holds a shared lock on a file beside the state file, so one that obtains the lock alone knows that no other
-//! server runs. The system releases the locks of a process that ends in any way.
+//! Each server holds a shared lock on a file beside the state file, so that no other server runs if one obtains the lock
+//! alone. The system releases the locks of a process that ends in any way.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -78,7 +78,7 @@ pub(crate) fn assert_nothing_is_replayed(start: &dyn Fn() -> Server) {
     captured.assert_refused(&fourth);
     captured.send(&fourth, &session);
     captured.assert_refused(&third);
-    // A server that is suspended and resumed knows nothing of what others have accepted.
+    // A server that is suspended sees nothing of what others have accepted.
     third.signal("STOP");
     captured.send(&fourth, &session);
     third.signal("CONT");

@@ -1,7 +1,10 @@
 //! Tests of shared nonces over a table in memory: no signature is accepted twice, whatever servers do.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use proptest::prelude::*;
 
@@ -24,6 +27,7 @@ struct Table {
     /// Whether the server finds that it is alone, rightly or not.
     is_alone: Arc<AtomicBool>,
     fails: Arc<AtomicBool>,
+    drops_work: Arc<AtomicBool>,
     claims: Arc<AtomicUsize>,
     statements: Arc<AtomicUsize>,
     inserted: Arc<AtomicUsize>,
@@ -60,7 +64,6 @@ impl NonceTable for Table {
 
     fn claim(&self, time: u64, _: u64) -> BoxFuture<'_, Result<Option<Claimed>, StoreError>> {
         Box::pin(async move {
-            tokio::task::yield_now().await;
             self.fail()?;
             self.claims.fetch_add(1, Ordering::SeqCst);
             let mut shared = self.shared.lock();
@@ -75,7 +78,6 @@ impl NonceTable for Table {
 
     fn insert(&self, nonces: Vec<NonceRow>, now: u64) -> BoxFuture<'_, Result<Vec<NonceUse>, StoreError>> {
         Box::pin(async move {
-            tokio::task::yield_now().await;
             self.fail()?;
             self.statements.fetch_add(1, Ordering::SeqCst);
             self.inserted.fetch_add(nonces.len(), Ordering::SeqCst);
@@ -97,7 +99,27 @@ impl NonceTable for Table {
     }
 
     fn spawn(&self, work: BoxFuture<'static, ()>) {
-        tokio::spawn(work);
+        if !self.drops_work.load(Ordering::SeqCst) {
+            thread::spawn(|| block_on(work));
+        }
+    }
+}
+
+/// Runs a future on this thread.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
     }
 }
 
@@ -111,110 +133,125 @@ async fn send(store: &SharedNonces, text: &str, time: u64, now: u64) -> NonceUse
     store.remember(nonce, now).await.unwrap()
 }
 
-#[tokio::test]
-async fn a_server_that_is_alone_writes_once_per_second() {
-    let table = Table::alone();
-    let store = open(&table).await;
-    for second in 0..5 {
-        for number in 0..200 {
-            let (time, now) = (NOW + second * 1_000, NOW + second * 1_000 + number);
-            let text = format!("{second} {number}");
-            assert_eq!(send(&store, &text, time, now).await, NonceUse::New);
-            assert_eq!(send(&store, &text, time, now).await, NonceUse::Used);
+#[test]
+fn a_server_that_is_alone_writes_once_per_second() {
+    block_on(async {
+        let table = Table::alone();
+        let store = open(&table).await;
+        for second in 0..5 {
+            for number in 0..200 {
+                let (time, now) = (NOW + second * 1_000, NOW + second * 1_000 + number);
+                let text = format!("{second} {number}");
+                assert_eq!(send(&store, &text, time, now).await, NonceUse::New);
+                assert_eq!(send(&store, &text, time, now).await, NonceUse::Used);
+            }
         }
-    }
-    assert_eq!(table.counts(), (5, 0, 0));
-    assert_eq!(send(&store, "0 7", NOW, NOW + 50_000).await, NonceUse::Used);
-    assert_eq!(send(&store, "late", NOW, NOW + 50_000).await, NonceUse::New, "its timestamp is claimed");
+        assert_eq!(table.counts(), (5, 0, 0));
+        assert_eq!(send(&store, "0 7", NOW, NOW + 50_000).await, NonceUse::Used);
+        assert_eq!(send(&store, "late", NOW, NOW + 50_000).await, NonceUse::New, "its timestamp is claimed");
+    });
 }
 
-#[tokio::test]
-async fn nonces_of_servers_that_share_are_inserted_together() {
-    let table = Table::default();
-    let (one, other) = (open(&table).await, open(&table.for_another(false)).await);
-    let texts: Vec<String> = (0..500).map(|number| number.to_string()).collect();
-    for (store, expected) in [(&one, NonceUse::New), (&other, NonceUse::Used)] {
-        let all = texts.iter().map(|text| send(store, text, NOW, NOW));
-        assert_eq!(futures_util::future::join_all(all).await, vec![expected; 500]);
-    }
-    let (claims, statements, inserted) = table.counts();
-    assert_eq!((claims, inserted), (1, 500));
-    assert!(statements <= 2, "{statements} statements");
-    // Two equal nonces of one statement.
-    let twice = futures_util::future::join(send(&one, "a", NOW, NOW), send(&one, "a", NOW, NOW)).await;
-    assert_eq!(twice, (NonceUse::New, NonceUse::Used));
+#[test]
+fn nonces_of_servers_that_share_are_inserted_together() {
+    block_on(async {
+        let table = Table::default();
+        let (one, other) = (open(&table).await, open(&table.for_another(false)).await);
+        let texts: Vec<String> = (0..500).map(|number| number.to_string()).collect();
+        for (store, expected) in [(&one, NonceUse::New), (&other, NonceUse::Used)] {
+            let all = texts.iter().map(|text| send(store, text, NOW, NOW));
+            assert_eq!(futures_util::future::join_all(all).await, vec![expected; 500]);
+        }
+        let (claims, statements, inserted) = table.counts();
+        assert_eq!((claims, inserted), (1, 500));
+        assert!(statements <= 2, "{statements} statements");
+        // Two equal nonces of one statement.
+        let twice = futures_util::future::join(send(&one, "a", NOW, NOW), send(&one, "a", NOW, NOW)).await;
+        assert_eq!(twice, (NonceUse::New, NonceUse::Used));
+    });
 }
 
-#[tokio::test]
-async fn a_restart_refuses_what_the_earlier_process_may_have_accepted() {
-    let table = Table::alone();
-    let store = open(&table).await;
-    assert_eq!(send(&store, "on time", NOW, NOW + 10).await, NonceUse::New);
-    assert_eq!(send(&store, "ahead", NOW + 30_000, NOW + 10).await, NonceUse::New);
-    drop(store);
-    let (again, mark) = SharedNonces::open(table.for_another(true)).await.unwrap();
-    assert_eq!(mark, NOW);
-    assert_eq!(send(&again, "on time", NOW, NOW + 500).await, NonceUse::Unknown);
-    assert_eq!(send(&again, "unused", NOW, NOW + 500).await, NonceUse::Unknown);
-    assert_eq!(send(&again, "ahead", NOW + 30_000, NOW + 500).await, NonceUse::Used, "it is in the table");
-    assert_eq!(send(&again, "next", NOW + 1_000, NOW + 1_000).await, NonceUse::New);
-    assert_eq!(send(&again, "ahead", NOW + 30_000, NOW + 30_000).await, NonceUse::Used, "it is claimed");
+#[test]
+fn a_restart_refuses_what_the_earlier_process_may_have_accepted() {
+    block_on(async {
+        let table = Table::alone();
+        let store = open(&table).await;
+        assert_eq!(send(&store, "on time", NOW, NOW + 10).await, NonceUse::New);
+        assert_eq!(send(&store, "ahead", NOW + 30_000, NOW + 10).await, NonceUse::New);
+        drop(store);
+        let (again, mark) = SharedNonces::open(table.for_another(true)).await.unwrap();
+        assert_eq!(mark, NOW);
+        assert_eq!(send(&again, "on time", NOW, NOW + 500).await, NonceUse::Unknown);
+        assert_eq!(send(&again, "unused", NOW, NOW + 500).await, NonceUse::Unknown);
+        assert_eq!(
+            send(&again, "ahead", NOW + 30_000, NOW + 500).await,
+            NonceUse::Used,
+            "it is in the table"
+        );
+        assert_eq!(send(&again, "next", NOW + 1_000, NOW + 1_000).await, NonceUse::New);
+        assert_eq!(send(&again, "ahead", NOW + 30_000, NOW + 30_000).await, NonceUse::Used, "it is claimed");
+    });
 }
 
-#[tokio::test]
-async fn a_second_server_takes_part_from_the_next_second_on() {
-    let table = Table::alone();
-    let one = open(&table).await;
-    assert_eq!(send(&one, "a", NOW, NOW).await, NonceUse::New);
-    table.is_alone.store(false, Ordering::SeqCst);
-    let other = open(&table.for_another(false)).await;
-    assert_eq!(send(&other, "b", NOW, NOW).await, NonceUse::Unknown);
-    assert_eq!(send(&one, "b", NOW, NOW).await, NonceUse::New, "the first one has claimed the second");
-    for (text, time) in [("c", NOW + 1_000), ("d", NOW + 2_000)] {
-        assert_eq!(send(&other, text, time, time).await, NonceUse::New);
-        assert_eq!(send(&one, text, time, time).await, NonceUse::Used);
-    }
-    // The first one is alone again. The nonces of both are known to it.
-    table.is_alone.store(true, Ordering::SeqCst);
-    assert_eq!(send(&one, "e", NOW + 3_000, NOW + 3_000).await, NonceUse::New);
-    let (_, statements, _) = table.counts();
-    for (text, time) in [("c", NOW + 1_000), ("d", NOW + 2_000)] {
-        assert_eq!(send(&one, text, time, NOW + 3_000).await, NonceUse::Used);
-    }
-    assert_eq!(table.counts().1, statements, "they are in memory");
-    // A server that was suspended takes itself for alone.
-    let wrong = open(&table.for_another(true)).await;
-    assert_eq!(send(&wrong, "f", NOW + 9_000, NOW + 9_000).await, NonceUse::New);
-    assert_eq!(send(&one, "f", NOW + 9_000, NOW + 9_000).await, NonceUse::Unknown);
-    assert_eq!(send(&one, "g", NOW + 10_000, NOW + 10_000).await, NonceUse::New);
-    assert_eq!(send(&one, "f", NOW + 9_000, NOW + 10_000).await, NonceUse::Unknown);
-    assert_eq!(send(&wrong, "g", NOW + 10_000, NOW + 10_000).await, NonceUse::Unknown);
+#[test]
+fn a_second_server_takes_part_from_the_next_second_on() {
+    block_on(async {
+        let table = Table::alone();
+        let one = open(&table).await;
+        assert_eq!(send(&one, "a", NOW, NOW).await, NonceUse::New);
+        table.is_alone.store(false, Ordering::SeqCst);
+        let other = open(&table.for_another(false)).await;
+        assert_eq!(send(&other, "b", NOW, NOW).await, NonceUse::Unknown);
+        assert_eq!(send(&one, "b", NOW, NOW).await, NonceUse::New, "the first one has claimed the second");
+        for (text, time) in [("c", NOW + 1_000), ("d", NOW + 2_000)] {
+            assert_eq!(send(&other, text, time, time).await, NonceUse::New);
+            assert_eq!(send(&one, text, time, time).await, NonceUse::Used);
+        }
+        // The first one is alone again. The nonces of both are known to it.
+        table.is_alone.store(true, Ordering::SeqCst);
+        assert_eq!(send(&one, "e", NOW + 3_000, NOW + 3_000).await, NonceUse::New);
+        let (_, statements, _) = table.counts();
+        for (text, time) in [("c", NOW + 1_000), ("d", NOW + 2_000)] {
+            assert_eq!(send(&one, text, time, NOW + 3_000).await, NonceUse::Used);
+        }
+        assert_eq!(table.counts().1, statements, "they are in memory");
+        // A server that was suspended takes itself for alone.
+        let wrong = open(&table.for_another(true)).await;
+        assert_eq!(send(&wrong, "f", NOW + 9_000, NOW + 9_000).await, NonceUse::New);
+        assert_eq!(send(&one, "f", NOW + 9_000, NOW + 9_000).await, NonceUse::Unknown);
+        assert_eq!(send(&one, "g", NOW + 10_000, NOW + 10_000).await, NonceUse::New);
+        assert_eq!(send(&one, "f", NOW + 9_000, NOW + 10_000).await, NonceUse::Unknown);
+        assert_eq!(send(&wrong, "g", NOW + 10_000, NOW + 10_000).await, NonceUse::Unknown);
+    });
 }
 
-#[tokio::test]
-async fn a_table_that_fails_accepts_nothing() {
-    let table = Table::alone();
-    let store = open(&table).await;
-    table.fails.store(true, Ordering::SeqCst);
-    let nonce = Nonce { session: SessionId([1; 16]), text: "a", time: NOW, until: NOW + WINDOW };
-    for _ in 0..2 {
-        let error = store.remember(nonce, NOW).await.unwrap_err();
-        assert!(matches!(error, StoreError::Failed(_)), "{error:?}");
-    }
-    table.fails.store(false, Ordering::SeqCst);
-    assert_eq!(store.remember(nonce, NOW).await.unwrap(), NonceUse::New);
+#[test]
+fn a_table_that_fails_accepts_nothing() {
+    block_on(async {
+        let table = Table::alone();
+        let store = open(&table).await;
+        table.fails.store(true, Ordering::SeqCst);
+        let nonce = Nonce { session: SessionId([1; 16]), text: "a", time: NOW, until: NOW + WINDOW };
+        for _ in 0..2 {
+            let error = store.remember(nonce, NOW).await.unwrap_err();
+            assert!(matches!(error, StoreError::Failed(_)), "{error:?}");
+        }
+        table.fails.store(false, Ordering::SeqCst);
+        assert_eq!(store.remember(nonce, NOW).await.unwrap(), NonceUse::New);
+    });
 }
 
 /// The runtime of a thread of a server ends before those of others.
 #[test]
 fn a_task_that_is_dropped_is_replaced() {
-    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let (table, first) = (Table::alone(), runtime());
-    let store = first.block_on(open(&table));
-    let enqueued = first.block_on(async { store.0.enqueue(row("lost"), NOW) });
-    drop(first);
-    assert!(enqueued.blocking_recv().is_err());
-    assert_eq!(runtime().block_on(send(&store, "next", NOW, NOW)), NonceUse::New);
+    block_on(async {
+        let table = Table::alone();
+        let store = open(&table).await;
+        table.drops_work.store(true, Ordering::SeqCst);
+        assert!(store.0.enqueue(row("lost"), NOW).await.is_err());
+        table.drops_work.store(false, Ordering::SeqCst);
+        assert_eq!(send(&store, "next", NOW, NOW).await, NonceUse::New);
+    });
 }
 
 fn row(text: &str) -> NonceRow {
@@ -264,8 +301,7 @@ proptest! {
     /// The clocks of the servers differ as well.
     #[test]
     fn no_signature_is_accepted_twice(steps in proptest::collection::vec(step(), 1..120), skews in [0..20_000u64, 0..20_000, 0..20_000]) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
+        block_on(async {
             let shared = Table::default();
             let mut servers = Vec::new();
             for _ in 0..3 {

@@ -33,8 +33,10 @@ enum Signing {
     Bound,
 }
 
-/// The speed that each workload must reach relative to the hand-written server, which checks no signatures.
-const CASES: [(&str, &[(Signing, Option<f64>)]); 2] = [
+/// A way of signing, and the speed that it must reach relative to the hand-written server, which checks no signatures.
+type Case = (Signing, Option<f64>);
+
+const CASES: [(&str, &[Case]); 2] = [
     ("w1", &[(Signing::None, None), (Signing::Plain, Some(0.85)), (Signing::Bound, Some(0.75))]),
     ("w2", &[(Signing::None, None), (Signing::Plain, Some(0.9)), (Signing::Bound, None)]),
 ];
