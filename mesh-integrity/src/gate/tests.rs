@@ -342,8 +342,7 @@ fn a_signature_from_before_the_start_is_refused_and_not_counted() {
     let issued = login(&gate);
     let send = |time: u64, nonce: &str| {
         let time = (time / 1000).to_string();
-        let signature = bound(&issued, &time, nonce);
-        pass(&gate, &issued, &proof(&signature, &time, nonce), &AIM, NOW + 1_000)
+        pass(&gate, &issued, &proof(&bound(&issued, &time, nonce), &time, nonce), &AIM, NOW + 1_000)
     };
     for time in [NOW - 1_000, NOW] {
         assert_eq!(outcome(send(time, "nonce-of-another-one")), "Replayed(Unknown)");
