@@ -135,9 +135,13 @@ impl Inner {
 
     fn enqueue(self: &Arc<Self>, row: NonceRow, now: u64) -> oneshot::Receiver<Result<NonceUse, StoreError>> {
         let (reply, receiver) = oneshot::channel();
-        let mut queue = self.queue.lock();
-        queue.waiting.push(Waiting { row, now, reply });
-        if !std::mem::replace(&mut queue.is_running, true) {
+        let is_running = {
+            let mut queue = self.queue.lock();
+            queue.waiting.push(Waiting { row, now, reply });
+            std::mem::replace(&mut queue.is_running, true)
+        };
+        // Without the lock, because a runtime that ends drops the task at once.
+        if !is_running {
             self.table.spawn(Box::pin(Running { inner: Arc::clone(self), has_ended: false }.run()));
         }
         receiver
