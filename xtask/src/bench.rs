@@ -49,10 +49,11 @@ pub(crate) struct Ground {
 }
 
 /// The sections of `bench figures`: title, arguments, and whether `--no-build` is one of them.
-const FIGURES: [(&str, &[&str], bool); 14] = [
+const FIGURES: [(&str, &[&str], bool); 16] = [
     ("Reads", &["--workload", "reads"], false),
     ("Other forms of reads, and writes", &["--workload", "forms"], true),
     ("By persisted id, and signed", &["--workload", "persisted,signed"], true),
+    ("Signed by many sessions, and bound to one use", &["signed"], true),
     ("From the response cache", &["--workload", "cache"], true),
     ("Growth", &["--workload", "growth"], true),
     ("Light reads beside full scans", &["--workload", "starve"], true),
@@ -60,6 +61,7 @@ const FIGURES: [(&str, &[&str], bool); 14] = [
     ("PostgreSQL with servers and replicas", &["postgres", "--scale"], true),
     ("What one could use instead", &["alternatives"], true),
     ("Overload, idle memory and the time to stop", &["overload"], true),
+    ("Memory of connections, streams and plans", &["memory"], true),
     ("Uploads", &["uploads", "--full"], true),
     ("Event streams", &["events"], true),
     ("Reads that are given up", &["cancel"], true),
@@ -102,8 +104,10 @@ fn dispatch(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         ["uploads", rest @ ..] => uploads::run(root, rest),
         ["alternatives", rest @ ..] => peer::alternatives::run(root, rest),
         ["postgres", rest @ ..] => postgres::run(root, rest),
+        ["memory", rest @ ..] => memory::run(root, rest),
         ["overload", rest @ ..] => overload::run(root, rest),
         ["parts", rest @ ..] => parts::run(root, rest),
+        ["signed", rest @ ..] => workload::signed::run(root, rest),
         _ => Options::parse(arguments).and_then(|options| measure(root, &options)),
     }
 }
