@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use mesh_plan::{JsonBody, Mesh, Persisted, Plan, Principal, QueryId, Request, Trace};
+use mesh_plan::{JsonBody, JsonId, Mesh, Persisted, Plan, Principal, QueryId, Request, Trace};
 
 use crate::visible::Visible;
 use crate::{Error, Sql, Visitor};
@@ -73,7 +73,7 @@ fn plan(
     let limits = &mesh.limits().query;
     let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
     let mut request = Request::new(&query).with_principal(principal);
-    request.id = posted.id.as_deref();
+    request.id = posted.id.as_ref().map(JsonId::as_record_id);
     let planned =
         visible.check(&query).and_then(|()| mesh.plan(&request).map_err(|error| visible.redact(error)));
     planned.map_err(|error| Error::Read(error.with_position_in(&posted.text)))

@@ -56,7 +56,7 @@ fn described(schema: &Schema, visible: &Visible, entity: &Entity) -> Value {
     set(&mut described, "fields", scalars.chain(computed).collect::<Vec<_>>());
     set(&mut described, "joins", joins.collect::<Vec<_>>());
     set(&mut described, "listCapable", true);
-    set(&mut described, "idField", members::id_name(entity));
+    set(&mut described, "idField", members::id_names(entity));
     set_some(&mut described, "uploads", Some(uploads).filter(|uploads| !uploads.is_empty()));
     described
 }

@@ -107,7 +107,7 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
         }
     });
     let uploads = one_of(fields.clone().filter(|field| field.upload.is_some()));
-    let has_id = entity.id.is_some();
+    let has_id = !entity.id.is_empty();
     let creatable = fields.clone().filter(|field| has_id && field.writable.create);
     let required = one_of(creatable.clone().filter(|field| field.required));
     let creatable = one_of(creatable);
@@ -115,7 +115,7 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
     let deletable = has_id && entity.deletable;
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  {}: {{\n    fields: {name};", key(&entity.key));
-    let id = members::id_name(entity).map_or_else(|| "null".to_owned(), text);
+    let id = members::id_names(entity).map_or_else(|| "null".to_owned(), |names| names.to_string());
     let _ = writeln!(out, "    id: {id};");
     let _ = writeln!(out, "    kinds: {};", members(kinds));
     let _ = writeln!(out, "    relations: {};", members(relations));

@@ -13,7 +13,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mesh_plan::{Cells, Flow, Mesh, Node, Plan, Request, ResolveError, RowSource, ValueRef};
+use mesh_plan::{Cells, Flow, Mesh, Node, Plan, RecordId, Request, ResolveError, RowSource, ValueRef};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema};
 
@@ -136,7 +136,7 @@ fn planning(criterion: &mut Criterion) {
     });
     let plan = kept.plan(&point(W1, "7")).unwrap();
     criterion.bench_function("aim a plan at another id", |bench| {
-        bench.iter(|| plan.aimed_at(Some(black_box("12345"))));
+        bench.iter(|| plan.aimed_at(Some(RecordId::Segment(black_box("12345")))));
     });
 }
 

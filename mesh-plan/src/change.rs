@@ -17,6 +17,7 @@ use futures_util::Stream;
 use mesh_schema::{Link, Schema, TableName};
 use parking_lot::Mutex;
 
+use crate::RecordId;
 use crate::plan::{Node, Plan, Target};
 use crate::planner::literal;
 
@@ -29,7 +30,7 @@ const CAPACITY: usize = 1_024;
 pub struct Change {
     /// The key of the entity; `None` if any entity may have changed.
     pub entity: Option<Arc<str>>,
-    /// The id of the record as in a URL, before percent encoding; `None` if any record of the entity may have changed.
+    /// The id of the record as in [`RecordId::Text`]; `None` if any record of the entity may have changed.
     pub id: Option<Arc<str>>,
 }
 
@@ -59,9 +60,9 @@ impl Plan {
         let Some(id) = schema.find(key) else { return true };
         let table = &schema.entity(id).table;
         let root = self.node();
-        let is_other = || match (&self.target, &change.id, &root.id) {
-            (Target::Point(read), Some(changed), Some(column)) if *root.entity == **key => {
-                let changed = literal::id(column.ty, column.time_form, changed);
+        let is_other = || match (&self.target, &change.id) {
+            (Target::Point(read), Some(changed)) if *root.entity == **key => {
+                let changed = literal::key(&root.id, RecordId::Text(changed));
                 changed.is_some_and(|changed| changed != *read)
             }
             _ => false,

@@ -65,6 +65,7 @@ pub use resolver::{
 pub use rows::{Applied, Rows, Table};
 pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
 pub use value::json::{JsonPointer, JsonType};
+pub use value::key::{JsonId, Key, RecordId};
 pub use value::like::{Pattern, PatternTooLong};
 pub use value::{Value, ValueRef};
 

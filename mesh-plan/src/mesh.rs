@@ -24,7 +24,7 @@ use crate::planner::{self, literal};
 use crate::policy::{View, Views};
 use crate::{
     Answer, Context, Error, Generations, JsonBody, Limits, MaybeReady, Mutator, PlanError, PlanErrorKind,
-    Principal, QuerySource, ResolveError, Resolver, Value,
+    Principal, QuerySource, RecordId, ResolveError, Resolver, Value,
 };
 
 pub use builder::{BuildError, BuildFault, MeshBuilder};
@@ -76,7 +76,7 @@ pub struct Request<'a> {
     /// The query.
     pub query: QuerySource<'a>,
     /// The id of a point read; `None` reads a collection.
-    pub id: Option<&'a str>,
+    pub id: Option<RecordId<'a>>,
     /// The entity of the path, if there is a path; the query must read it.
     pub entity: Option<&'a str>,
     /// The principal that policies are applied to; without one the request counts as anonymous.
@@ -95,14 +95,14 @@ impl<'a> Request<'a> {
     }
 
     /// Creates a read of one record.
-    pub fn point(format: Format, text: &'a str, id: &'a str) -> Self {
+    pub fn point(format: Format, text: &'a str, id: impl Into<RecordId<'a>>) -> Self {
         Self::new((format, text)).with_id(id)
     }
 
     /// Sets the id of the record to read.
     #[must_use]
-    pub fn with_id(self, id: &'a str) -> Self {
-        Self { id: Some(id), ..self }
+    pub fn with_id(self, id: impl Into<RecordId<'a>>) -> Self {
+        Self { id: Some(id.into()), ..self }
     }
 
     /// Sets the entity of the path.
@@ -251,7 +251,7 @@ impl Mesh {
         context: &'a Context,
     ) -> MaybeReady<'a, Result<JsonBody, ResolveError>> {
         let ready = |result| Either::Left(std::future::ready(result));
-        if plan.target == Target::Point(Value::Null) {
+        if matches!(&plan.target, Target::Point(key) if key.is_impossible()) {
             return ready(Ok(plan.empty()));
         }
         let entity = &plan.node().entity;
@@ -291,20 +291,18 @@ fn plan_of(query: Arc<PlannedQuery>, request: &Request<'_>, cursor: Option<Arc<[
     Plan { query, target, session, cursor }
 }
 
-/// Returns the target of a read. An id that no record can have becomes NULL, which is answered without a resolver.
-fn target(query: &PlannedQuery, id: Option<&str>) -> Target {
-    match (id, &query.node.id) {
-        (Some(id), Some(column)) => {
-            Target::Point(literal::id(column.ty, column.time_form, id).unwrap_or_default())
-        }
-        _ => Target::Collection,
+/// Returns the target of a read. An id that no record can have becomes an empty key, which is answered without a resolver.
+fn target(query: &PlannedQuery, id: Option<RecordId<'_>>) -> Target {
+    match (id, query.node.id.as_slice()) {
+        (None, _) | (_, []) => Target::Collection,
+        (Some(id), columns) => Target::Point(literal::key(columns, id).unwrap_or_default()),
     }
 }
 
 impl Plan {
     /// Returns the plan for the record with another id. Without an id, the plan must be one of a collection read.
     #[must_use]
-    pub fn aimed_at(&self, id: Option<&str>) -> Self {
+    pub fn aimed_at(&self, id: Option<RecordId<'_>>) -> Self {
         Self { target: target(&self.query, id), ..self.clone() }
     }
 }

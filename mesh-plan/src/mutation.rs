@@ -6,10 +6,11 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use mesh_schema::{ColumnPair, Entity, EntityId, FieldId, Schema, TableName};
+use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Plan, Predicate, Target};
-use crate::{BoxFuture, Context, JsonBody, ResolveError, Value, WriteError};
+use crate::value::key;
+use crate::{BoxFuture, Context, JsonBody, Key, ResolveError, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 
 /// A checked write. Only the planner creates mutations, so every name in one is in the schema, and values have the types of
@@ -42,7 +43,7 @@ impl Mutation {
     /// Returns the read that shapes the reply, for the record with that id; `None` if the reply has no body. A mutator that
     /// runs it in the transaction of the write replies with exactly what it has written; otherwise [`crate::Mesh::write`]
     /// runs it afterwards.
-    pub fn reply(&self, id: &Value) -> Option<Plan> {
+    pub fn reply(&self, id: &Key) -> Option<Plan> {
         self.reply.as_ref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
     }
 
@@ -60,24 +61,24 @@ pub enum Action {
     /// Creates a record with these values.
     Create { values: Vec<Assignment> },
     /// Changes values of a record. Without any, the record is only read.
-    Update { id: Value, values: Vec<Assignment> },
+    Update { id: Key, values: Vec<Assignment> },
     /// Deletes a record.
-    Delete { id: Value },
+    Delete { id: Key },
     /// Creates a record with these values at the other end of a to-many relation.
-    CreateChild { id: Value, other: RelatedRecord, values: Vec<Assignment> },
+    CreateChild { id: Key, other: RelatedRecord, values: Vec<Assignment> },
     /// Adds the pair with the record `to` to a junction, unless it exists already.
-    Link { id: Value, other: RelatedRecord, to: Value },
+    Link { id: Key, other: RelatedRecord, to: Key },
     /// Sets the record at the other end of a to-one relation to `to`.
-    Connect { id: Value, other: RelatedRecord, to: Value },
+    Connect { id: Key, other: RelatedRecord, to: Key },
     /// Removes the link of a to-one relation.
-    Disconnect { id: Value, other: RelatedRecord },
+    Disconnect { id: Key, other: RelatedRecord },
     /// Deletes the record `child` at the other end of a to-many relation; over a junction, only the pair.
-    Remove { id: Value, other: RelatedRecord, child: Value },
+    Remove { id: Key, other: RelatedRecord, child: Key },
 }
 
 impl Action {
     /// Returns the id of the record of the path; `None` if that is created.
-    pub fn id(&self) -> Option<&Value> {
+    pub fn id(&self) -> Option<&Key> {
         match self {
             Self::Create { .. } => None,
             Self::Update { id, .. }
@@ -103,7 +104,7 @@ impl Action {
     }
 
     /// Returns the id of the related record, if the request names it.
-    pub fn other_id(&self) -> Option<&Value> {
+    pub fn other_id(&self) -> Option<&Key> {
         match self {
             Self::Link { to, .. } | Self::Connect { to, .. } => Some(to),
             Self::Remove { child, .. } => Some(child),
@@ -171,7 +172,6 @@ pub struct ReferenceColumn {
 pub struct Subject {
     pub(crate) schema: Arc<Schema>,
     pub(crate) entity: EntityId,
-    pub(crate) id: FieldId,
     pub(crate) guard: Option<Predicate>,
 }
 
@@ -191,9 +191,9 @@ impl Subject {
         &self.entity().table
     }
 
-    /// Returns the storage column of its id.
-    pub fn id_column(&self) -> &str {
-        &self.entity().field(self.id).column
+    /// Returns the storage columns of its id, in the order of the parts.
+    pub fn id_columns(&self) -> impl Iterator<Item = &str> {
+        self.entity().id_fields().map(|field| field.column.as_str())
     }
 
     /// Returns the field of a column, if the principal may see it. For messages.
@@ -208,16 +208,29 @@ impl Subject {
         self.guard.as_ref()
     }
 
-    /// Returns the id as in a URL, before percent encoding.
-    pub fn id_text(&self, id: &Value) -> String {
-        let field = self.entity().field(self.id);
-        let mut text = Vec::new();
-        crate::shape::write_text(&mut text, field.ty, field.time_form, id.as_ref());
-        String::from_utf8_lossy(&text).into_owned()
+    /// Returns the fields that are NULL in an id, if the principal may see them. For messages.
+    pub fn null_fields(&self, id: &Key) -> Vec<String> {
+        let columns = self.id_columns().enumerate();
+        let nulls = columns.filter(|(part, _)| id.get(*part).is_none_or(|value| *value == Value::Null));
+        nulls.filter_map(|(_, column)| self.field_of_column(column)).map(str::to_owned).collect()
+    }
+
+    /// Returns the text of an id as in [`crate::RecordId::Text`].
+    pub fn id_text(&self, id: &Key) -> String {
+        let parts = self.entity().id_fields().zip(id.iter()).map(|(field, value)| {
+            let mut text = Vec::new();
+            crate::shape::write_text(&mut text, field.ty, field.time_form, value.as_ref());
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let mut parts: Vec<String> = parts.collect();
+        match parts.as_mut_slice() {
+            [one] => std::mem::take(one),
+            parts => key::join(parts.iter().map(String::as_str)),
+        }
     }
 
     /// Returns the error of a write of a record that does not exist.
-    pub fn not_found(&self, id: &Value) -> WriteError {
+    pub fn not_found(&self, id: &Key) -> WriteError {
         WriteError::NotFound { entity: self.key().to_owned(), id: self.id_text(id) }
     }
 }
@@ -282,7 +295,7 @@ impl KeyColumns {
 #[derive(Debug, Default)]
 pub struct WriteOutcome {
     /// The id of the record that the reply shows: the created, updated or connected one.
-    pub id: Value,
+    pub id: Key,
     /// The reply's body, if the mutator has read it ([`Mutation::reply`]). It must not do so before the write is committed:
     /// a slow reply would hold the locks of the write. Without it, [`crate::Mesh`] reads the reply with the resolver.
     pub body: Option<Result<JsonBody, ResolveError>>,
@@ -290,7 +303,7 @@ pub struct WriteOutcome {
 
 impl WriteOutcome {
     /// Creates the outcome of a write of the record with that id.
-    pub fn new(id: impl Into<Value>) -> Self {
+    pub fn new(id: impl Into<Key>) -> Self {
         Self { id: id.into(), body: None }
     }
 }

@@ -16,7 +16,7 @@ use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
 use crate::policy::SessionBinding;
-use crate::{JsonPointer, JsonType, OutputKey, Principal, Value};
+use crate::{JsonPointer, JsonType, Key, OutputKey, Principal, Value};
 pub use computed::{ComputedFunction, ComputedInputs};
 use cursor::CursorMac;
 pub use predicate::{CompareOp, Predicate};
@@ -84,13 +84,30 @@ pub struct PlanKey {
     values: Vec<u8>,
 }
 
+impl PlanKey {
+    /// Returns the number of bytes of the values.
+    pub fn bytes(&self) -> usize {
+        self.values.len()
+    }
+}
+
 /// One record or many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// The record whose id field has this value.
-    Point(Value),
+    /// The record whose id fields have these values.
+    Point(Key),
     /// A page of records.
     Collection,
+}
+
+impl Target {
+    /// Returns the values of the id fields of a point read.
+    pub fn id(&self) -> Option<&[Value]> {
+        match self {
+            Self::Point(key) => Some(key),
+            Self::Collection => None,
+        }
+    }
 }
 
 impl Plan {
@@ -145,7 +162,7 @@ impl Plan {
         let mut values = Vec::new();
         match &self.target {
             Target::Collection => values.push(u8::MAX),
-            Target::Point(id) => cursor::encode(&mut values, id.as_ref()),
+            Target::Point(key) => key.iter().for_each(|part| cursor::encode(&mut values, part.as_ref())),
         }
         for value in [&self.session, &self.cursor].into_iter().flatten().flat_map(|values| values.iter()) {
             cursor::encode(&mut values, value.as_ref());
@@ -184,8 +201,8 @@ pub struct Node {
     pub row_key: Vec<Column>,
     /// The storage columns that filter, grouping and order use, with their names in flat rows.
     pub control_columns: Vec<Column>,
-    /// The id column, at the root of a point read.
-    pub id: Option<Column>,
+    /// The columns of the id, in the order of its parts; empty if records have no id.
+    pub id: Vec<Column>,
     /// The storage types of the table's columns, if known.
     pub native: Arc<HashMap<String, NativeType>>,
 }
@@ -207,7 +224,7 @@ impl Node {
             grouping: None,
             row_key: Vec::new(),
             control_columns: Vec::new(),
-            id: None,
+            id: Vec::new(),
             native: Arc::clone(&entity.native),
         }
     }

@@ -168,7 +168,7 @@ impl<'a> Planner<'a> {
             order,
             page: self.page(&read.controls, role),
             row_key: if grouping.is_some() { Vec::new() } else { row_key(entity) },
-            id: entity.id.map(|id| columns::from_field(entity, id, false)),
+            id: entity.id.iter().map(|id| columns::from_field(entity, *id, false)).collect(),
             grouping,
             ..Node::of_entity(entity)
         };
@@ -216,7 +216,7 @@ fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>
     let (span, kind) = match role {
         Role::Collection => return Ok(()),
         Role::Point => match present.next() {
-            _ if context.entity.id.is_none() => {
+            _ if context.entity.id.is_empty() => {
                 (None, PlanErrorKind::NoId { entity: context.entity.key.clone() })
             }
             Some((control, span)) => (span, PlanErrorKind::ControlOnPoint { control }),
@@ -250,11 +250,11 @@ fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>
 fn row_key(entity: &Entity) -> Vec<Column> {
     let mut columns = Columns::default();
     let is_key = |name: &String| entity.tie_break.iter().any(|key| key.column == *name);
-    if entity.id.is_none() && entity.fields.iter().all(|field| is_key(&field.column)) {
+    if entity.id.is_empty() && entity.fields.iter().all(|field| is_key(&field.column)) {
         return columns.list;
     }
-    if let Some(id) = entity.id {
-        columns.add_field(entity, id, false);
+    for id in &entity.id {
+        columns.add_field(entity, *id, false);
     }
     for key in &entity.tie_break {
         columns.add_storage(entity, &key.column);

@@ -1,6 +1,7 @@
 //! Scalars between a back end and the response: owned values, and borrowed ones for the hot path.
 
 pub(crate) mod json;
+pub(crate) mod key;
 pub(crate) mod like;
 pub(crate) mod time;
 

@@ -8,11 +8,11 @@ use futures_util::future::join;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres;
 use mesh_plan::{
-    BoxFuture, Context, JsonBody, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError,
+    BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError,
     WriteOutcome,
 };
-use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::{Error, Row};
 
 use crate::cells;
 use crate::database::Database;
@@ -55,7 +55,7 @@ impl Database {
 
 /// A write that is committed: the id of the record that the reply shows, and the announcement to other servers with
 /// their number.
-type Written<'w> = (Value, Option<(Announcement<'w>, i64)>);
+type Written<'w> = (Key, Option<(Announcement<'w>, i64)>);
 
 /// Why a try of a write failed.
 enum Failure {
@@ -95,7 +95,7 @@ impl Writer {
     async fn read_reply(
         &self,
         mutation: &Mutation,
-        id: &Value,
+        id: &Key,
         deadline: Instant,
     ) -> Option<Result<JsonBody, ResolveError>> {
         let plan = mutation.reply(id)?;
@@ -128,7 +128,7 @@ impl Writer {
     }
 
     /// Runs the statements of a write inside the transaction, and returns the id of the record that the reply shows.
-    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<Value, Failure> {
+    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<Key, Failure> {
         let mut id = mutation.expected_id();
         for step in postgres::write_steps(mutation, &self.statements.features) {
             let Statement { sql, params } = &step.statement;
@@ -143,10 +143,10 @@ impl Writer {
                 if rows.len() > 1 {
                     return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
                 }
-                id = rows.first().map(|row| cells::value(row, 0)).unwrap_or_default();
-                if id == Value::Null {
-                    let subject = mutation.written();
-                    let fields = field_of(subject, subject.id_column()).into_iter().collect();
+                let cells = |row: &Row| (0..row.len()).map(|cell| cells::value(row, cell)).collect();
+                id = rows.first().map(cells).unwrap_or_default();
+                if id.is_impossible() {
+                    let fields = mutation.written().null_fields(&id);
                     return Err(Failure::Final(WriteError::Conflict { rule: Rule::NotEmpty, fields }));
                 }
             }
@@ -218,14 +218,15 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
 
 /// Returns the error for a missing record if the value in the message of the database is the id of a record.
 fn not_found(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
-    let is_quoted = |id: &Value| match id {
-        Value::Integer(id) => cause.message().contains(&format!("\"{id}\"")),
-        Value::Text(id) => cause.message().contains(&format!("\"{id}\"")),
+    let is_quoted = |part: &Value| match part {
+        Value::Integer(part) => cause.message().contains(&format!("\"{part}\"")),
+        Value::Text(part) => cause.message().contains(&format!("\"{part}\"")),
         _ => false,
     };
     let action = mutation.action();
     let ids = [(action.id(), mutation.subject()), (action.other_id(), mutation.written())];
-    ids.into_iter().find_map(|(id, subject)| Some(subject.not_found(id.filter(|id| is_quoted(id))?)))
+    ids.into_iter()
+        .find_map(|(id, subject)| Some(subject.not_found(id.filter(|id| id.iter().any(is_quoted))?)))
 }
 
 /// Returns the fields in the message of the database: the column without a value, or those in

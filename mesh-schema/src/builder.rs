@@ -94,6 +94,12 @@ impl EntityBuilder {
         self
     }
 
+    /// Sets the fields that together identify a row. With one field it is the same as [`EntityBuilder::id`].
+    pub fn key<'n>(mut self, fields: impl IntoIterator<Item = &'n str>) -> Self {
+        self.document.id_field = fields.into_iter().map(str::to_owned).collect();
+        self
+    }
+
     /// Declares that no field identifies a row, which permits collection reads only.
     pub fn no_id(mut self) -> Self {
         self.document.id_field = IdField::Null;
@@ -175,14 +181,14 @@ mod tests {
             post.fields.iter().map(|field| field.column.as_str()).collect::<Vec<_>>(),
             ["slug", "created_at"]
         );
-        assert_eq!(post.id, Some(crate::FieldId(0)));
+        assert_eq!(post.id, [crate::FieldId(0)]);
         let writable = post.fields.iter().map(|field| (field.writable.create, field.writable.update));
         assert_eq!(writable.collect::<Vec<_>>(), [(true, true), (false, false)]);
         assert!(!post.deletable);
         let Some(Member::Relation(author)) = post.member("author") else { panic!("no relation") };
         assert_eq!(post.relation(author).cardinality, Cardinality::One);
         let event = schema.entity(schema.find("event").unwrap());
-        assert_eq!((event.id, event.tie_break.len()), (None, 1));
+        assert_eq!((event.id.len(), event.tie_break.len()), (0, 1));
         let user = schema.entity(schema.find("user").unwrap());
         assert_eq!(user.member("name"), Some(Member::Computed(0)));
         assert_eq!(user.relations.len(), 2);

@@ -109,7 +109,7 @@ pub struct EntityDocument {
     /// Field → storage column, if the two differ.
     #[serde(skip_serializing_if = "is_default")]
     pub columns: Entries<String>,
-    /// The field that identifies a row.
+    /// The fields that identify a row.
     #[serde(skip_serializing_if = "is_default")]
     pub id_field: IdField,
     /// Field → type, if it differs from that of the storage column.
@@ -137,6 +137,20 @@ pub enum IdField {
     Null,
     /// The field of that name.
     Field(String),
+    /// Several fields, which identify a row together.
+    Fields(Vec<String>),
+}
+
+/// Collects the names of fields. No field is `null`, one is written as text.
+impl FromIterator<String> for IdField {
+    fn from_iter<I: IntoIterator<Item = String>>(fields: I) -> Self {
+        let mut fields: Vec<String> = fields.into_iter().collect();
+        match fields.len() {
+            0 => Self::Null,
+            1 => fields.pop().map_or(Self::Null, Self::Field),
+            _ => Self::Fields(fields),
+        }
+    }
 }
 
 /// A computed field of the document. `SPEC §13.5`

@@ -94,6 +94,12 @@ impl Served<'_> {
         let column = self.table.column(only)?;
         self.field_of(&column.name).map(|_| column.name.as_str())
     }
+
+    /// Returns the fields of the primary key; `None` if it is not served completely.
+    fn id_fields(&self) -> Option<Vec<String>> {
+        let field = |name: &String| self.field_of(&self.table.column(name)?.name).map(str::to_owned);
+        self.table.primary_key.iter().map(field).collect()
+    }
 }
 
 /// Returns the tables that can be served, sorted by name, so that the result does not depend on catalog order.
@@ -174,10 +180,9 @@ fn entity(served: &Served<'_>) -> EntityDocument {
     let mut document = EntityDocument::default();
     let table = served.name.to_string();
     document.table = (table != default_table(&served.key)).then_some(table);
-    document.id_field = match served.id_column().and_then(|column| served.field_of(column)) {
-        Some("id") => IdField::Unset,
-        Some(field) => IdField::Field(field.to_owned()),
-        None => IdField::Null,
+    document.id_field = match IdField::from_iter(served.id_fields().unwrap_or_default()) {
+        IdField::Field(field) if field == "id" => IdField::Unset,
+        id_field => id_field,
     };
     for ServedColumn { column, field } in &served.columns {
         document.fields.push(field.clone());

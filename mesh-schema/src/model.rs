@@ -68,10 +68,11 @@ pub struct Entity {
     pub table: TableName,
     /// The allowlist of scalar fields, in document order.
     pub fields: Vec<Field>,
-    /// The field that identifies a row; `None` permits collection reads only.
-    pub id: Option<FieldId>,
-    /// Storage columns that make an order total if the id field alone does not: the key columns or the row id of a
-    /// table without an id field, or further columns if the id field may be NULL. `SPEC §3.9`
+    /// The fields that together identify a row, in the order of the parts of its id; without any, there are collection
+    /// reads only. `SPEC §15`
+    pub id: Vec<FieldId>,
+    /// Storage columns that make an order total if the id fields alone do not: the key columns or the row id of a
+    /// table without id fields, or further columns if an id field may be NULL. `SPEC §3.9`
     pub tie_break: Vec<KeyColumn>,
     /// Its relations, in document order.
     pub relations: Vec<Relation>,
@@ -120,6 +121,16 @@ impl Entity {
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same entity")]
     pub fn field(&self, id: FieldId) -> &Field {
         &self.fields[id.0 as usize]
+    }
+
+    /// Returns the fields that together identify a row.
+    pub fn id_fields(&self) -> impl Iterator<Item = &Field> {
+        self.id.iter().map(|id| self.field(*id))
+    }
+
+    /// Returns whether a column is one of those of the id, in any letter case.
+    pub fn is_id_column(&self, column: &str) -> bool {
+        self.id_fields().any(|field| field.column.eq_ignore_ascii_case(column))
     }
 
     /// Returns the relation with that id, which must come from this entity.

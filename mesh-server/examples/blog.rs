@@ -78,7 +78,8 @@ async fn change_post(call: Call) -> Result<Reply, WireError> {
     let id = call.param("id");
     check_owner(&call, "post", "authorId").await?;
     let fields = call.fields()?;
-    let request = WriteRequest::new(WriteTarget::Update { entity: "post", id }).with_fields(&fields);
+    let request =
+        WriteRequest::new(WriteTarget::Update { entity: "post", id: id.into() }).with_fields(&fields);
     Ok(call.write(request).await?.into())
 }
 
@@ -109,7 +110,7 @@ async fn delete_comment(call: Call) -> Result<Reply, WireError> {
 }
 
 async fn delete(call: &Call, entity: &str) -> Result<Reply, WireError> {
-    let target = WriteTarget::Delete { entity, id: call.param("id") };
+    let target = WriteTarget::Delete { entity, id: call.param("id").into() };
     Ok(call.write(WriteRequest::new(target)).await?.into())
 }
 

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mesh_server::mesh_plan::{Mesh, Plan, ResolveError, Rows, Target, Value, memory::Tables};
+use mesh_server::mesh_plan::{Mesh, Plan, ResolveError, Rows, Value, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_server::{App, Server};
 use rusqlite::Connection;
@@ -57,8 +57,8 @@ impl Billing {
 }
 
 async fn resolve(customers: Arc<Customers>, plan: Plan) -> Result<Rows, ResolveError> {
-    let id = match plan.target() {
-        Target::Point(Value::Integer(id)) => Some(*id),
+    let id = match plan.target().id() {
+        Some([Value::Integer(id)]) => Some(*id),
         _ => None,
     };
     // The database blocks, so it is read on a blocking thread.

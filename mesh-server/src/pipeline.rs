@@ -23,6 +23,7 @@ use futures_util::FutureExt as _;
 use http::Response;
 use http::request::Parts;
 #[cfg(feature = "tls")]
+use mesh_plan::RecordId;
 use mesh_wire::RequestHead;
 use mesh_wire::{RequestId, Route, WireError};
 use tracing::Instrument as _;
@@ -76,14 +77,20 @@ async fn answer(
     route::check_head(cx, &route)?;
     match route {
         RouteMatch::Protocol(Route::Collection { entity }) => get(cx, &entity, None).await,
-        RouteMatch::Protocol(Route::Point { entity, id }) => get(cx, &entity, Some(&id)).await,
+        RouteMatch::Protocol(Route::Point { entity, id }) => {
+            get(cx, &entity, Some(RecordId::Segment(id))).await
+        }
         // A connection keeps space for the largest future of its requests, so the larger ones are boxed.
         other => Box::pin(routes::dispatch(cx, other, body)).await,
     }
 }
 
 /// Answers a read by GET. The other routes go through the same stages in [`routes`].
-async fn get(cx: &RequestContext<'_>, entity: &str, id: Option<&str>) -> Result<Response<Body>, WireError> {
+async fn get(
+    cx: &RequestContext<'_>,
+    entity: &str,
+    id: Option<RecordId<'_>>,
+) -> Result<Response<Body>, WireError> {
     let caller = authenticate::without_body(cx).await?;
     let query = query::decode(cx).await?;
     read::answer(cx, &caller, query, Target { entity: Some(entity), id }).await

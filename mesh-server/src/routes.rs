@@ -13,6 +13,7 @@ mod upload;
 pub(crate) mod write;
 
 use http::Response;
+use mesh_plan::RecordId::Segment;
 use mesh_plan::WriteTarget;
 use mesh_wire::{Route, WireError, response};
 
@@ -44,22 +45,28 @@ async fn protocol(
         Route::Register => return posted::register(cx, body).await,
         Route::Login => return auth::login(cx, body).await,
         Route::Logout => return auth::logout(cx).await,
-        Route::Events { entity, id } => return events::stream(cx, entity, id).await,
+        Route::Events { entity, id } => return events::stream(cx, entity, Segment(id)).await,
         Route::File { key } => return files::file(cx, key).await,
         Route::Create { entity } if upload::is_upload(cx) => {
             return upload::upload(cx, upload::Path { entity, id: None, field: None }, body).await;
         }
         Route::Attach { entity, id, member } if upload::is_upload(cx) => {
-            return upload::upload(cx, upload::Path { entity, id: Some(id), field: Some(member) }, body)
-                .await;
+            let id = Some(Segment(id));
+            return upload::upload(cx, upload::Path { entity, id, field: Some(member) }, body).await;
         }
         Route::Create { entity } => WriteTarget::Create { entity },
-        Route::Update { entity, id } => WriteTarget::Update { entity, id },
-        Route::Delete { entity, id } => WriteTarget::Delete { entity, id },
-        Route::Attach { entity, id, member } => WriteTarget::Attach { entity, id, relation: member },
-        Route::Connect { entity, id, relation } => WriteTarget::Connect { entity, id, relation },
-        Route::Disconnect { entity, id, relation } => WriteTarget::Disconnect { entity, id, relation },
-        Route::Remove { entity, id, relation, child } => WriteTarget::Remove { entity, id, relation, child },
+        Route::Update { entity, id } => WriteTarget::Update { entity, id: Segment(id) },
+        Route::Delete { entity, id } => WriteTarget::Delete { entity, id: Segment(id) },
+        Route::Attach { entity, id, member } => {
+            WriteTarget::Attach { entity, id: Segment(id), relation: member }
+        }
+        Route::Connect { entity, id, relation } => WriteTarget::Connect { entity, id: Segment(id), relation },
+        Route::Disconnect { entity, id, relation } => {
+            WriteTarget::Disconnect { entity, id: Segment(id), relation }
+        }
+        Route::Remove { entity, id, relation, child } => {
+            WriteTarget::Remove { entity, id: Segment(id), relation, child: Segment(child) }
+        }
         // Routing refuses the routes of disabled profiles.
         _ => return Err(WireError::not_found()),
     };

@@ -107,7 +107,7 @@ impl<'c> PreparedStatement<'c> {
     fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
         for (index, param) in &self.params {
             let value = match (param, plan.target()) {
-                (Param::Id, Target::Point(id)) => id.as_ref(),
+                (Param::Id(part), Target::Point(id)) => id.get(*part).map_or(ValueRef::Null, Value::as_ref),
                 (Param::Session(slot), _) => plan.session_value(*slot).as_ref(),
                 (Param::After(value), _) => {
                     plan.cursor().and_then(|cursor| cursor.get(*value)).map_or(ValueRef::Null, Value::as_ref)

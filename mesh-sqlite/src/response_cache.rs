@@ -10,7 +10,9 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use mesh_plan::{Generations, JsonBody, Node, Output, Plan, PlanId, Target, TemplatePiece, Usage, Value};
+use mesh_plan::{
+    Generations, JsonBody, Node, Output, Plan, PlanId, PlanKey, Target, TemplatePiece, Usage, Value,
+};
 
 use crate::file::data_version::DataVersion;
 
@@ -40,6 +42,8 @@ enum TargetId {
     Collection,
     Integer(i64),
     Text(Box<str>),
+    /// The values of several fields.
+    Key(PlanKey),
 }
 
 #[derive(Clone)]
@@ -56,11 +60,23 @@ impl CacheKey {
         }
         let target = match plan.target() {
             Target::Collection => TargetId::Collection,
-            Target::Point(Value::Integer(id)) => TargetId::Integer(*id),
-            Target::Point(Value::Text(id)) => TargetId::Text(id.as_str().into()),
-            Target::Point(_) => return None,
+            Target::Point(key) => match &**key {
+                [Value::Integer(id)] => TargetId::Integer(*id),
+                [Value::Text(id)] => TargetId::Text(id.as_str().into()),
+                [_] => return None,
+                _ => TargetId::Key(plan.key()),
+            },
         };
         Some(Self { plan: plan.id().clone(), target })
+    }
+
+    /// Returns the number of bytes of the id, which the client chooses.
+    fn bytes(&self) -> usize {
+        match &self.target {
+            TargetId::Collection | TargetId::Integer(_) => 0,
+            TargetId::Text(id) => id.len(),
+            TargetId::Key(key) => key.bytes(),
+        }
     }
 }
 
@@ -96,6 +112,7 @@ impl ResponseCache {
             return body;
         }
         let Some(key) = CacheKey::from_plan(plan) else { return body };
+        let size = size + key.bytes();
         body.digest = Some(JsonBody::digest(&body.bytes));
         // The body may be part of a much larger allocation.
         let bytes = Bytes::copy_from_slice(&body.bytes);

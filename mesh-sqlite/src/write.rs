@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use mesh_plan::sql::Step;
 use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
-    BoxFuture, Cells as _, Context, Mutation, Mutator, ResolveError, Rule, Value, WriteError, WriteOutcome,
+    BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Value, ValueRef, WriteError,
+    WriteOutcome,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior, ffi};
 use tokio::sync::Mutex;
@@ -201,16 +202,14 @@ impl WriteConnection {
                     return Err(WriteError::conflict(Rule::Unique));
                 }
                 id = first;
-                if id == Value::Null {
-                    let subject = mutation.written();
-                    let fields =
-                        subject.field_of_column(subject.id_column()).into_iter().map(str::to_owned).collect();
+                if id.is_impossible() {
+                    let fields = mutation.written().null_fields(&id);
                     return Err(WriteError::Conflict { rule: Rule::NotEmpty, fields });
                 }
             }
         }
         // The reply is read on a connection for reads, within the budget of reads, and does not delay other writes.
-        Ok(WriteOutcome::new(id))
+        Ok(WriteOutcome { id, body: None })
     }
 }
 
@@ -221,8 +220,8 @@ impl Drop for WriteConnection {
     }
 }
 
-/// Runs a step. Returns the number of rows, and the first cell of the first row.
-fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite::Result<(usize, Value)> {
+/// Runs a step. Returns the number of rows, and the cells of the first row.
+fn run_step(connection: &Connection, step: &Step<Param>, id: &Key) -> rusqlite::Result<(usize, Key)> {
     let sql = &step.statement.sql;
     if sql.len() <= CACHED_TEXT {
         run_statement(&mut *connection.prepare_cached(sql)?, step, id)
@@ -234,21 +233,23 @@ fn run_step(connection: &Connection, step: &Step<Param>, id: &Value) -> rusqlite
 fn run_statement(
     statement: &mut Statement<'_>,
     step: &Step<Param>,
-    id: &Value,
-) -> rusqlite::Result<(usize, Value)> {
+    id: &Key,
+) -> rusqlite::Result<(usize, Key)> {
     for (index, param) in step.statement.params.iter().enumerate() {
         let value = match param {
-            Param::Value(value) => value,
-            // All other parameters of a write are the id.
-            _ => id,
+            Param::Value(value) => Some(value),
+            // All other parameters of a write are parts of the id.
+            Param::Id(part) => id.get(*part),
+            _ => None,
         };
-        statement.raw_bind_parameter(index + 1, Bound(value.as_ref()))?;
+        statement.raw_bind_parameter(index + 1, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
     }
-    let (mut count, mut first) = (0, Value::Null);
+    let (mut count, mut first) = (0, Key::default());
+    let width = statement.column_count();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if count == 0 {
-            first = SqliteRow { row, offset: 0 }.cell(0).to_value();
+            first = (0..width).map(|cell| SqliteRow { row, offset: 0 }.cell(cell).to_value()).collect();
         }
         count += 1;
     }

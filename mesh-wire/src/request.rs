@@ -15,7 +15,7 @@ use crate::route::percent;
 use crate::{WireError, base64, headers};
 pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
 pub use mesh_headers::MeshHeaders;
-pub use post_body::{PostBody, decode_body};
+pub use post_body::{PostBody, PostedId, decode_body};
 
 /// A query as a request carries it.
 #[derive(Clone, Debug, PartialEq)]

@@ -86,9 +86,9 @@ pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option
     reply
 }
 
-/// Returns the path of a record for the `Location` header.
+/// Returns the path of a record for the `Location` header. `id` is its segment, percent-encoded.
 pub fn location(base: &BasePath, entity: &str, id: &str) -> String {
-    format!("{base}/{}/{}", percent::encode(entity), percent::encode(id))
+    format!("{base}/{}/{id}", percent::encode(entity))
 }
 
 /// Builds the reply of a failed request.

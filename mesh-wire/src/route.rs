@@ -45,8 +45,9 @@ impl Default for Profiles {
     }
 }
 
-/// The route of a request. A server offers the routes of its [`Profiles`]. Entity keys, ids, and refs of relations are
-/// decoded.
+/// The route of a request. A server offers the routes of its [`Profiles`]. Entity keys and refs of relations are decoded. Ids
+/// are segments of the path that can be decoded but are not: those of several fields are first cut at their commas.
+/// `SPEC §15`
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are described above")]
@@ -54,7 +55,7 @@ pub enum Route<'p> {
     /// `GET` or `HEAD {base}/:entity`.
     Collection { entity: Cow<'p, str> },
     /// `GET`, `HEAD` or, without write routes, `PUT {base}/:entity/:id`.
-    Point { entity: Cow<'p, str>, id: Cow<'p, str> },
+    Point { entity: Cow<'p, str>, id: &'p str },
     /// `POST {base}`.
     Post,
     /// `POST {base}/queries`.
@@ -64,25 +65,25 @@ pub enum Route<'p> {
     /// `POST {base}/logout`.
     Logout,
     /// `GET` or `HEAD {base}/:entity/:id/events`.
-    Events { entity: Cow<'p, str>, id: Cow<'p, str> },
+    Events { entity: Cow<'p, str>, id: &'p str },
     /// `GET` or `HEAD {base}/files/sha256/:hex/:hex`. The key is the part of the path after the files segment: storage keys
     /// have the form `sha256/<2 digits>/<62 digits>`.
     File { key: String },
     /// `POST {base}/:entity`: creates a record from JSON, or from a file sent as `multipart/form-data`.
     Create { entity: Cow<'p, str> },
     /// `PUT {base}/:entity/:id` on a server with write routes. Without a body it is a point read.
-    Update { entity: Cow<'p, str>, id: Cow<'p, str> },
+    Update { entity: Cow<'p, str>, id: &'p str },
     /// `DELETE {base}/:entity/:id`.
-    Delete { entity: Cow<'p, str>, id: Cow<'p, str> },
+    Delete { entity: Cow<'p, str>, id: &'p str },
     /// `POST {base}/:entity/:id/:member`: creates a child or a link from JSON, or stores a file sent as
     /// `multipart/form-data`. The member is a relation, or the field that takes the file.
-    Attach { entity: Cow<'p, str>, id: Cow<'p, str>, member: Cow<'p, str> },
+    Attach { entity: Cow<'p, str>, id: &'p str, member: Cow<'p, str> },
     /// `PUT {base}/:entity/:id/:relation`.
-    Connect { entity: Cow<'p, str>, id: Cow<'p, str>, relation: Cow<'p, str> },
+    Connect { entity: Cow<'p, str>, id: &'p str, relation: Cow<'p, str> },
     /// `DELETE {base}/:entity/:id/:relation`.
-    Disconnect { entity: Cow<'p, str>, id: Cow<'p, str>, relation: Cow<'p, str> },
+    Disconnect { entity: Cow<'p, str>, id: &'p str, relation: Cow<'p, str> },
     /// `DELETE {base}/:entity/:id/:relation/:childId`.
-    Remove { entity: Cow<'p, str>, id: Cow<'p, str>, relation: Cow<'p, str>, child: Cow<'p, str> },
+    Remove { entity: Cow<'p, str>, id: &'p str, relation: Cow<'p, str>, child: &'p str },
     /// `OPTIONS` on any known path, with the methods that the path allows.
     Options { allow: AllowedMethods },
 }

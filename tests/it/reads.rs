@@ -1,6 +1,7 @@
 //! Reads return exactly the requested shape, compared byte by byte.
 
 mod errors;
+mod keys;
 mod paging;
 mod stored;
 

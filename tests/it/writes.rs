@@ -2,6 +2,7 @@
 
 mod durability;
 mod engines;
+mod keys;
 mod links;
 mod races;
 mod relations;

@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use mesh_plan::JsonId;
 use mesh_ql::Format;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -13,8 +14,8 @@ use crate::Error;
 pub(super) struct Posted {
     pub(super) format: Format,
     pub(super) text: String,
-    /// The id of a point read. Numbers keep their digits.
-    pub(super) id: Option<String>,
+    /// The id of a point read.
+    pub(super) id: Option<JsonId>,
     /// Whether to plan the query without running it.
     pub(super) check: bool,
     /// Whether to return the query plans of the database.
@@ -61,8 +62,8 @@ impl Posted {
                 .ok_or_else(|| wrong("'format' in the body must be \"json\" or \"ql\""))?,
         };
         let id = members.id.map(|id| {
-            let id = parsed::<String>(id).or_else(|| number(id));
-            id.ok_or_else(|| wrong("'id' in the body must be a string or a number"))
+            let wrong = || wrong("'id' in the body must be a string, a number or an array of the id's parts");
+            JsonId::parse(id.get()).ok_or_else(wrong)
         });
         let switch = |name: &str, value: Option<&RawValue>| match value {
             None => Ok(false),
@@ -91,12 +92,6 @@ fn parsed<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// Returns the digits of a number, so that ids above 2^53 stay exact.
-fn number(value: &RawValue) -> Option<String> {
-    let text = value.get();
-    text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| text.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
@@ -112,8 +107,11 @@ mod tests {
     #[test]
     fn ids_keep_their_digits() {
         let id = |body| decode(body).unwrap().id;
-        assert_eq!(id(r#"{"query":"q","id":9007199254740993}"#).as_deref(), Some("9007199254740993"));
-        assert_eq!(id(r#"{"query":"q","id":"a b"}"#).as_deref(), Some("a b"));
+        let text = |text: &str| Some(JsonId::Text(text.to_owned()));
+        assert_eq!(id(r#"{"query":"q","id":9007199254740993}"#), text("9007199254740993"));
+        assert_eq!(id(r#"{"query":"q","id":"a b"}"#), text("a b"));
+        let parts = Some(JsonId::Parts(vec!["1".to_owned(), "a,b".to_owned()]));
+        assert_eq!(id(r#"{"query":"q","id":[1,"a,b"]}"#), parts);
         assert_eq!(id(r#"{"query":"q","more":{}}"#), None);
     }
 

@@ -15,21 +15,26 @@ pub(super) const LINK: &str = "mesh.link";
 
 /// Whether records of an entity can be created.
 pub(super) fn is_creatable(entity: &Entity) -> bool {
-    entity.id.is_some() && entity.is_creatable()
+    !entity.id.is_empty() && entity.is_creatable()
 }
 
 /// Whether records of an entity can be updated.
 pub(super) fn is_updatable(entity: &Entity) -> bool {
-    entity.id.is_some() && entity.is_updatable()
+    !entity.id.is_empty() && entity.is_updatable()
 }
 
 /// Returns the type of an entity's ids in paths.
 pub(super) fn id(entity: &Entity) -> Value {
-    let ty = entity.id.and_then(|id| entity.field(id).ty);
-    match ty {
-        Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
-        Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
-        _ => json!({"type": "string"}),
+    let fields: Vec<_> = entity.id_fields().collect();
+    match fields.as_slice() {
+        [field] if field.ty == Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
+        [field] if field.ty == Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
+        [_] => json!({"type": "string"}),
+        fields => {
+            let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
+            let description = format!("{}: each percent-encoded, joined by commas", names.join(", "));
+            json!({"type": "string", "description": description})
+        }
     }
 }
 

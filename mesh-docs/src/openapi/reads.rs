@@ -31,7 +31,7 @@ impl Api<'_> {
         });
         let path = self.path(key);
         self.add(&path, "get", list);
-        if entity.id.is_some() {
+        if !entity.id.is_empty() {
             self.point_reads(entity, name, &format!("{path}/{{id}}"));
         }
     }

@@ -16,7 +16,7 @@ impl Api<'_> {
     pub(super) fn uploads(&mut self, entity: &Entity, name: &str) {
         let key = &entity.key;
         let fields: Vec<_> = members::fields(entity).filter(|field| field.upload.is_some()).collect();
-        if fields.is_empty() || entity.id.is_none() {
+        if fields.is_empty() || entity.id.is_empty() {
             return;
         }
         let path = self.path(key);

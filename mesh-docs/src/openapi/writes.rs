@@ -41,19 +41,19 @@ impl Api<'_> {
             });
             self.add(&record_path, "put", update);
         }
-        if entity.id.is_some() && entity.deletable {
+        if !entity.id.is_empty() && entity.deletable {
             let delete =
                 self.removal(&format!("{name}.delete"), key, "Deletes the record", vec![parent.clone()]);
             self.add(&record_path, "delete", delete);
         }
-        if entity.id.is_none() {
+        if entity.id.is_empty() {
             return;
         }
         for relation in members::relations(entity) {
             let target = self.schema.entity(relation.target);
             let path = format!("{record_path}/{}", segment(&relation.name));
             match relation.cardinality {
-                _ if target.id.is_none() => {}
+                _ if target.id.is_empty() => {}
                 Cardinality::One => self.connect((entity, name), relation, &path, parent.clone()),
                 Cardinality::Many => self.add_child((entity, name), relation, &path, parent.clone()),
             }

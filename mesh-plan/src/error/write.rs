@@ -18,6 +18,8 @@ pub enum WriteFault {
     NotARelation { entity: String, name: String },
     #[error("'{relation}' leads to {}", methods(*.many, *.junction))]
     WrongCardinality { relation: String, many: bool, junction: bool },
+    #[error("Entity '{entity}' has no id field, so its records cannot be written")]
+    NoId { entity: String },
     #[error("Entity '{entity}' is not writable")]
     EntityNotWritable { entity: String },
     #[error("Records of entity '{entity}' cannot be {action}")]
@@ -33,7 +35,7 @@ pub enum WriteFault {
     #[error("The relation '{relation}' is not writable")]
     LinkNotWritable { relation: String },
     #[error(
-        "A write of the relation '{relation}' takes {{\"entityId\": …}}, a string or a number, not {found}"
+        "A write of the relation '{relation}' takes {{\"entityId\": …}}, a string, a number or the parts of an id, not {found}"
     )]
     EntityId { relation: String, found: String },
 }

@@ -176,7 +176,7 @@ fn ids_share_a_plan() {
     let (first, second) = (plan("1"), plan("2"));
     assert_eq!(first.id(), second.id());
     assert_ne!(first.key(), second.key());
-    assert_eq!(*second.target(), Target::Point(Value::Integer(2)));
+    assert_eq!(*second.target(), Target::Point(2.into()));
     let list = mesh.plan(&Request::collection(Format::Ql, "{ post title }")).unwrap();
     assert_eq!((list.target(), mesh.plans_cached()), (&Target::Collection, 2));
 }

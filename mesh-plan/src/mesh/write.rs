@@ -6,18 +6,20 @@ use futures_util::FutureExt as _;
 use mesh_ql::{Query, ReadNode, Selection};
 
 use super::{Mesh, Request, panicked};
-use crate::mutation::{Action, Mutation, Subject, WriteOutcome};
+use crate::mutation::{Action, LinkKey, Mutation, Subject, WriteOutcome};
 use crate::plan::{Plan, Target};
 use crate::planner;
 use crate::planner::write::WriteRequest;
-use crate::{Change, Context, Error, JsonBody, PlanError, ResolveError, Rule, Value, WriteError, WriteFault};
+use crate::{
+    Change, Context, Error, JsonBody, Key, PlanError, RecordId, ResolveError, Rule, WriteError, WriteFault,
+};
 
 /// The result of a write.
 #[derive(Debug)]
 pub struct WriteReply {
     /// The entity of the record that the reply shows.
     pub entity: String,
-    /// The id of that record as in a URL, before percent encoding; empty if the reply has no body.
+    /// The id of that record as in [`crate::RecordId::Text`]; empty if the reply has no body.
     pub id: String,
     /// The record in the requested shape; `None` if the reply has no body, or if the record could not be read.
     pub body: Option<JsonBody>,
@@ -51,7 +53,7 @@ impl Mesh {
 
     /// Plans the read of the record that the reply shows. Its id is set when the record has been written.
     fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
-        let target = Target::Point(Value::Null);
+        let target = Target::Point(Key::default());
         if let Some(query) = request.reply {
             let read = Request::new(query).with_id("").with_entity(shown.key());
             return Ok(Plan { target, ..self.plan(&read.with_principal(request.principal))? });
@@ -65,6 +67,13 @@ impl Mesh {
         // From the cache of plans: caches of the back ends would keep what they know of a new plan for nothing.
         let read = Request::new(&query).with_id("").with_principal(request.principal);
         Ok(Plan { target, ..self.plan(&read)? })
+    }
+
+    /// Returns the path segment of a record's id, given as in [`RecordId::Text`].
+    pub fn id_segment(&self, entity: &str, id: &str) -> String {
+        let schema = self.schema();
+        let fields = schema.find(entity).map_or(1, |entity| schema.entity(entity).id.len());
+        RecordId::Text(id).to_segment(fields)
     }
 
     /// Executes a write, and reads its reply after it is committed.
@@ -112,13 +121,20 @@ impl Mutation {
     }
 
     /// Returns the records that the mutation has written; `written` is the id of the record that the reply shows.
-    fn changes(&self, written: &Value) -> Vec<Change> {
-        let change = |subject: &Subject, id: &Value| Change::record(subject.key(), subject.id_text(id));
+    fn changes(&self, written: &Key) -> Vec<Change> {
+        let change = |subject: &Subject, id: &Key| Change::record(subject.key(), subject.id_text(id));
         let mut changes: Vec<Change> =
             self.action.id().map(|id| change(&self.subject, id)).into_iter().collect();
         if let Some(other) = self.action.other() {
+            // A link in columns of the id gives the record another one.
+            if let LinkKey::InSubject(key) = &other.key
+                && key.set.iter().any(|pair| self.subject.entity().is_id_column(&pair.parent))
+            {
+                changes.push(Change::entity(self.subject.key()));
+            }
             changes.push(match self.action.other_id() {
-                Some(id) => change(&other.subject, id),
+                Some(id) if self.reply.is_none() || id == written => change(&other.subject, id),
+                Some(_) => Change::entity(other.subject.key()),
                 None if self.reply.is_some() => change(&other.subject, written),
                 None => Change::entity(other.subject.key()),
             });

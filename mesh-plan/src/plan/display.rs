@@ -16,8 +16,9 @@ impl fmt::Display for Plan {
         let node = self.node();
         match &self.target {
             Target::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
-            Target::Point(id) => {
-                writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, Shown(id))?;
+            Target::Point(key) => {
+                let parts: Vec<_> = key.iter().map(|part| Shown(part).to_string()).collect();
+                writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, parts.join(", "))?;
             }
         }
         write_node(f, node, self.cursor(), 1)

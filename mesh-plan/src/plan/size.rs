@@ -67,7 +67,7 @@ fn node(node: &Node) -> usize {
         + node.grouping.as_ref().map_or(0, grouping)
         + list(&node.row_key, column)
         + list(&node.control_columns, column)
-        + node.id.as_ref().map_or(0, column)
+        + list(&node.id, column)
 }
 
 fn table(table: &TableName) -> usize {

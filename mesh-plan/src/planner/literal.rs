@@ -6,9 +6,11 @@ use mesh_ql::Literal;
 use mesh_schema::{FieldType, TimeForm};
 use uuid::Uuid;
 
-use crate::Value;
+use crate::plan::Column;
 use crate::shape::number_text;
+use crate::value::key::decode;
 use crate::value::time::{self, Time};
+use crate::{Key, RecordId, Value};
 
 /// Digits of a decimal that a 64-bit float holds exactly.
 const EXACT_DIGITS: usize = 15;
@@ -52,7 +54,35 @@ pub(super) fn value(
     value.ok_or_else(|| (takes(Some(ty)), describe(literal)))
 }
 
-/// Converts the id of a path or of a posted read to a value of that type; `None` if no record can have it. Integers
+/// Converts the id of a request to the values of the id columns; `None` if no record can have it. `SPEC §2.9`, `SPEC §15`
+pub(crate) fn key(columns: &[Column], id: RecordId<'_>) -> Option<Key> {
+    let value = |column: &Column, text: &str| self::id(column.ty, column.time_form, text);
+    if let [column] = columns {
+        let value = match id {
+            RecordId::Text(text) => value(column, text),
+            RecordId::Segment(text) => value(column, &decode(text)?),
+            RecordId::Parts([text]) => value(column, text),
+            RecordId::Parts(_) => None,
+        };
+        return value.map(Key::from);
+    }
+    match id {
+        RecordId::Text(text) | RecordId::Segment(text) => {
+            let parts = text.split(',');
+            let is_complete = parts.clone().count() == columns.len();
+            is_complete
+                .then(|| columns.iter().zip(parts))?
+                .map(|(it, text)| value(it, &decode(text)?))
+                .collect()
+        }
+        RecordId::Parts(parts) => {
+            let is_complete = parts.len() == columns.len();
+            is_complete.then(|| columns.iter().zip(parts))?.map(|(it, text)| value(it, text)).collect()
+        }
+    }
+}
+
+/// Converts the text of an id field to a value of that type; `None` if no record can have it. Integers
 /// are accepted in canonical form only, so that a record has one address. `SPEC §2.9`
 pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> Option<Value> {
     let canonical =

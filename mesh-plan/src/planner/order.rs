@@ -55,13 +55,11 @@ pub(super) fn plan(
 
 /// Returns the keys that distinguish an entity's rows, ascending.
 pub(super) fn tie_break(entity: &Entity) -> Vec<SortKey> {
-    let id = entity.id.map(|id| {
-        let field = entity.field(id);
-        tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable)
-    });
+    let id = entity.id_fields();
+    let id = id.map(|field| tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable));
     let others = entity.tie_break.iter();
     let others = others.map(|key| tie_breaker(&ColumnSource::Column(key.column.clone()), key.nullable));
-    id.into_iter().chain(others).collect()
+    id.chain(others).collect()
 }
 
 fn tie_breaker(source: &ColumnSource, nullable: bool) -> SortKey {

@@ -111,11 +111,13 @@ fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<
         .collect()
 }
 
-/// Returns whether the link compares the target's id or another key. Then there is at most one record, which needs no order.
+/// Returns whether the link compares the target's whole id or another key. Then there is at most one record, which needs no order.
 pub(super) fn has_one_record(relation: &Relation, target: &Entity) -> bool {
-    let id = target.id.map(|id| target.field(id).column.as_str());
+    let mut id = target.id_fields().map(|field| &field.column);
     let is_id = match &relation.link {
-        Link::Direct { pairs } => pairs.iter().any(|pair| Some(pair.target.as_str()) == id),
+        Link::Direct { pairs } => {
+            !target.id.is_empty() && id.all(|column| pairs.iter().any(|pair| pair.target == *column))
+        }
         Link::Through { .. } => false,
     };
     is_id || links_to_unique(relation, target)

@@ -14,10 +14,13 @@ use mesh_schema::{Cardinality, Entity, EntityId, Link, Member};
 pub(crate) use self::reference::References;
 use self::rights::{Kind, not_writable};
 use super::context::{NodeContext, nearest};
-use super::{find_entity, literal, policy_condition};
+use super::{columns, find_entity, literal, policy_condition};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
 use crate::policy::View;
-use crate::{Error, PlanError, PlanErrorKind, Principal, QuerySource, Value, WriteError, WriteFault};
+use crate::{
+    Error, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
+    WriteFault,
+};
 
 /// The request of a write.
 #[derive(Clone, Copy, Debug)]
@@ -42,17 +45,17 @@ pub enum WriteTarget<'a> {
     /// `POST {base}/:entity`
     Create { entity: &'a str },
     /// `PUT {base}/:entity/:id`
-    Update { entity: &'a str, id: &'a str },
+    Update { entity: &'a str, id: RecordId<'a> },
     /// `DELETE {base}/:entity/:id`
-    Delete { entity: &'a str, id: &'a str },
+    Delete { entity: &'a str, id: RecordId<'a> },
     /// `POST {base}/:entity/:id/:relation`
-    Attach { entity: &'a str, id: &'a str, relation: &'a str },
+    Attach { entity: &'a str, id: RecordId<'a>, relation: &'a str },
     /// `PUT {base}/:entity/:id/:relation`
-    Connect { entity: &'a str, id: &'a str, relation: &'a str },
+    Connect { entity: &'a str, id: RecordId<'a>, relation: &'a str },
     /// `DELETE {base}/:entity/:id/:relation`
-    Disconnect { entity: &'a str, id: &'a str, relation: &'a str },
+    Disconnect { entity: &'a str, id: RecordId<'a>, relation: &'a str },
     /// `DELETE {base}/:entity/:id/:relation/:childId`
-    Remove { entity: &'a str, id: &'a str, relation: &'a str, child: &'a str },
+    Remove { entity: &'a str, id: RecordId<'a>, relation: &'a str, child: RecordId<'a> },
 }
 
 impl<'a> WriteTarget<'a> {
@@ -129,7 +132,11 @@ pub(crate) fn plan(
             if let LinkKey::Junction { .. } = other.key {
                 rights::check_junction(view, &subject, &other, Kind::Create)?;
                 let to = planner.entity_id(&other)?;
-                Action::Link { id: parse_id(&subject, id)?, to: parse_id(&other.subject, &to)?, other }
+                Action::Link {
+                    id: parse_id(&subject, id)?,
+                    to: parse_id(&other.subject, to.as_record_id())?,
+                    other,
+                }
             } else {
                 let values = planner.values(&other.subject, Some(&other), Kind::Create)?;
                 rights::check_child_link(&other)?;
@@ -141,7 +148,11 @@ pub(crate) fn plan(
             let other = planner.related(&subject, relation, Cardinality::One)?;
             rights::check_link(view, &subject, &other)?;
             let to = planner.entity_id(&other)?;
-            Action::Connect { id: parse_id(&subject, id)?, to: parse_id(&other.subject, &to)?, other }
+            Action::Connect {
+                id: parse_id(&subject, id)?,
+                to: parse_id(&other.subject, to.as_record_id())?,
+                other,
+            }
         }
         WriteTarget::Disconnect { id, relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::One)?;
@@ -172,11 +183,12 @@ struct WritePlanner<'a> {
 impl<'a> WritePlanner<'a> {
     fn subject(&self, id: EntityId) -> Result<Subject, PlanError> {
         let entity = self.view.schema.entity(id);
-        let no_id = || error(entity, PlanErrorKind::NoId { entity: entity.key.clone() });
+        if entity.id.is_empty() {
+            return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
+        }
         Ok(Subject {
             schema: Arc::clone(&self.view.schema),
             entity: id,
-            id: entity.id.ok_or_else(no_id)?,
             guard: policy_condition::bound(self.view, id, self.request.principal)?,
         })
     }
@@ -284,7 +296,7 @@ impl<'a> WritePlanner<'a> {
     }
 
     /// Returns the id in the body `{entityId}`.
-    fn entity_id(&self, other: &RelatedRecord) -> Result<String, PlanError> {
+    fn entity_id(&self, other: &RelatedRecord) -> Result<JsonId, PlanError> {
         let refused = |found: String| {
             PlanError::new(WriteFault::EntityId { relation: other.relation.clone(), found }, "")
         };
@@ -293,7 +305,7 @@ impl<'a> WritePlanner<'a> {
             if name != "entityId" {
                 return Err(refused(format!("the member '{name}'")));
             }
-            id = Some(value::id_text(text).ok_or_else(|| refused(value::describe(text)))?);
+            id = Some(JsonId::parse(text).ok_or_else(|| refused(value::describe(text)))?);
         }
         id.ok_or_else(|| refused("nothing".to_owned()))
     }
@@ -307,10 +319,12 @@ impl RelatedRecord {
 }
 
 /// Converts an id to a value. An id that no record can have is not found.
-fn parse_id(subject: &Subject, text: &str) -> Result<Value, Error> {
-    let field = subject.entity().field(subject.id);
-    literal::id(field.ty, field.time_form, text)
-        .ok_or_else(|| WriteError::NotFound { entity: subject.key().to_owned(), id: text.to_owned() }.into())
+fn parse_id(subject: &Subject, id: RecordId<'_>) -> Result<Key, Error> {
+    let entity = subject.entity();
+    let columns: Vec<_> = entity.id.iter().map(|id| columns::from_field(entity, *id, false)).collect();
+    let not_found =
+        || WriteError::NotFound { entity: entity.key.clone(), id: id.to_text(columns.len()).into_owned() };
+    literal::key(&columns, id).ok_or_else(|| not_found().into())
 }
 
 fn error(entity: &Entity, kind: impl Into<PlanErrorKind>) -> PlanError {

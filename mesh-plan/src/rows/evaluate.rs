@@ -30,9 +30,11 @@ pub(super) fn apply<'a>(
 ) -> Result<(Records<'a>, u64), ResolveError> {
     let is_root = level == Level::Root;
     if !applied.contains(Applied::FILTER) {
-        if let (true, Target::Point(id), Some(column)) = (is_root, plan.target(), &node.id) {
-            let (source, value) = (column.source.clone(), id.clone());
-            predicate::filter(&mut records, &Predicate::Compare { source, op: CompareOp::Eq, value })?;
+        if let (true, Target::Point(key)) = (is_root, plan.target()) {
+            for (column, value) in node.id.iter().zip(key.iter()) {
+                let (source, value) = (column.source.clone(), value.clone());
+                predicate::filter(&mut records, &Predicate::Compare { source, op: CompareOp::Eq, value })?;
+            }
         }
         if let Some(filter) = &node.filter {
             predicate::filter(&mut records, &plan.bound(filter))?;

@@ -28,8 +28,8 @@ pub(super) trait Dialect {
     /// Returns a parameter for a value that is written.
     fn value(&self, value: &Value) -> Self::Param;
 
-    /// Returns the parameter for the id that an earlier step of a write has returned.
-    fn written_id(&self) -> Self::Param;
+    /// Returns the parameter for a part of the id that an earlier step of a write has returned.
+    fn written_id(&self, part: usize) -> Self::Param;
 
     /// Returns the operand for an expression with the type of a column.
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Self::Operand;

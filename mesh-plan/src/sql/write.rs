@@ -7,7 +7,7 @@ mod relation;
 #[cfg(test)]
 mod tests;
 
-use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, SelectStatement};
+use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause, SelectStatement};
 
 use super::dialect::Dialect;
 use super::links::table_operand;
@@ -17,7 +17,7 @@ use crate::mutation::{
     Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject,
 };
 use crate::plan::{ColumnSource, CompareOp};
-use crate::{Rule, Value, WriteError};
+use crate::{Key, Rule, Value, WriteError};
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";
@@ -29,7 +29,7 @@ const TARGET: &str = "t";
 pub struct Step<P> {
     /// The statement. The rows that it returns show at least that there are some.
     pub statement: Statement<P>,
-    /// Whether the first cell of its row is the id of the record that was written.
+    /// Whether the first cells of its row are the id of the record that was written.
     pub returns_id: bool,
     /// The reason if it returns no row; `None` if that is no failure.
     pub if_none: Option<Missing>,
@@ -53,12 +53,12 @@ pub enum Missing {
 impl<P> Step<P> {
     /// Returns the failure of a write in which this step returned no row.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
-        let action = mutation.action();
+        let (action, unknown) = (mutation.action(), Key::default());
         Some(match self.if_none? {
-            Missing::Subject => mutation.subject().not_found(action.id().unwrap_or(&Value::Null)),
-            Missing::Other => mutation
-                .written()
-                .not_found(action.other_id().or_else(|| action.id()).unwrap_or(&Value::Null)),
+            Missing::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
+            Missing::Other => {
+                mutation.written().not_found(action.other_id().or_else(|| action.id()).unwrap_or(&unknown))
+            }
             Missing::Rule(rule) => WriteError::conflict(rule),
             Missing::Reference(index) => match mutation.references.get(index) {
                 Some(reference) if !reference.is_excluded => {
@@ -77,9 +77,9 @@ fn refused() -> WriteError {
 
 impl Mutation {
     /// Returns the id of the record that the reply shows, if it is known before the write.
-    pub fn expected_id(&self) -> Value {
+    pub fn expected_id(&self) -> Key {
         match &self.action {
-            Action::Create { .. } | Action::CreateChild { .. } => Value::Null,
+            Action::Create { .. } | Action::CreateChild { .. } => Key::default(),
             action => action.other_id().or_else(|| action.id()).cloned().unwrap_or_default(),
         }
     }
@@ -88,7 +88,7 @@ impl Mutation {
 /// The record that the path names, and a relation of it.
 struct Parent<'a> {
     subject: &'a Subject,
-    id: &'a Value,
+    id: &'a Key,
     other: &'a RelatedRecord,
 }
 
@@ -199,7 +199,7 @@ impl<D: Dialect> Steps<D> {
     fn refers(
         &mut self,
         subject: &Subject,
-        id: Option<&Value>,
+        id: Option<&Key>,
         target: &Subject,
         column: &ReferenceColumn,
     ) -> Expr {
@@ -217,7 +217,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the value of a column that the written record has already.
-    fn kept(&mut self, subject: &Subject, id: Option<&Value>, column: &str) -> Expr {
+    fn kept(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
         match id {
             Some(id) => self.cell(subject, id, TARGET, column),
             None => Expr::null(),
@@ -235,21 +235,27 @@ impl<D: Dialect> Steps<D> {
         self.params.add(self.dialect.value(value))
     }
 
+    /// Adds parameters for the parts of an id.
+    fn key(&mut self, id: &Key) -> Vec<Expr> {
+        id.iter().map(|part| self.value(part)).collect()
+    }
+
     /// Marks the last step as the one that returns the id, and adds a check that the record it wrote may be written.
     fn returns_id(&mut self, subject: &Subject) {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
         if subject.guard.is_some() {
-            let id = self.params.add(self.dialect.written_id());
+            let parts = 0..subject.entity().id.len();
+            let id = parts.map(|part| self.params.add(self.dialect.written_id(part))).collect();
             let select = self.guarded(subject, id);
             self.push(&select, Some(Missing::Guard));
         }
     }
 
     /// Adds a check that a record exists and may be written.
-    fn find(&mut self, subject: &Subject, id: &Value, missing: Missing) {
-        let id = self.value(id);
+    fn find(&mut self, subject: &Subject, id: &Key, missing: Missing) {
+        let id = self.key(id);
         let select = self.guarded(subject, id);
         self.push(&select, Some(missing));
     }
@@ -276,7 +282,7 @@ impl<D: Dialect> Steps<D> {
             // As many cells as columns, so this cannot panic.
             insert.columns(columns).values_panic(cells);
         }
-        insert.returning_col(subject.id_column().to_owned());
+        insert.returning(id_of(subject));
         self.push(&insert, Some(Missing::Rule(Rule::Other)));
         self.returns_id(subject);
     }
@@ -287,17 +293,17 @@ impl<D: Dialect> Steps<D> {
 
     /// Adds a check that the parent has a key. A child of a parent without one would have no parent.
     fn parent_has_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
-        let others = key.all().filter(|pair| pair.parent != parent.subject.id_column());
+        let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
-            let id = self.value(parent.id);
+            let id = self.key(parent.id);
             let mut select = self.guarded(parent.subject, id);
             select.and_where(filled);
             self.push(&select, Some(Missing::Rule(Rule::NotEmpty)));
         }
     }
 
-    fn update(&mut self, subject: &Subject, id: &Value, values: &[Assignment]) {
+    fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
         if values.is_empty() {
             self.find(subject, id, Missing::Subject);
         } else {
@@ -308,38 +314,30 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds an update of one record.
-    fn set(&mut self, subject: &Subject, id: &Value, cells: Vec<(String, Expr)>, missing: Missing) {
+    fn set(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>, missing: Missing) {
         let mut update = Query::update();
         let is_record = self.is_record(subject, id);
         update.table(self.dialect.table(subject.table())).values(cells).and_where(is_record);
-        update.returning_col(subject.id_column().to_owned());
+        update.returning(id_of(subject));
         self.push(&update, Some(missing));
     }
 
-    /// Adds an update of the link in one record, and a check that the record may still be written.
-    fn set_link(&mut self, subject: &Subject, id: &Value, cells: Vec<(String, Expr)>, missing: Missing) {
-        self.set(subject, id, cells, missing);
-        if subject.guard.is_some() {
-            self.find(subject, id, Missing::Guard);
-        }
-    }
-
     /// Adds the deletion of one record that fulfills further conditions.
-    fn delete(&mut self, subject: &Subject, id: &Value, conditions: Vec<Expr>, missing: Missing) {
+    fn delete(&mut self, subject: &Subject, id: &Key, conditions: Vec<Expr>, missing: Missing) {
         let mut delete = Query::delete();
         let is_record = self.is_record(subject, id);
         delete.from_table(self.dialect.table(subject.table())).and_where(is_record);
         for condition in conditions {
             delete.and_where(condition);
         }
-        delete.returning_col(subject.id_column().to_owned());
+        delete.returning(id_of(subject));
         self.push(&delete, Some(missing));
     }
 
     /// Returns a select of the record with that id, if it may be written.
-    fn guarded(&mut self, subject: &Subject, id: Expr) -> SelectStatement {
+    fn guarded(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
         let mut select = self.writable(subject);
-        let is_record = self.is_id(subject, column(PARENT, subject.id_column()), id);
+        let is_record = self.is_id(subject, |name| column(PARENT, name), id);
         select.and_where(is_record);
         select
     }
@@ -347,7 +345,8 @@ impl<D: Dialect> Steps<D> {
     /// Returns a select of the ids of all records that may be written.
     fn writable(&mut self, subject: &Subject) -> SelectStatement {
         let mut select = Query::select();
-        select.expr(column(PARENT, subject.id_column())).from_as(self.dialect.table(subject.table()), PARENT);
+        select.exprs(subject.id_columns().map(|name| column(PARENT, name)));
+        select.from_as(self.dialect.table(subject.table()), PARENT);
         if let Some(guard) = self.guard(subject, PARENT) {
             select.and_where(guard);
         }
@@ -355,18 +354,31 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
-    fn is_record(&mut self, subject: &Subject, id: &Value) -> Expr {
-        let id = self.value(id);
-        let has_id = self.is_id(subject, Expr::col(subject.id_column().to_owned()), id);
+    fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
+        let id = self.key(id);
+        let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id);
         match self.guard(subject, &subject.table().name) {
             Some(guard) => has_id.and(guard),
             None => has_id,
         }
     }
 
-    /// Compares the id of a record with a value.
-    fn is_id(&self, subject: &Subject, left: Expr, id: Expr) -> Expr {
-        self.compare(subject, subject.id_column(), left, CompareOp::Eq, id)
+    /// Compares the id of a record, whose columns `column` refers to, with the parts of an id.
+    fn is_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, id: Vec<Expr>) -> Expr {
+        let parts = subject.id_columns().zip(id);
+        let equal = parts.map(|(name, part)| self.compare(subject, name, column(name), CompareOp::Eq, part));
+        equal.reduce(Expr::and).unwrap_or_else(|| Expr::Constant(false.into()))
+    }
+
+    /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
+    fn is_other_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, mut id: Vec<Expr>) -> Expr {
+        match (subject.id_columns().next(), id.len()) {
+            (Some(name), 1) => {
+                let part = id.pop().unwrap_or_else(Expr::null);
+                self.compare(subject, name, column(name), CompareOp::Ne, part)
+            }
+            _ => self.is_id(subject, column, id).not(),
+        }
     }
 
     /// Compares `left`, which has the type of a column.
@@ -385,9 +397,9 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns a subquery for a column of one record.
-    fn cell(&mut self, subject: &Subject, id: &Value, alias: &'static str, name: &str) -> Expr {
-        let id = self.value(id);
-        let is_record = self.is_id(subject, column(alias, subject.id_column()), id);
+    fn cell(&mut self, subject: &Subject, id: &Key, alias: &'static str, name: &str) -> Expr {
+        let id = self.key(id);
+        let is_record = self.is_id(subject, |name| column(alias, name), id);
         let mut select = Query::select();
         select
             .expr(column(alias, name))
@@ -400,6 +412,11 @@ impl<D: Dialect> Steps<D> {
     fn parent_value(&mut self, parent: &Parent<'_>, column: &str) -> Expr {
         self.cell(parent.subject, parent.id, PARENT, column)
     }
+}
+
+/// Returns the columns of the id, for `RETURNING`.
+fn id_of(subject: &Subject) -> ReturningClause {
+    Query::returning().columns(subject.id_columns().map(str::to_owned))
 }
 
 fn column(alias: &'static str, name: &str) -> Expr {

@@ -80,7 +80,11 @@ fn statements(schema: &Schema, tables: &HashSet<TableName>, default: Option<&Str
         }
     };
     for (_, entity) in schema.entities() {
-        let id = entity.id.map(|id| entity.field(id).column.as_str());
+        // A key of several columns does not fit the trigger's function: any record of the entity may have changed.
+        let id = match entity.id.as_slice() {
+            [id] => Some(entity.field(*id).column.as_str()),
+            _ => None,
+        };
         add(&entity.table, Some(&entity.key), id);
     }
     for (_, entity) in schema.entities() {

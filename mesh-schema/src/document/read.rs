@@ -71,6 +71,7 @@ impl<'t> Reader<'t> {
             columns: self.map(columns, |reader, node| reader.json.text(node)),
             id_field: match id_field {
                 Some(node) if node.is_null() => IdField::Null,
+                Some(node) if node.is_array() => IdField::Fields(self.json.texts(&node)),
                 Some(node) => self.json.text(&node).map_or(IdField::Unset, IdField::Field),
                 None => IdField::Unset,
             },

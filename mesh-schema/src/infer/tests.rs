@@ -54,9 +54,10 @@ fn check(tables: Vec<Table>, expected: Expect) {
     let mut shown = String::new();
     for (key, entity) in document.entities.iter() {
         let id = match &entity.id_field {
-            IdField::Unset => "id",
-            IdField::Null => "-",
-            IdField::Field(name) => name,
+            IdField::Unset => "id".to_owned(),
+            IdField::Null => "-".to_owned(),
+            IdField::Field(name) => name.clone(),
+            IdField::Fields(names) => names.join("+"),
         };
         let column = |field: &String| match entity.columns.get(field) {
             Some(column) => format!("{field}={column}"),

@@ -35,7 +35,7 @@ impl<'a> Loader<'a> {
             ..Entity::default()
         };
         self.fields(&path, document, stored, &mut entity);
-        entity.id = self.id_field(&path, document, &entity);
+        entity.id = self.id_fields(&path, document, &entity);
         for (name, computed) in document.computed.iter() {
             self.computed(&path, name, computed, &mut entity);
         }
@@ -223,24 +223,41 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn id_field(&mut self, path: &str, document: &EntityDocument, entity: &Entity) -> Option<FieldId> {
-        let name = match &document.id_field {
-            IdField::Null => return None,
-            IdField::Unset => "id",
-            IdField::Field(name) => name,
-        };
-        match entity.member(name) {
-            Some(Member::Field(id)) => return Some(id),
-            _ if document.id_field != IdField::Unset => {
-                self.no_field(format!("{path}.idField"), name, entity);
+    /// Returns the fields that identify a row.
+    fn id_fields(&mut self, path: &str, document: &EntityDocument, entity: &Entity) -> Vec<FieldId> {
+        let path = format!("{path}.idField");
+        let named = match &document.id_field {
+            IdField::Null => return Vec::new(),
+            IdField::Unset => match entity.member("id") {
+                Some(Member::Field(id)) => return vec![id],
+                _ if document.fields.is_empty() => return Vec::new(),
+                _ => {
+                    self.fault(path, "There is no field 'id'; set idField to the field that identifies a row, or to null if none does");
+                    return Vec::new();
+                }
+            },
+            IdField::Field(name) => vec![(path, name)],
+            IdField::Fields(names) => {
+                if names.len() < 2 {
+                    self.fault(
+                        &path,
+                        "A list has two or more fields; write one field as text, and null if no field identifies a row",
+                    );
+                }
+                names.iter().enumerate().map(|(index, name)| (format!("{path}[{index}]"), name)).collect()
             }
-            _ if document.fields.is_empty() => {}
-            _ => self.fault(
-                format!("{path}.idField"),
-                "There is no field 'id'; set idField to the field that identifies a row, or to null if none does",
-            ),
+        };
+        let mut ids = Vec::new();
+        for (path, name) in named {
+            match entity.member(name) {
+                Some(Member::Field(id)) if ids.contains(&id) => {
+                    self.fault(path, format!("The field '{name}' is listed twice"));
+                }
+                Some(Member::Field(id)) => ids.push(id),
+                _ => self.no_field(path, name, entity),
+            }
         }
-        None
+        ids
     }
 
     fn computed(&mut self, path: &str, name: &str, document: &ComputedDocument, entity: &mut Entity) {

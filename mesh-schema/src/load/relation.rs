@@ -277,11 +277,12 @@ impl<'a> Loader<'a> {
     /// Returns the column of the id field, which a junction refers to by default.
     fn key_column(&mut self, path: &str, entity: EntityId, end: &str, column: &str) -> Option<String> {
         let entity: &Entity = self.schema.entity(entity);
-        if let Some(id) = entity.id {
+        if let [id] = *entity.id {
             return Some(entity.field(id).column.clone());
         }
+        let id = if entity.id.is_empty() { "no id field" } else { "several id fields, not one" };
         let message = format!(
-            "Entity '{}' has no id field for the junction's '{end}' to refer to; specify in 'on' what '{column}' equals",
+            "Entity '{}' has {id} for the junction's '{end}' to refer to; specify in 'on' what '{column}' equals",
             entity.key
         );
         self.fault(format!("{path}.through.{end}"), message);

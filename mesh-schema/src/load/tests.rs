@@ -151,9 +151,26 @@ fn entities_need_fields_and_an_id() {
             entities.post.table: The table 'a.b.c' has more than one dot; put names with dots in double quotes
         "#]],
     );
+    faults(
+        &entity(r#", "idField": ["titel", "id", "id"]"#),
+        expect![[r#"
+            entities.post.idField[0]: Field 'titel' not found on entity 'post'; did you mean 'title'?
+            entities.post.idField[2]: The field 'id' is listed twice
+        "#]],
+    );
+    faults(
+        &entity(r#", "idField": ["title"]"#),
+        expect![[r#"
+            entities.post.idField: A list has two or more fields; write one field as text, and null if no field identifies a row
+        "#]],
+    );
+    let schema = load(&entity(r#", "idField": ["title", "id"]"#), None).unwrap();
+    let post = schema.entity(schema.find("post").unwrap());
+    assert_eq!(post.id_fields().map(|field| field.name.as_str()).collect::<Vec<_>>(), ["title", "id"]);
+    assert!(post.tie_break.is_empty() && post.is_id_column("TITLE"));
     let schema = load(&entity(r#", "idField": null"#), None).unwrap();
     let post = schema.entity(schema.find("post").unwrap());
-    assert_eq!((post.id, post.table.to_string().as_str()), (None, "posts"));
+    assert_eq!((post.id.len(), post.table.to_string().as_str()), (0, "posts"));
     let columns: Vec<_> = post.tie_break.iter().map(|key| (key.column.as_str(), key.nullable)).collect();
     assert_eq!(columns, [("id", true), ("title", true)]);
     let schema = load(&named("news"), None).unwrap();

@@ -6,17 +6,18 @@ use crate::{Entity, Field, FieldType, KeyColumn, Table};
 
 /// Returns the storage columns that make an order of the entity's rows total. `SPEC §3.9`
 pub(super) fn tie_break(entity: &Entity, table: Option<&Table>) -> Vec<KeyColumn> {
-    match (entity.id, table) {
-        (Some(id), Some(table)) => additional_columns(entity.field(id), table),
-        (None, Some(table)) => key_columns(entity, table),
-        (Some(_), None) => Vec::new(),
-        (None, None) => exposed_columns(entity),
+    let id: Vec<&Field> = entity.id_fields().collect();
+    match (id.is_empty(), table) {
+        (false, Some(table)) => additional_columns(&id, table),
+        (true, Some(table)) => key_columns(entity, table),
+        (false, None) => Vec::new(),
+        (true, None) => exposed_columns(entity),
     }
 }
 
-/// Returns the columns needed in addition to the id field: none if its column is unique and never NULL.
-fn additional_columns(id: &Field, table: &Table) -> Vec<KeyColumn> {
-    if !id.nullable && is_unique(table, &id.column) {
+/// Returns the columns needed in addition to the id fields: none if their columns are unique and never NULL.
+fn additional_columns(id: &[&Field], table: &Table) -> Vec<KeyColumn> {
+    if id.iter().all(|field| !field.nullable) && is_unique(table, id) {
         return Vec::new();
     }
     if let Some(row_id) = &table.row_id {
@@ -26,17 +27,19 @@ fn additional_columns(id: &Field, table: &Table) -> Vec<KeyColumn> {
     if key.iter().any(|column| column.nullable) {
         return Vec::new();
     }
-    key.into_iter().filter(|column| column.column != id.column).collect()
+    key.into_iter().filter(|column| id.iter().all(|field| field.column != column.column)).collect()
 }
 
-/// Whether a column is unique. If the catalog has no keys, as for a view, the document's `idField` is trusted.
-fn is_unique(table: &Table, column: &str) -> bool {
-    let alone = |set: &[String]| matches!(set, [only] if only.eq_ignore_ascii_case(column));
+/// Whether the columns of the id fields are unique together. If the catalog has no keys, as for a view, the document's
+/// `idField` is trusted.
+fn is_unique(table: &Table, id: &[&Field]) -> bool {
+    let is_in_id = |column: &String| id.iter().any(|field| field.column.eq_ignore_ascii_case(column));
+    let is_contained = |set: &[String]| !set.is_empty() && set.iter().all(is_in_id);
     let unknown = table.primary_key.is_empty() && table.unique.is_empty() && table.row_id.is_none();
     unknown
-        || alone(&table.primary_key)
-        || table.unique.iter().any(|set| alone(set))
-        || table.row_id.as_deref() == Some(column)
+        || is_contained(&table.primary_key)
+        || table.unique.iter().any(|set| is_contained(set))
+        || table.row_id.as_ref().is_some_and(|row_id| id.iter().any(|field| field.column == *row_id))
 }
 
 /// Returns the primary key or the row id. Cursors contain these values, so the row id is preferred to a key that the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mesh_docs::Docs;
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_wire::request::AllowedHosts;
-use mesh_wire::{BasePath, Cors, Profiles};
+use mesh_wire::{BasePath, Cors, Profiles, response};
 use tokio::sync::Semaphore;
 
 use super::caching::CacheControlValues;
@@ -55,4 +55,11 @@ pub(crate) struct Shared {
     pub(crate) spans: Option<crate::observability::otlp::Spans>,
     pub(crate) admin: Option<Admin>,
     pub(crate) ids: Ids,
+}
+
+impl Shared {
+    /// Returns the path of a record, whose id is given as in [`mesh_plan::RecordId::Text`].
+    pub(crate) fn location(&self, entity: &str, id: &str) -> String {
+        response::location(&self.base, entity, &self.mesh.id_segment(entity, id))
+    }
 }

@@ -57,9 +57,7 @@ impl Resolver for Source {
                 return Err(ResolveError::new("out of order"));
             }
             let mut rows = Rows::new(plan);
-            let mesh_plan::Target::Point(mesh_plan::Value::Integer(id)) = plan.target() else {
-                panic!("a point")
-            };
+            let Some([mesh_plan::Value::Integer(id)]) = plan.target().id() else { panic!("a point") };
             if let Some(title) = posts.get(id) {
                 let who = context.principal.as_ref().map(|who| who.user.clone());
                 rows.root().push_with(|column| match column {

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mesh_plan::{Generations, Mesh, Plan};
+use mesh_plan::{Generations, Mesh, Plan, RecordId};
 use mesh_ql::Format;
 
 /// The plans of the queries that were sent recently.
@@ -21,7 +21,7 @@ pub(crate) struct HeaderQuery<'a> {
     pub(crate) base64: &'a [u8],
     pub(crate) format: Format,
     pub(crate) entity: Option<&'a str>,
-    pub(crate) id: Option<&'a str>,
+    pub(crate) id: Option<RecordId<'a>>,
 }
 
 impl HeaderQuery<'_> {

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{PersistedQuery, Plan, QueryStoreError, Request};
+use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RecordId, Request};
 use mesh_ql::Format;
-use mesh_wire::request::{PostBody, decode_body};
+use mesh_wire::request::{PostBody, PostedId, decode_body};
 use mesh_wire::{QuerySource, RawQuery, WireError};
 
 use super::admission::RETRY_AFTER;
@@ -32,7 +32,7 @@ pub(crate) struct Target<'a> {
     /// The entity of the path; the query must read it.
     pub(crate) entity: Option<&'a str>,
     /// The id of a point read.
-    pub(crate) id: Option<&'a str>,
+    pub(crate) id: Option<RecordId<'a>>,
 }
 
 /// Finds the query of the headers. `SPEC §2.3`
@@ -51,7 +51,7 @@ pub(crate) async fn decode<'r>(cx: &RequestContext<'r>) -> Result<Query<'r>, Wir
 pub(crate) fn decode_posted(
     cx: &RequestContext<'_>,
     body: &[u8],
-) -> Result<(Query<'static>, Option<String>), WireError> {
+) -> Result<(Query<'static>, Option<PostedId>), WireError> {
     allow_unregistered(cx)?;
     let PostBody { format, text, id } = decode_body(cx.head.headers, body)?;
     Ok((Query::Text { format, text }, id))

@@ -8,6 +8,7 @@ use http::header::{CONNECTION, HeaderValue};
 use http::{Method, Response};
 use http_body_util::StreamBody;
 use mesh_integrity::IntegrityError;
+use mesh_plan::RecordId;
 use mesh_wire::{WireError, sse};
 
 use crate::clients::UnsentAccount;
@@ -23,7 +24,7 @@ use crate::pipeline::respond;
 pub(crate) async fn stream(
     cx: &RequestContext<'_>,
     entity: &str,
-    id: &str,
+    id: RecordId<'_>,
 ) -> Result<Response<Body>, WireError> {
     let Some(hub) = &cx.shared.hub else { return Err(WireError::not_found()) };
     let caller = authenticate::without_body(cx).await?;

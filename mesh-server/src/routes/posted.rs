@@ -2,8 +2,8 @@
 
 use http::Response;
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{RegisterError, Registration, Request};
-use mesh_wire::request::{PostBody, decode_body};
+use mesh_plan::{RecordId, RegisterError, Registration, Request};
+use mesh_wire::request::{PostBody, PostedId, decode_body};
 use mesh_wire::{WireError, response};
 
 use crate::pipeline::authenticate::{self, Content};
@@ -16,7 +16,11 @@ use crate::pipeline::read;
 pub(crate) async fn read(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
     let (caller, body) = authenticate::with_body(cx, Content::Query, body).await?;
     let (query, id) = query::decode_posted(cx, &body)?;
-    read::answer(cx, &caller, query, Target { entity: None, id: id.as_deref() }).await
+    let id = id.as_ref().map(|id| match id {
+        PostedId::Text(text) => RecordId::Text(text),
+        PostedId::Parts(parts) => RecordId::Parts(parts),
+    });
+    read::answer(cx, &caller, query, Target { entity: None, id }).await
 }
 
 /// Answers `POST {base}/queries`.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::Response;
 use http::header::CONTENT_TYPE;
-use mesh_plan::{Context, Fields, PlanError, PlanErrorKind};
+use mesh_plan::{Context, Fields, PlanError, PlanErrorKind, RecordId};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
 use mesh_uploads::{
@@ -44,7 +44,7 @@ fn is_form(cx: &RequestContext<'_>) -> bool {
 pub(super) struct Path<'p> {
     pub(super) entity: &'p str,
     /// `None` if a record is to be created.
-    pub(super) id: Option<&'p str>,
+    pub(super) id: Option<RecordId<'p>>,
     /// `None` if the statement may name the field.
     pub(super) field: Option<&'p str>,
 }
@@ -95,7 +95,7 @@ pub(super) async fn upload(
     };
     let upload = Upload {
         entity: entity.key.clone(),
-        id: path.id.map(str::to_owned),
+        id: path.id.map(|id| id.to_text(entity.id.len()).into_owned()),
         field: field.to_owned(),
         file: received.file.clone(),
         meta,
@@ -224,7 +224,7 @@ async fn record(
     let Upload { entity, file, .. } = &recorded;
     tracing::debug!(request = %cx.head.request_id, key = %file.key, size = file.size, "stored");
     let new_id = id.as_ref().filter(|_| recorded.id.is_none());
-    let location = new_id.map(|(_, text)| response::location(&cx.shared.base, entity, text));
+    let location = new_id.map(|(_, text)| cx.shared.location(entity, text));
     let body = reply(cx.shared, &recorded, id.map(|(shown, _)| shown));
     Ok(response::written(&cx.head, location, Some(body)).map(Body::from))
 }
@@ -237,22 +237,17 @@ async fn write(
 ) -> Result<NewId, WireError> {
     match handler {
         Some(handler) => {
+            let entity = upload.entity.clone();
             let id = handler.record(upload, context).await?;
-            Ok(id.map(|id| (Json::from(id.as_str()), id)))
+            Ok(id.map(|id| (column::texts(shared.mesh.schema(), &entity, &id), id)))
         }
         None => write_column(shared, &upload, context).await,
     }
 }
 
 /// Returns the body of the reply. A field with the name of another member shows the key. `SPEC §9.3`
-fn reply(shared: &Shared, Upload { entity, field, file, .. }: &Upload, id: Option<Json>) -> Bytes {
-    let mut body = Map::new();
-    let schema = shared.mesh.schema();
-    let entity = schema.find(entity).map(|id| schema.entity(id));
-    if let (Some(id), Some(name)) = (id, entity.and_then(|entity| entity.id.map(|id| &entity.field(id).name)))
-    {
-        body.insert(name.clone(), id);
-    }
+fn reply(shared: &Shared, Upload { field, file, .. }: &Upload, id: Option<Map<String, Json>>) -> Bytes {
+    let mut body = id.unwrap_or_default();
     body.insert(field.clone(), file.key.to_string().into());
     let rest: [(&str, Json); 4] = [
         ("contentHash", file.hash.to_string().into()),

@@ -3,7 +3,7 @@
 pub(crate) mod commit;
 
 use http::Response;
-use mesh_plan::{Action, Value, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{Action, Key, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::Format;
 use mesh_wire::{WireError, response};
 
@@ -53,7 +53,7 @@ pub(crate) async fn answer(
     }
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
-    if shape.is_none() && mutation.reply(&Value::Null).is_some() {
+    if shape.is_none() && mutation.reply(&Key::default()).is_some() {
         // All scalar fields are not a registered shape.
         query::allow_unregistered(cx)?;
     }
@@ -62,7 +62,7 @@ pub(crate) async fn answer(
     let context = cx.resolver_context(&caller);
     let WriteReply { entity, id, body, .. } =
         commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
-    let location = creates.then(|| response::location(&cx.shared.base, &entity, &id));
+    let location = creates.then(|| cx.shared.location(&entity, &id));
     Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
 }
 

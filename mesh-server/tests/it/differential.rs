@@ -10,6 +10,7 @@ mod check;
 mod data;
 mod dice;
 mod documents;
+mod kind;
 mod others;
 mod query;
 mod script;

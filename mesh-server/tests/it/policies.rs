@@ -14,7 +14,7 @@ use mesh_server::App;
 use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::policy::{Access, Condition, Operand, Policy, SessionValue};
 use mesh_server::mesh_plan::{
-    Context, Error, Fields, Mesh, MeshBuilder, Principal, Request, Value, WriteError, WriteRequest,
+    Context, Error, Fields, Mesh, MeshBuilder, Principal, RecordId, Request, Value, WriteError, WriteRequest,
     WriteTarget,
 };
 use mesh_server::mesh_schema::{Entity, FieldType, JoinDocument, Schema, ThroughDocument};
@@ -243,7 +243,7 @@ impl Desk {
 }
 
 fn update(id: &str) -> WriteTarget<'_> {
-    WriteTarget::Update { entity: "post", id }
+    WriteTarget::Update { entity: "post", id: id.into() }
 }
 
 #[tokio::test]
@@ -257,13 +257,16 @@ async fn records_of_others_cannot_be_written() {
     assert_eq!(desk.title("1").await, r#"{"title":"new"}"#);
     for id in ["3", "5", "99"] {
         assert!(missing(desk.write(&ada, update(id), new).await), "{id}");
-        assert!(missing(desk.write(&ada, WriteTarget::Delete { entity: "post", id }, "{}").await), "{id}");
+        assert!(
+            missing(desk.write(&ada, WriteTarget::Delete { entity: "post", id: id.into() }, "{}").await),
+            "{id}"
+        );
     }
     assert_eq!(desk.title("3").await, r#"{"title":"c"}"#);
     // Another principal's user does not exist, so it has no posts.
-    let child = WriteTarget::Attach { entity: "user", id: "2", relation: "posts" };
+    let child = WriteTarget::Attach { entity: "user", id: RecordId::Text("2"), relation: "posts" };
     assert!(missing(desk.write(&ada, child, new).await));
-    let child = WriteTarget::Attach { entity: "user", id: "1", relation: "posts" };
+    let child = WriteTarget::Attach { entity: "user", id: RecordId::Text("1"), relation: "posts" };
     assert!(desk.write(&ada, child, new).await.is_ok());
 }
 

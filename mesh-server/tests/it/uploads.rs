@@ -75,11 +75,11 @@ impl Fixture {
                 if values.iter().any(|value| value.contains("broken")) {
                     return Err(WriteError::Failed(ResolveError::new("secret=1")));
                 }
-                let id = mutation.action().id().cloned().unwrap_or(Value::Integer(8));
+                let id = mutation.action().id().cloned().unwrap_or_else(|| 8.into());
                 log.lock().unwrap().push(format!(
                     "{} {:?} {}",
                     mutation.subject().key(),
-                    id,
+                    id[0],
                     values.join(" ")
                 ));
                 Ok(WriteOutcome { id, body: None })

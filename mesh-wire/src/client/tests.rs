@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::request::decode_body;
+use crate::request::{PostedId, decode_body};
+use crate::route::percent;
 use crate::{BasePath, MeshHeaders, PostBody, Profiles, RequestHead, RequestId, Route, WireError, response};
 
 fn endpoint() -> Endpoint {
@@ -20,9 +21,13 @@ fn decoded(request: &Request<Bytes>) -> (Option<String>, Option<String>, QuerySo
         Route::parse(&BasePath::default(), &Profiles::default(), request.method(), request.uri().path());
     let (entity, id) = match route.unwrap() {
         Route::Collection { entity } => (entity.into_owned(), None),
-        Route::Point { entity, id } => (entity.into_owned(), Some(id.into_owned())),
+        Route::Point { entity, id } => (entity.into_owned(), Some(percent::decode(id).unwrap().into_owned())),
         Route::Post => {
             let PostBody { format, text, id } = decode_body(request.headers(), request.body()).unwrap();
+            let id = id.map(|id| match id {
+                PostedId::Text(text) => text,
+                PostedId::Parts(parts) => parts.join(" | "),
+            });
             return (None, id, QuerySource::Text { format, text });
         }
         _ => panic!("clients read"),

@@ -15,8 +15,36 @@ pub struct PostBody {
     pub format: Format,
     /// The text of the query, not encoded as base64.
     pub text: String,
-    /// The record's id, for a point read. A number keeps its spelling.
-    pub id: Option<String>,
+    /// The record's id, for a point read.
+    pub id: Option<PostedId>,
+}
+
+/// The id of a record in a body. Numbers keep their spelling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PostedId {
+    /// A string or a number.
+    Text(String),
+    /// An array with the parts of an id: strings, numbers and truth values. `SPEC §15`
+    Parts(Vec<String>),
+}
+
+impl PostedId {
+    /// Parses the JSON text of an id; `None` if it is none.
+    pub fn parse(json: &str) -> Option<Self> {
+        if !json.starts_with('[') {
+            return scalar(json).map(Self::Text);
+        }
+        let parts: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        let part = |part: &&RawValue| match part.get() {
+            truth @ ("true" | "false") => Some(truth.to_owned()),
+            json => scalar(json),
+        };
+        parts.iter().map(part).collect::<Option<_>>().map(Self::Parts)
+    }
+}
+
+fn scalar(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok().or_else(|| number(json))
 }
 
 /// Decodes the body of a posted read: `{query, format?, id?}`.
@@ -46,8 +74,10 @@ pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireErr
             .ok_or_else(|| WireError::transport("'format' in the body must be \"json\" or \"ql\""))?,
     };
     let id = members.id.map(|id| {
-        let id = string(id).or_else(|| number(id));
-        id.ok_or_else(|| WireError::transport("'id' in the body must be a string or a number"))
+        let id = PostedId::parse(id.get());
+        id.ok_or_else(|| {
+            WireError::transport("'id' in the body must be a string, a number or an array of the id's parts")
+        })
     });
     Ok(PostBody { format, text: query, id: id.transpose()? })
 }
@@ -58,8 +88,7 @@ fn string(value: &RawValue) -> Option<String> {
 
 /// Returns the text of a number, so that ids of more than 53 or 64 bits stay exact. JSON has one spelling for each
 /// integer except zero.
-fn number(value: &RawValue) -> Option<String> {
-    let text = value.get();
+fn number(text: &str) -> Option<String> {
     match text {
         "-0" => Some("0".to_owned()),
         _ => text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| text.to_owned()),

@@ -165,8 +165,10 @@ fn valid_bodies_are_decoded() {
         ("1e3", "1e3"),
     ] {
         let body = format!(r#"{{"query": "{{}}", "id": {id}}}"#);
-        assert_eq!(read(&body).id.as_deref(), Some(expected), "{id}");
+        assert_eq!(read(&body).id, Some(PostedId::Text(expected.to_owned())), "{id}");
     }
+    let parts = read(r#"{"query": "{}", "id": [7, "a,b", true]}"#).id;
+    assert_eq!(parts, Some(PostedId::Parts(["7", "a,b", "true"].map(str::to_owned).to_vec())));
 }
 
 #[test]
@@ -204,9 +206,9 @@ fn invalid_bodies_are_refused() {
         (r#"{"query": "\ud800"}"#, "'query' in the body must be a string"),
         (r#"{"query": "{}", "format": "JSON"}"#, "'format' in the body must be \"json\" or \"ql\""),
         (r#"{"query": "{}", "format": null}"#, "'format' in the body must be \"json\" or \"ql\""),
-        (r#"{"query": "{}", "id": null}"#, "'id' in the body must be a string or a number"),
-        (r#"{"query": "{}", "id": [1]}"#, "'id' in the body must be a string or a number"),
-        (r#"{"query": "{}", "id": true}"#, "'id' in the body must be a string or a number"),
+        (r#"{"query": "{}", "id": null}"#, "'id' in the body must be a string, a number or an array"),
+        (r#"{"query": "{}", "id": [null]}"#, "'id' in the body must be a string, a number or an array"),
+        (r#"{"query": "{}", "id": true}"#, "'id' in the body must be a string, a number or an array"),
         ("{", "The body is not a valid JSON object: "),
         (r#"{"query": "{}",}"#, "The body is not a valid JSON object: "),
         (r#"{"query": "{}"} x"#, "The body is not a valid JSON object: "),

@@ -55,7 +55,7 @@ impl BasePath {
         let mut segments = self.strip(path)?;
         let mut rest = Vec::new();
         while let Some(segment) = segments.next()? {
-            rest.push(segment);
+            rest.push(segment.text);
         }
         Ok(rest)
     }
@@ -64,7 +64,7 @@ impl BasePath {
     pub(super) fn strip<'p>(&self, path: &'p str) -> Result<Segments<'p>, WireError> {
         let mut segments = Segments::new(path)?;
         for expected in self.0.split('/').skip(1) {
-            if segments.next()?.as_deref() != Some(expected) {
+            if segments.next()?.is_none_or(|segment| segment.text != expected) {
                 return Err(WireError::not_found());
             }
         }
@@ -102,6 +102,14 @@ pub enum BasePathError {
     Character(char),
 }
 
+/// A segment of a path.
+pub(super) struct Segment<'p> {
+    /// As in the path.
+    pub(super) raw: &'p str,
+    /// Decoded.
+    pub(super) text: Cow<'p, str>,
+}
+
 /// A cursor over the segments of an undecoded path.
 pub(super) struct Segments<'p> {
     rest: Option<&'p str>,
@@ -118,7 +126,7 @@ impl<'p> Segments<'p> {
     }
 
     /// Decodes the next segment. Refuses an empty one with 404, and one that cannot be decoded with 400.
-    pub(super) fn next(&mut self) -> Result<Option<Cow<'p, str>>, WireError> {
+    pub(super) fn next(&mut self) -> Result<Option<Segment<'p>>, WireError> {
         let Some(rest) = self.rest else { return Ok(None) };
         let (segment, rest) = match rest.split_once('/') {
             Some((segment, rest)) => (segment, Some(rest)),
@@ -129,8 +137,9 @@ impl<'p> Segments<'p> {
         if segment.is_empty() {
             return Err(WireError::not_found());
         }
-        percent::decode(segment).map(Some).map_err(|percent::Undecodable(why)| {
+        let text = percent::decode(segment).map_err(|percent::Undecodable(why)| {
             WireError::transport(format!("Segment {} of the path cannot be decoded: {why}", self.count))
-        })
+        })?;
+        Ok(Some(Segment { raw: segment, text }))
     }
 }

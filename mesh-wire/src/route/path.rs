@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::Profiles;
 use super::allowed_methods::AllowedMethods;
-use super::base_path::BasePath;
+use super::base_path::{BasePath, Segment};
 use crate::WireError;
 
-/// The kind of a known path, with its decoded segments.
+/// The kind of a known path, with its segments. Ids are not decoded, the others are.
 pub(super) enum PathKind<'p> {
     Base,
     Queries,
@@ -15,17 +15,17 @@ pub(super) enum PathKind<'p> {
     Logout,
     File(String),
     Collection(Cow<'p, str>),
-    Point(Cow<'p, str>, Cow<'p, str>),
-    Events(Cow<'p, str>, Cow<'p, str>),
-    Member(Cow<'p, str>, Cow<'p, str>, Cow<'p, str>),
-    Child(Cow<'p, str>, Cow<'p, str>, Cow<'p, str>, Cow<'p, str>),
+    Point(Cow<'p, str>, &'p str),
+    Events(Cow<'p, str>, &'p str),
+    Member(Cow<'p, str>, &'p str, Cow<'p, str>),
+    Child(Cow<'p, str>, &'p str, Cow<'p, str>, &'p str),
 }
 
 impl<'p> PathKind<'p> {
     /// Parses an undecoded path. Refuses a segment that cannot be decoded with 400, and an unknown path with 404.
     pub(super) fn parse(base: &BasePath, profiles: &Profiles, path: &'p str) -> Result<Self, WireError> {
         let mut segments = base.strip(path)?;
-        let Some(entity) = segments.next()? else { return Ok(Self::Base) };
+        let Some(Segment { text: entity, .. }) = segments.next()? else { return Ok(Self::Base) };
         let (id, member, child) = (segments.next()?, segments.next()?, segments.next()?);
         if segments.next()?.is_some() {
             return Err(WireError::not_found());
@@ -35,18 +35,22 @@ impl<'p> PathKind<'p> {
             ("queries", None, ..) => Ok(Self::Queries),
             ("auth", None, ..) => Ok(Self::Auth),
             ("logout", None, ..) => Ok(Self::Logout),
-            (files, Some(hash), Some(head), Some(rest)) if files == profiles.files && hash == "sha256" => {
-                Ok(Self::File(format!("{hash}/{head}/{rest}")))
+            (files, Some(hash), Some(head), Some(rest))
+                if files == profiles.files && hash.text == "sha256" =>
+            {
+                Ok(Self::File(format!("{}/{}/{}", hash.text, head.text, rest.text)))
             }
             ("queries" | "auth" | "logout" | "write" | "files", ..) => Err(WireError::not_found()),
             (_, None, ..) => Ok(Self::Collection(entity)),
-            (_, Some(id), None, _) => Ok(Self::Point(entity, id)),
-            (_, Some(id), Some(member), None) if member == "events" => match profiles.events {
-                true => Ok(Self::Events(entity, id)),
+            (_, Some(id), None, _) => Ok(Self::Point(entity, id.raw)),
+            (_, Some(id), Some(member), None) if member.text == "events" => match profiles.events {
+                true => Ok(Self::Events(entity, id.raw)),
                 false => Err(WireError::not_found()),
             },
-            (_, Some(id), Some(member), None) => Ok(Self::Member(entity, id, member)),
-            (_, Some(id), Some(member), Some(child)) => Ok(Self::Child(entity, id, member, child)),
+            (_, Some(id), Some(member), None) => Ok(Self::Member(entity, id.raw, member.text)),
+            (_, Some(id), Some(member), Some(child)) => {
+                Ok(Self::Child(entity, id.raw, member.text, child.raw))
+            }
         }
     }
 

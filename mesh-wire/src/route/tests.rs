@@ -12,24 +12,30 @@ fn route(base: &str, method: &str, path: &str) -> String {
 fn route_with(profiles: &Profiles, base: &str, method: &str, path: &str) -> String {
     let base = BasePath::parse(base).unwrap();
     let method = Method::from_bytes(method.as_bytes()).unwrap();
+    // Ids are decoded later.
+    let shown = |id: &str| percent::decode(id).unwrap().into_owned();
     match Route::parse(&base, profiles, &method, path) {
         Ok(Route::Collection { entity }) => format!("list {entity}"),
-        Ok(Route::Point { entity, id }) => format!("one {entity} {id}"),
+        Ok(Route::Point { entity, id }) => format!("one {entity} {}", shown(id)),
         Ok(Route::Post) => "post".to_owned(),
         Ok(Route::Options { allow }) => format!("options {allow}"),
         Ok(Route::Register) => "register".to_owned(),
         Ok(Route::Login) => "login".to_owned(),
         Ok(Route::Logout) => "logout".to_owned(),
-        Ok(Route::Events { entity, id }) => format!("events of {entity} {id}"),
+        Ok(Route::Events { entity, id }) => format!("events of {entity} {}", shown(id)),
         Ok(Route::File { key }) => format!("file {key}"),
         Ok(Route::Create { entity }) => format!("create {entity}"),
-        Ok(Route::Update { entity, id }) => format!("update {entity} {id}"),
-        Ok(Route::Delete { entity, id }) => format!("delete {entity} {id}"),
-        Ok(Route::Attach { entity, id, member }) => format!("attach {member} to {entity} {id}"),
-        Ok(Route::Connect { entity, id, relation }) => format!("connect {relation} of {entity} {id}"),
-        Ok(Route::Disconnect { entity, id, relation }) => format!("disconnect {relation} of {entity} {id}"),
+        Ok(Route::Update { entity, id }) => format!("update {entity} {}", shown(id)),
+        Ok(Route::Delete { entity, id }) => format!("delete {entity} {}", shown(id)),
+        Ok(Route::Attach { entity, id, member }) => format!("attach {member} to {entity} {}", shown(id)),
+        Ok(Route::Connect { entity, id, relation }) => {
+            format!("connect {relation} of {entity} {}", shown(id))
+        }
+        Ok(Route::Disconnect { entity, id, relation }) => {
+            format!("disconnect {relation} of {entity} {}", shown(id))
+        }
         Ok(Route::Remove { entity, id, relation, child }) => {
-            format!("remove {child} from {relation} of {entity} {id}")
+            format!("remove {} from {relation} of {entity} {}", shown(child), shown(id))
         }
         Err(error) => match error.allow {
             Some(allow) => format!("{} {allow}", error.status.as_u16()),

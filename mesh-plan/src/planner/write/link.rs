@@ -6,9 +6,10 @@ use crate::mutation::{KeyColumns, LinkKey};
 
 /// Finds the columns that store a relation's link.
 ///
-/// In a to-many relation the target refers to the parent. In a to-one relation the link is on the side whose column is
+/// In a to-many relation the target refers to the parent. In a to-one relation the link is on the side whose columns are
 /// compared with the id of the other; if neither id takes part, on the side whose column is named after the other's,
-/// as `user_uuid` is after `uuid`.
+/// as `user_uuid` is after `uuid`. Of an id with several columns, those are not set that are in the id of the record with
+/// the link too, such as a tenant's, unless all are.
 pub(super) fn stored_key(parent: &Entity, relation: &Relation, target: &Entity) -> LinkKey {
     let pairs = match &relation.link {
         Link::Direct { pairs } => pairs,
@@ -26,23 +27,33 @@ pub(super) fn stored_key(parent: &Entity, relation: &Relation, target: &Entity) 
     if relation.cardinality == Cardinality::Many {
         return LinkKey::InRelated(all());
     }
-    let is_id = |entity: &Entity, column: &str| {
-        entity.id.is_some_and(|id| entity.field(id).column.eq_ignore_ascii_case(column))
-    };
-    // Other pairs beside an id, such as a tenant's, only restrict which records may be linked.
-    let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(|pair| is_id(target, &pair.target));
-    if !set.is_empty() {
-        return LinkKey::InSubject(KeyColumns { set, same });
+    let is_in_target_id = |pair: &ColumnPair| target.is_id_column(&pair.target);
+    let is_in_parent_id = |pair: &ColumnPair| parent.is_id_column(&pair.parent);
+    if let Some(key) = split(pairs, is_in_target_id, is_in_parent_id) {
+        return LinkKey::InSubject(key);
     }
-    let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(|pair| is_id(parent, &pair.parent));
-    if !set.is_empty() {
-        return LinkKey::InRelated(KeyColumns { set, same });
+    if let Some(key) = split(pairs, is_in_parent_id, is_in_target_id) {
+        return LinkKey::InRelated(key);
     }
     if pairs.iter().all(is_named_after_parent) {
         LinkKey::InRelated(all())
     } else {
         LinkKey::InSubject(all())
     }
+}
+
+/// Splits the columns of a link into those that are set and those that only restrict which records may be linked; `None`
+/// if the id that is referred to takes no part.
+fn split(
+    pairs: &[ColumnPair],
+    is_referred: impl Fn(&ColumnPair) -> bool,
+    is_own: impl Fn(&ColumnPair) -> bool,
+) -> Option<KeyColumns> {
+    let is_free = |pair: &ColumnPair| is_referred(pair) && !is_own(pair);
+    let has_free = pairs.iter().any(is_free);
+    let is_set = |pair: &ColumnPair| if has_free { is_free(pair) } else { is_referred(pair) };
+    let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(is_set);
+    (!set.is_empty()).then_some(KeyColumns { set, same })
 }
 
 fn is_named_after_parent(pair: &ColumnPair) -> bool {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use mesh_schema::{Cardinality, Entity, EntityId, Link, Schema, TableName};
+use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Schema, TableName};
 
 use super::rights::Kind;
 use super::{WritePlanner, link};
@@ -91,13 +91,19 @@ impl References {
 /// Returns whether a relation shows that the columns of `entity` are a key of `target`. A relation to many records may also
 /// compare columns that identify no record, and one between two ids does not say which of them follows the other.
 fn is_reference(entity: &Entity, target: &Entity, cardinality: Cardinality, pairs: &[Pair]) -> bool {
-    let is_id = |entity: &Entity, column: &str| {
-        entity.id.is_some_and(|id| entity.field(id).column.eq_ignore_ascii_case(column))
-    };
+    // Whether columns contain those of an entity's whole id.
+    fn cover<'p>(entity: &Entity, columns: impl Iterator<Item = &'p str> + Clone) -> bool {
+        let is_covered = |id: &Field| columns.clone().any(|column| column.eq_ignore_ascii_case(&id.column));
+        !entity.id.is_empty() && entity.id_fields().all(is_covered)
+    }
+    let between_ids =
+        pairs.iter().filter(|pair| entity.is_id_column(&pair.column) && target.is_id_column(&pair.target));
+    let is_shared = cover(entity, between_ids.clone().map(|pair| pair.column.as_str()))
+        && cover(target, between_ids.map(|pair| pair.target.as_str()));
+    let is_unique = |pair: &Pair| target.native.get(&pair.target).is_some_and(|native| native.unique);
     let identifies =
-        |column: &str| is_id(target, column) || target.native.get(column).is_some_and(|native| native.unique);
-    let is_shared = pairs.iter().any(|pair| is_id(entity, &pair.column) && is_id(target, &pair.target));
-    !is_shared && (cardinality == Cardinality::One || pairs.iter().any(|pair| identifies(&pair.target)))
+        || cover(target, pairs.iter().map(|pair| pair.target.as_str())) || pairs.iter().any(is_unique);
+    !is_shared && (cardinality == Cardinality::One || identifies())
 }
 
 impl Pair {
@@ -139,7 +145,7 @@ impl WritePlanner<'_> {
             let mut is_free = false;
             for (id, pairs) in &group.targets {
                 let entity = self.view.whole.entity(*id);
-                if self.view.schema.find(&entity.key).is_none() || entity.id.is_none() {
+                if self.view.schema.find(&entity.key).is_none() || entity.id.is_empty() {
                     continue;
                 }
                 let target = self.subject(*id)?;

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
 
 use super::{WriteRequest, WriteTarget};
-use crate::{Context, Fields, Mesh, Mutation, WriteError, WriteOutcome};
+use crate::{Context, Fields, Mesh, Mutation, RecordId, WriteError, WriteOutcome};
 
 /// Creates the schema of the tests of planning and lowering.
 pub(crate) fn blog() -> Mesh {
@@ -65,8 +65,8 @@ fn refused(target: WriteTarget<'_>, body: &str, expected: Expect) {
     expected.assert_eq(&error.to_string());
 }
 
-const USER: WriteTarget<'_> = WriteTarget::Update { entity: "user", id: "1" };
-const POST: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: "1" };
+const USER: WriteTarget<'_> = WriteTarget::Update { entity: "user", id: RecordId::Text("1") };
+const POST: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: RecordId::Text("1") };
 
 #[test]
 fn errors_about_names_say_what_is_allowed() {
@@ -87,7 +87,11 @@ fn errors_about_names_say_what_is_allowed() {
         expect!["'shout' is a computed field; write the fields that it is computed from"],
     );
     refused(WriteTarget::Create { entity: "tag" }, "{}", expect!["Entity 'tag' is not writable"]);
-    refused(WriteTarget::Delete { entity: "tag", id: "a" }, "{}", expect!["Entity 'tag' is not writable"]);
+    refused(
+        WriteTarget::Delete { entity: "tag", id: RecordId::Text("a") },
+        "{}",
+        expect!["Entity 'tag' is not writable"],
+    );
     refused(
         WriteTarget::Create { entity: "tags" },
         "{}",
@@ -102,8 +106,8 @@ fn errors_about_names_say_what_is_allowed() {
 
 #[test]
 fn errors_about_relations_say_what_is_allowed() {
-    let attach = |relation| WriteTarget::Attach { entity: "post", id: "1", relation };
-    let connect = |relation| WriteTarget::Connect { entity: "post", id: "1", relation };
+    let attach = |relation| WriteTarget::Attach { entity: "post", id: RecordId::Text("1"), relation };
+    let connect = |relation| WriteTarget::Connect { entity: "post", id: RecordId::Text("1"), relation };
     refused(attach("tag"), "{}", expect!["Relation 'tag' not found on entity 'post'; did you mean 'tags'?"]);
     refused(
         attach("title"),
@@ -119,21 +123,21 @@ fn errors_about_relations_say_what_is_allowed() {
         attach("tags"),
         "{}",
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string or a number, not nothing"#
+            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not nothing"#
         ]],
     );
     refused(
         attach("tags"),
         r#"{"entityId": [1]}"#,
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string or a number, not a list"#
+            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not an object"#
         ]],
     );
     refused(
         attach("tags"),
         r#"{"entityId": "a", "label": "x"}"#,
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string or a number, not the member 'label'"#
+            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not the member 'label'"#
         ]],
     );
     refused(
@@ -143,7 +147,7 @@ fn errors_about_relations_say_what_is_allowed() {
             "'tags' leads to many records; link one by POST, unlink it by DELETE with its id in the path"
         ],
     );
-    let posts = WriteTarget::Attach { entity: "user", id: "1", relation: "posts" };
+    let posts = WriteTarget::Attach { entity: "user", id: RecordId::Text("1"), relation: "posts" };
     refused(
         posts,
         r#"{"title": "x", "authorId": 2}"#,
@@ -154,11 +158,11 @@ fn errors_about_relations_say_what_is_allowed() {
 #[test]
 fn ids_that_cannot_exist_are_not_found() {
     refused(
-        WriteTarget::Delete { entity: "post", id: "x" },
+        WriteTarget::Delete { entity: "post", id: RecordId::Text("x") },
         "{}",
         expect!["There is no 'post' with the id 'x'"],
     );
-    let connect = WriteTarget::Connect { entity: "post", id: "1", relation: "author" };
+    let connect = WriteTarget::Connect { entity: "post", id: RecordId::Text("1"), relation: "author" };
     refused(connect, r#"{"entityId": "x"}"#, expect!["There is no 'user' with the id 'x'"]);
     refused(connect, r#"{"entityId": 1.5}"#, expect!["There is no 'user' with the id '1.5'"]);
 }
@@ -196,7 +200,7 @@ fn values_that_do_not_fit_are_refused() {
         r#"{"key": "x"}"#,
         expect![[r#"'key' takes a UUID such as "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", not the text "x""#]],
     );
-    refused(USER, r#"{"anything": []}"#, expect!["'anything' takes a scalar, not a list"]);
+    refused(USER, r#"{"anything": []}"#, expect!["'anything' takes a scalar, not an object"]);
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn json_is_bounded_in_depth() {
     let deep = format!(r#"{{"settings": {}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     refused(USER, &deep, expect!["'settings' takes JSON that is nested less than 128 deep, not more"]);
     let deep = deep.replace("settings", "name");
-    refused(USER, &deep, expect!["'name' takes text, not a list"]);
+    refused(USER, &deep, expect!["'name' takes text, not an object"]);
 }
 
 #[test]
@@ -236,7 +240,7 @@ fn values_are_converted_to_the_type_of_the_field() {
 #[test]
 fn the_server_may_set_what_clients_may_not() {
     let set = [("label", "kept".into())];
-    let target = WriteTarget::Update { entity: "tag", id: "a" };
+    let target = WriteTarget::Update { entity: "tag", id: RecordId::Text("a") };
     let mutation = blog().plan_write(&WriteRequest::new(target).with_server_values(&set)).unwrap();
     assert_eq!(mutation.action().values().len(), 1);
     let fields = Fields::parse(br#"{"label": "mine"}"#).unwrap();

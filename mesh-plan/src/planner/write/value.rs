@@ -5,9 +5,10 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mesh_ql::Literal;
 use mesh_schema::{Field, FieldType};
+use serde_json::value::RawValue;
 
 use super::super::{literal, stored};
-use crate::Value;
+use crate::{JsonId, Value};
 
 /// Accepts any padding, and any spare bits of the last character.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -43,8 +44,23 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
     }
 }
 
-/// Returns the text of `entityId`, which is a string or a number.
-pub(super) fn id_text(text: &str) -> Option<String> {
+impl JsonId {
+    /// Parses the JSON text of an id; `None` if it is none. `SPEC §15`
+    pub fn parse(json: &str) -> Option<Self> {
+        if !json.starts_with('[') {
+            return id_text(json).map(Self::Text);
+        }
+        let parts: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        let part = |part: &&RawValue| match part.get() {
+            truth @ ("true" | "false") => Some(truth.to_owned()),
+            json => id_text(json),
+        };
+        parts.iter().map(part).collect::<Option<_>>().map(Self::Parts)
+    }
+}
+
+/// Returns the text of an id or of a part of one, which is a string or a number.
+fn id_text(text: &str) -> Option<String> {
     match literal_of(text)? {
         Literal::Text(text) => Some(text),
         Literal::Integer(value) => Some(value.to_string()),
@@ -95,5 +111,11 @@ mod tests {
         assert_eq!([id("7.0"), id("7e2")], ["7", "700"]);
         assert_eq!([id("7.5"), id("9e15"), id("9e18")], ["7.5", "9e15", "9e18"]);
         assert_eq!([id("true"), id("null"), id("[7]")], ["refused"; 3]);
+        let parts = |text| match JsonId::parse(text) {
+            Some(JsonId::Parts(parts)) => parts.join(" | "),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(parts(r#"[7, "a,b", true]"#), "7 | a,b | true");
+        assert_eq!([parts("[null]"), parts("[[7]]")], ["None"; 2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
-use crate::{Fields, Mutation, Value, WriteError, WriteOutcome, WriteRequest, WriteTarget};
+use crate::{Fields, Mutation, RecordId, Value, WriteError, WriteOutcome, WriteRequest, WriteTarget};
 
 async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
     Err(WriteError::new("nothing is written here"))
@@ -20,7 +20,7 @@ fn write(who: Option<&Principal>, target: WriteTarget<'_>, body: &str) -> Result
     mesh.plan_write(&request).map_err(|error| error.to_string())
 }
 
-const UPDATE: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: "1" };
+const UPDATE: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: RecordId::Text("1") };
 
 #[test]
 fn the_condition_guards_the_record() {
@@ -35,7 +35,7 @@ fn the_condition_guards_the_record() {
     assert_eq!(guard(write(Some(&who("admin", 7)), UPDATE, title).unwrap()), None);
     let create = WriteTarget::Create { entity: "post" };
     assert_eq!(guard(write(Some(&who("author", 8)), create, title).unwrap()), Some(owned_by(8)));
-    let delete = WriteTarget::Delete { entity: "post", id: "1" };
+    let delete = WriteTarget::Delete { entity: "post", id: RecordId::Text("1") };
     let refused = write(Some(&who("author", 8)), delete, "{}").unwrap_err();
     assert_eq!(refused, "Records of entity 'post' cannot be deleted", "a list of fields permits no deletion");
     assert!(guard(write(None, delete, "{}").unwrap()).is_some());
@@ -59,7 +59,7 @@ fn the_other_end_of_a_relation_is_guarded_too() {
         .build()
         .unwrap();
     let fields = Fields::parse(br#"{"entityId": 2}"#).unwrap();
-    let target = WriteTarget::Connect { entity: "post", id: "1", relation: "owner" };
+    let target = WriteTarget::Connect { entity: "post", id: RecordId::Text("1"), relation: "owner" };
     let who = who("x", 7);
     let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(&who));
     let mutation = mesh.plan_write(&request).unwrap();
@@ -79,11 +79,11 @@ fn hidden_and_read_only_fields_cannot_be_written() {
     assert!(hidden.starts_with("Field 'ownerId' not found on entity 'post'"), "{hidden}");
     let audit = WriteTarget::Create { entity: "audit" };
     assert_eq!(refused(None, audit, "{}"), "Entity 'audit' not found");
-    let audits = WriteTarget::Attach { entity: "post", id: "1", relation: "audits" };
+    let audits = WriteTarget::Attach { entity: "post", id: RecordId::Text("1"), relation: "audits" };
     let relation = refused(Some(&author), audits, "{}");
     assert!(relation.starts_with("Relation 'audits' not found on entity 'post'"), "{relation}");
     assert!(!relation.contains("mean"), "{relation}");
-    let user = WriteTarget::Delete { entity: "user", id: "1" };
+    let user = WriteTarget::Delete { entity: "user", id: RecordId::Text("1") };
     assert_eq!(refused(None, user, "{}"), "Entity 'user' is not writable");
 }
 
@@ -103,7 +103,7 @@ fn uploads_are_restricted_like_writes() {
     let policy = |_: &str, _: &Entity| Access::all().writing(["avatar"]);
     let mesh = Mesh::builder(schema).default_mutator(never).policy(policy).build().unwrap();
     let set = |field: &str| {
-        let target = WriteTarget::Update { entity: "user", id: "1" };
+        let target = WriteTarget::Update { entity: "user", id: RecordId::Text("1") };
         let set = [(field, Value::Text("key".to_owned()))];
         mesh.plan_write(&WriteRequest::new(target).with_server_values(&set))
             .map(|_| ())

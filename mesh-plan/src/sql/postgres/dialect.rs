@@ -48,8 +48,8 @@ impl Dialect for Postgres<'_> {
         Param::written(value)
     }
 
-    fn written_id(&self) -> Param {
-        Param::written_id()
+    fn written_id(&self, part: usize) -> Param {
+        Param::written_id(part)
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {

@@ -314,12 +314,13 @@ impl<'p> Lowering<'p> {
         rows.from_as(dialect.table(&node.table), alias.clone());
         let values = RowOperands::new(&dialect, &mut self.params, node, alias.clone(), &mut rows);
         let operands = |source: &ColumnSource| values.get(source);
-        if let (true, None, Some(id)) = (self.point, &linked, &node.id) {
+        for (part, id) in node.id.iter().enumerate().filter(|_| self.point && linked.is_none()) {
             let id = operands(&id.source);
-            let wanted = param::id(&mut self.params, &id.class);
+            let wanted = param::id(&mut self.params, part, &id.class);
             rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
             // With a condition on the record, its children are not searched for if it does not hold.
-            self.id = Some(wanted).filter(|_| node.filter.is_none() && id.class.is_identity());
+            let is_alone = node.id.len() == 1 && node.filter.is_none();
+            self.id = Some(wanted).filter(|_| is_alone && id.class.is_identity());
         }
         // Only the root has a cursor.
         let after = self.after.filter(|_| linked.is_none());

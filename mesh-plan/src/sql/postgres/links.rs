@@ -5,7 +5,7 @@ use sea_query::Expr;
 
 use super::operand::Operand;
 use super::type_class::TypeClass;
-use crate::plan::{ColumnSource, Join, Node};
+use crate::plan::{Column, ColumnSource, Join, Node};
 
 /// Returns whether the database itself ensures that there is no second row.
 pub(super) fn leads_to_one(join: &Join) -> bool {
@@ -15,8 +15,14 @@ pub(super) fn leads_to_one(join: &Join) -> bool {
 
 /// Returns whether the database itself ensures that at most one record has the id of a point read.
 pub(super) fn has_unique_id(node: &Node) -> bool {
-    let Some(ColumnSource::Column(id)) = node.id.as_ref().map(|id| &id.source) else { return false };
-    node.native.get(id).is_some_and(|native| native.unique && TypeClass::new(Some(native)).holds())
+    let is_unique = |id: &Column| {
+        match &id.source {
+            ColumnSource::Column(column) => node.native.get(column),
+            _ => None,
+        }
+        .is_some_and(|native| native.unique && TypeClass::new(Some(native)).holds())
+    };
+    node.id.iter().any(is_unique)
 }
 
 /// Returns an expression that is never NULL if a to-one relation has a record. A number that the link compares costs
@@ -33,9 +39,10 @@ pub(super) fn presence(join: &Join, alias: &str) -> Operand {
     number.unwrap_or_else(|| Operand::new(Expr::Constant(true.into()), TypeClass::Boolean))
 }
 
-/// Returns whether the parent's id is all that links a relation to it.
+/// Returns whether the parent's id, of one column, is all that links a relation to it.
 pub(super) fn links_id(join: &Join, parent: &Node) -> bool {
-    let id = parent.id.as_ref().map(|id| &id.source);
+    let [id] = parent.id.as_slice() else { return false };
+    let id = Some(&id.source);
     let mut keys = join.parent_keys.iter().map(|key| parent.columns.get(*key).map(|column| &column.source));
     join.parent_keys.len() == 1 && keys.all(|key| key.is_some() && key == id)
 }

@@ -19,8 +19,8 @@ pub struct Param(Binding);
 enum Binding {
     /// This text, or NULL.
     Text(Option<String>),
-    /// The id of a point read, or the id that an earlier step of a write has returned.
-    Id(TypeClass),
+    /// A part of the id of a point read, or of the id that an earlier step of a write has returned.
+    Id(usize, TypeClass),
     /// A value of the session, by its slot in [`Plan::session_value`].
     Session(usize, TypeClass),
     /// A sort value of the row after which the page starts, by its index in [`Plan::after`]. It is compared in the type of
@@ -38,9 +38,9 @@ impl Param {
         }))
     }
 
-    /// Creates a parameter for the id that an earlier step of a write has returned.
-    pub(super) fn written_id() -> Self {
-        Self(Binding::Id(TypeClass::Unknown))
+    /// Creates a parameter for a part of the id that an earlier step of a write has returned.
+    pub(super) fn written_id(part: usize) -> Self {
+        Self(Binding::Id(part, TypeClass::Unknown))
     }
 
     /// Returns the text to bind in a run of the plan. `None` is NULL: a value that the column can never hold, and so
@@ -48,8 +48,8 @@ impl Param {
     pub fn for_read(&self, plan: &Plan) -> Option<Cow<'_, str>> {
         match (&self.0, plan.target()) {
             (Binding::Text(text), _) => text.as_deref().map(Cow::Borrowed),
-            (Binding::Id(class), Target::Point(id)) => class.held(id).map(Cow::Owned),
-            (Binding::Id(_), Target::Collection) => None,
+            (Binding::Id(part, class), Target::Point(id)) => class.held(id.get(*part)?).map(Cow::Owned),
+            (Binding::Id(..), Target::Collection) => None,
             (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)).map(Cow::Owned),
             (Binding::After(index, class, ty), _) => {
                 let value = plan.cursor()?.get(*index)?;
@@ -61,10 +61,10 @@ impl Param {
     }
 
     /// Returns the text to bind in a write whose earlier steps have returned this id.
-    pub fn for_write(&self, id: &Value) -> Option<Cow<'_, str>> {
+    pub fn for_write(&self, id: &[Value]) -> Option<Cow<'_, str>> {
         match &self.0 {
             Binding::Text(text) => text.as_deref().map(Cow::Borrowed),
-            Binding::Id(class) => class.held(id).map(Cow::Owned),
+            Binding::Id(part, class) => class.held(id.get(*part)?).map(Cow::Owned),
             // Conditions of a write have no slots, and it has no cursor.
             Binding::Session(..) | Binding::After(..) => None,
         }
@@ -89,9 +89,9 @@ pub(super) fn text(params: &mut Params<Param>, text: String, ty: &str) -> Expr {
     typed(params.add(Param(Binding::Text(Some(text)))), ty)
 }
 
-/// Adds the id of a point read.
-pub(super) fn id(params: &mut Params<Param>, class: &TypeClass) -> Expr {
-    typed(params.add(Param(Binding::Id(class.clone()))), class.held_type())
+/// Adds a part of the id of a point read.
+pub(super) fn id(params: &mut Params<Param>, part: usize, class: &TypeClass) -> Expr {
+    typed(params.add(Param(Binding::Id(part, class.clone()))), class.held_type())
 }
 
 /// Adds a value of the session.
@@ -116,7 +116,8 @@ impl fmt::Display for Param {
         match &self.0 {
             Binding::Text(Some(text)) => write!(f, "{text:?}"),
             Binding::Text(None) => f.write_str("NULL"),
-            Binding::Id(_) => f.write_str("the id"),
+            Binding::Id(0, _) => f.write_str("the id"),
+            Binding::Id(part, _) => write!(f, "part {part} of the id"),
             Binding::Session(slot, _) => write!(f, "the session's value {slot}"),
             Binding::After(index, ..) => write!(f, "the cursor's value {index}"),
         }

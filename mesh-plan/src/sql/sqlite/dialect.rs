@@ -33,8 +33,8 @@ impl Dialect for Sqlite {
         Param::Value(value.clone())
     }
 
-    fn written_id(&self) -> Param {
-        Param::Id
+    fn written_id(&self, part: usize) -> Param {
+        Param::Id(part)
     }
 
     fn operand(&self, expr: Expr, _: Option<&NativeType>) -> Expr {

@@ -9,8 +9,8 @@ use crate::Value;
 pub enum Param {
     /// A value of the query.
     Value(Value),
-    /// The id of a point read, or the id that an earlier step of a write has returned.
-    Id,
+    /// A part of the id of a point read, or of the id that an earlier step of a write has returned.
+    Id(usize),
     /// A cell of the parent's row, by the index of its column.
     Parent(usize),
     /// A value of the session, by its slot in [`crate::Plan::session_value`].
@@ -22,7 +22,8 @@ pub enum Param {
 impl fmt::Display for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Id => f.write_str("the id"),
+            Self::Id(0) => f.write_str("the id"),
+            Self::Id(part) => write!(f, "part {part} of the id"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
             Self::After(index) => write!(f, "the cursor's value {index}"),

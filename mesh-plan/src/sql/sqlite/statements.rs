@@ -134,8 +134,8 @@ impl Lowering<'_> {
         select.from_as(table(&node.table), alias.clone());
         let operands = RowOperands::new(&Sqlite, &mut params, node, alias.clone(), &mut select);
         let values = |source: &ColumnSource| operands.get(source);
-        if let (true, Some(id)) = (point, &node.id) {
-            select.and_where(values(&id.source).eq(params.add(Param::Id)));
+        for (part, id) in node.id.iter().enumerate().filter(|_| point) {
+            select.and_where(values(&id.source).eq(params.add(Param::Id(part))));
         }
         if let Some((parent, join)) = parent {
             let keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));

@@ -8,26 +8,26 @@ use crate::mutation::{KeyColumns, LinkKey, Subject};
 use crate::plan::{ColumnSource, CompareOp};
 use crate::sql::dialect::Dialect;
 use crate::sql::links::{JUNCTION, table_operand};
-use crate::{Rule, Value};
+use crate::{Key, Rule};
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select without columns from both records.
-    fn both(&mut self, parent: &Parent<'_>, to: &Value) -> SelectStatement {
+    fn both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
-        let (id, to) = (self.value(parent.id), self.value(to));
+        let (id, to) = (self.key(parent.id), self.key(to));
         let mut select = Query::select();
         select
             .from_as(self.dialect.table(subject.table()), PARENT)
             .from_as(self.dialect.table(other.table()), TARGET)
-            .and_where(self.is_id(subject, column(PARENT, subject.id_column()), id))
-            .and_where(self.is_id(other, column(TARGET, other.id_column()), to));
+            .and_where(self.is_id(subject, |name| column(PARENT, name), id))
+            .and_where(self.is_id(other, |name| column(TARGET, name), to));
         select
     }
 
     /// Adds a pair to a junction unless it is there, also if two requests add it at the same time and the junction
     /// has a rule against duplicates. Another of its rules may have kept the pair from being added; the second
     /// statement checks that it was.
-    pub(super) fn link(&mut self, ends: &Parent<'_>, id: &Value) {
+    pub(super) fn link(&mut self, ends: &Parent<'_>, id: &Key) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let (subject, other) = (ends.subject, &ends.other.subject);
         let (from_cell, to_cell) = (column(JUNCTION, from), column(JUNCTION, to));
@@ -52,18 +52,27 @@ impl<D: Dialect> Steps<D> {
         self.push(&check, Some(Missing::Rule(Rule::Unique)));
     }
 
-    pub(super) fn connect(&mut self, parent: &Parent<'_>, to: &Value) {
+    pub(super) fn connect(&mut self, parent: &Parent<'_>, to: &Key) {
         let (subject, other) = (parent.subject, &parent.other.subject);
         self.find(subject, parent.id, Missing::Subject);
         self.find(other, to, Missing::Other);
         match &parent.other.key {
             LinkKey::InSubject(key) => {
                 self.may_link(parent, to, key);
-                let cells = key.set.iter();
-                let cells = cells
-                    .map(|pair| (pair.parent.clone(), self.cell(other, to, TARGET, &pair.target)))
-                    .collect();
-                self.set_link(subject, parent.id, cells, Missing::Subject);
+                let cells = self.cells_of_subject(other, to, key);
+                self.set(subject, parent.id, cells, Missing::Subject);
+                if subject.guard.is_some() {
+                    // The link may be in columns of the id.
+                    let linked = self.cells_of_subject(other, to, key);
+                    let parts = subject.id_columns().zip(parent.id.iter());
+                    let id = parts.map(|(name, part)| {
+                        let cell = linked.iter().find(|(column, _)| column == name);
+                        cell.map_or_else(|| self.value(part), |(_, cell)| cell.clone())
+                    });
+                    let id = id.collect();
+                    let select = self.guarded(subject, id);
+                    self.push(&select, Some(Missing::Guard));
+                }
             }
             LinkKey::InRelated(key) => {
                 self.may_link(parent, to, key);
@@ -72,7 +81,12 @@ impl<D: Dialect> Steps<D> {
                 let cells = cells
                     .map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)))
                     .collect();
-                self.set_link(other, to, cells, Missing::Other);
+                self.set(other, to, cells, Missing::Other);
+                if key.set.iter().any(|pair| other.entity().is_id_column(&pair.target)) {
+                    self.returns_id(other);
+                } else if other.guard.is_some() {
+                    self.find(other, to, Missing::Guard);
+                }
             }
             LinkKey::Junction { .. } => {
                 self.unlink(parent, Some((CompareOp::Ne, to)), None);
@@ -81,12 +95,18 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
+    /// Returns the columns that store a link in the record of the path, with their values in the other one.
+    fn cells_of_subject(&mut self, other: &Subject, to: &Key, key: &KeyColumns) -> Vec<(String, Expr)> {
+        let cells = key.set.iter();
+        cells.map(|pair| (pair.parent.clone(), self.cell(other, to, TARGET, &pair.target))).collect()
+    }
+
     /// Adds a check that both records agree in the columns that the link compares beyond the key that is set.
-    fn may_link(&mut self, parent: &Parent<'_>, to: &Value, key: &KeyColumns) {
+    fn may_link(&mut self, parent: &Parent<'_>, to: &Key, key: &KeyColumns) {
         let equal = |pair: &ColumnPair| self.linked(parent, pair);
         if let Some(same) = key.same.iter().map(equal).reduce(Expr::and) {
             let mut select = self.both(parent, to);
-            select.expr(column(PARENT, parent.subject.id_column())).and_where(same);
+            select.exprs(parent.subject.id_columns().map(|name| column(PARENT, name))).and_where(same);
             self.push(&select, Some(Missing::Other));
         }
     }
@@ -102,7 +122,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Ends the links that are stored in other records, except that in `kept`.
-    fn empty(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Value>) {
+    fn empty(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Key>) {
         let other = &parent.other.subject;
         let mut update = Query::update();
         update.table(self.dialect.table(other.table()));
@@ -112,8 +132,8 @@ impl<D: Dialect> Steps<D> {
             update.and_where(self.compare(other, &pair.target, cell, CompareOp::Eq, key));
         }
         if let Some(kept) = kept {
-            let (id, kept) = (Expr::col(other.id_column().to_owned()), self.value(kept));
-            update.and_where(self.compare(other, other.id_column(), id, CompareOp::Ne, kept));
+            let kept = self.key(kept);
+            update.and_where(self.is_other_id(other, |name| Expr::col(name.to_owned()), kept));
         }
         if let Some(guard) = self.guard(other, &other.table().name) {
             update.and_where(guard);
@@ -126,18 +146,19 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that no link remains. One that may not be ended keeps the parent from having another.
-    fn is_free(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Value>) {
+    fn is_free(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Key>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
-        linked.expr(column(TARGET, other.id_column())).from_as(self.dialect.table(other.table()), TARGET);
+        linked.exprs(other.id_columns().map(|name| column(TARGET, name)));
+        linked.from_as(self.dialect.table(other.table()), TARGET);
         for pair in key.all() {
             linked.and_where(self.linked(parent, pair));
         }
         if let Some(kept) = kept {
-            let (id, kept) = (column(TARGET, other.id_column()), self.value(kept));
-            linked.and_where(self.compare(other, other.id_column(), id, CompareOp::Ne, kept));
+            let kept = self.key(kept);
+            linked.and_where(self.is_other_id(other, |name| column(TARGET, name), kept));
         }
-        let id = self.value(parent.id);
+        let id = self.key(parent.id);
         let mut free = self.guarded(parent.subject, id);
         free.and_where(Expr::exists(linked).not());
         self.push(&free, Some(Missing::Guard));
@@ -146,7 +167,11 @@ impl<D: Dialect> Steps<D> {
     pub(super) fn disconnect(&mut self, parent: &Parent<'_>) {
         if let LinkKey::InSubject(key) = &parent.other.key {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
-            return self.set_link(parent.subject, parent.id, cells, Missing::Subject);
+            self.set(parent.subject, parent.id, cells, Missing::Subject);
+            if parent.subject.guard.is_some() {
+                self.find(parent.subject, parent.id, Missing::Guard);
+            }
+            return;
         }
         self.find(parent.subject, parent.id, Missing::Subject);
         match &parent.other.key {
@@ -155,7 +180,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    pub(super) fn remove(&mut self, parent: &Parent<'_>, to: &Value) {
+    pub(super) fn remove(&mut self, parent: &Parent<'_>, to: &Key) {
         let other = &parent.other.subject;
         self.find(parent.subject, parent.id, Missing::Subject);
         match &parent.other.key {
@@ -178,7 +203,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Removes the parent's pairs from the junction: all, or those that compare with another record's key as given.
-    fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Value)>, if_none: Option<Missing>) {
+    fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Key)>, if_none: Option<Missing>) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let mut delete = Query::delete();
         let key = self.parent_value(ends, parent);

@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use crate::planner::write::tests::blog;
 use crate::sql::postgres::{self, Features};
 use crate::sql::sqlite;
-use crate::{Fields, Value, WriteRequest, WriteTarget};
+use crate::{Fields, Key, RecordId, WriteRequest, WriteTarget};
 
 #[track_caller]
 fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
@@ -59,7 +59,7 @@ fn records() {
     "#]],
     );
     check(
-        WriteTarget::Update { entity: "post", id: "1" },
+        WriteTarget::Update { entity: "post", id: RecordId::Text("1") },
         r#"{"title": null, "authorId": 3}"#,
         expect![[r#"
             UPDATE "posts" SET "title" = ?, "author_id" = ? WHERE "id" = ? RETURNING "id"
@@ -68,7 +68,7 @@ fn records() {
         "#]],
     );
     check(
-        WriteTarget::Update { entity: "post", id: "1" },
+        WriteTarget::Update { entity: "post", id: RecordId::Text("1") },
         "{}",
         expect![[r#"
         SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
@@ -77,7 +77,7 @@ fn records() {
     "#]],
     );
     check(
-        WriteTarget::Delete { entity: "post", id: "1" },
+        WriteTarget::Delete { entity: "post", id: RecordId::Text("1") },
         "{}",
         expect![[r#"
         DELETE FROM "posts" WHERE "id" = ? RETURNING "id"
@@ -90,7 +90,7 @@ fn records() {
 #[test]
 fn children() {
     check(
-        WriteTarget::Attach { entity: "user", id: "1", relation: "posts" },
+        WriteTarget::Attach { entity: "user", id: RecordId::Text("1"), relation: "posts" },
         r#"{"title": "x"}"#,
         expect![[r#"
             SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
@@ -102,7 +102,12 @@ fn children() {
         "#]],
     );
     check(
-        WriteTarget::Remove { entity: "user", id: "1", relation: "posts", child: "5" },
+        WriteTarget::Remove {
+            entity: "user",
+            id: RecordId::Text("1"),
+            relation: "posts",
+            child: RecordId::Text("5"),
+        },
         "{}",
         expect![[r#"
             SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
@@ -119,7 +124,7 @@ fn children() {
 fn to_one_relations() {
     let entity_id = r#"{"entityId": "5"}"#;
     check(
-        WriteTarget::Connect { entity: "post", id: "1", relation: "author" },
+        WriteTarget::Connect { entity: "post", id: RecordId::Text("1"), relation: "author" },
         entity_id,
         expect![[r#"
             SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
@@ -134,7 +139,7 @@ fn to_one_relations() {
         "#]],
     );
     check(
-        WriteTarget::Disconnect { entity: "post", id: "1", relation: "author" },
+        WriteTarget::Disconnect { entity: "post", id: RecordId::Text("1"), relation: "author" },
         "{}",
         expect![[r#"
         UPDATE "posts" SET "author_id" = NULL WHERE "id" = ? RETURNING "id"
@@ -143,7 +148,7 @@ fn to_one_relations() {
     "#]],
     );
     check(
-        WriteTarget::Connect { entity: "user", id: "1", relation: "profile" },
+        WriteTarget::Connect { entity: "user", id: RecordId::Text("1"), relation: "profile" },
         entity_id,
         expect![[r#"
             SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
@@ -160,7 +165,7 @@ fn to_one_relations() {
         "#]],
     );
     check(
-        WriteTarget::Disconnect { entity: "user", id: "1", relation: "profile" },
+        WriteTarget::Disconnect { entity: "user", id: RecordId::Text("1"), relation: "profile" },
         "{}",
         expect![[r#"
             SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?
@@ -175,7 +180,7 @@ fn to_one_relations() {
 #[test]
 fn links() {
     check(
-        WriteTarget::Attach { entity: "post", id: "1", relation: "tags" },
+        WriteTarget::Attach { entity: "post", id: RecordId::Text("1"), relation: "tags" },
         r#"{"entityId": "new"}"#,
         expect![[r#"
             SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?
@@ -192,7 +197,12 @@ fn links() {
         "#]],
     );
     check(
-        WriteTarget::Remove { entity: "post", id: "1", relation: "tags", child: "new" },
+        WriteTarget::Remove {
+            entity: "post",
+            id: RecordId::Text("1"),
+            relation: "tags",
+            child: RecordId::Text("new"),
+        },
         "{}",
         expect![[r#"
             SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?

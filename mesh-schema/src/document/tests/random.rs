@@ -19,7 +19,12 @@ fn map<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Val
 }
 
 fn entities() -> impl Strategy<Value = Entries<EntityDocument>> {
-    let id = prop_oneof![Just(IdField::Unset), Just(IdField::Null), name().prop_map(IdField::Field)];
+    let id = prop_oneof![
+        Just(IdField::Unset),
+        Just(IdField::Null),
+        name().prop_map(IdField::Field),
+        prop::collection::vec(name(), 2..4).prop_map(IdField::Fields)
+    ];
     let types = map(prop::sample::select(FieldType::ALL.to_vec()));
     let content_types = prop::option::of(prop::collection::vec("[a-z]{1,4}/[a-z]{1,4}", 1..3));
     let uploads = map((prop::option::of(1..u64::MAX), content_types)

@@ -113,11 +113,16 @@ impl Call {
         self.shape.as_ref().map(|(format, text)| (*format, text.as_str()))
     }
 
+    fn location(&self, written: &WriteReply) -> String {
+        let id = self.mesh.id_segment(&written.entity, &written.id);
+        response::location(&self.base, &written.entity, &id)
+    }
+
     /// Returns the reply of a write that created a record: 201 with its location and, if there is one, its body.
     pub fn created(&self, written: WriteReply) -> Reply {
         Reply {
             status: None,
-            location: Some(response::location(&self.base, &written.entity, &written.id)),
+            location: Some(self.location(&written)),
             body: written.body.map(|body| body.bytes),
         }
     }

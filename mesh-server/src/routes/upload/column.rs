@@ -1,7 +1,8 @@
 //! Recording of an uploaded file: a write of its storage key to the field's column, and of `meta` to other fields.
 
-use mesh_plan::{Context, Error, Mesh, Request, Value, WriteError, WriteRequest, WriteTarget};
+use mesh_plan::{Context, Error, Mesh, RecordId, Request, Value, WriteError, WriteRequest, WriteTarget};
 use mesh_ql::Query;
+use mesh_schema::{Entity, Schema};
 use mesh_wire::WireError;
 use serde_json::{Map, Value as Json};
 
@@ -9,17 +10,17 @@ use crate::app::shared::Shared;
 use crate::routes::write::commit::commit;
 use crate::uploads::Upload;
 
-/// The id of a new record: as JSON and as in a URL.
-pub(super) type NewId = Option<(Json, String)>;
+/// The id of a new record: its fields as JSON, and as in [`RecordId::Text`].
+pub(super) type NewId = Option<(Map<String, Json>, String)>;
 
-fn target<'a>(entity: &'a str, id: Option<&'a str>) -> WriteTarget<'a> {
+fn target<'a>(entity: &'a str, id: Option<RecordId<'a>>) -> WriteTarget<'a> {
     id.map_or(WriteTarget::Create { entity }, |id| WriteTarget::Update { entity, id })
 }
 
 /// Checks that the record exists, unless it is to be created, and that its field is writable, before the body is read.
 pub(super) async fn find_record(
     mesh: &Mesh,
-    (entity, id, field): (&str, Option<&str>, &str),
+    (entity, id, field): (&str, Option<RecordId<'_>>, &str),
     context: Context,
 ) -> Result<(), WireError> {
     let principal = context.principal.as_deref();
@@ -31,7 +32,8 @@ pub(super) async fn find_record(
     let plan = mesh.plan(&Request::new(&query).with_id(id).with_principal(principal))?;
     let found = mesh.read(&plan, &context).await.map_err(Error::Resolve)?;
     if found.bytes.as_ref() == b"null" {
-        let missing = WriteError::NotFound { entity: entity.to_owned(), id: id.to_owned() };
+        let id = id.to_text(plan.node().id.len()).into_owned();
+        let missing = WriteError::NotFound { entity: entity.to_owned(), id };
         return Err(Error::Write(missing).into());
     }
     Ok(())
@@ -46,7 +48,7 @@ pub(super) async fn write_column(
     let principal = context.principal.clone();
     let set = [(upload.field.as_str(), Value::Text(upload.file.key.to_string()))];
     let query = id_query(mesh, &upload.entity);
-    let request = WriteRequest::new(target(&upload.entity, upload.id.as_deref()))
+    let request = WriteRequest::new(target(&upload.entity, upload.id.as_deref().map(RecordId::Text)))
         .with_fields(&upload.meta)
         .with_server_values(&set)
         .with_reply(&query)
@@ -57,14 +59,20 @@ pub(super) async fn write_column(
         return Ok(None);
     }
     let body = reply.body.and_then(|body| serde_json::from_slice::<Map<String, Json>>(&body.bytes).ok());
-    let shown = body.and_then(|body| body.into_iter().next()).map(|(_, id)| id);
-    Ok(Some((shown.unwrap_or_else(|| Json::from(reply.id.as_str())), reply.id)))
+    Ok(Some((body.unwrap_or_else(|| texts(mesh.schema(), &upload.entity, &reply.id)), reply.id)))
+}
+
+/// Returns the fields of an id, each as text.
+pub(super) fn texts(schema: &Schema, key: &str, id: &str) -> Map<String, Json> {
+    let Some(entity) = schema.find(key).map(|id| schema.entity(id)) else { return Map::new() };
+    let texts = RecordId::Text(id).to_texts(entity.id.len());
+    entity.id_fields().map(|field| field.name.clone()).zip(texts.into_iter().map(Json::from)).collect()
 }
 
 /// Returns a query that selects the id only.
 fn id_query(mesh: &Mesh, key: &str) -> Query {
     let schema = mesh.schema();
     let entity = schema.find(key).map(|id| schema.entity(id));
-    let id = entity.and_then(|entity| entity.id.map(|id| entity.field(id).name.as_str()));
-    mesh_ql::build::query(key).field(id.unwrap_or("id")).build()
+    let names = entity.into_iter().flat_map(Entity::id_fields).map(|field| field.name.as_str());
+    names.fold(mesh_ql::build::query(key), |query, name| query.field(name)).build()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mesh_plan::sql::postgres::ReadStatement;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Context, Error, Limits, Mesh, Plan, QuerySource, Request, ResolveError, Value};
+use mesh_plan::{Context, Error, Limits, Mesh, Plan, QuerySource, RecordId, Request, ResolveError, Value};
 use mesh_ql::Format;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
@@ -231,7 +231,7 @@ impl<'o> Engines<'o> {
     }
 
     /// Returns all that is needed to reproduce a mismatch.
-    fn describe(&self, text: &str, id: Option<&str>, what: &str) -> String {
+    fn describe(&self, text: &str, id: Option<RecordId<'_>>, what: &str) -> String {
         let request = match id {
             Some(id) => Request::point(Format::Json, text, id),
             None => Request::collection(Format::Json, text),

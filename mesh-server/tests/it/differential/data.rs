@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use mesh_plan::Value;
 use mesh_plan::memory::Tables;
-use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder, ThroughDocument};
+use mesh_schema::{JoinDocument, Schema, SchemaBuilder, ThroughDocument};
 
 use super::dice::Dice;
-use super::documents::{self, JSON_TYPES};
+use super::kind::Kind;
 use super::script::{Column, Scripts, quoted};
 
 /// A random database and its schema.
@@ -26,7 +26,7 @@ pub(crate) struct Entity {
     pub(crate) relations: Vec<Relation>,
     /// Whether records can be read by id.
     pub(crate) points: bool,
-    /// The ids of the rows; NULL for rows without one.
+    /// The ids of the rows, as text if they have several parts; NULL for rows without one.
     pub(crate) ids: Vec<Value>,
     table: String,
     id: Id,
@@ -55,31 +55,6 @@ pub(crate) struct Relation {
     pub(crate) many: bool,
 }
 
-/// The kind of values in a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Integer,
-    Real,
-    Boolean,
-    /// Booleans in a column of text.
-    BooleanText,
-    /// Booleans in a column of reals.
-    BooleanReal,
-    Bigint,
-    /// 64-bit integers whose sums overflow.
-    Huge,
-    Decimal,
-    /// Times, written as in this entry of [`TIMES`].
-    Time(usize),
-    Date,
-    /// Days in a column of numbers, as in this entry of [`TIMES`].
-    DateNumber(usize),
-    /// In columns of this one of [`JSON_TYPES`].
-    Json(usize),
-    Binary,
-}
-
 /// The key of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Id {
@@ -93,117 +68,13 @@ enum Id {
     None,
     /// Two columns that are not fields, in a table without row ids.
     Pair,
+    /// The same with fields, which are the id together.
+    Key,
 }
 
 const KEYS: [&str; 4] = ["author", "book", "note", "series"];
 
-/// Three times in each of the formats that a column may have.
-const TIMES: [[&str; 3]; 5] = [
-    ["2024-01-01T00:00:00", "2024-05-01T10:00:00", "2023-12-31T23:59:59"],
-    ["2024-01-01 00:00:00", "2024-05-01 10:00:00", "2023-12-31 23:59:59"],
-    ["2024-01-01T00:00:00.000Z", "2024-05-01T10:00:00.000Z", "2023-12-31T23:59:59.500Z"],
-    ["1704067200", "1714557600", "1704067199"],
-    ["1704067200000", "1714557600000", "1704067199500"],
-];
-
-pub(crate) const TEXTS: [&str; 16] =
-    ["a", "b", "B", "é", "É", "", "ab", "%", "a_b", "it's", "say \"hi\"", "\\", "日本", "a%", " ", "12"];
-
 const TEXT_KEYS: [&str; 12] = ["a", "A", "é", "x'y", "q\"q", "50%", "_", "日", "z z", "\\", "--;", "01"];
-
-impl Kind {
-    fn random(dice: &mut Dice) -> Self {
-        match dice.below(19) {
-            0..=2 => Self::Text,
-            3 | 4 => Self::Integer,
-            5 => Self::Real,
-            6 => Self::Boolean,
-            7 => Self::Bigint,
-            8 => Self::Huge,
-            9 => Self::Decimal,
-            10 | 11 => Self::Time(dice.below(TIMES.len())),
-            12 => Self::Date,
-            13 => Self::BooleanText,
-            14 => Self::BooleanReal,
-            15 => Self::DateNumber(3 + dice.below(2)),
-            16 => Self::Binary,
-            _ => Self::Json(dice.below(JSON_TYPES.len())),
-        }
-    }
-
-    fn ty(self) -> FieldType {
-        match self {
-            Self::Text => FieldType::String,
-            Self::Integer => FieldType::Integer,
-            Self::Real => FieldType::Number,
-            Self::Boolean | Self::BooleanText | Self::BooleanReal => FieldType::Boolean,
-            Self::Bigint | Self::Huge => FieldType::Bigint,
-            Self::Decimal => FieldType::Decimal,
-            Self::Time(_) => FieldType::Datetime,
-            Self::Date | Self::DateNumber(_) => FieldType::Date,
-            Self::Json(_) => FieldType::Json,
-            Self::Binary => FieldType::Binary,
-        }
-    }
-
-    fn declaration(self) -> &'static str {
-        match self {
-            Self::Text | Self::BooleanText => "TEXT",
-            Self::Integer | Self::DateNumber(_) => "INTEGER",
-            Self::Real | Self::BooleanReal => "REAL",
-            Self::Boolean => "BOOLEAN",
-            Self::Bigint | Self::Huge => "BIGINT",
-            Self::Decimal => "DECIMAL(10, 2)",
-            Self::Time(_) => "DATETIME",
-            Self::Date => "DATE",
-            Self::Json(_) => "JSON",
-            Self::Binary => "BLOB",
-        }
-    }
-
-    /// PostgreSQL's types, if their values are written as in SQLite.
-    fn postgres(self) -> &'static str {
-        match self {
-            Self::Text | Self::BooleanText => "text",
-            Self::Integer => "integer",
-            Self::Real | Self::BooleanReal => "double precision",
-            Self::Boolean => "boolean",
-            Self::Bigint | Self::Huge => "bigint",
-            Self::Decimal => "numeric",
-            Self::Time(0) => "timestamp",
-            Self::Time(1 | 2) => "text",
-            Self::Time(_) | Self::DateNumber(_) => "bigint",
-            Self::Date => "date",
-            Self::Json(form) => JSON_TYPES[form],
-            Self::Binary => "bytea",
-        }
-    }
-
-    fn value(self, dice: &mut Dice) -> Value {
-        if dice.chance(25) {
-            return Value::Null;
-        }
-        match self {
-            Self::Text => dice.pick(&TEXTS).into(),
-            Self::Integer => (dice.below(6) as i64 - 1).into(),
-            Self::Real => dice.pick(&[0.25, 0.5, 1.0, 2.0, -3.25, 1000.75]).into(),
-            Self::Boolean => (dice.below(2) as i64).into(),
-            Self::Bigint => dice.pick(&[1, 4, -5, 7, 9_007_199_254_740_993i64]).into(),
-            Self::Huge => dice.pick(&[i64::MIN, i64::MAX, 0, 1]).into(),
-            Self::Decimal => dice.pick(&[Value::from(1.5), 2.into(), 0.25.into(), 10.into()]),
-            Self::BooleanText => dice.pick(&["0", "1", "false", "true"]).into(),
-            Self::BooleanReal => dice.pick(&[0.0, 1.0]).into(),
-            Self::DateNumber(form) => dice.pick(&TIMES[form]).parse::<i64>().unwrap().into(),
-            Self::Time(form) => match dice.pick(&TIMES[form]) {
-                text if form < 3 => text.into(),
-                number => number.parse::<i64>().unwrap().into(),
-            },
-            Self::Date => dice.pick(&["2024-01-01", "2024-05-01", "2023-12-31"]).into(),
-            Self::Json(form) => documents::random(dice, form).into(),
-            Self::Binary => dice.pick(&[vec![0u8, 255], vec![1, 2, 3]]).into(),
-        }
-    }
-}
 
 impl Database {
     pub(crate) fn random(dice: &mut Dice) -> Self {
@@ -310,7 +181,16 @@ fn key(dice: &mut Dice, ids: &[Value]) -> Value {
 
 impl Entity {
     fn random(dice: &mut Dice, key: &'static str) -> Self {
-        let id = dice.pick(&[Id::Integer, Id::Integer, Id::Integer, Id::Text, Id::Loose, Id::None, Id::Pair]);
+        let id = dice.pick(&[
+            Id::Integer,
+            Id::Integer,
+            Id::Integer,
+            Id::Text,
+            Id::Loose,
+            Id::None,
+            Id::Pair,
+            Id::Key,
+        ]);
         let typed = dice.chance(60);
         let default = if key.ends_with('s') { key.to_owned() } else { format!("{key}s") };
         let table = dice.pick(&[default.clone(), default, format!("two {key}"), format!("été_{key}")]);
@@ -332,6 +212,13 @@ impl Entity {
         let count = dice.below(9);
         entity.identify(dice, name, count);
         entity.rows.truncate(count);
+        if entity.id == Id::Key {
+            let text = |row: &Vec<Value>| match row.as_slice() {
+                [Value::Integer(one), Value::Text(two)] => format!("{one},{two}").into(),
+                _ => Value::Null,
+            };
+            entity.ids = entity.rows.iter().map(text).collect();
+        }
         let mut fields: Vec<Field> = (0..2 + dice.below(6))
             .map(|number| {
                 let kind = Kind::random(dice);
@@ -377,7 +264,7 @@ impl Entity {
             Id::Text => (Kind::Text, "TEXT PRIMARY KEY NOT NULL", texts),
             Id::Loose => (Kind::Integer, "INTEGER", numbers),
             Id::None => return self.rows = vec![Vec::new(); count],
-            Id::Pair => {
+            Id::Pair | Id::Key => {
                 self.columns = vec![
                     Column { name: "k 1".to_owned(), sqlite: "INTEGER", postgres: "integer" },
                     Column { name: "k2".to_owned(), sqlite: "TEXT", postgres: "text" },
@@ -387,6 +274,15 @@ impl Entity {
                 let pairs = [1, 2, 3].into_iter().flat_map(|one| ["a", "b", "é"].map(|two| (one, two)));
                 let mut rows: Vec<_> = pairs.map(|(one, two)| vec![Value::from(one), two.into()]).collect();
                 dice.shuffle(&mut rows);
+                if self.id == Id::Key {
+                    let field = |name: &str, kind, column: &str| Field {
+                        name: name.to_owned(),
+                        kind,
+                        column: column.to_owned(),
+                        is_typed: true,
+                    };
+                    self.fields = vec![field("one", Kind::Integer, "k 1"), field("two", Kind::Text, "k2")];
+                }
                 return self.rows = rows;
             }
         };
@@ -426,13 +322,15 @@ impl Entity {
         if self.id == Id::Text { "text" } else { "integer" }
     }
 
+    /// Returns whether the key is one column, which others can refer to.
     fn has_id(&self) -> bool {
-        self.points
+        self.points && self.id != Id::Key
     }
 
     fn describe(&self, mut builder: mesh_schema::EntityBuilder) -> mesh_schema::EntityBuilder {
         builder = builder.table(&self.table);
         builder = match self.fields.first() {
+            _ if self.id == Id::Key => builder.key(["one", "two"]),
             Some(field) if self.points => builder.id(&field.name),
             _ => builder.no_id(),
         };

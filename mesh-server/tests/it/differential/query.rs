@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::data::{Entity, Field, Kind, TEXTS};
+use super::data::{Entity, Field};
 use super::dice::Dice;
 use super::documents::POINTERS;
+use super::kind::{Kind, TEXTS};
 
 /// The maximum depth of relations.
 const DEPTH: usize = 4;
