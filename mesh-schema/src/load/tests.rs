@@ -233,7 +233,7 @@ fn computed_fields_depend_on_fields_only() {
     let schema = schema.unwrap();
     let post = schema.entity(schema.find("post").unwrap());
     let Some(Member::Computed(index)) = post.member("a") else { panic!("not computed") };
-    let (id, title) = (post.id.unwrap(), post.field_of_column("title").unwrap());
+    let (id, title) = (post.id[0], post.field_of_column("title").unwrap());
     assert_eq!(post.computed[index].from, [title, id]);
     assert_eq!(
         post.computed[index].template,

@@ -55,8 +55,8 @@ const SCHEMA: &str = r#"{
 /// A server over the tables.
 pub(crate) struct Keyed {
     pub(crate) server: Server,
-    pub(crate) folder: TempDir,
-    pub(crate) url: String,
+    /// Has the settings and the stored files.
+    _folder: TempDir,
 }
 
 impl Keyed {
@@ -69,7 +69,7 @@ impl Keyed {
         );
         let config = folder.write("mesh.toml", &settings);
         let server = Server::start(&["--config", &config, "--database", &url, "--schema", &schema, "--docs"]);
-        Self { server, folder, url }
+        Self { server, _folder: folder }
     }
 
     /// Sends a write, and returns its reply.

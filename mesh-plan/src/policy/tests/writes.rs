@@ -117,7 +117,7 @@ fn uploads_are_restricted_like_writes() {
 fn the_reply_is_restricted_by_policies() {
     let reply = |who: Option<&Principal>| {
         let mutation = write(who, UPDATE, r#"{"title": "x"}"#).unwrap();
-        let plan = mutation.reply(&Value::Integer(1)).unwrap();
+        let plan = mutation.reply(&1.into()).unwrap();
         plan.node().fields().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(reply(Some(&who("admin", 1))), ["id", "title", "published", "ownerId"]);

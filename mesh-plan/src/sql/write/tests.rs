@@ -29,7 +29,7 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
         let text = text.replace(" IN (SELECT", " = ANY (SELECT").replace("OPERATOR(pg_catalog.", "");
         let plain = |text: &str| text.replace(['(', ')'], "");
         assert_eq!(plain(&text), plain(&step.statement.sql));
-        let id = Value::from("id");
+        let id = Key::from("id");
         let bound: Vec<_> = other.statement.params.iter().map(|param| param.for_write(&id)).collect();
         let values = step.statement.params.iter().map(|param| match param {
             sqlite::Param::Value(value) => postgres::text(value).map(Into::into),
