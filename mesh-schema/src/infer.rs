@@ -98,7 +98,10 @@ impl Served<'_> {
     /// Returns the fields of the primary key; `None` if it is not served completely.
     fn id_fields(&self) -> Option<Vec<String>> {
         let field = |name: &String| self.field_of(&self.table.column(name)?.name).map(str::to_owned);
-        self.table.primary_key.iter().map(field).collect()
+        let mut fields: Vec<String> = self.table.primary_key.iter().map(field).collect::<Option<_>>()?;
+        let mut seen = HashSet::new();
+        fields.retain(|field| seen.insert(field.clone()));
+        Some(fields)
     }
 }
 

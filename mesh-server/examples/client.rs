@@ -69,7 +69,7 @@ async fn main() -> Result<(), BoxError> {
     if let Some(title) = arguments.next() {
         let create = client.create("post", &json!({ "title": title })).select(&post.build());
         let Post { id, title } = serde_json::from_slice(&http.run(create).await?)?;
-        http.run(client.delete("post", &id.to_string())).await?;
+        http.run(client.delete("post", id.to_string())).await?;
         println!("made and deleted: {title}");
     }
     if logged_in {

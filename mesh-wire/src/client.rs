@@ -6,6 +6,7 @@
 mod calls;
 mod operation;
 mod pages;
+mod record_id;
 mod session;
 mod subscription;
 mod upload;
@@ -25,6 +26,7 @@ use crate::{ErrorBody, QuerySource, base64, headers};
 pub use calls::{Client, UploadFile, UploadStatement};
 pub use operation::Operation;
 pub use pages::{Page, Pages};
+pub use record_id::RecordId;
 pub use session::{Session, SignatureBinding, login, logout, register};
 pub use subscription::{StreamEvent, Subscription};
 pub use upload::{UploadForm, UploadTarget, upload};
@@ -60,7 +62,7 @@ impl Endpoint {
         &self.0
     }
 
-    /// Returns the URL of a path below the base path.
+    /// Returns the URL of a path below the base path, whose segments are percent-encoded.
     fn url(&self, segments: &[&str]) -> Result<Uri, ClientError> {
         let invalid = |why| ClientError::Url { url: self.0.to_string(), why };
         let path = self.0.path();
@@ -70,7 +72,7 @@ impl Endpoint {
                 return Err(ClientError::EmptySegment);
             }
             path.push('/');
-            path.push_str(&percent::encode(segment));
+            path.push_str(segment);
         }
         if path.is_empty() {
             path.push('/');
@@ -91,7 +93,7 @@ pub fn collection(
     entity: &str,
     query: &QuerySource,
 ) -> Result<Request<Bytes>, ClientError> {
-    get(endpoint.url(&[entity])?, query)
+    get(endpoint.url(&[&percent::encode(entity)])?, query)
 }
 
 /// Builds a read of one record by GET.
@@ -101,10 +103,10 @@ pub fn collection(
 pub fn point(
     endpoint: &Endpoint,
     entity: &str,
-    id: &str,
+    id: impl Into<RecordId>,
     query: &QuerySource,
 ) -> Result<Request<Bytes>, ClientError> {
-    get(endpoint.url(&[entity, id])?, query)
+    get(endpoint.url(&[&percent::encode(entity), &id.into().to_segment()])?, query)
 }
 
 /// Builds a read by POST, whose query may be longer than a header: of one record if there is an id, else of a list.
@@ -115,7 +117,7 @@ pub fn post(
     endpoint: &Endpoint,
     format: Format,
     text: &str,
-    id: Option<&str>,
+    id: Option<RecordId>,
 ) -> Result<Request<Bytes>, ClientError> {
     let mut body = Map::new();
     body.insert("query".to_owned(), text.into());
@@ -123,7 +125,7 @@ pub fn post(
         body.insert("format".to_owned(), format.name().into());
     }
     if let Some(id) = id {
-        body.insert("id".to_owned(), id.into());
+        body.insert("id".to_owned(), id.to_json());
     }
     Ok(post_json(endpoint.url(&[])?, body))
 }

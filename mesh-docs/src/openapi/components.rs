@@ -1,6 +1,6 @@
 //! Parts that several operations share.
 
-use mesh_schema::{Entity, FieldType};
+use mesh_schema::{Entity, Field, FieldType};
 use serde_json::{Value, json};
 
 use super::component;
@@ -23,19 +23,31 @@ pub(super) fn is_updatable(entity: &Entity) -> bool {
     !entity.id.is_empty() && entity.is_updatable()
 }
 
-/// Returns the type of an entity's ids in paths.
+/// Returns the type of an entity's ids in paths: an array of the parts of a key of several fields, whose form in a path is
+/// the parts joined by commas. `SPEC §15`
 pub(super) fn id(entity: &Entity) -> Value {
-    let fields: Vec<_> = entity.id_fields().collect();
-    match fields.as_slice() {
-        [field] if field.ty == Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
-        [field] if field.ty == Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
-        [_] => json!({"type": "string"}),
-        fields => {
-            let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
-            let description = format!("{}: each percent-encoded, joined by commas", names.join(", "));
-            json!({"type": "string", "description": description})
+    let parts: Vec<_> = entity.id_fields().map(part).collect();
+    match <[Value; 1]>::try_from(parts) {
+        Ok([part]) => part,
+        Err(parts) => {
+            let count = parts.len();
+            json!({"type": "array", "prefixItems": parts, "items": {}, "minItems": count, "maxItems": count})
         }
     }
+}
+
+/// Returns the type of one field of ids in paths.
+fn part(field: &Field) -> Value {
+    match field.ty {
+        Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
+        Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
+        _ => json!({"type": "string"}),
+    }
+}
+
+/// Returns the type of ids in bodies.
+pub(super) fn id_in_body() -> Value {
+    json!({"type": ["string", "number", "array"], "items": {"type": ["string", "number", "boolean"]}})
 }
 
 /// Returns a JSON response.

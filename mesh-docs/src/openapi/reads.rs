@@ -4,7 +4,7 @@ use mesh_plan::Registration;
 use mesh_schema::Entity;
 use serde_json::{Value, json};
 
-use super::components::{GROUP, PAGE_INFO, cacheable, id, json_body};
+use super::components::{GROUP, PAGE_INFO, cacheable, id, id_in_body, json_body};
 use super::parameters::in_path;
 use super::{Api, component};
 use crate::json::set;
@@ -85,7 +85,7 @@ impl Api<'_> {
         if !options.only {
             let body = json!({
                 "type": "object",
-                "properties": {"query": query, "format": format, "id": {"type": ["string", "number"]}},
+                "properties": {"query": query, "format": format, "id": id_in_body()},
                 "required": ["query"],
             });
             let any = json!({"description": "a page, or for an id a record or `null`"});

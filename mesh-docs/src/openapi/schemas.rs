@@ -3,7 +3,7 @@
 use mesh_schema::{Cardinality, Entity, Field, FieldType};
 use serde_json::{Map, Value, json};
 
-use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, is_creatable, is_updatable};
+use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, id_in_body, is_creatable, is_updatable};
 use super::{Api, component};
 use crate::json::set;
 use crate::members;
@@ -24,8 +24,7 @@ impl Api<'_> {
         all.insert(GROUP.to_owned(), group());
         all.insert(ERROR.to_owned(), error());
         if self.options.mutations {
-            let id = json!({"type": ["string", "integer"]});
-            let link = json!({"type": "object", "properties": {"entityId": id}, "required": ["entityId"],
+            let link = json!({"type": "object", "properties": {"entityId": id_in_body()}, "required": ["entityId"],
                 "additionalProperties": false});
             all.insert(LINK.to_owned(), link);
         }

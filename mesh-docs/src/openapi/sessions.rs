@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::components::json_body;
+use super::components::{id_in_body, json_body};
 use super::{Api, component};
 
 impl Api<'_> {
@@ -68,7 +68,7 @@ impl Api<'_> {
             "properties": {
                 "query": {"type": "string"},
                 "format": {"enum": ["json", "ql"], "default": "json"},
-                "id": {"type": ["string", "number"]},
+                "id": id_in_body(),
             },
             "required": ["query"],
         });

@@ -100,31 +100,31 @@ fn every_table_of_a_music_shop_is_served() {
     check(
         chinook(),
         expect![[r#"
-        album <Album> [albumId]: albumId=AlbumId, title=Title, artistId=ArtistId
-          album.artist one artist on Artist.ArtistId = Album.ArtistId
-          album.tracks many track on Track.AlbumId = Album.AlbumId
-        artist <Artist> [artistId]: artistId=ArtistId, name=Name
-          artist.albums many album on Album.ArtistId = Artist.ArtistId
-        customer <Customer> [customerId]: customerId=CustomerId, firstName=FirstName, supportRepId=SupportRepId
-          customer.supportRep one employee on Employee.EmployeeId = Customer.SupportRepId
-        employee <Employee> [employeeId]: employeeId=EmployeeId, lastName=LastName, reportsTo=ReportsTo
-          employee.employee one employee on Employee.EmployeeId = Employee.ReportsTo
-          employee.customers many customer on Customer.SupportRepId = Employee.EmployeeId
-          employee.employees many employee on Employee.ReportsTo = Employee.EmployeeId
-        genre <Genre> [genreId]: genreId=GenreId, name=Name
-          genre.tracks many track on Track.GenreId = Genre.GenreId
-        playlist <Playlist> [playlistId]: playlistId=PlaylistId, name=Name
-          playlist.playlistTracks many playlistTrack on PlaylistTrack.PlaylistId = Playlist.PlaylistId
-          playlist.tracks many track through PlaylistTrack(PlaylistId, TrackId)
-        playlistTrack <PlaylistTrack> [-]: playlistId=PlaylistId, trackId=TrackId
-          playlistTrack.playlist one playlist on Playlist.PlaylistId = PlaylistTrack.PlaylistId
-          playlistTrack.track one track on Track.TrackId = PlaylistTrack.TrackId
-        track <Track> [trackId]: trackId=TrackId, name=Name, albumId=AlbumId, genreId=GenreId
-          track.album one album on Album.AlbumId = Track.AlbumId
-          track.genre one genre on Genre.GenreId = Track.GenreId
-          track.playlistTracks many playlistTrack on PlaylistTrack.TrackId = Track.TrackId
-          track.playlists many playlist through PlaylistTrack(TrackId, PlaylistId)
-    "#]],
+            album <Album> [albumId]: albumId=AlbumId, title=Title, artistId=ArtistId
+              album.artist one artist on Artist.ArtistId = Album.ArtistId
+              album.tracks many track on Track.AlbumId = Album.AlbumId
+            artist <Artist> [artistId]: artistId=ArtistId, name=Name
+              artist.albums many album on Album.ArtistId = Artist.ArtistId
+            customer <Customer> [customerId]: customerId=CustomerId, firstName=FirstName, supportRepId=SupportRepId
+              customer.supportRep one employee on Employee.EmployeeId = Customer.SupportRepId
+            employee <Employee> [employeeId]: employeeId=EmployeeId, lastName=LastName, reportsTo=ReportsTo
+              employee.employee one employee on Employee.EmployeeId = Employee.ReportsTo
+              employee.customers many customer on Customer.SupportRepId = Employee.EmployeeId
+              employee.employees many employee on Employee.ReportsTo = Employee.EmployeeId
+            genre <Genre> [genreId]: genreId=GenreId, name=Name
+              genre.tracks many track on Track.GenreId = Genre.GenreId
+            playlist <Playlist> [playlistId]: playlistId=PlaylistId, name=Name
+              playlist.playlistTracks many playlistTrack on PlaylistTrack.PlaylistId = Playlist.PlaylistId
+              playlist.tracks many track through PlaylistTrack(PlaylistId, TrackId)
+            playlistTrack <PlaylistTrack> [playlistId+trackId]: playlistId=PlaylistId, trackId=TrackId
+              playlistTrack.playlist one playlist on Playlist.PlaylistId = PlaylistTrack.PlaylistId
+              playlistTrack.track one track on Track.TrackId = PlaylistTrack.TrackId
+            track <Track> [trackId]: trackId=TrackId, name=Name, albumId=AlbumId, genreId=GenreId
+              track.album one album on Album.AlbumId = Track.AlbumId
+              track.genre one genre on Genre.GenreId = Track.GenreId
+              track.playlistTracks many playlistTrack on PlaylistTrack.TrackId = Track.TrackId
+              track.playlists many playlist through PlaylistTrack(TrackId, PlaylistId)
+        "#]],
     );
 }
 
@@ -204,7 +204,7 @@ fn composite_keys_are_joined_with_and() {
         ],
         expect![[r#"
             lost <lost> [id]: id, a
-            orderLine <order lines> [-]: orderNo=order_no, lineNo=line_no, item
+            orderLine <order lines> [orderNo+lineNo]: orderNo=order_no, lineNo=line_no, item
               orderLine.shipments many shipment on shipments.order_no = "order lines".order_no AND shipments.line_no = "order lines".line_no
             shipment [id]: id, orderNo=order_no, lineNo=line_no
               shipment.orderLine one orderLine on "order lines".order_no = shipments.order_no AND "order lines".line_no = shipments.line_no
@@ -225,7 +225,7 @@ fn junctions_give_both_sides_a_to_many_relation() {
             table("no_junction", "id* a b", &["a>users", "b>tags"]),
         ],
         expect![[r#"
-            follow [-]: followerId=follower_id, followeeId=followee_id, at
+            follow [followerId+followeeId]: followerId=follower_id, followeeId=followee_id, at
               follow.follower one user on users.id = follows.follower_id
               follow.followee one user on users.id = follows.followee_id
             noJunction <no_junction> [id]: id, a, b
@@ -237,10 +237,10 @@ fn junctions_give_both_sides_a_to_many_relation() {
               tag.userTags many userTag on user_tags.tag = tags.slug
               tag.usersByUserSkill many user through user_skills(tag_id, user_id)
               tag.usersByUserTag many user through user_tags(tag, user) on user_tags.tag = tags.slug AND user_tags.user = users.name
-            userSkill <user_skills> [-]: userId=user_id, tagId=tag_id
+            userSkill <user_skills> [userId+tagId]: userId=user_id, tagId=tag_id
               userSkill.user one user on users.id = user_skills.user_id
               userSkill.tag one tag on tags.slug = user_skills.tag_id
-            userTag <user_tags> [-]: user, tag
+            userTag <user_tags> [user+tag]: user, tag
               userTag.user_ one user on users.name = user_tags.user
               userTag.tag_ one tag on tags.slug = user_tags.tag
             user [id]: id, name

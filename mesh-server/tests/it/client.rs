@@ -294,7 +294,7 @@ async fn files_are_sent_under_a_signature_of_their_bytes() {
     let client = site.signed(&http).await;
     let file =
         UploadFile { name: "one.txt", content_type: "text/plain", bytes: "A cover".into(), meta: None };
-    let place = UploadTarget::Attach { entity: "post", id: "1", field: "cover" };
+    let place = UploadTarget::Attach { entity: "post", id: &"1".into(), field: "cover" };
     let request = client.upload(place, "cover", &file, &UploadForm::new(fresh().1)).unwrap();
     let mut altered = client.upload(place, "cover", &file, &UploadForm::new(fresh().1)).unwrap();
     let stored: Value =

@@ -189,7 +189,7 @@ fn files_are_kept_in_the_custom_store() {
     let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
     let send = |content_type: &str| {
         let form = client::UploadForm::new([7; 16]);
-        let place = client::UploadTarget::Attach { entity: "member", id: "1", field: "portrait" };
+        let place = client::UploadTarget::Attach { entity: "member", id: &"1".into(), field: "portrait" };
         let statement = r#"{"member":{"portrait":{"upload":true}}}"#;
         let mut request = client::upload(&at, place, statement, &form).unwrap();
         let file = Bytes::from_static(b"all but an image");

@@ -82,7 +82,7 @@ async fn reads_work_behind_any_router() {
 async fn the_base_path_accepts_posts_behind_a_router() {
     let router = nested("/api/mesh", "/api/mesh", app("/"));
     let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
-    let posted = client::post(&at, mesh_ql::Format::Ql, "{ post id }", Some("1")).unwrap();
+    let posted = client::post(&at, mesh_ql::Format::Ql, "{ post id }", Some("1".into())).unwrap();
     assert_eq!(ask(&router, posted).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
 }
 

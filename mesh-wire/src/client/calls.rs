@@ -10,7 +10,7 @@ use mesh_ql::Query;
 use serde_json::{Value, json};
 
 use super::{
-    ClientError, Endpoint, Operation, Pages, Session, SignatureBinding, Subscription, UploadForm,
+    ClientError, Endpoint, Operation, Pages, RecordId, Session, SignatureBinding, Subscription, UploadForm,
     UploadTarget, upload,
 };
 
@@ -61,8 +61,8 @@ impl Client {
     }
 
     /// Reads one record.
-    pub fn point(&self, query: &Query, id: &str) -> Operation {
-        Operation::new(self.clone(), query, Some(id))
+    pub fn point(&self, query: &Query, id: impl Into<RecordId>) -> Operation {
+        Operation::new(self.clone(), query, Some(id.into()))
     }
 
     /// Reads one page of a list.
@@ -76,8 +76,8 @@ impl Client {
     }
 
     /// Subscribes to the changes of a record.
-    pub fn watch(&self, query: &Query, id: &str) -> Subscription {
-        Subscription::new(self.clone(), query, id)
+    pub fn watch(&self, query: &Query, id: impl Into<RecordId>) -> Subscription {
+        Subscription::new(self.clone(), query, id.into())
     }
 
     /// Builds the upload of a file in memory. To stream a larger file, build the head with [`super::upload`], sign it with

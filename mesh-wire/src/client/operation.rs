@@ -10,7 +10,9 @@ use ring::digest;
 use serde_json::Value;
 
 use super::writes::Write;
-use super::{Client, ClientError, ReplyError, collection, point, post, register, result, set_query};
+use super::{
+    Client, ClientError, RecordId, ReplyError, collection, point, post, register, result, set_query,
+};
 use crate::{Code, QuerySource};
 
 /// The longest query that is sent in a header, in bytes. Longer ones are posted.
@@ -31,7 +33,7 @@ pub struct Operation {
 #[derive(Clone, Debug)]
 enum Action {
     /// Reads a record, or a list if there is no id.
-    Read { entity: String, id: Option<String> },
+    Read { entity: String, id: Option<RecordId> },
     /// Writes.
     Write(Write),
 }
@@ -50,8 +52,8 @@ enum Step {
 }
 
 impl Operation {
-    pub(super) fn new(client: Client, query: &Query, id: Option<&str>) -> Self {
-        let action = Action::Read { entity: query.entity.value.clone(), id: id.map(str::to_owned) };
+    pub(super) fn new(client: Client, query: &Query, id: Option<RecordId>) -> Self {
+        let action = Action::Read { entity: query.entity.value.clone(), id };
         Self { client, action, text: String::new(), step: Step::Text }.select(query)
     }
 
@@ -101,7 +103,7 @@ impl Operation {
             (Action::Read { id, .. }, QuerySource::Text { format, text })
                 if text.len() > MAX_HEADER_QUERY =>
             {
-                post(endpoint, *format, text, id.as_deref())
+                post(endpoint, *format, text, id.clone())
             }
             (Action::Read { entity, id: Some(id) }, _) => point(endpoint, entity, id, source),
             (Action::Read { entity, id: None }, _) => collection(endpoint, entity, source),

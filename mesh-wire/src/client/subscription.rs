@@ -5,7 +5,8 @@ use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, Query};
 
-use super::{Client, ClientError, point};
+use super::{Client, ClientError, RecordId, point};
+use crate::route::percent;
 use crate::sse::{self, Decoder, EventTooLarge};
 use crate::{ErrorBody, QuerySource, headers};
 
@@ -19,7 +20,7 @@ const EVENT_BYTES: usize = 16 * 1024 * 1024;
 pub struct Subscription {
     client: Client,
     entity: String,
-    id: String,
+    id: RecordId,
     text: String,
     decoder: Decoder,
     last_event_id: String,
@@ -35,11 +36,11 @@ pub enum StreamEvent {
 }
 
 impl Subscription {
-    pub(super) fn new(client: Client, query: &Query, id: &str) -> Self {
+    pub(super) fn new(client: Client, query: &Query, id: RecordId) -> Self {
         Self {
             client,
             entity: query.entity.value.clone(),
-            id: id.to_owned(),
+            id,
             text: mesh_ql::print_json(query),
             decoder: Decoder::new(EVENT_BYTES),
             last_event_id: String::new(),
@@ -54,7 +55,8 @@ impl Subscription {
         let endpoint = self.client.endpoint();
         let source = QuerySource::Text { format: Format::Json, text: self.text.clone() };
         let mut request = point(endpoint, &self.entity, &self.id, &source)?;
-        *request.uri_mut() = endpoint.url(&[&self.entity, &self.id, "events"])?;
+        *request.uri_mut() =
+            endpoint.url(&[&percent::encode(&self.entity), &self.id.to_segment(), "events"])?;
         let fields = request.headers_mut();
         fields.insert(ACCEPT, HeaderValue::from_static(sse::MEDIA_TYPE));
         let last = HeaderValue::try_from(&self.last_event_id).ok().filter(|last| !last.is_empty());

@@ -61,7 +61,7 @@ fn a_read_by_query_id_is_decoded() {
 
 #[test]
 fn a_posted_read_is_decoded() {
-    let request = post(&endpoint(), Format::Ql, "{ user { id } }", Some("7")).unwrap();
+    let request = post(&endpoint(), Format::Ql, "{ user { id } }", Some("7".into())).unwrap();
     assert_eq!(request.uri(), "http://localhost:4000/mesh");
     assert_eq!(decoded(&request), (None, text("7"), source(Format::Ql, "{ user { id } }")));
     let rooted = Endpoint::parse("https://example.org").unwrap();
@@ -146,7 +146,7 @@ proptest! {
         let source = source(format, &query);
         let request = point(&endpoint(), "user", &id, &source).unwrap();
         prop_assert_eq!(decoded(&request), (text("user"), text(&id), source.clone()));
-        let request = post(&endpoint(), format, &query, Some(&id)).unwrap();
+        let request = post(&endpoint(), format, &query, Some((&id).into())).unwrap();
         prop_assert_eq!(decoded(&request), (None, Some(id), source));
     }
 }

@@ -5,7 +5,8 @@ use data_encoding::HEXLOWER;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
-use super::{ClientError, Endpoint, request};
+use super::{ClientError, Endpoint, RecordId, request};
+use crate::route::percent;
 use crate::{base64, headers};
 
 /// The target of an upload.
@@ -16,7 +17,7 @@ pub enum UploadTarget<'a> {
         /// The entity key.
         entity: &'a str,
         /// The record's id.
-        id: &'a str,
+        id: &'a RecordId,
         /// The field.
         field: &'a str,
     },
@@ -39,8 +40,10 @@ pub fn upload(
     form: &UploadForm,
 ) -> Result<Request<Bytes>, ClientError> {
     let uri = match target {
-        UploadTarget::Attach { entity, id, field } => endpoint.url(&[entity, id, field])?,
-        UploadTarget::Create { entity } => endpoint.url(&[entity])?,
+        UploadTarget::Attach { entity, id, field } => {
+            endpoint.url(&[&percent::encode(entity), &id.to_segment(), &percent::encode(field)])?
+        }
+        UploadTarget::Create { entity } => endpoint.url(&[&percent::encode(entity)])?,
     };
     let mut request = request(Method::POST, uri, None);
     let fields = request.headers_mut();
@@ -108,7 +111,7 @@ mod tests {
     fn heads_have_path_statement_and_boundary() {
         let endpoint = Endpoint::parse("http://localhost/mesh").unwrap();
         let form = UploadForm::new([0xab; 16]);
-        let target = UploadTarget::Attach { entity: "user", id: "a/b", field: "avatar" };
+        let target = UploadTarget::Attach { entity: "user", id: &"a/b".into(), field: "avatar" };
         let request = upload(&endpoint, target, "{}", &form).unwrap();
         assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/mesh/user/a%2Fb/avatar"));
         assert_eq!(request.headers()[headers::QUERY], "e30=");

@@ -5,21 +5,39 @@ use http::{Method, Request};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Client, ClientError, Endpoint, Operation, request};
+use Segment::{Id, Name};
+
+use super::{Client, ClientError, Endpoint, Operation, RecordId, request};
+use crate::route::percent;
 
 /// The route and body of a write, without the query that shapes the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     method: Method,
-    /// The segments of the path after the base path.
+    /// The segments of the path after the base path, percent-encoded.
     segments: Vec<String>,
     /// The serialized body; `None` for a write without one.
     body: Option<Result<Bytes, ClientError>>,
 }
 
+/// A segment of a path.
+enum Segment<'a> {
+    Name(&'a str),
+    Id(RecordId),
+}
+
+impl Segment<'_> {
+    fn encoded(&self) -> String {
+        match self {
+            Name(name) => percent::encode(name),
+            Id(id) => id.to_segment(),
+        }
+    }
+}
+
 impl Write {
-    fn new(method: Method, segments: &[&str]) -> Self {
-        let segments = segments.iter().map(|&segment| segment.to_owned()).collect();
+    fn new(method: Method, segments: &[Segment<'_>]) -> Self {
+        let segments = segments.iter().map(|segment| segment.encoded()).collect();
         Self { method, segments, body: None }
     }
 
@@ -41,48 +59,80 @@ impl Write {
 impl Client {
     /// Creates a record.
     pub fn create(&self, entity: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
-        self.write(Write::new(Method::POST, &[entity]).with_body(fields))
+        self.write(Write::new(Method::POST, &[Name(entity)]).with_body(fields))
     }
 
     /// Changes fields of a record.
-    pub fn update(&self, entity: &str, id: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
-        self.write(Write::new(Method::PUT, &[entity, id]).with_body(fields))
+    pub fn update(
+        &self,
+        entity: &str,
+        id: impl Into<RecordId>,
+        fields: &(impl Serialize + ?Sized),
+    ) -> Operation {
+        self.write(Write::new(Method::PUT, &[Name(entity), Id(id.into())]).with_body(fields))
     }
 
     /// Deletes a record; the answer is empty.
-    pub fn delete(&self, entity: &str, id: &str) -> Operation {
-        self.write(Write::new(Method::DELETE, &[entity, id]))
+    pub fn delete(&self, entity: &str, id: impl Into<RecordId>) -> Operation {
+        self.write(Write::new(Method::DELETE, &[Name(entity), Id(id.into())]))
     }
 
     /// Creates a child of a record in a to-many relation.
     pub fn create_child(
         &self,
         entity: &str,
-        id: &str,
+        id: impl Into<RecordId>,
         relation: &str,
         fields: &(impl Serialize + ?Sized),
     ) -> Operation {
-        self.write(Write::new(Method::POST, &[entity, id, relation]).with_body(fields))
+        self.write(Write::new(Method::POST, &[Name(entity), Id(id.into()), Name(relation)]).with_body(fields))
     }
 
     /// Links two records in a many-to-many relation; the answer is empty.
-    pub fn attach(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
-        self.write(Write::new(Method::POST, &[entity, id, relation]).with_body(&json!({ "entityId": other })))
+    pub fn attach(
+        &self,
+        entity: &str,
+        id: impl Into<RecordId>,
+        relation: &str,
+        other: impl Into<RecordId>,
+    ) -> Operation {
+        self.write(
+            Write::new(Method::POST, &[Name(entity), Id(id.into()), Name(relation)])
+                .with_body(&json!({ "entityId": other.into().to_json() })),
+        )
     }
 
     /// Points a to-one relation at another record, which is the answer.
-    pub fn connect(&self, entity: &str, id: &str, relation: &str, other: &str) -> Operation {
-        self.write(Write::new(Method::PUT, &[entity, id, relation]).with_body(&json!({ "entityId": other })))
+    pub fn connect(
+        &self,
+        entity: &str,
+        id: impl Into<RecordId>,
+        relation: &str,
+        other: impl Into<RecordId>,
+    ) -> Operation {
+        self.write(
+            Write::new(Method::PUT, &[Name(entity), Id(id.into()), Name(relation)])
+                .with_body(&json!({ "entityId": other.into().to_json() })),
+        )
     }
 
     /// Clears a to-one relation; the answer is empty.
-    pub fn disconnect(&self, entity: &str, id: &str, relation: &str) -> Operation {
-        self.write(Write::new(Method::DELETE, &[entity, id, relation]))
+    pub fn disconnect(&self, entity: &str, id: impl Into<RecordId>, relation: &str) -> Operation {
+        self.write(Write::new(Method::DELETE, &[Name(entity), Id(id.into()), Name(relation)]))
     }
 
     /// Deletes a child of a record, or only the link in a many-to-many relation; the answer is empty.
-    pub fn remove(&self, entity: &str, id: &str, relation: &str, child: &str) -> Operation {
-        self.write(Write::new(Method::DELETE, &[entity, id, relation, child]))
+    pub fn remove(
+        &self,
+        entity: &str,
+        id: impl Into<RecordId>,
+        relation: &str,
+        child: impl Into<RecordId>,
+    ) -> Operation {
+        self.write(Write::new(
+            Method::DELETE,
+            &[Name(entity), Id(id.into()), Name(relation), Id(child.into())],
+        ))
     }
 
     fn write(&self, write: Write) -> Operation {

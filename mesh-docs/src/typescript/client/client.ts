@@ -103,7 +103,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Reads a record; `null` if it does not exist. */
-  async one<const Q extends PointQuery<S>>(id: string | number, query: Q & Checked<S, Q, "$select">, call: Call = {}): Promise<Item<S, Q> | null> {
+  async one<const Q extends PointQuery<S>>(id: RecordId, query: Q & Checked<S, Q, "$select">, call: Call = {}): Promise<Item<S, Q> | null> {
     return (await this.#read(query, id, call)) as Item<S, Q> | null;
   }
 
@@ -138,7 +138,7 @@ export class Client<S extends SchemaTypes<S>> {
    * lost connection. Ends when `signal` is aborted. `trouble` is called with the errors of reads in between.
    */
   async *watch<const Q extends PointQuery<S>>(
-    id: string | number,
+    id: RecordId,
     query: Q & Checked<S, Q, "$select">,
     call: Call & { trouble?: (error: MeshError) => void } = {},
   ): AsyncGenerator<Item<S, Q> | null, void, undefined> {
@@ -173,7 +173,7 @@ export class Client<S extends SchemaTypes<S>> {
   /** Uploads a file to a field of a record, or creates a record with it if the id is `null`. */
   async upload<E extends keyof S & string>(
     entity: E,
-    id: string | number | null,
+    id: RecordId | null,
     field: S[E]["uploads"],
     file: Blob,
     more: Call & { meta?: { [field: string]: Json }; name?: string } = {},
@@ -208,7 +208,7 @@ export class Client<S extends SchemaTypes<S>> {
   /** Updates fields of a record. */
   async update<E extends Writable<S, "updatable">, const Q extends Query<S> = never>(
     entity: E,
-    id: string | number,
+    id: RecordId,
     fields: Fields<S, E, "updatable">,
     query?: Q & Shape<S, E, Q>,
     call?: Call,
@@ -217,14 +217,14 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Deletes a record. */
-  async delete(entity: Deletable<S>, id: string | number, call?: Call): Promise<void> {
+  async delete(entity: Deletable<S>, id: RecordId, call?: Call): Promise<void> {
     await this.#write("DELETE", [entity, id], undefined, undefined, call);
   }
 
   /** Creates a record in a to-many relation. */
   async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Query<S> = never>(
     entity: E,
-    id: string | number,
+    id: RecordId,
     relation: R,
     fields: NewFields<S, To<S, E, R>, Link<S, E, R>>,
     query?: Q & Shape<S, To<S, E, R>, Q>,
@@ -234,16 +234,16 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Links two records of a many-to-many relation. */
-  async attach<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, Many<unknown>>, other: string | number, call?: Call): Promise<void> {
+  async attach<E extends Text<keyof S>>(entity: E, id: RecordId, relation: Relation<S, E, Many<unknown>>, other: RecordId, call?: Call): Promise<void> {
     await this.#write("POST", [entity, id, relation], { entityId: other }, undefined, call);
   }
 
   /** Sets the record of a to-one relation and returns it. */
   async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Query<S> = never>(
     entity: E,
-    id: string | number,
+    id: RecordId,
     relation: R,
-    other: string | number,
+    other: RecordId,
     query?: Q & Shape<S, To<S, E, R>, Q>,
     call?: Call,
   ): Promise<Written<S, To<S, E, R>, Q>> {
@@ -251,16 +251,16 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Clears a to-one relation. */
-  async disconnect<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, One<unknown>>, call?: Call): Promise<void> {
+  async disconnect<E extends Text<keyof S>>(entity: E, id: RecordId, relation: Relation<S, E, One<unknown>>, call?: Call): Promise<void> {
     await this.#write("DELETE", [entity, id, relation], undefined, undefined, call);
   }
 
   /** Deletes a child of a record; of a many-to-many relation, only the link. */
-  async remove<E extends Text<keyof S>>(entity: E, id: string | number, relation: Relation<S, E, Many<unknown>>, child: string | number, call?: Call): Promise<void> {
+  async remove<E extends Text<keyof S>>(entity: E, id: RecordId, relation: Relation<S, E, Many<unknown>>, child: RecordId, call?: Call): Promise<void> {
     await this.#write("DELETE", [entity, id, relation, child], undefined, undefined, call);
   }
 
-  async #write(method: string, at: (string | number)[], fields?: object, query?: object, call: Call = {}): Promise<unknown> {
+  async #write(method: string, at: RecordId[], fields?: object, query?: object, call: Call = {}): Promise<unknown> {
     const path = route(...at);
     const sent: Sent = { ...call, method, ...(fields && { json: JSON.stringify(fields) }) };
     const reply = await (query ? this.#query(path, JSON.stringify(query), sent) : this.#send(path, sent));
@@ -274,7 +274,7 @@ export class Client<S extends SchemaTypes<S>> {
     return text === "" ? null : (JSON.parse(text) as Json);
   }
 
-  async #read(query: object, id: string | number | undefined, call: Call): Promise<unknown> {
+  async #read(query: object, id: RecordId | undefined, call: Call): Promise<unknown> {
     const text = JSON.stringify(query);
     const [entity, node] = root(query);
     const after = (node["$page"] as { after?: unknown } | undefined)?.after;
@@ -338,8 +338,13 @@ function root(query: object): [string, { [key: string]: unknown }] {
   return first;
 }
 
-function route(...segments: (string | number | undefined)[]): string {
-  return segments.map((segment) => (segment === undefined ? "" : `/${encodeURIComponent(segment)}`)).join("");
+function route(...segments: (RecordId | undefined)[]): string {
+  return segments.map((segment) => (segment === undefined ? "" : `/${encoded(segment)}`)).join("");
+}
+
+/** Encodes a segment. Commas in text stay, so that `"1,2"` is the id of two fields as well. */
+function encoded(segment: RecordId): string {
+  return typeof segment === "object" ? segment.map((part) => encodeURIComponent(part)).join(",") : encodeURIComponent(segment).replace(/%2C/g, ",");
 }
 
 /** Parses the events of a stream, each to its fields. */

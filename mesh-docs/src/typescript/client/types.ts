@@ -5,12 +5,15 @@
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/** The id of a record. That of several fields is an array of their values in the order of the schema's `idField`. */
+export type RecordId = string | number | readonly (string | number | boolean)[];
+
 /** The types of an entity. */
 export interface EntityTypes {
   /** The fields and computed fields, with the types of their values in results. */
   fields: object;
-  /** The name of the id field; `null` if records cannot be read by id. */
-  id: string | null;
+  /** The name of the id field, or the names of several; `null` if records cannot be read by id. */
+  id: string | readonly string[] | null;
   /** The kinds of the fields that controls accept, which determine the values they are compared with. */
   kinds: object;
   /** The relations, with their targets. */

@@ -100,7 +100,7 @@ fn errors_about_names_say_what_is_allowed() {
     refused(
         WriteTarget::Create { entity: "log" },
         "{}",
-        expect!["Entity 'log' has no id field; read it as a collection"],
+        expect!["Entity 'log' has no id field, so its records cannot be written"],
     );
 }
 
@@ -128,9 +128,9 @@ fn errors_about_relations_say_what_is_allowed() {
     );
     refused(
         attach("tags"),
-        r#"{"entityId": [1]}"#,
+        r#"{"entityId": [null]}"#,
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not an object"#
+            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not a list"#
         ]],
     );
     refused(
@@ -200,7 +200,7 @@ fn values_that_do_not_fit_are_refused() {
         r#"{"key": "x"}"#,
         expect![[r#"'key' takes a UUID such as "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", not the text "x""#]],
     );
-    refused(USER, r#"{"anything": []}"#, expect!["'anything' takes a scalar, not an object"]);
+    refused(USER, r#"{"anything": []}"#, expect!["'anything' takes a scalar, not a list"]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn json_is_bounded_in_depth() {
     let deep = format!(r#"{{"settings": {}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     refused(USER, &deep, expect!["'settings' takes JSON that is nested less than 128 deep, not more"]);
     let deep = deep.replace("settings", "name");
-    refused(USER, &deep, expect!["'name' takes text, not an object"]);
+    refused(USER, &deep, expect!["'name' takes text, not a list"]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Reader<'_> {
     async fn read(&self, format: Format, text: &str, id: Option<&str>) -> Result<Value, Failure> {
         let endpoint = &self.client.endpoint;
         let request = if text.len() > HEADER_QUERY {
-            wire::post(endpoint, format, text, id)
+            wire::post(endpoint, format, text, id.map(Into::into))
         } else {
             let entity = parse(format, text)?.entity;
             let source = QuerySource::Text { format, text: text.to_owned() };

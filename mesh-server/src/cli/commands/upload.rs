@@ -81,7 +81,8 @@ async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentTyp
         meta_hash: args.meta.as_ref().map(|meta| ContentHash::digest(meta.as_bytes())),
     };
     let form = UploadForm::new(random()?);
-    let target = UploadTarget::Attach { entity: &args.entity, id: &args.id, field: &args.field };
+    let target =
+        UploadTarget::Attach { entity: &args.entity, id: &args.id.as_str().into(), field: &args.field };
     let mut request = wire::upload(&client.endpoint, target, &statement.to_string(), &form)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());

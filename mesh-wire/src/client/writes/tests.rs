@@ -30,7 +30,22 @@ fn each_write_has_its_route() {
     let (client, kale) = (client(), json!({ "name": "kale" }));
     for (operation, route, body) in [
         (client.create("plant", &kale), "Create { entity: \"plant\" }", r#"{"name":"kale"}"#),
-        (client.update("bed", "a/b", &kale), "Update { entity: \"bed\", id: \"a/b\" }", r#"{"name":"kale"}"#),
+        (
+            client.update("bed", "a/b", &kale),
+            "Update { entity: \"bed\", id: \"a%2Fb\" }",
+            r#"{"name":"kale"}"#,
+        ),
+        (client.delete("detail", "1,2"), "Delete { entity: \"detail\", id: \"1,2\" }", ""),
+        (
+            client.connect("shipment", "3", "detail", ["1", "a,b"]),
+            "Connect { entity: \"shipment\", id: \"3\", relation: \"detail\" }",
+            r#"{"entityId":["1","a,b"]}"#,
+        ),
+        (
+            client.remove("order", "1", "details", ["1", "a,b"]),
+            "Remove { entity: \"order\", id: \"1\", relation: \"details\", child: \"1,a%2Cb\" }",
+            "",
+        ),
         (client.delete("bed", "2"), "Delete { entity: \"bed\", id: \"2\" }", ""),
         (
             client.create_child("bed", "2", "plants", &kale),

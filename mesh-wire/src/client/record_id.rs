@@ -1,0 +1,78 @@
+//! Ids of records in paths and bodies.
+
+use serde_json::Value;
+
+use crate::route::percent;
+
+/// The id of a record: text, or a text for each field of a key of several fields. `SPEC §15`
+///
+/// ```
+/// use mesh_wire::client::RecordId;
+///
+/// assert_eq!(RecordId::from("a/b").to_segment(), "a%2Fb");
+/// assert_eq!(RecordId::from(["1", "a,b"]).to_segment(), "1,a%2Cb");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordId {
+    /// The text of an id field. That of several fields is the same as [`RecordId::Parts`] if no part contains a comma or a
+    /// percent sign: `1,2`.
+    Text(String),
+    /// A text for each field.
+    Parts(Vec<String>),
+}
+
+impl RecordId {
+    /// Returns the percent-encoded segment of a path. Commas in [`RecordId::Text`] stay: they separate the parts, and in the
+    /// text of one field the server takes them as they are.
+    pub fn to_segment(&self) -> String {
+        let join = |parts: Vec<String>| parts.join(",");
+        match self {
+            Self::Text(text) => join(text.split(',').map(percent::encode).collect()),
+            Self::Parts(parts) => join(parts.iter().map(|part| percent::encode(part)).collect()),
+        }
+    }
+
+    /// Returns the JSON value of the id in bodies.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::Parts(parts) => parts.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl From<&str> for RecordId {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for RecordId {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<String> for RecordId {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&Self> for RecordId {
+    fn from(id: &Self) -> Self {
+        id.clone()
+    }
+}
+
+impl<const N: usize> From<[&str; N]> for RecordId {
+    fn from(parts: [&str; N]) -> Self {
+        Self::Parts(parts.map(str::to_owned).to_vec())
+    }
+}
+
+impl FromIterator<String> for RecordId {
+    fn from_iter<I: IntoIterator<Item = String>>(parts: I) -> Self {
+        Self::Parts(parts.into_iter().collect())
+    }
+}
