@@ -192,6 +192,7 @@ impl Offers {
             (self.cors, "cors"),
             (true, "docs"),
             (self.events, "events"),
+            (true, "keys"),
             (self.mutations, "mutations"),
             (self.persisted, "persisted"),
             (true, "relational"),

@@ -17,7 +17,7 @@ export interface Entity {
   fields: Field[];
   joins: Relation[];
   listCapable: boolean;
-  idField: string | null;
+  idField: string | string[] | null;
   uploads?: { field: string; maxBytes?: number; contentTypes?: string[] }[];
 }
 export interface Schema {
@@ -56,18 +56,23 @@ export function entityAt(schema: Schema, entity: string | undefined, refs: reado
   return entityOf(schema, name);
 }
 
+/** Returns the names of the fields that identify a record. */
+export function idFields(entity: Entity | undefined): string[] {
+  return [entity?.idField ?? []].flat();
+}
+
 /** Returns the most descriptive field of an entity: a name or title, else its id. */
 export function firstField(entity: Entity | undefined): string | undefined {
   const descriptive = entity?.fields.find(({ name }) => /^(name|title|label)$/i.test(name));
-  return descriptive?.name ?? entity?.idField ?? entity?.fields[0]?.name;
+  return descriptive?.name ?? idFields(entity)[0] ?? entity?.fields[0]?.name;
 }
 
 /** Returns the fields that a new query selects: descriptive and short ones. */
 export function starterFields(entity: Entity): string[] {
   const isWide = ({ name, type }: Field): boolean => type === "json" || type === "binary" || /^(body|text|content|description|bio|summary|notes?)$/i.test(name);
-  const isKey = ({ name }: Field): boolean => name !== entity.idField && /(Id|_id|ID)$/.test(name);
+  const isKey = ({ name }: Field): boolean => !idFields(entity).includes(name) && /(Id|_id|ID)$/.test(name);
   const short = entity.fields.filter((field) => !isWide(field) && !isKey(field));
-  const names = [entity.idField, firstField(entity), ...[...short, ...entity.fields].map(({ name }) => name)];
+  const names = [...idFields(entity), firstField(entity), ...[...short, ...entity.fields].map(({ name }) => name)];
   return [...new Set(names.filter((name): name is string => typeof name === "string"))].slice(0, 3);
 }
 

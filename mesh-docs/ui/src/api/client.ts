@@ -116,9 +116,19 @@ export async function register(query: string, format: Format): Promise<string> {
   return ((await reply.json()) as { id: string }).id;
 }
 
-/** Returns the path of a read. */
+/** Returns the path of a read. The parts of an id are separated by commas, and may have escapes. */
 export function readPath(entity: string, id: string): string {
-  return `${config.base}/${encodeURIComponent(entity)}${id === "" ? "" : `/${encodeURIComponent(id)}`}`;
+  const parts = id.split(",");
+  const segment = parts.map((part) => encodeURIComponent(parts.length > 1 ? unescaped(part) : part)).join(",");
+  return `${config.base}/${encodeURIComponent(entity)}${id === "" ? "" : `/${segment}`}`;
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Returns the headers of a read by GET, signed in a session. */

@@ -2,7 +2,7 @@
 
 import { snippetCompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import type { EditorView } from "@codemirror/view";
-import { entityAt, entityOf, fieldOf, firstField, relationOf, scalars, type Entity, type Schema } from "../schema";
+import { entityAt, entityOf, fieldOf, firstField, idFields, relationOf, scalars, type Entity, type Schema } from "../schema";
 import { contextAt, type CursorContext } from "../query/cursor";
 import type { Format, Query } from "../query/tree";
 
@@ -63,7 +63,7 @@ function selections(entity: Entity | undefined, before: string[], quote: boolean
     label: name,
     type: "property",
     detail: type ?? kind,
-    boost: name === entity.idField ? 1 : 0,
+    boost: idFields(entity).includes(name) ? 1 : 0,
     insert: quote ? `"${name}": true` : name,
   }));
   const relations = entity.joins.map(({ name, type, entity: target }) => {

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { isList, isNullTest, operatorsFor, parseValue, readFilter, showValue, writeFilter, type Condition, type Filter, type Group } from "../../query/filter";
 import type { Value } from "../../query/tree";
-import { scalars, type Entity } from "../../schema";
+import { idFields, scalars, type Entity } from "../../schema";
 import { AddButton, Choice, IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
 
@@ -38,7 +38,7 @@ export function FilterForm({ entity, operators, value, set }: FormProps) {
 /** Returns a valid condition to start with, on a text field if there is one. */
 function initialCondition(entity: Entity): Condition {
   const fields = scalars(entity);
-  const field = fields.find(({ type }) => type === "string") ?? fields.find(({ name }) => name === entity.idField) ?? fields[0];
+  const field = fields.find(({ type }) => type === "string") ?? fields.find(({ name }) => idFields(entity).includes(name)) ?? fields[0];
   const condition = { kind: "condition" as const, field: field?.name ?? "id" };
   switch (field?.type) {
     case "string":

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { config } from "../../config";
 import { QueryEditor } from "../../editor/QueryEditor";
-import { entityOf } from "../../schema";
+import { entityOf, idFields } from "../../schema";
 import { LANGUAGES, snippet, type Language } from "../../snippets";
 import { current, dialog, format, formatText, isQuery, query, recordId, run, running, notify, schema, setFormat, startQuery } from "../../state";
 import { Choice, IconButton } from "../parts/controls";
@@ -26,7 +26,8 @@ export function QueryPane() {
 function Target() {
   const entity = query.value?.entity ?? "";
   const known = schema.value;
-  const hasPoints = !known || entityOf(known, entity)?.idField !== null;
+  const ids = idFields(known ? entityOf(known, entity) : undefined);
+  const hasPoints = !known || ids.length > 0;
   const submit = (event: Event): void => {
     event.preventDefault();
     void run();
@@ -44,7 +45,7 @@ function Target() {
           class="grow"
           data-testid="id"
           aria-label="Record id; empty reads the collection"
-          placeholder={hasPoints ? "id" : "no id"}
+          placeholder={!hasPoints ? "no id" : ids.length > 1 ? ids.join(",") : "id"}
           disabled={!hasPoints && recordId.value === ""}
           autocomplete="off"
           spellcheck={false}

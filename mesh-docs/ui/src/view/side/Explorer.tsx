@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { config } from "../../config";
 import { isSelected } from "../../query/edit";
-import { entityOf, type Entity } from "../../schema";
+import { entityOf, idFields, type Entity } from "../../schema";
 import { dialog, query, schema, schemaError, startQuery, toggleField } from "../../state";
 import { Chevron, Search } from "../parts/icons";
 
@@ -85,7 +85,7 @@ function Members({ root, entity, refs, wanted }: { root: string; entity: Entity;
         <li key={name} class="member item row">
           <Tick root={root} refs={refs} name={name} />
           <span class="type ellipsis faint" title={description}>
-            {name === entity.idField && <span class="key">id</span>}
+            {idFields(entity).includes(name) && <span class="key">id</span>}
             {kind === "computed" ? "computed" : type}
           </span>
         </li>
