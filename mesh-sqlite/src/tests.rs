@@ -3,6 +3,7 @@
 mod joined;
 mod json;
 mod patterns;
+mod related;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
