@@ -18,6 +18,9 @@ pub(super) trait Dialect {
     /// Whether NULL comes before all values in ascending order by default, and not after them.
     const NULL_IS_SMALLEST: bool;
 
+    /// Whether it may begin a semi-join at the records of `EXISTS`.
+    const REORDERS_EXISTS: bool;
+
     /// Whether other transactions may change records during a write, so that what was checked at first is checked again
     /// at the end.
     const RECHECKS: bool;

@@ -1,17 +1,20 @@
 //! Related records that the conditions and the order of a node use.
 //!
 //! The record at the end of a to-one relation is joined to the rows if the database has at most one. Other values are
-//! subqueries that refer to the row. Conditions on relations become `EXISTS`, which databases run as semi-joins.
+//! subqueries that refer to the row. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite
+//! always begins such a join at the rows, so conditions that must hold get forms with which it can begin at the related
+//! records: a join of the one record, or `IN` with a list of keys if few records are likely to match.
 
 use mesh_schema::Link;
 use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
 
 use super::dialect::Dialect;
-use super::links::{linked, table_operand};
+use super::links::{JUNCTION, linked, table_operand};
 use super::order::{order_by, sort_terms};
 use super::statement::Params;
 use super::{group, predicate};
-use crate::plan::{ColumnSource, Node, Related};
+use crate::Value;
+use crate::plan::{ColumnSource, CompareOp, Node, Predicate, Related};
 
 /// The values of a node's rows, those of related records included.
 pub(super) struct RowOperands<'a, D: Dialect> {
@@ -37,10 +40,15 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         rows: &mut SelectStatement,
     ) -> Self {
         let mut operands = Self { dialect, node, alias, related: Vec::with_capacity(node.related.len()) };
+        let required = if D::REORDERS_EXISTS { Vec::new() } else { required(node.filter.as_ref()) };
         for (number, related) in node.related.iter().enumerate() {
             let alias = format!("{}_{number}", operands.alias);
             let lowered = if is_joined(related) {
                 operands.join(params, related, alias, rows)
+            } else if required.contains(&number) && related.is_unique {
+                operands.join_condition(params, related, alias, rows)
+            } else if required.contains(&number) && is_selective(&related.node) && is_key_list(related) {
+                operands.list_condition(params, related, alias)
             } else {
                 operands.subquery(params, related, alias)
             };
@@ -84,11 +92,95 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Lowered { exists: Expr::Constant(true.into()), columns }
     }
 
+    /// Joins the one record of a condition to the rows. Where the condition is false it may also be unknown.
+    fn join_condition(
+        &self,
+        params: &mut Params<D::Param>,
+        related: &'a Related,
+        alias: String,
+        rows: &mut SelectStatement,
+    ) -> Lowered<D> {
+        let node = &related.node;
+        let linked = self.linked(related, &alias);
+        let key = match &related.link {
+            Link::Direct { pairs } => pairs.first().map_or("", |pair| &pair.target),
+            Link::Through { target, .. } => target,
+        };
+        let present = Expr::col((alias.clone(), key.to_owned())).is_not_null();
+        rows.join_as(JoinType::LeftJoin, self.dialect.table(&node.table), alias.clone(), linked);
+        let below = RowOperands::new(self.dialect, params, node, alias, rows);
+        let operands = |source: &ColumnSource| below.get(source);
+        let exists = match &node.filter {
+            Some(filter) => present.and(predicate::lower(self.dialect, params, &operands, filter)),
+            None => present,
+        };
+        Lowered { exists, columns: Vec::new() }
+    }
+
+    /// Looks for the row's key among those of the related records. Where the condition is false it may also be unknown.
+    fn list_condition(
+        &self,
+        params: &mut Params<D::Param>,
+        related: &'a Related,
+        alias: String,
+    ) -> Lowered<D> {
+        let (dialect, node) = (self.dialect, &related.node);
+        let mut records = Query::select();
+        records.from_as(dialect.table(&node.table), alias.clone());
+        let below = RowOperands::new(dialect, params, node, alias.clone(), &mut records);
+        let operands = |source: &ColumnSource| below.get(source);
+        if let Some(filter) = &node.filter {
+            records.and_where(predicate::lower(dialect, params, &operands, filter));
+        }
+        let (key, list) = match &related.link {
+            Link::Direct { pairs } => {
+                let pair = pairs.first();
+                records.column((alias, pair.map_or("", |pair| &pair.target).to_owned()));
+                (pair.map_or("", |pair| &pair.parent), records)
+            }
+            Link::Through { table, from, to, parent, target } => {
+                records.column((alias, target.clone()));
+                let to = Expr::col((JUNCTION, to.clone()));
+                let mut pairs = Query::select();
+                pairs
+                    .column((JUNCTION, from.clone()))
+                    .from_as(dialect.table(table), JUNCTION)
+                    .and_where(dialect.is_in_subquery(to, records, node.native.get(target)));
+                (parent.as_str(), pairs)
+            }
+        };
+        let native = self.node.native.get(key);
+        let source = ColumnSource::Column(key.to_owned());
+        let key = table_operand(dialect, &self.node.native, &self.alias, &source);
+        Lowered { exists: dialect.is_in_subquery(key.into(), list, native), columns: Vec::new() }
+    }
+
     /// Returns subqueries that refer to the row.
     fn subquery(&self, params: &mut Params<D::Param>, related: &'a Related, alias: String) -> Lowered<D> {
         let (dialect, node) = (self.dialect, &related.node);
         let mut records = Query::select();
-        records.from_as(dialect.table(&node.table), alias.clone()).and_where(self.linked(related, &alias));
+        records.from_as(dialect.table(&node.table), alias.clone());
+        match &related.link {
+            // A record may occur more than once here.
+            Link::Through { table, from, to, target, parent }
+                if D::REORDERS_EXISTS && node.columns.is_empty() =>
+            {
+                let junction = |column: &String| Expr::col((format!("{alias}_{JUNCTION}"), column.clone()));
+                let native = node.native.get(target);
+                let target =
+                    table_operand(dialect, &node.native, &alias, &ColumnSource::Column(target.clone()));
+                let pair = dialect.compare_alike(target.into(), CompareOp::Eq, junction(to), native);
+                let native = self.node.native.get(parent);
+                let key = ColumnSource::Column(parent.clone());
+                let key = table_operand(dialect, &self.node.native, &self.alias, &key);
+                let linked = dialect.compare_alike(junction(from), CompareOp::Eq, key.into(), native);
+                let name = format!("{alias}_{JUNCTION}");
+                records.join_as(JoinType::InnerJoin, dialect.table(table), name, pair).and_where(linked);
+            }
+            _ => {
+                records.and_where(self.linked(related, &alias));
+            }
+        }
         let below = RowOperands::new(dialect, params, node, alias, &mut records);
         let operands = |source: &ColumnSource| below.get(source);
         if let Some(filter) = &node.filter {
@@ -154,4 +246,57 @@ pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSour
 fn is_joined(related: &Related) -> bool {
     let node = &related.node;
     related.is_unique && !node.columns.is_empty() && node.grouping.is_none()
+}
+
+/// Returns whether a value of a node's rows is a subquery.
+pub(super) fn is_subquery(node: &Node, source: &ColumnSource) -> bool {
+    let ColumnSource::Related { related, .. } = source else { return false };
+    node.related.get(*related).is_some_and(|related| !is_joined(related))
+}
+
+/// Returns the related records that conditions need whose false and unknown results are the same.
+fn required(filter: Option<&Predicate>) -> Vec<usize> {
+    let mut left: Vec<&Predicate> = filter.into_iter().collect();
+    let mut found = Vec::new();
+    while let Some(part) = left.pop() {
+        match part {
+            Predicate::All(parts) | Predicate::Any(parts) => left.extend(parts),
+            Predicate::Exists { related, negated: false } => found.push(*related),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns whether few records are likely to satisfy the node's filter: it compares a column for equality.
+fn is_selective(node: &Node) -> bool {
+    let mut left: Vec<&Predicate> = node.filter.iter().collect();
+    while let Some(part) = left.pop() {
+        let found = match part {
+            Predicate::All(parts) => {
+                left.extend(parts);
+                false
+            }
+            Predicate::Compare { source: ColumnSource::Column(_), op: CompareOp::Eq, value } => {
+                !matches!(value, Value::Boolean(_))
+            }
+            Predicate::In { source: ColumnSource::Column(_), negated, .. } => !negated,
+            Predicate::Exists { related, negated: false } => {
+                node.related.get(*related).is_some_and(|related| is_selective(&related.node))
+            }
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns whether a list of keys compares with the row's key as the link does.
+fn is_key_list(related: &Related) -> bool {
+    match &related.link {
+        Link::Direct { pairs } => pairs.len() == 1 && related.is_alike,
+        Link::Through { .. } => true,
+    }
 }

@@ -69,3 +69,62 @@ async fn qualified_operators_use_indexes() {
     let query = "{ part id item { name } }";
     uses_index(Request::point(Format::Ql, query, "7"), query).await;
 }
+
+const BLOG: &str = "
+CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL, city text);
+CREATE TABLE posts (id integer PRIMARY KEY, user_id integer REFERENCES users, day text, likes integer);
+CREATE TABLE tags (id integer PRIMARY KEY, label text UNIQUE);
+CREATE TABLE post_tags (post_id integer REFERENCES posts, tag_id integer REFERENCES tags, PRIMARY KEY (post_id, tag_id));
+INSERT INTO users SELECT n, 'name ' || n, 'city ' || n % 2000 FROM generate_series(1, 20000) AS n;
+INSERT INTO posts SELECT n, n % 15000 + 1, '2024-01-' || (10 + n % 20), n % 7 FROM generate_series(1, 40000) AS n;
+INSERT INTO tags SELECT n, 'tag ' || n FROM generate_series(1, 20000) AS n;
+INSERT INTO post_tags SELECT n, n % 20000 + 1 FROM generate_series(1, 40000) AS n;
+CREATE INDEX posts_user ON posts (user_id, day);
+CREATE INDEX users_city ON users (city);
+CREATE INDEX post_tags_tag ON post_tags (tag_id);
+VACUUM ANALYZE;
+";
+
+/// Conditions on relations are semi-joins and anti-joins that search the indexes of foreign keys; an aggregate in an order is
+/// computed once for each row, also if the cursor needs it. `SPEC §14`
+#[tokio::test]
+async fn relational_queries_use_indexes_of_foreign_keys() {
+    let Some(cluster) = Cluster::start() else { return };
+    for statement in BLOG.split_inclusive(';') {
+        cluster.execute(statement);
+    }
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let steps = async |query: &Value| {
+        let text = query.to_string();
+        let plan = served.mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
+        let (sql, steps) = served.database.query_plan(&plan).await.unwrap();
+        format!("{sql}\n{}", steps.join("\n"))
+    };
+    let read =
+        |entity: &str, condition: Value| json!({entity: {"$select": {"id": true}, "$where": condition}});
+    let city = json!({"field": "city", "op": "eq", "value": "city 7"});
+    let some = steps(&read("post", json!({"relation": "user", "op": "some", "where": city}))).await;
+    assert!(
+        some.contains("users_city") && some.contains("posts_user") && !some.contains("Seq Scan"),
+        "{some}"
+    );
+    let path = steps(&read("post", json!({"field": "user.city", "op": "eq", "value": "city 7"}))).await;
+    assert!(
+        path.contains("users_city") && path.contains("posts_user") && !path.contains("Seq Scan"),
+        "{path}"
+    );
+    let none = steps(&read("user", json!({"relation": "posts", "op": "none"}))).await;
+    assert!(none.contains("Anti Join") && none.contains("posts_user"), "{none}");
+    let tag = json!({"field": "label", "op": "eq", "value": "tag 7"});
+    let through = steps(&read("post", json!({"relation": "tags", "op": "some", "where": tag}))).await;
+    assert!(through.contains("post_tags_tag") && through.contains("tags_label_key"), "{through}");
+    assert!(!through.contains("SubPlan") && !through.contains("Seq Scan"), "{through}");
+    for (aggregate, subplans) in
+        [(json!({"fn": "count"}), "SubPlan 1"), (json!({"fn": "max", "field": "day"}), "SubPlan 2")]
+    {
+        let order = json!([{"relation": "posts", "aggregate": aggregate, "direction": "desc"}]);
+        let steps = steps(&json!({"user": {"$select": {"id": true}, "$orderBy": order}})).await;
+        assert!(steps.contains("posts_user") && steps.matches("posts_user").count() == 1, "{steps}");
+        assert!(steps.contains(subplans), "{steps}");
+    }
+}

@@ -38,6 +38,7 @@ impl Dialect for Postgres<'_> {
     type Operand = Operand;
 
     const NULL_IS_SMALLEST: bool = false;
+    const REORDERS_EXISTS: bool = true;
     const RECHECKS: bool = true;
 
     fn builder(&self) -> impl QueryBuilder {

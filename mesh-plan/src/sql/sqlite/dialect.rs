@@ -22,6 +22,7 @@ impl Dialect for Sqlite {
     type Operand = Expr;
 
     const NULL_IS_SMALLEST: bool = true;
+    const REORDERS_EXISTS: bool = false;
     // A write holds the lock of the file from its first statement on.
     const RECHECKS: bool = false;
 

@@ -15,7 +15,7 @@ use crate::sql::custom::count_rows;
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::links::{linked, table, table_operand};
 use crate::sql::order::{order_by, sort_terms};
-use crate::sql::related::RowOperands;
+use crate::sql::related::{RowOperands, is_subquery};
 use crate::sql::statement::{Params, Statement};
 use crate::sql::{group, predicate};
 
@@ -150,7 +150,7 @@ impl Lowering<'_> {
             if let Some(having) = &grouping.having {
                 groups.and_where(predicate::lower(&Sqlite, &mut params, &values, having));
             }
-            show(&mut groups, node.columns.iter().map(|column| values(&column.source)).collect());
+            show(&mut groups, node, node.columns.iter().map(|column| values(&column.source)).collect());
             let select = complete(node, groups, limit, &mut params, &values);
             return (params.render(&select, SqliteQueryBuilder), Vec::new(), 0);
         }
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         let mut rows = Rows { select, params, columns, joined: 0 };
         let joins = self.joins(&mut rows, node, &alias, most);
         let Rows { mut select, mut params, columns, joined } = rows;
-        show(&mut select, columns);
+        show(&mut select, node, columns);
         let select = complete(node, select, limit, &mut params, &values);
         (params.render(&select, SqliteQueryBuilder), joins, joined)
     }
@@ -247,11 +247,21 @@ fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
 }
 
 /// Adds the columns of the rows. A statement has at least one.
-fn show(select: &mut SelectStatement, columns: Vec<Expr>) {
+fn show(select: &mut SelectStatement, node: &Node, columns: Vec<Expr>) {
     if columns.is_empty() {
         select.expr(Expr::Constant(1.into()));
     }
-    select.exprs(columns);
+    for (index, column) in columns.into_iter().enumerate() {
+        match node.order.iter().find(|key| key.column == Some(index) && is_subquery(node, &key.source)) {
+            Some(_) => select.expr_as(column, sort_name(index)),
+            None => select.expr(column),
+        };
+    }
+}
+
+/// Returns the name of a column that is a subquery, by which rows are sorted without running it once more.
+fn sort_name(column: usize) -> String {
+    format!("sort{column}")
 }
 
 /// Adds what rows and groups have in common: start, order and limit.
@@ -262,8 +272,15 @@ fn complete(
     params: &mut Params<Param>,
     columns: &Operands<'_, Sqlite>,
 ) -> SelectStatement {
+    let sorted = |source: &ColumnSource| {
+        let shown = node.order.iter().find(|key| key.source == *source).and_then(|key| key.column);
+        match shown.filter(|_| is_subquery(node, source)) {
+            Some(column) => Expr::col(sort_name(column)),
+            None => columns(source),
+        }
+    };
     let ordered = |mut select: SelectStatement| {
-        order_by(&mut select, sort_terms(&Sqlite, columns, &node.order));
+        order_by(&mut select, sort_terms(&Sqlite, &sorted, &node.order));
         if let Some(limit) = limit {
             select.limit(limit);
         }
