@@ -19,7 +19,7 @@ use mesh_tests::{Cluster, Database, Server};
 use serde_json::Value;
 
 /// The optional profiles that the reference server cannot do without.
-const ALWAYS_ON: [&str; 1] = ["relational"];
+const ALWAYS_ON: [&str; 2] = ["relational", "params"];
 
 fn cases() -> Vec<Case> {
     case::load(&case::folder()).unwrap()
@@ -125,7 +125,9 @@ fn there_are_cases_for_all_levels_and_profiles() {
         "events",
         "hooks",
         "hosts",
+        "keys",
         "mutations",
+        "params",
         "persisted",
         "policies",
         "relational",

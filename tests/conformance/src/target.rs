@@ -35,6 +35,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("named", "as open, for requests to the host mesh.example only"),
     ("small", "as open, with mutations on and responses of 4,096 bytes at most"),
     ("policies", "as signed-writes, with policies.json of the fixture as the schema document"),
+    ("keys", "as writes, with keys.json of the fixture as the schema document"),
     (
         "faulty",
         "integrity off, events and mutations on, hooks.json of the fixture as the schema document, one second for a \

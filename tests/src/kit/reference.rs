@@ -26,7 +26,7 @@ fn config(settings: &str) -> String {
     let guarded = format!("{docs}auth = \"admin\"\nsql = \"false\"\n");
     let text = match settings {
         "open" => format!("{many}{uploads}{docs}{cors}{events}"),
-        "writes" => format!("{many}{uploads}{docs}{cors}{events}{mutations}"),
+        "writes" | "keys" => format!("{many}{uploads}{docs}{cors}{events}{mutations}"),
         "signed" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}"),
         "signed-writes" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}{mutations}"),
         "bare" => bare.to_owned(),
@@ -63,6 +63,7 @@ fn required_settings(profile: &Profile) -> Vec<&'static str> {
         "curtained" => claims("docs"),
         "small" | "faulty" | "busy" => claims("hooks"),
         "policies" => claims("policies"),
+        "keys" => claims("keys"),
         "signed-writes" => integrity && claims("mutations"),
         _ => integrity,
     };
@@ -129,6 +130,7 @@ fn serve(
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
     let schema = match settings {
         "policies" => "policies.json",
+        "keys" => "keys.json",
         "faulty" | "busy" => "hooks.json",
         _ => "schema.json",
     };

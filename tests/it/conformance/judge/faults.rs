@@ -18,6 +18,7 @@ mod writes;
 
 use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{Request, Response};
+use mesh_tests::kit::profile::Profile;
 use serde_json::{Map, Value, json};
 
 use super::proxy::ProxyState;
@@ -73,7 +74,7 @@ pub(crate) const NO_FAULT: Fault = Fault {
     spoils: false,
 };
 
-/// Returns the faults that are written down.
+/// Returns the faults that are written down, apart from those of profiles that the reference server does not claim.
 pub(crate) fn written() -> Vec<Fault> {
     let tables = [
         transport::FAULTS,
@@ -92,7 +93,11 @@ pub(crate) fn written() -> Vec<Fault> {
         hosts::FAULTS,
         writes::FAULTS,
     ];
-    tables.into_iter().flatten().copied().collect()
+    let profile = Profile::reference().unwrap();
+    let optional = [("keys", writes::keys::FAULTS), ("params", query::params::FAULTS)];
+    let claimed =
+        optional.into_iter().filter(|(name, _)| profile.claims_profile(name)).map(|(_, table)| table);
+    tables.into_iter().chain(claimed).flatten().copied().collect()
 }
 
 /// Returns what makes the reference server one without an optional profile.
@@ -104,6 +109,9 @@ pub(crate) fn without(profile: &str) -> Fault {
             let is_relational = forms.iter().any(|form| text.contains(form)) || made::has_path(&text);
             (is_relational || made::has_aggregated_relation(&text)).then(|| error(400, "ValidationError"))
         },
+        "params" => {
+            &|request, _| made::text_of(request).contains("\"$param\"").then(|| error(400, "ValidationError"))
+        }
         _ => &|_, _| None,
     };
     Fault { name: "without a profile", on_request, ..NO_FAULT }

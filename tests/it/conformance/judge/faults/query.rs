@@ -1,5 +1,7 @@
 //! Faults of selections and of misplaced controls.
 
+pub(super) mod params;
+
 use super::{Fault, NO_FAULT, edit, edit_relations, edit_root, edit_text, is_point};
 use serde_json::{Value, json};
 
