@@ -117,7 +117,7 @@ impl Database {
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let statements = read::lower(&reader.connection, plan);
+        let statements = read::lower(&reader, plan);
         let steps = read::query_plan(&reader.connection, &statements).map_err(failed)?;
         pool.give(reader);
         Ok(steps)
@@ -130,7 +130,7 @@ impl Database {
     pub fn statements(&self, plan: &Plan) -> Result<Statements, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let statements = read::lower(&reader.connection, plan);
+        let statements = read::lower(&reader, plan);
         pool.give(reader);
         Ok(statements)
     }

@@ -141,7 +141,7 @@ impl Reader {
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let body = read::read_in_transaction(&snapshot, plan, &read::lower(&snapshot, plan), trace)?;
+        let body = read::read_in_transaction(&snapshot, plan, &read::lower(self, plan), trace)?;
         // The snapshot was taken between two readings of the version. If they are equal, it has that version.
         let version = before.filter(|version| versions.current() == Some(*version));
         snapshot.commit().map_err(failed)?;

@@ -5,7 +5,7 @@ mod tests;
 mod trace;
 
 use mesh_plan::sql::Statement;
-use mesh_plan::sql::sqlite::{self, NodeRows, Param, Statements};
+use mesh_plan::sql::sqlite::{self, NodeRows, Param, Probe, Statements};
 use mesh_plan::{
     Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement, Value,
     ValueRef,
@@ -16,6 +16,7 @@ use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::functions;
+use crate::pool::Reader;
 use trace::Cost;
 
 /// Reads a plan inside an open transaction, and records the statements if there is a trace.
@@ -291,17 +292,46 @@ pub(crate) fn row_count(
     Ok(Some(count.unsigned_abs()))
 }
 
-/// Lowers a plan to statements for this database.
-pub(crate) fn lower(connection: &Connection, plan: &Plan) -> Statements {
-    // A statement that cannot be explained cannot be prepared either, which is reported then.
-    let sorts = |statement: &_| {
-        steps(connection, statement).is_ok_and(|steps| steps.iter().any(|step| is_sort(step)))
-    };
-    Statements::with_sorted(plan, sorts)
+/// Lowers a plan to the statements that are best for this database.
+pub(crate) fn lower(reader: &Reader, plan: &Plan) -> Statements {
+    Statements::with_probe(plan, reader)
 }
 
-fn is_sort(step: &str) -> bool {
-    step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY")
+/// The most records of a relation that are few.
+const FEW: u64 = 1_000;
+
+/// How long few records are searched, in checks of the budget. It is less than a millisecond.
+const FEW_CHECKS: u32 = 10;
+
+/// A statement that cannot be explained or run cannot be prepared later either, which is reported then.
+impl Probe for Reader {
+    fn sorts(&self, statement: &Statement<Param>) -> bool {
+        let is_sort = |step: &String| step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY");
+        steps(&self.connection, statement).is_ok_and(|steps| steps.iter().any(is_sort))
+    }
+
+    fn are_few(&self, statement: &Statement<Param>) -> bool {
+        self.interrupt.within(FEW_CHECKS, || self.count(statement)).is_ok_and(|count| count <= FEW)
+    }
+}
+
+impl Reader {
+    /// Returns the number of rows of a statement, counted up to one more than are few.
+    fn count(&self, statement: &Statement<Param>) -> rusqlite::Result<u64> {
+        let mut prepared = self.connection.prepare(&statement.sql)?;
+        for (index, param) in (1..).zip(&statement.params) {
+            match param {
+                Param::Value(value) => prepared.raw_bind_parameter(index, Bound(value.as_ref()))?,
+                // It is known later how many there are.
+                _ => return Ok(u64::MAX),
+            }
+        }
+        let (mut rows, mut count) = (prepared.raw_query(), 0);
+        while count <= FEW && rows.next()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
 }
 
 /// Returns the SQL text of each statement with the steps in which SQLite runs it, parents before children.

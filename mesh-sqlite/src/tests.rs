@@ -1,5 +1,6 @@
 //! Reads of a real file: deadlines, writers and snapshots.
 
+mod few_related;
 mod joined;
 mod json;
 mod patterns;

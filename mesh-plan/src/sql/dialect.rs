@@ -51,6 +51,12 @@ pub(super) trait Dialect {
         operand.into()
     }
 
+    /// Returns whether a subquery has few rows. It is asked for databases that do not begin a semi-join at the subquery, and is
+    /// then better read first.
+    fn are_few(&self, _params: &Params<Self::Param>, _rows: &SelectStatement) -> bool {
+        false
+    }
+
     /// Returns the reference to a table.
     fn table(&self, name: &TableName) -> TableRef;
 

@@ -3,7 +3,7 @@
 //! The record at the end of a to-one relation is joined to the rows if the database has at most one. Other values are
 //! subqueries that refer to the row. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite
 //! always begins such a join at the rows, so conditions that must hold get forms with which it can begin at the related
-//! records: a join of the one record, or `IN` with a list of keys if few records are likely to match.
+//! records: a join of the one record, or `IN` with a list of keys if few records match.
 
 use mesh_schema::Link;
 use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
@@ -13,7 +13,6 @@ use super::links::{JUNCTION, linked, table_operand};
 use super::order::{order_by, sort_terms};
 use super::statement::Params;
 use super::{group, predicate};
-use crate::Value;
 use crate::plan::{ColumnSource, CompareOp, Node, Predicate, Related};
 
 /// The values of a node's rows, those of related records included.
@@ -47,10 +46,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 operands.join(params, related, alias, rows)
             } else if required.contains(&number) && related.is_unique {
                 operands.join_condition(params, related, alias, rows)
-            } else if required.contains(&number) && is_selective(&related.node) && is_key_list(related) {
-                operands.list_condition(params, related, alias)
             } else {
-                operands.subquery(params, related, alias)
+                operands.subquery(params, related, alias, required.contains(&number))
             };
             operands.related.push(lowered);
         }
@@ -117,12 +114,54 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Lowered { exists, columns: Vec::new() }
     }
 
-    /// Looks for the row's key among those of the related records. Where the condition is false it may also be unknown.
+    /// Looks for the row's key among those of the related records if these are few. Where the condition is false it may also
+    /// be unknown.
     fn list_condition(
+        &self,
+        params: &Params<D::Param>,
+        related: &Related,
+        alias: &str,
+        records: &SelectStatement,
+    ) -> Option<Expr> {
+        let dialect = self.dialect;
+        let mut list = records.clone();
+        let key = match &related.link {
+            Link::Direct { pairs } => {
+                let [pair] = pairs.as_slice() else { return None };
+                // A list of keys compares as the link does only if both columns have the same type.
+                if !related.is_alike {
+                    return None;
+                }
+                list.column((alias.to_owned(), pair.target.clone()));
+                &pair.parent
+            }
+            Link::Through { table, from, to, parent, target } => {
+                list.column((alias.to_owned(), target.clone()));
+                let to = Expr::col((JUNCTION, to.clone()));
+                let mut pairs = Query::select();
+                pairs
+                    .column((JUNCTION, from.clone()))
+                    .from_as(dialect.table(table), JUNCTION)
+                    .and_where(dialect.is_in_subquery(to, list, related.node.native.get(target)));
+                list = pairs;
+                parent
+            }
+        };
+        if !dialect.are_few(params, &list) {
+            return None;
+        }
+        let source = ColumnSource::Column(key.clone());
+        let operand = table_operand(dialect, &self.node.native, &self.alias, &source);
+        Some(dialect.is_in_subquery(operand.into(), list, self.node.native.get(key)))
+    }
+
+    /// Returns subqueries that refer to the row.
+    fn subquery(
         &self,
         params: &mut Params<D::Param>,
         related: &'a Related,
         alias: String,
+        is_required: bool,
     ) -> Lowered<D> {
         let (dialect, node) = (self.dialect, &related.node);
         let mut records = Query::select();
@@ -131,35 +170,10 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         let operands = |source: &ColumnSource| below.get(source);
         if let Some(filter) = &node.filter {
             records.and_where(predicate::lower(dialect, params, &operands, filter));
+            if is_required && let Some(exists) = self.list_condition(params, related, &alias, &records) {
+                return Lowered { exists, columns: Vec::new() };
+            }
         }
-        let (key, list) = match &related.link {
-            Link::Direct { pairs } => {
-                let pair = pairs.first();
-                records.column((alias, pair.map_or("", |pair| &pair.target).to_owned()));
-                (pair.map_or("", |pair| &pair.parent), records)
-            }
-            Link::Through { table, from, to, parent, target } => {
-                records.column((alias, target.clone()));
-                let to = Expr::col((JUNCTION, to.clone()));
-                let mut pairs = Query::select();
-                pairs
-                    .column((JUNCTION, from.clone()))
-                    .from_as(dialect.table(table), JUNCTION)
-                    .and_where(dialect.is_in_subquery(to, records, node.native.get(target)));
-                (parent.as_str(), pairs)
-            }
-        };
-        let native = self.node.native.get(key);
-        let source = ColumnSource::Column(key.to_owned());
-        let key = table_operand(dialect, &self.node.native, &self.alias, &source);
-        Lowered { exists: dialect.is_in_subquery(key.into(), list, native), columns: Vec::new() }
-    }
-
-    /// Returns subqueries that refer to the row.
-    fn subquery(&self, params: &mut Params<D::Param>, related: &'a Related, alias: String) -> Lowered<D> {
-        let (dialect, node) = (self.dialect, &related.node);
-        let mut records = Query::select();
-        records.from_as(dialect.table(&node.table), alias.clone());
         match &related.link {
             // A record may occur more than once here.
             Link::Through { table, from, to, target, parent }
@@ -180,11 +194,6 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             _ => {
                 records.and_where(self.linked(related, &alias));
             }
-        }
-        let below = RowOperands::new(dialect, params, node, alias, &mut records);
-        let operands = |source: &ColumnSource| below.get(source);
-        if let Some(filter) = &node.filter {
-            records.and_where(predicate::lower(dialect, params, &operands, filter));
         }
         let columns = node.columns.iter().map(|column| {
             let mut one = records.clone();
@@ -266,37 +275,4 @@ fn required(filter: Option<&Predicate>) -> Vec<usize> {
         }
     }
     found
-}
-
-/// Returns whether few records are likely to satisfy the node's filter: it compares a column for equality.
-fn is_selective(node: &Node) -> bool {
-    let mut left: Vec<&Predicate> = node.filter.iter().collect();
-    while let Some(part) = left.pop() {
-        let found = match part {
-            Predicate::All(parts) => {
-                left.extend(parts);
-                false
-            }
-            Predicate::Compare { source: ColumnSource::Column(_), op: CompareOp::Eq, value } => {
-                !matches!(value, Value::Boolean(_))
-            }
-            Predicate::In { source: ColumnSource::Column(_), negated, .. } => !negated,
-            Predicate::Exists { related, negated: false } => {
-                node.related.get(*related).is_some_and(|related| is_selective(&related.node))
-            }
-            _ => false,
-        };
-        if found {
-            return true;
-        }
-    }
-    false
-}
-
-/// Returns whether a list of keys compares with the row's key as the link does.
-fn is_key_list(related: &Related) -> bool {
-    match &related.link {
-        Link::Direct { pairs } => pairs.len() == 1 && related.is_alike,
-        Link::Through { .. } => true,
-    }
 }

@@ -16,6 +16,7 @@ use crate::mutation::Mutation;
 use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
+pub use dialect::Probe;
 pub use param::Param;
 pub use statements::{NodeRows, Statements};
 
@@ -34,7 +35,7 @@ pub mod functions {
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation) -> Vec<Step<Param>> {
-    write::lower(mutation, dialect::Sqlite)
+    write::lower(mutation, dialect::Sqlite { probe: &() })
 }
 
 /// Returns a statement that lists the steps in which SQLite would run another one.

@@ -66,6 +66,19 @@ impl Interrupt {
         state.run += 1;
     }
 
+    /// Runs a part of the current run that may take only so many checks. Those that it does not take are left for the rest.
+    pub(crate) fn within<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
+        let before = {
+            let left = &mut self.state.lock().budget.checks;
+            std::mem::replace(left, Some(left.map_or(checks, |left| left.min(checks))))
+        };
+        let result = run();
+        let left = &mut self.state.lock().budget.checks;
+        let taken = before.unwrap_or(checks).min(checks) - left.unwrap_or(0);
+        *left = before.map(|before| before - taken);
+        result
+    }
+
     /// Returns a guard that interrupts the next run when it is dropped, which happens with the future of a request whose
     /// client has disconnected.
     pub(crate) fn cancel_on_drop(self: &Arc<Self>) -> CancelOnDrop {

@@ -47,11 +47,12 @@ impl<'c> PreparedPlans<'c> {
     }
 
     /// Reads a plan inside a transaction.
-    fn read(&mut self, connection: &'c Connection, plan: &Plan) -> Result<JsonBody, ResolveError> {
+    fn read(&mut self, reader: &'c Reader, plan: &Plan) -> Result<JsonBody, ResolveError> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let mut statements = StatementTree::prepare(connection, &lower(connection, plan)).map_err(failed)?;
+        let mut statements =
+            StatementTree::prepare(&reader.connection, &lower(reader, plan)).map_err(failed)?;
         let read = statements.run(plan);
         let bytes = statements.bytes();
         self.plans.insert(plan.id().clone(), statements, bytes);
@@ -140,7 +141,7 @@ impl ThreadConnection {
             if fresh {
                 prepared.begin.raw_execute().map_err(failed)?;
             }
-            let read = prepared.read(&reader.connection, plan);
+            let read = prepared.read(reader, plan);
             // The snapshot was taken between two readings of the version. If they are equal, it has that version.
             let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
             if read_version.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {

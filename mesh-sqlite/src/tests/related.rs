@@ -61,10 +61,9 @@ fn conditions_on_relations_search_the_index_of_the_foreign_key() {
               -> SEARCH t0 USING COVERING INDEX posts_user (user_id=?)
               -> USE TEMP B-TREE FOR ORDER BY
 
-            SELECT "t0"."id" FROM "users" AS "t0" WHERE "t0"."id" IN (SELECT "t0_0"."user_id" FROM "posts" AS "t0_0" WHERE "t0_0"."day" = ?) ORDER BY "t0"."id" ASC LIMIT ?
-              -> SEARCH t0 USING INTEGER PRIMARY KEY (rowid=?)
-              -> LIST SUBQUERY 1
-              -> SCAN t0_0
+            SELECT "t0"."id" FROM "users" AS "t0" WHERE EXISTS(SELECT 1 FROM "posts" AS "t0_0" WHERE "t0_0"."day" = ? AND "t0_0"."user_id" = "t0"."id") ORDER BY "t0"."id" ASC LIMIT ?
+              -> SCAN t0
+              -> SEARCH t0_0 EXISTS USING COVERING INDEX posts_user (user_id=? AND day=?)
 
             SELECT "t0"."id" FROM "users" AS "t0" WHERE EXISTS(SELECT 1 FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id") ORDER BY "t0"."id" ASC LIMIT ?
               -> SCAN t0
@@ -75,7 +74,7 @@ fn conditions_on_relations_search_the_index_of_the_foreign_key() {
               -> CORRELATED SCALAR SUBQUERY 1
               -> SEARCH t0_0 USING COVERING INDEX posts_user (user_id=?)
 
-            SELECT "t0"."id" FROM "users" AS "t0" WHERE NOT EXISTS(SELECT 1 FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id" AND ("t0_0"."likes" > ?) IS NOT TRUE) ORDER BY "t0"."id" ASC LIMIT ?
+            SELECT "t0"."id" FROM "users" AS "t0" WHERE NOT EXISTS(SELECT 1 FROM "posts" AS "t0_0" WHERE ("t0_0"."likes" > ?) IS NOT TRUE AND "t0_0"."user_id" = "t0"."id") ORDER BY "t0"."id" ASC LIMIT ?
               -> SCAN t0
               -> CORRELATED SCALAR SUBQUERY 1
               -> SEARCH t0_0 USING INDEX posts_user (user_id=?)

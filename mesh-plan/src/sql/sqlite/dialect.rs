@@ -12,12 +12,37 @@ use crate::sql::custom;
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
 use crate::sql::predicate::compare;
-use crate::sql::statement::Params;
+use crate::sql::statement::{Params, Statement};
 use crate::{JsonPointer, JsonType, Value};
 
-pub(super) struct Sqlite;
+#[derive(Clone, Copy)]
+pub(super) struct Sqlite<'a> {
+    pub(super) probe: &'a dyn Probe,
+}
 
-impl Dialect for Sqlite {
+/// What is known of the rows of a database before a plan is read.
+pub trait Probe {
+    /// Returns whether all rows of a statement are sorted before those of the page are taken. Nothing is joined to such a
+    /// statement, since it would be joined to all rows.
+    fn sorts(&self, statement: &Statement<Param>) -> bool;
+
+    /// Returns whether a statement has few rows, which are found fast. Related records that a condition requires are found
+    /// first then, and the rows by them.
+    fn are_few(&self, statement: &Statement<Param>) -> bool;
+}
+
+/// Nothing is known.
+impl Probe for () {
+    fn sorts(&self, _: &Statement<Param>) -> bool {
+        false
+    }
+
+    fn are_few(&self, _: &Statement<Param>) -> bool {
+        false
+    }
+}
+
+impl Dialect for Sqlite<'_> {
     type Param = Param;
     type Operand = Expr;
 
@@ -48,6 +73,10 @@ impl Dialect for Sqlite {
 
     fn parent_key(&self, operand: Expr, is_alike: bool) -> Expr {
         if is_alike { operand } else { custom::without_affinity(operand) }
+    }
+
+    fn are_few(&self, params: &Params<Param>, rows: &SelectStatement) -> bool {
+        self.probe.are_few(&params.render(rows, SqliteQueryBuilder))
     }
 
     fn table(&self, name: &TableName) -> TableRef {

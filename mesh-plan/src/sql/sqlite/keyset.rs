@@ -14,7 +14,7 @@ use crate::sql::statement::Params;
 /// Returns the condition on the rows that follow a cursor with NULL in these of its values.
 pub(super) fn after(
     params: &mut Params<Param>,
-    columns: &Operands<'_, Sqlite>,
+    columns: &Operands<'_, Sqlite<'_>>,
     order: &[SortKey],
     nulls: &[bool],
 ) -> Expr {
@@ -28,7 +28,7 @@ pub(super) fn after(
 /// would be searched for from the first row on.
 pub(super) fn parts(
     params: &mut Params<Param>,
-    columns: &Operands<'_, Sqlite>,
+    columns: &Operands<'_, Sqlite<'_>>,
     order: &[SortKey],
     nulls: &[bool],
 ) -> Option<[Expr; 2]> {

@@ -6,7 +6,7 @@ use sea_query::{
     Asterisk, Expr, ExprTrait as _, JoinType, Query, SelectStatement, SqliteQueryBuilder, UnionType,
 };
 
-use super::dialect::Sqlite;
+use super::dialect::{Probe, Sqlite};
 use super::keyset;
 use super::param::Param;
 use crate::Value;
@@ -55,14 +55,13 @@ pub enum NodeRows {
 impl Statements {
     /// Lowers a plan. To-one relations are joined into the statements of their parents.
     pub fn from_plan(plan: &Plan) -> Self {
-        Self::with_sorted(plan, |_| false)
+        Self::with_probe(plan, &())
     }
 
-    /// Lowers a plan. `sorts` returns whether the database sorts all rows of a statement before it takes those of the page.
-    /// Nothing is joined to such a statement, since it would be joined to all rows.
-    pub fn with_sorted(plan: &Plan, sorts: impl Fn(&Statement<Param>) -> bool) -> Self {
+    /// Lowers a plan to the statements that are best for the rows of a database.
+    pub fn with_probe(plan: &Plan, probe: &dyn Probe) -> Self {
         let point = matches!(plan.target(), Target::Point(_));
-        Lowering { sorts: &sorts, nodes: 0 }.node(plan.node(), None, point)
+        Lowering { sqlite: Sqlite { probe }, nodes: 0 }.node(plan.node(), None, point)
     }
 
     /// Returns the statements, parents before children.
@@ -89,7 +88,7 @@ impl NodeRows {
 
 /// The lowering of a plan's nodes, whose nesting is bounded as that of queries.
 struct Lowering<'a> {
-    sorts: &'a dyn Fn(&Statement<Param>) -> bool,
+    sqlite: Sqlite<'a>,
     /// The number of nodes that were lowered. It is part of the alias of a node's table, so that no two statements of a plan
     /// have the same text: a connection caches prepared statements by their text, and those of nested nodes run at the same
     /// time.
@@ -109,13 +108,13 @@ impl Lowering<'_> {
         let start = self.nodes;
         let limit = limit(node, parent.map(|(_, join)| join), point);
         let (mut statement, mut joins, joined) = self.statement(node, parent, (point, limit), JOINED_MAX);
-        if joined > 0 && limit.is_some() && !node.order.is_empty() && (self.sorts)(&statement) {
+        if joined > 0 && limit.is_some() && !node.order.is_empty() && self.sqlite.probe.sorts(&statement) {
             self.nodes = start;
             (statement, joins, _) = self.statement(node, parent, (point, limit), 0);
         }
         let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
         let counts = node.page.as_ref().is_some_and(|page| page.total);
-        let total = counts.then(|| total(node));
+        let total = counts.then(|| total(self.sqlite, node));
         Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
     }
 
@@ -128,30 +127,30 @@ impl Lowering<'_> {
         (point, limit): (bool, Option<u64>),
         most: usize,
     ) -> (Statement<Param>, Vec<Statements>, usize) {
-        let alias = self.alias();
+        let (sqlite, alias) = (self.sqlite, self.alias());
         let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
         let mut select = Query::select();
         select.from_as(table(&node.table), alias.clone());
-        let operands = RowOperands::new(&Sqlite, &mut params, node, alias.clone(), &mut select);
+        let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), &mut select);
         let values = |source: &ColumnSource| operands.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| point) {
             select.and_where(values(&id.source).eq(params.add(Param::Id(part))));
         }
         if let Some((parent, join)) = parent {
             let keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
-            select.and_where(linked(&Sqlite, parent, (&join.link, node), &alias, keys));
+            select.and_where(linked(&sqlite, parent, (&join.link, node), &alias, keys));
         }
         if let Some(filter) = &node.filter {
-            select.and_where(predicate::lower(&Sqlite, &mut params, &values, filter));
+            select.and_where(predicate::lower(&sqlite, &mut params, &values, filter));
         }
         if let Some(grouping) = &node.grouping {
-            let mut groups = group::fold(&Sqlite, select, &values, grouping);
-            let values = |source: &ColumnSource| group::operand(&Sqlite, &values, grouping, source);
+            let mut groups = group::fold(&sqlite, select, &values, grouping);
+            let values = |source: &ColumnSource| group::operand(&sqlite, &values, grouping, source);
             if let Some(having) = &grouping.having {
-                groups.and_where(predicate::lower(&Sqlite, &mut params, &values, having));
+                groups.and_where(predicate::lower(&sqlite, &mut params, &values, having));
             }
             show(&mut groups, node, node.columns.iter().map(|column| values(&column.source)).collect());
-            let select = complete(node, groups, limit, &mut params, &values);
+            let select = complete(sqlite, node, groups, limit, &mut params, &values);
             return (params.render(&select, SqliteQueryBuilder), Vec::new(), 0);
         }
         let columns = node.columns.iter().map(|column| values(&column.source)).collect();
@@ -159,7 +158,7 @@ impl Lowering<'_> {
         let joins = self.joins(&mut rows, node, &alias, most);
         let Rows { mut select, mut params, columns, joined } = rows;
         show(&mut select, node, columns);
-        let select = complete(node, select, limit, &mut params, &values);
+        let select = complete(sqlite, node, select, limit, &mut params, &values);
         (params.render(&select, SqliteQueryBuilder), joins, joined)
     }
 
@@ -190,15 +189,15 @@ impl Lowering<'_> {
         (join, pairs): (&Join, &[ColumnPair]),
         most: usize,
     ) -> Statements {
-        let (node, alias) = (&join.node, self.alias());
+        let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
         rows.joined += 1;
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
         let keys =
-            pairs.iter().map(|pair| Sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_alike));
-        let mut condition = linked(&Sqlite, parent, (&join.link, node), &alias, keys);
-        let values = |source: &ColumnSource| table_operand(&Sqlite, &node.native, &alias, source);
+            pairs.iter().map(|pair| sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_alike));
+        let mut condition = linked(&sqlite, parent, (&join.link, node), &alias, keys);
+        let values = |source: &ColumnSource| table_operand(&sqlite, &node.native, &alias, source);
         if let Some(filter) = &node.filter {
-            condition = condition.and(predicate::lower(&Sqlite, &mut rows.params, &values, filter));
+            condition = condition.and(predicate::lower(&sqlite, &mut rows.params, &values, filter));
         }
         rows.select.join_as(JoinType::LeftJoin, table(&node.table), alias.clone(), condition);
         let offset = rows.columns.len();
@@ -218,20 +217,20 @@ impl Lowering<'_> {
 }
 
 /// Lowers the number of all rows of a root.
-fn total(node: &Node) -> Statement<Param> {
+fn total(sqlite: Sqlite<'_>, node: &Node) -> Statement<Param> {
     let mut params = Params::new(None);
     let mut rows = Query::select();
     rows.from_as(table(&node.table), "t");
-    let operands = RowOperands::new(&Sqlite, &mut params, node, "t".to_owned(), &mut rows);
+    let operands = RowOperands::new(&sqlite, &mut params, node, "t".to_owned(), &mut rows);
     let columns = |source: &ColumnSource| operands.get(source);
     if let Some(filter) = &node.filter {
-        rows.and_where(predicate::lower(&Sqlite, &mut params, &columns, filter));
+        rows.and_where(predicate::lower(&sqlite, &mut params, &columns, filter));
     }
     if let Some(grouping) = &node.grouping {
-        rows = group::fold(&Sqlite, rows, &columns, grouping);
-        let columns = |source: &ColumnSource| group::operand(&Sqlite, &columns, grouping, source);
+        rows = group::fold(&sqlite, rows, &columns, grouping);
+        let columns = |source: &ColumnSource| group::operand(&sqlite, &columns, grouping, source);
         if let Some(having) = &grouping.having {
-            rows.and_where(predicate::lower(&Sqlite, &mut params, &columns, having));
+            rows.and_where(predicate::lower(&sqlite, &mut params, &columns, having));
         }
     }
     params.render(rows.expr(count_rows()), SqliteQueryBuilder)
@@ -266,11 +265,12 @@ fn sort_name(column: usize) -> String {
 
 /// Adds what rows and groups have in common: start, order and limit.
 fn complete(
+    sqlite: Sqlite<'_>,
     node: &Node,
     mut select: SelectStatement,
     limit: Option<u64>,
     params: &mut Params<Param>,
-    columns: &Operands<'_, Sqlite>,
+    columns: &Operands<'_, Sqlite<'_>>,
 ) -> SelectStatement {
     let sorted = |source: &ColumnSource| {
         let shown = node.order.iter().find(|key| key.source == *source).and_then(|key| key.column);
@@ -280,7 +280,7 @@ fn complete(
         }
     };
     let ordered = |mut select: SelectStatement| {
-        order_by(&mut select, sort_terms(&Sqlite, &sorted, &node.order));
+        order_by(&mut select, sort_terms(&sqlite, &sorted, &node.order));
         if let Some(limit) = limit {
             select.limit(limit);
         }

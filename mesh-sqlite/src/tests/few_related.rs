@@ -1,0 +1,53 @@
+//! Conditions that few related records satisfy.
+
+use mesh_plan::{Context, Request};
+use mesh_ql::Format;
+
+use super::File;
+
+/// 2,000 posts of 20 users, a tenth of them tagged. One user has posts that no other one has, with rare words.
+const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE posts (id INTEGER PRIMARY KEY, word TEXT, author_id INTEGER REFERENCES users (id));
+    CREATE TABLE tags (id INTEGER PRIMARY KEY, label TEXT);
+    CREATE TABLE post_tags (post_id INTEGER REFERENCES posts (id), tag_id INTEGER REFERENCES tags (id),
+        PRIMARY KEY (post_id, tag_id));
+    CREATE INDEX posts_author ON posts (author_id);
+    CREATE INDEX posts_word ON posts (word);
+    CREATE INDEX post_tags_tag ON post_tags (tag_id);
+    WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 20) INSERT INTO users SELECT i, 'u' || i FROM c;
+    WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2000)
+        INSERT INTO posts SELECT i, iif(i > 1990, 'rare', 'common'), iif(i > 1990, NULLIF(i - 1990, 9), i % 10 + 11) FROM c;
+    INSERT INTO tags VALUES (1, 'rust'), (2, 'go');
+    INSERT INTO post_tags SELECT id, 1 FROM posts WHERE id % 200 = 0;";
+
+#[tokio::test]
+async fn few_related_records_are_found_first() {
+    let file = File::new(BLOG);
+    let (database, mesh) = (file.database(), file.mesh());
+    let read = async |condition: &str| {
+        let text = format!(r#"{{"user":{{"$select":{{"id":true}},"$where":{condition}}}}}"#);
+        let plan = mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
+        let body = mesh.read(&plan, &Context::new("test")).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+        let ids: Vec<_> =
+            body["items"].as_array().unwrap().iter().map(|user| user["id"].as_i64().unwrap()).collect();
+        let statements = database.statements(&plan).unwrap();
+        (ids, statements.iter().next().unwrap().sql.contains("EXISTS"))
+    };
+    let posts = |op: &str, word: &str| {
+        format!(r#"{{"relation":"posts","op":"{op}","where":{{"field":"word","op":"eq","value":"{word}"}}}}"#)
+    };
+    let with_rare = vec![1, 2, 3, 4, 5, 6, 7, 8, 10];
+    let others: Vec<i64> = (1..=20).filter(|id| !with_rare.contains(id)).collect();
+    assert_eq!(read(&posts("some", "rare")).await, (with_rare.clone(), false));
+    assert_eq!(read(&posts("none", "rare")).await, (others.clone(), true), "authors may be NULL");
+    assert_eq!(read(&format!(r#"{{"not":{}}}"#, posts("some", "rare"))).await, (others, true));
+    assert_eq!(read(&posts("some", "common")).await, ((11..=20).collect(), true));
+    let tagged = |label: &str| {
+        let tag = format!(r#"{{"field":"label","op":"eq","value":"{label}"}}"#);
+        let tag = format!(r#"{{"relation":"tags","op":"some","where":{tag}}}"#);
+        format!(r#"{{"relation":"posts","op":"some","where":{tag}}}"#)
+    };
+    assert_eq!(read(&tagged("rust")).await, (vec![10, 11], false));
+    assert_eq!(read(&tagged("go")).await, (Vec::new(), false));
+}
