@@ -70,7 +70,7 @@ impl Interrupt {
     pub(crate) fn within<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
         let before = {
             let left = &mut self.state.lock().budget.checks;
-            std::mem::replace(left, Some(left.map_or(checks, |left| left.min(checks))))
+            left.replace(left.map_or(checks, |left| left.min(checks)))
         };
         let result = run();
         let left = &mut self.state.lock().budget.checks;
