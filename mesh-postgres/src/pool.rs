@@ -227,7 +227,7 @@ impl Pool {
                 SharedRead::Unprepared => {}
             }
         }
-        let (rows, took) = self.run_within(sql, params, budget).await?;
+        let (rows, took) = Box::pin(self.run_within(sql, params, budget)).await?;
         weight.record(took, &rows);
         Ok(rows)
     }
@@ -278,7 +278,8 @@ impl Pool {
         let mut idle = std::iter::from_fn(|| self.idle.take());
         let link = match idle.find(|link| !fresh && !link.is_closed()) {
             Some(link) => link,
-            None => Arc::new(self.connect().await?),
+            // In a box, so that reads which need no connection do not carry the state of opening one.
+            None => Arc::new(Box::pin(self.connect()).await?),
         };
         Ok(Lease { link, idle: Arc::clone(&self.idle), slot: Some(slot) })
     }

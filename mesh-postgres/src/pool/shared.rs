@@ -117,12 +117,17 @@ impl SharedLinks {
             return None;
         }
         let runtime = Handle::current().id();
-        let (chosen, count) = {
+        let (chosen, count, has_closed) = {
             let links = self.links.read();
-            let open = links.iter().filter(|link| !link.link.is_closed());
             let key = |link: &&Arc<SharedLink>| (link.link.runtime != runtime, link.depth());
-            (open.min_by_key(key).map(Arc::clone), links.len())
+            let is_closed = |link: &Arc<SharedLink>| link.link.is_closed();
+            let open = links.iter().filter(|link| !is_closed(link));
+            (open.min_by_key(key).map(Arc::clone), links.len(), links.iter().any(is_closed))
         };
+        if has_closed {
+            // The task that watches a connection ends with its runtime.
+            self.links.write().retain(|link| !link.link.is_closed());
+        }
         let local = chosen.as_ref().filter(|link| link.link.runtime == runtime);
         // Each runtime has a connection, if possible, before the first ones take more.
         let most = if local.is_none() { self.most } else { (self.most / 2).max(1) };
