@@ -22,6 +22,7 @@ use crate::plan::cursor::CursorKey;
 use crate::plan::{Plan, PlannedQuery, Target};
 use crate::planner::{self, literal};
 use crate::policy::{View, Views};
+use crate::rows::Steps;
 use crate::{
     Answer, Context, Error, Generations, JsonBody, Limits, MaybeReady, Mutator, PlanError, PlanErrorKind,
     Principal, QuerySource, RecordId, ResolveError, Resolver, Value,
@@ -259,9 +260,11 @@ impl Mesh {
             return ready(Err(ResolveError::Missing(entity.clone())));
         };
         match catch_unwind(AssertUnwindSafe(|| resolver.resolve(plan, context))) {
-            Ok(Either::Left(answer)) => ready(answer.into_inner().and_then(|answer| shape(answer, plan))),
+            Ok(Either::Left(answer)) => {
+                ready(answer.into_inner().and_then(|answer| shape(answer, plan, context)))
+            }
             Ok(Either::Right(answer)) => Either::Right(Box::pin(async move {
-                shape(AssertUnwindSafe(answer).catch_unwind().await.map_err(panicked)??, plan)
+                shape(AssertUnwindSafe(answer).catch_unwind().await.map_err(panicked)??, plan, context)
             })),
             Err(payload) => ready(Err(panicked(payload))),
         }
@@ -274,13 +277,13 @@ impl fmt::Debug for Mesh {
     }
 }
 
-fn shape(answer: Answer, plan: &Plan) -> Result<JsonBody, ResolveError> {
+fn shape(answer: Answer, plan: &Plan, context: &Context) -> Result<JsonBody, ResolveError> {
     match answer {
         Answer::Json(body) if body.bytes.len() > plan.bytes_max() => {
             Err(ResolveError::TooManyBytes { bytes: plan.bytes_max() })
         }
         Answer::Json(body) => Ok(body),
-        Answer::Rows(rows) => plan.nest(rows),
+        Answer::Rows(rows) => plan.nest_within(rows, &Steps::new(context.deadline)),
     }
 }
 

@@ -4,6 +4,7 @@ mod applied;
 mod evaluate;
 mod joined;
 mod nest;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -12,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{Node, Plan, Value};
 pub use applied::Applied;
+pub(crate) use steps::Steps;
 pub(crate) use tree::HashKey;
 
 /// The flat rows of a resolver, which [`crate::Mesh`] filters, groups, sorts, pages and nests.
@@ -37,6 +39,7 @@ pub struct Rows {
     pub(crate) tables: HashMap<String, Table>,
     pub(crate) joined: bool,
     pub(crate) applied: Applied,
+    pub(crate) total: Option<u64>,
 }
 
 impl Rows {
@@ -48,7 +51,8 @@ impl Rows {
     }
 
     /// Creates empty tables with the columns that are needed when these controls have been applied, and declares them as
-    /// applied. With [`Applied::GROUP`], the table of a grouped read has a column for each group key and aggregate.
+    /// applied. With [`Applied::GROUP`], the table of a grouped read has a column for each group key and aggregate. With
+    /// [`Applied::PAGE`], it has the values of related records by which the rows were sorted, for the cursors.
     pub fn with_applied(plan: &Plan, applied: Applied) -> Self {
         let mut rows = Self { applied, ..Self::default() };
         rows.add_node(plan.node(), String::new(), &[]);
@@ -60,7 +64,7 @@ impl Rows {
     /// if all its columns are NULL. Rows that occur several times are folded by the node's row key ([`Node::row_key`]),
     /// or by all columns if the table lacks that.
     pub fn joined(table: Table) -> Self {
-        Self { tables: HashMap::from([(String::new(), table)]), joined: true, applied: Applied::empty() }
+        Self { tables: HashMap::from([(String::new(), table)]), joined: true, ..Self::default() }
     }
 
     /// Declares controls that these rows satisfy already. Rows are filtered before they are grouped and sorted, and paged
@@ -68,6 +72,14 @@ impl Rows {
     #[must_use]
     pub fn applied(mut self, applied: Applied) -> Self {
         self.applied |= applied;
+        self
+    }
+
+    /// Sets the number of all records, groups or distinct combinations, whatever the page. A resolver that has applied
+    /// [`Applied::PAGE`] counts them if [`crate::Page::total`] is set.
+    #[must_use]
+    pub fn total(mut self, total: u64) -> Self {
+        self.total = Some(total);
         self
     }
 
@@ -103,9 +115,11 @@ impl Table {
     /// Creates an empty table with the columns that the rows of a node need.
     fn for_node(node: &Node, applied: Applied, keys: &[String]) -> Self {
         let is_ungrouped = tree::is_ungrouped(node, applied);
+        let is_paged = applied.contains(Applied::PAGE);
         let shown = if is_ungrouped { &[][..] } else { &node.columns };
         let controls = if applied.is_all() { &[][..] } else { &node.control_columns };
-        let shown = shown.iter().filter(|column| !column.source.is_related()).map(|column| &column.name);
+        let shown =
+            shown.iter().filter(|column| is_paged || !column.source.is_related()).map(|column| &column.name);
         let others = controls.iter().chain(&node.row_key).map(|column| &column.name);
         let mut seen = HashSet::new();
         Self::new(shown.chain(keys).chain(others).filter(|name| seen.insert(*name)))

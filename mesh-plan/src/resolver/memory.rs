@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use mesh_schema::{Link, TableName};
 
 use crate::plan::{ColumnSource, Node, Plan};
-use crate::rows::{HashKey, Rows, nested_path};
+use crate::rows::{HashKey, Rows, Steps, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 
 /// The column with the number of the row, counted from 1, in tables without a column of this name.
@@ -86,8 +86,12 @@ impl Tables {
     /// # Errors
     /// There is no such table or column.
     pub fn rows(&self, plan: &Plan) -> Result<Rows, ResolveError> {
+        self.rows_within(plan, &Steps::default())
+    }
+
+    fn rows_within(&self, plan: &Plan, steps: &Steps) -> Result<Rows, ResolveError> {
         let mut rows = Rows::new(plan);
-        self.add(plan.node(), None, "", &mut rows)?;
+        self.add(plan.node(), None, "", &mut rows, steps)?;
         Ok(rows)
     }
 
@@ -98,6 +102,7 @@ impl Tables {
         parent: Option<(&Link, &[String])>,
         path: &str,
         rows: &mut Rows,
+        steps: &Steps,
     ) -> Result<(), ResolveError> {
         let stored = self.find(&node.table)?;
         let table = rows.table(path);
@@ -105,17 +110,19 @@ impl Tables {
         let cells = table.columns().iter().map(|name| cell(node, parent, stored, name));
         let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
         for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link))? {
+            steps.step()?;
             table.push(cells.iter().map(|cell| match cell {
                 Cell::Column(index) => row.get(*index).cloned().unwrap_or_default(),
                 Cell::Parent => parent.clone(),
             }));
         }
         for join in &node.joins {
-            self.add(&join.node, Some((&join.link, &join.child_keys)), &nested_path(path, &join.name), rows)?;
+            let path = nested_path(path, &join.name);
+            self.add(&join.node, Some((&join.link, &join.child_keys)), &path, rows, steps)?;
         }
         for related in &node.related {
             let path = nested_path(path, &related.name);
-            self.add(&related.node, Some((&related.link, &related.child_keys)), &path, rows)?;
+            self.add(&related.node, Some((&related.link, &related.child_keys)), &path, rows, steps)?;
         }
         Ok(())
     }
@@ -202,8 +209,13 @@ fn cell(
 }
 
 impl Resolver for Tables {
-    fn resolve<'a>(&'a self, plan: &'a Plan, _: &'a Context) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Left(std::future::ready(self.rows(plan).map(Answer::Rows)))
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        let rows = self.rows_within(plan, &Steps::new(context.deadline));
+        Either::Left(std::future::ready(rows.map(Answer::Rows)))
     }
 
     fn is_personal(&self) -> bool {

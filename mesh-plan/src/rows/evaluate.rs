@@ -7,6 +7,7 @@ mod records;
 
 pub(super) use records::{Records, Row};
 
+use super::Steps;
 use super::applied::Applied;
 use crate::ResolveError;
 use crate::plan::{CompareOp, Node, Plan, Predicate, Target};
@@ -18,35 +19,48 @@ pub(super) enum Level {
     Nested,
 }
 
+/// One evaluation of a plan.
+pub(super) struct Run<'a> {
+    pub(super) plan: &'a Plan,
+    /// What the resolver has applied.
+    pub(super) applied: Applied,
+    pub(super) steps: &'a Steps,
+}
+
 /// Applies the controls of a node to its rows, or to those of one parent, except the controls that have been applied.
 /// The page of the root keeps one more row, which shows that another page follows. Also returns the number of rows before
 /// the page.
 pub(super) fn apply<'a>(
     mut records: Records<'a>,
-    plan: &Plan,
+    run: &Run<'_>,
     node: &Node,
     level: Level,
-    applied: Applied,
 ) -> Result<(Records<'a>, u64), ResolveError> {
+    let Run { plan, applied, steps } = *run;
     let is_root = level == Level::Root;
     if !applied.contains(Applied::FILTER) {
         if let (true, Target::Point(key)) = (is_root, plan.target()) {
             for (column, value) in node.id.iter().zip(key.iter()) {
                 let (source, value) = (column.source.clone(), value.clone());
-                predicate::filter(&mut records, &Predicate::Compare { source, op: CompareOp::Eq, value })?;
+                predicate::filter(
+                    &mut records,
+                    &Predicate::Compare { source, op: CompareOp::Eq, value },
+                    steps,
+                )?;
             }
         }
         if let Some(filter) = &node.filter {
-            predicate::filter(&mut records, &plan.bound(filter))?;
+            predicate::filter(&mut records, &plan.bound(filter), steps)?;
         }
     }
     if let Some(grouping) = &node.grouping
         && !applied.contains(Applied::GROUP)
     {
-        records = group::fold(records, grouping)?;
+        records = group::fold(records, grouping, steps)?;
     }
     let total = records.rows.len() as u64;
     if !applied.contains(Applied::ORDER) {
+        steps.check()?;
         order::sort(&mut records, &node.order)?;
     }
     if let Some(page) = &node.page

@@ -1,8 +1,8 @@
 //! Nesting of flat rows into the response.
 
-use super::evaluate::Level;
+use super::evaluate::{Level, Run};
 use super::tree::{HashKey, Parents, RowTree, is_ungrouped, row_key};
-use super::{Applied, Rows, Table, joined, nested_path};
+use super::{Applied, Rows, Steps, Table, joined, nested_path};
 use crate::plan::{Node, Plan};
 use crate::{JsonBody, ResolveError};
 
@@ -15,7 +15,12 @@ impl Plan {
     /// # Errors
     /// A table lacks a column that the response or a control needs, the declaration is incomplete, or the response has
     /// more objects than [`Plan::rows_max`] or more bytes than [`Plan::bytes_max`].
-    pub fn nest(&self, mut rows: Rows) -> Result<JsonBody, ResolveError> {
+    pub fn nest(&self, rows: Rows) -> Result<JsonBody, ResolveError> {
+        self.nest_within(rows, &Steps::default())
+    }
+
+    /// Nests the rows like [`Plan::nest`], and ends at the deadline.
+    pub(crate) fn nest_within(&self, mut rows: Rows, steps: &Steps) -> Result<JsonBody, ResolveError> {
         let (node, applied) = (self.node(), rows.applied);
         check_declared(node, applied)?;
         let mut tree = if rows.joined && !is_ungrouped(node, applied) {
@@ -24,11 +29,12 @@ impl Plan {
             joined::split(node, &table)?
         } else {
             let root = rows.tables.get("").map_or(0, Table::len);
-            build(node, &mut rows, "", Parents::ByRow(vec![(0..root).collect()]))?
+            build(node, &mut rows, "", Parents::ByRow(vec![(0..root).collect()]), steps)?
         };
         if applied != Applied::all() {
-            tree.evaluate(self, node, Level::Root, applied)?;
+            tree.evaluate(&Run { plan: self, applied, steps }, node, Level::Root)?;
         }
+        tree.total = tree.total.or(rows.total);
         self.shape(&mut tree, 0)
     }
 }
@@ -48,7 +54,13 @@ fn check_declared(node: &Node, applied: Applied) -> Result<(), ResolveError> {
     Ok(())
 }
 
-fn build(node: &Node, rows: &mut Rows, path: &str, parents: Parents) -> Result<RowTree, ResolveError> {
+fn build(
+    node: &Node,
+    rows: &mut Rows,
+    path: &str,
+    parents: Parents,
+    steps: &Steps,
+) -> Result<RowTree, ResolveError> {
     // A table without rows may lack columns.
     let table = rows.tables.remove(path).filter(|table| !table.is_empty());
     let table = table.unwrap_or_else(|| Table::for_node(node, rows.applied, &[]));
@@ -67,14 +79,15 @@ fn build(node: &Node, rows: &mut Rows, path: &str, parents: Parents) -> Result<R
     for join in &node.joins {
         let path = nested_path(path, &join.name);
         let keys = (join.parent_keys.clone(), &*join.child_keys);
-        let parents = parents_by_key(keys, rows.tables.get(&path), &path)?;
-        children.push(build(&join.node, rows, &path, parents)?);
+        let parents = parents_by_key(keys, rows.tables.get(&path), &path, steps)?;
+        children.push(build(&join.node, rows, &path, parents, steps)?);
     }
     let mut related = Vec::with_capacity(node.related.len());
     for other in &node.related {
         let path = nested_path(path, &other.name);
-        let parents = parents_by_key((Vec::new(), &other.child_keys), rows.tables.get(&path), &path)?;
-        related.push(build(&other.node, rows, &path, parents)?);
+        let keys = (Vec::new(), &*other.child_keys);
+        let parents = parents_by_key(keys, rows.tables.get(&path), &path, steps)?;
+        related.push(build(&other.node, rows, &path, parents, steps)?);
     }
     let path = shown.to_owned();
     let (default_rows, total) = (Vec::new(), None);
@@ -88,12 +101,14 @@ fn parents_by_key(
     (columns, child_keys): (Vec<usize>, &[String]),
     table: Option<&Table>,
     path: &str,
+    steps: &Steps,
 ) -> Result<Parents, ResolveError> {
     let mut rows: HashMap<Vec<HashKey>, Vec<usize>> = HashMap::new();
     if let Some(table) = table.filter(|table| !table.is_empty()) {
         let positions: Vec<usize> =
             child_keys.iter().map(|name| find(table, path, name)).collect::<Result<_, _>>()?;
         for row in 0..table.len() {
+            steps.step()?;
             rows.entry(row_key(table, row, &positions)).or_default().push(row);
         }
     }

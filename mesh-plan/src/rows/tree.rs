@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::evaluate::{self, Level, Records, Row};
-use super::{Applied, Table};
-use crate::plan::{ColumnSource, Node, Plan};
+use super::evaluate::{self, Level, Records, Row, Run};
+use super::{Applied, Steps, Table};
+use crate::plan::{ColumnSource, Node};
 use crate::shape::{Cells, Flow, RowSource};
 use crate::{ResolveError, Value, ValueRef};
 
@@ -61,28 +61,28 @@ impl RowTree {
 
     /// Applies the controls of the plan that the resolver has not applied, to this node and those below it. The depth of the
     /// recursion is bounded by that of queries.
-    pub(crate) fn evaluate(
-        &mut self,
-        plan: &Plan,
-        node: &Node,
-        level: Level,
-        applied: Applied,
-    ) -> Result<(), ResolveError> {
+    pub(crate) fn evaluate(&mut self, run: &Run<'_>, node: &Node, level: Level) -> Result<(), ResolveError> {
+        let applied = run.applied;
+        run.steps.check()?;
         for (child, join) in self.children.iter_mut().zip(&node.joins) {
-            child.evaluate(plan, &join.node, Level::Nested, applied)?;
+            child.evaluate(run, &join.node, Level::Nested)?;
         }
         for (child, related) in self.related.iter_mut().zip(&node.related) {
-            child.evaluate(plan, &related.node, Level::Nested, applied)?;
+            child.evaluate(run, &related.node, Level::Nested)?;
         }
         let mut sources: Vec<Option<ColumnSource>> =
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
-        self.add_related(node, &mut sources)?;
+        // A resolver that has taken the page has used what the controls need of related records.
+        if !applied.contains(Applied::PAGE) {
+            self.add_related(node, &mut sources, run.steps)?;
+        }
         let mut groups = Table::new(node.columns.iter().map(|column| column.name.clone()));
         let mut apply = |list: &[usize]| -> Result<(Vec<usize>, u64), ResolveError> {
+            run.steps.step()?;
             let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
             let records =
                 Records { path: &self.path, sources: sources.as_slice().into(), rows: rows.collect() };
-            let (records, total) = evaluate::apply(records, plan, node, level, applied)?;
+            let (records, total) = evaluate::apply(records, run, node, level)?;
             let indexes = if is_ungrouped(node, applied) {
                 add_groups(&mut groups, node, &records)?
             } else {
@@ -113,6 +113,7 @@ impl RowTree {
         &mut self,
         node: &Node,
         sources: &mut Vec<Option<ColumnSource>>,
+        steps: &Steps,
     ) -> Result<(), ResolveError> {
         if node.related.is_empty() {
             return Ok(());
@@ -126,6 +127,7 @@ impl RowTree {
             });
             let keys: Vec<usize> = keys.collect::<Result<_, _>>()?;
             for (row, values) in values.iter_mut().enumerate() {
+                steps.step()?;
                 let found = rows.rows_of(row_key(&self.table, row, &keys));
                 values.push(Value::Boolean(!found.is_empty()));
                 let cell = |column| found.first().map(|row| rows.cell(*row, column).to_value());

@@ -336,3 +336,24 @@ fn errors_name_missing_tables_and_columns() {
     expect!["a row of table 'tags' in memory has 1 cells, which is not one for each column"]
         .assert_eq(&shown(&mesh, &json!({"tag": {"$select": {"name": true}}})));
 }
+
+/// The evaluation of many rows ends at the deadline; that of few rows is not worth a look at the clock.
+#[test]
+fn reads_of_many_rows_end_at_the_deadline() {
+    let mesh = Mesh::builder(schema()).default_resolver(tables_of_posts()).build().unwrap();
+    let query = r#"{"user": {"$select": {"id": true}, "$where": {"relation": "posts", "op": "some"}}}"#;
+    let plan = mesh.plan(&Request::collection(Format::Json, query)).unwrap();
+    let past = Context::default().with_deadline(std::time::Instant::now());
+    let result = block_on(mesh.read(&plan, &past));
+    assert!(matches!(result, Err(ResolveError::TimedOut)), "{result:?}");
+    assert!(block_on(mesh.read(&plan, &Context::default())).is_ok());
+    // Rows of another resolver, which Mesh evaluates.
+    let rows = tables_of_posts().rows(&plan).unwrap();
+    let nested = plan.nest_within(rows, &crate::rows::Steps::new(past.deadline));
+    assert!(matches!(nested, Err(ResolveError::TimedOut)));
+}
+
+fn tables_of_posts() -> Tables {
+    let posts = (0..5_000i64).map(|id| vec![id.into(), (id % 7).into()]);
+    Tables::new().with("posts", ["id", "author_id"], posts).with("users", ["id"], rows![[1]])
+}

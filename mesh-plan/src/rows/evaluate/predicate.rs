@@ -6,16 +6,27 @@ use std::cmp::Ordering;
 use super::order::{self, Number};
 use super::records::Records;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::rows::Steps;
 use crate::{JsonPointer, JsonType, Pattern, ResolveError, Value};
 
 /// Keeps the rows for which the predicate is true.
-pub(super) fn filter(records: &mut Records<'_>, predicate: &Predicate) -> Result<(), ResolveError> {
+pub(super) fn filter(
+    records: &mut Records<'_>,
+    predicate: &Predicate,
+    steps: &Steps,
+) -> Result<(), ResolveError> {
     if records.rows.is_empty() {
         return Ok(());
     }
     let condition = Condition::new(records, predicate)?;
-    records.rows.retain(|row| condition.holds(row) == Some(true));
-    Ok(())
+    let mut result = Ok(());
+    records.rows.retain(|row| {
+        if result.is_ok() {
+            result = steps.step();
+        }
+        result.is_ok() && condition.holds(row) == Some(true)
+    });
+    result
 }
 
 /// A predicate with the positions of its cells, and with compiled patterns.

@@ -350,3 +350,35 @@ fn naive_resolvers_answer_as_tables_do() {
         }
     }
 }
+
+/// A resolver that sorts and pages gives the values of related records in the cursors, and the total.
+#[test]
+fn a_resolver_that_pages_gives_cursors_and_the_total() {
+    let schema = Schema::builder()
+        .entity("post", |post| post.field("id", FieldType::Integer))
+        .entity("comment", |comment| comment.field("id", FieldType::Integer))
+        .relation("post.comments", JoinDocument::many("comment", "comments.post_id = posts.id"));
+    let resolver = |plan: Plan, _: Context| async move {
+        let mut rows = Rows::with_applied(&plan, Applied::all());
+        // Two posts with three comments each, and one more that shows that another page follows.
+        for id in [7i64, 4, 1] {
+            rows.root().push_with(|column| if column == "id" { id.into() } else { 3.into() });
+        }
+        Ok::<_, ResolveError>(rows.total(9))
+    };
+    let mesh = Mesh::builder(schema.build().unwrap()).default_resolver(resolver).build().unwrap();
+    let query = |page: Json| {
+        json!({"post": {"$select": {"id": true}, "$page": page,
+            "$orderBy": [{"relation": "comments", "aggregate": {"fn": "count"}, "direction": "desc"}]}})
+        .to_string()
+    };
+    let text = query(json!({"first": 2, "total": true}));
+    let plan = mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
+    let body = mesh.read(&plan, &Context::default()).now_or_never().unwrap().unwrap();
+    let body: Json = serde_json::from_slice(&body.bytes).unwrap();
+    assert_eq!(body["items"], json!([{"id": 7}, {"id": 4}]));
+    assert_eq!(body["pageInfo"]["totalCount"], json!(9));
+    let text = query(json!({"first": 2, "after": body["pageInfo"]["endCursor"]}));
+    let next = mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
+    assert_eq!(next.cursor(), Some(&[Value::Integer(3), Value::Integer(4)][..]));
+}
