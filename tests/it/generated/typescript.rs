@@ -133,7 +133,7 @@ fn each_invalid_line_has_an_error_of_its_own() {
     // Errors name the position, the nearest name, and the rule.
     for words in [
         "'titel' does not exist",
-        "Did you mean to write 'title'?",
+        "did you mean 'title'?",
         "$having needs $groupBy or $aggregate",
         "the alias is also selected",
     ] {
@@ -155,7 +155,7 @@ fn the_client_reads_signs_pages_and_streams() {
     let esbuild = tools.join("node_modules/esbuild").display().to_string();
     let size = node(folder.path(), &["-e", build, &esbuild]);
     assert!(
-        size.trim().parse::<usize>().unwrap() < 2_550,
+        size.trim().parse::<usize>().unwrap() < 2_800,
         "{size} bytes, compressed; the README says how many"
     );
 

@@ -61,6 +61,8 @@ const HEADER = 8192;
 
 interface Sent extends Call {
   method?: string;
+  /** The values of the query's parameters. */
+  params?: object;
   /** The header with the query or its id: name and value. */
   query?: [string, string];
   /** What is signed in place of the query. */
@@ -76,6 +78,8 @@ export class Client<S extends SchemaTypes<S>> {
   session: Session | undefined;
   readonly #base: string;
   readonly #options: Options;
+  /** The declarations of registered queries' parameters, by text of the query. */
+  readonly #declared = new Map<string, object>();
 
   /** `base` is the URL of the server with its base path, such as `http://127.0.0.1:4000/mesh`. */
   constructor(base: string, options: Options = {}) {
@@ -98,34 +102,58 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Reads a page of a collection. */
-  async list<const Q extends Query<S>>(query: Q & Checked<S, Q>, call: Call = {}): Promise<Page<Item<S, Q>>> {
-    return (await this.#read(query, undefined, call)) as Page<Item<S, Q>>;
+  async list<const Q extends Query<S, true>>(query: Q & Checked<S, Q>, ...[call]: Sending<S, Q>): Promise<Result<S, Q>> {
+    return (await this.#read(query, undefined, call)) as Result<S, Q>;
   }
 
   /** Reads a record; `null` if it does not exist. */
-  async one<const Q extends PointQuery<S>>(id: RecordId, query: Q & Checked<S, Q, "$select">, call: Call = {}): Promise<Item<S, Q> | null> {
+  async one<const Q extends PointQuery<S, true>>(id: RecordId, query: Q & Checked<S, Q, "one">, ...[call]: Sending<S, Q>): Promise<Item<S, Q> | null> {
     return (await this.#read(query, id, call)) as Item<S, Q> | null;
   }
 
-  /** Returns a function that reads the page after a cursor, for loops that keep cursors themselves. */
-  pages<const Q extends Query<S>>(query: Q & Checked<S, Q>, call: Call = {}): (after?: string | null) => Promise<Page<Item<S, Q>>> {
+  /**
+   * Returns a function that reads the page after a cursor, or with `last` in `$page` the page before it, for loops that keep
+   * cursors themselves. If `$page` has a parameter for the cursor, its value is the cursor and the query is always the same.
+   */
+  pages<const Q extends Query<S, true>>(query: Q & Checked<S, Q>, ...[call]: Sending<S, Q>): (cursor?: string | null) => Promise<Result<S, Q>> {
     const [entity, node] = root(query);
-    return async (after) => {
-      const page = { ...(node["$page"] as object | undefined), after };
-      return (await this.#read(after ? { [entity]: { ...node, $page: page } } : query, undefined, call)) as Page<Item<S, Q>>;
+    const page = (node["$page"] ?? {}) as { [key: string]: unknown };
+    const key = page["last"] === undefined ? "after" : "before";
+    const param = (page[key] as Param | null | undefined)?.$param;
+    return async (cursor) => {
+      const sent: Sent = { ...call };
+      let read: object = query;
+      if (cursor && param) sent.params = { ...sent.params, [param]: cursor };
+      else if (cursor) read = { [entity]: { ...node, $page: { ...page, [key]: cursor } } };
+      return (await this.#read(read, undefined, sent)) as Result<S, Q>;
     };
   }
 
-  /** Reads the items of all pages, and requests each page when it is needed. */
-  async *items<const Q extends Query<S>>(query: Q & Checked<S, Q>, call: Call = {}): AsyncGenerator<Item<S, Q>, void, undefined> {
-    const read = this.pages<Q>(query, call);
-    let after: string | null | undefined;
+  /**
+   * Reads the items of all pages, and requests each page when it is needed. With `last` in `$page`, the items come from the
+   * last one to the first.
+   */
+  async *items<const Q extends Query<S, true>>(query: Q & Checked<S, Q>, ...call: Sending<S, Q>): AsyncGenerator<Item<S, Q>, void, undefined> {
+    const read = this.pages<Q>(query, ...call);
+    let cursor: string | null | undefined;
     for (;;) {
-      const { items, pageInfo } = await read(after);
-      yield* items;
-      if (!pageInfo.hasNextPage) return;
-      after = pageInfo.endCursor;
+      const { items, pageInfo } = (await read(cursor)) as Page<Item<S, Q>, { hasPreviousPage?: boolean }>;
+      const { hasPreviousPage: before, hasNextPage, startCursor, endCursor } = pageInfo;
+      yield* before === undefined ? items : items.reverse();
+      if (!(before ?? hasNextPage)) return;
+      cursor = before === undefined ? endCursor : startCursor;
     }
+  }
+
+  /**
+   * Registers a query with declarations of its parameters, and returns it. Those with a default may be left out of `params`
+   * when this client reads the returned query, which it does by its id.
+   */
+  async register<const Q extends Query<S, true>, const D extends Declared<S, Q>>(query: Q & Checked<S, Q>, params: D): Promise<Q & Defaults<Defaulted<D>>> {
+    const text = JSON.stringify(query);
+    this.#declared.set(text, params);
+    await this.#register(text);
+    return query as Q & Defaults<Defaulted<D>>;
   }
 
   /** Fetches a stored file by its storage key, which is the value of a field that accepts files. */
@@ -137,10 +165,10 @@ export class Client<S extends SchemaTypes<S>> {
    * Watches a record: yields it at the start and after each change, and `null` if it does not exist. Reconnects after a
    * lost connection. Ends when `signal` is aborted. `trouble` is called with the errors of reads in between.
    */
-  async *watch<const Q extends PointQuery<S>>(
+  async *watch<const Q extends PointQuery<S, true>>(
     id: RecordId,
-    query: Q & Checked<S, Q, "$select">,
-    call: Call & { trouble?: (error: MeshError) => void } = {},
+    query: Q & Checked<S, Q, "one">,
+    ...[call]: Sending<S, Q, { trouble?: (error: MeshError) => void }>
   ): AsyncGenerator<Item<S, Q> | null, void, undefined> {
     const path = route(root(query)[0], id, "events");
     let last = "";
@@ -155,18 +183,18 @@ export class Client<S extends SchemaTypes<S>> {
           if (event["event"] === "error") {
             const error = new MeshError(reply.status, JSON.parse(event["data"] ?? "{}"));
             if (error.code?.startsWith("TOKEN_")) throw error;
-            call.trouble?.(error);
+            call?.trouble?.(error);
           } else if (event["data"] !== undefined) {
             yield JSON.parse(event["data"]);
           }
         }
       } catch (error) {
-        if (call.signal?.aborted) return;
+        if (call?.signal?.aborted) return;
         // Other refusals are permanent.
         if (error instanceof MeshError && error.status < 500 && error.status !== 429) throw error;
       }
       await new Promise((done) => setTimeout(done, wait));
-      if (call.signal?.aborted) return;
+      if (call?.signal?.aborted) return;
     }
   }
 
@@ -196,7 +224,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Creates a record. Like all writes of records, it returns the selection of the query, by default all fields. */
-  async create<E extends Writable<S, "creatable">, const Q extends Query<S> = never>(
+  async create<E extends Writable<S, "creatable">, const Q extends Query<S, true> = never>(
     entity: E,
     fields: NewFields<S, E>,
     query?: Q & Shape<S, E, Q>,
@@ -206,7 +234,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Updates fields of a record. */
-  async update<E extends Writable<S, "updatable">, const Q extends Query<S> = never>(
+  async update<E extends Writable<S, "updatable">, const Q extends Query<S, true> = never>(
     entity: E,
     id: RecordId,
     fields: Fields<S, E, "updatable">,
@@ -222,7 +250,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Creates a record in a to-many relation. */
-  async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Query<S> = never>(
+  async createChild<E extends Text<keyof S>, R extends Relation<S, E, Many<unknown>>, const Q extends Query<S, true> = never>(
     entity: E,
     id: RecordId,
     relation: R,
@@ -239,7 +267,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Sets the record of a to-one relation and returns it. */
-  async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Query<S> = never>(
+  async connect<E extends Text<keyof S>, R extends Relation<S, E, One<unknown>>, const Q extends Query<S, true> = never>(
     entity: E,
     id: RecordId,
     relation: R,
@@ -274,37 +302,46 @@ export class Client<S extends SchemaTypes<S>> {
     return text === "" ? null : (JSON.parse(text) as Json);
   }
 
-  async #read(query: object, id: RecordId | undefined, call: Call): Promise<unknown> {
+  async #read(query: object, id: RecordId | undefined, sent: Sent = {}): Promise<unknown> {
     const text = JSON.stringify(query);
     const [entity, node] = root(query);
-    const after = (node["$page"] as { after?: unknown } | undefined)?.after;
-    if (base64(text).length > HEADER && !this.#options.persisted) {
-      const json = JSON.stringify(id === undefined ? { query: text } : { query: text, id });
-      return (await this.#send("", { ...call, method: "POST", json })).json();
+    const { after, before } = (node["$page"] ?? {}) as { after?: unknown; before?: unknown };
+    const { params } = sent;
+    if (base64(text + (JSON.stringify(params) ?? "")).length > HEADER && !this.#options.persisted && !this.#declared.has(text)) {
+      const json = JSON.stringify({ query: text, id, params });
+      return (await this.#send("", { ...sent, method: "POST", json })).json();
     }
     // Queries with cursors are not registered, because each page is another query.
-    return (await this.#query(route(entity, id), text, call, after == null)).json();
+    return (await this.#query(route(entity, id), text, sent, typeof (after ?? before) !== "string")).json();
   }
 
   /** Sends a request with a query in its headers. With query ids, an unknown query is registered first. */
   async #query(path: string, text: string, sent: Sent, byId = true): Promise<Response> {
-    if (!this.#options.persisted || !byId) return this.#send(path, { ...sent, query: ["X-Mesh-Query", base64(text)] });
+    if (!((this.#options.persisted && byId) || this.#declared.has(text))) return this.#send(path, { ...sent, query: ["X-Mesh-Query", base64(text)] });
     const id = `q_${(await sha256(utf8(`json\0${text}`))).slice(0, 32)}`;
     const known: Sent = { ...sent, query: ["X-Mesh-Query-Id", id] };
     try {
       return await this.#send(path, known);
     } catch (error) {
       if (!(error instanceof MeshError) || error.code !== "QUERY_ID_UNKNOWN") throw error;
-      await this.#send("/queries", { method: "POST", json: JSON.stringify({ query: text, format: "json" }) });
+      await this.#register(text);
       return this.#send(path, known);
     }
+  }
+
+  async #register(text: string): Promise<void> {
+    const params = this.#declared.get(text);
+    await this.#send("/queries", { method: "POST", json: JSON.stringify({ query: text, format: "json", params }) });
   }
 
   async #send(path: string, sent: Sent): Promise<Response> {
     const { method = "GET", query, json, form, signal } = sent;
     const headers: Record<string, string> = { ...sent.headers };
     const url = this.#base + path;
-    if (query) headers[query[0]] = query[1];
+    if (query) {
+      headers[query[0]] = query[1];
+      if (sent.params) headers["X-Mesh-Params"] = base64(JSON.stringify(sent.params));
+    }
     if (json !== undefined) headers["Content-Type"] = "application/json";
     if (this.session) await this.#sign(this.session, headers, url, sent);
     const send = this.#options.fetch ?? fetch;
@@ -315,7 +352,9 @@ export class Client<S extends SchemaTypes<S>> {
 
   async #sign(session: Session, headers: Record<string, string>, url: string, { method = "GET", query, signed, json }: Sent): Promise<void> {
     let message = signed ?? query?.[1] ?? "";
+    const params = headers["X-Mesh-Params"];
     if (json !== undefined) message += `\n${await sha256(utf8(json))}`;
+    else if (params) message += `\n${params}`;
     if (this.#options.bound !== false) {
       const timestamp = String(Math.floor(Date.now() / 1000));
       const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
