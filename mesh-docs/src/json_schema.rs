@@ -7,7 +7,7 @@ mod controls;
 mod filter;
 
 use mesh_ql::Limits;
-use mesh_schema::{Cardinality, Entity, FieldType, Schema};
+use mesh_schema::{Cardinality, Entity, Field, FieldType, Relation, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::json::set;
@@ -66,36 +66,35 @@ impl Writer<'_> {
         let mut define = |part: &str, value: Value| {
             defs.insert(format!("{}.{part}", self.name), value);
         };
-        define(
-            "select",
-            json!({"type": "object", "properties": self.selectable(), "additionalProperties": false}),
-        );
-        define("one", node(json!({"$select": self.some_selected()})));
-        define(
-            "many",
-            node(json!({
-                "$select": self.some_selected(),
-                "$where": self.part("where"),
-                "$orderBy": controls::order(self.entity, self.limits, false),
-                "$page": controls::page(self.limits, &json!({"type": "null"})),
-            })),
-        );
-        define("where", filter::tree(self.entity, &reference(self.name, "where"), false));
-        define("having", filter::tree(self.entity, &reference(self.name, "having"), true));
-        define("root", self.root());
+        define("select", self.select());
+        define("alias", self.alias());
+        let relation = json!({"type": "string"});
+        let some_selected = json!({"$ref": reference(self.name, "select"), "minProperties": 1});
+        define("one", node(json!({"$relation": relation, "$select": some_selected})));
+        let mut many = self.list();
+        set(&mut many, "$relation", relation);
+        set(&mut many, "$page", controls::page(self.limits, false));
+        let mut many = node(many);
+        set(&mut many, "allOf", self.rules(false));
+        define("many", many);
+        let mut root = self.list();
+        set(&mut root, "$page", controls::page(self.limits, true));
+        set(&mut root, "$distinct", controls::names(&controls::groupable(self.entity), self.limits));
+        let mut root = node(root);
+        set(&mut root, "allOf", self.rules(true));
+        define("root", root);
+        define("orderBy", controls::order(self, self.limits));
+        define("fold", controls::fold(self.entity));
+        define("where", filter::tree(self));
+        define("having", filter::having(self));
     }
 
     fn part(&self, part: &str) -> Value {
         json!({"$ref": reference(self.name, part)})
     }
 
-    /// Returns a selection of at least one name.
-    fn some_selected(&self) -> Value {
-        json!({"$ref": reference(self.name, "select"), "minProperties": 1})
-    }
-
-    /// Returns the selectable names: fields in document order, then relations.
-    fn selectable(&self) -> Map<String, Value> {
+    /// Returns the selection: fields in document order, relations, and aliases.
+    fn select(&self) -> Value {
         let mut all = Map::new();
         for field in members::fields(self.entity) {
             let kind = field.ty.map(FieldType::name);
@@ -113,40 +112,124 @@ impl Writer<'_> {
             let part = Cardinality::name(relation.cardinality);
             let description = format!("{part} of {}", self.schema.entity(relation.target).key);
             let target = reference(self.names.get(relation.target), part);
-            all.insert(relation.name.clone(), json!({"$ref": target, "description": description}));
+            let selected =
+                json!({"$ref": target, "properties": {"$relation": false}, "description": description});
+            all.insert(relation.name.clone(), selected);
+        }
+        let known: Vec<_> = all.keys().cloned().collect();
+        json!({
+            "type": "object",
+            "properties": all,
+            "propertyNames": {"anyOf": [one_of(&known), {"pattern": filter::ALIAS}]},
+            "additionalProperties": self.part("alias"),
+        })
+    }
+
+    /// Returns what an alias may stand for: a field, or a relation with its node. `SPEC §14.4`
+    fn alias(&self) -> Value {
+        let fields = members::fields(self.entity).map(|field| &field.name);
+        let computed = members::computed(self.entity).map(|computed| &computed.name);
+        let names: Vec<_> = fields.chain(computed).collect();
+        let field = json!({
+            "properties": {"$field": one_of(&names)}, "required": ["$field"], "additionalProperties": false,
+        });
+        let relations = members::relations(self.entity).map(|relation| {
+            let part = Cardinality::name(relation.cardinality);
+            let target = reference(self.names.get(relation.target), part);
+            let named = json!({"$relation": {"const": relation.name}});
+            json!({"properties": named, "required": ["$relation"], "$ref": target})
+        });
+        let forms: Vec<_> = [field].into_iter().chain(relations).collect();
+        json!({"type": "object", "oneOf": forms})
+    }
+
+    /// Returns the properties of all nodes of lists.
+    fn list(&self) -> Value {
+        json!({
+            "$select": self.part("select"),
+            "$where": self.part("where"),
+            "$orderBy": self.part("orderBy"),
+            "$groupBy": controls::names(&controls::groupable(self.entity), self.limits),
+            "$aggregate": controls::aggregate(&self.part("fold"), self.limits),
+            "$having": self.part("having"),
+        })
+    }
+
+    /// Returns the rules between the controls of a list. Groups and distinct items have their keys only, and only beside
+    /// aggregates the selection may be empty. The aggregates of a relation are one object, unless they are grouped.
+    /// `SPEC §3.8`, `SPEC §3.12`, `SPEC §14.5`
+    fn rules(&self, at_root: bool) -> Vec<Value> {
+        let groupable = controls::groupable(self.entity);
+        let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
+        let has = |control: &str| json!({"required": [control]});
+        let any = |controls: &[&str]| json!({"anyOf": controls.iter().copied().map(has).collect::<Vec<_>>()});
+        let keys = json!({"properties": {
+            "$select": {"properties": keys, "additionalProperties": false},
+            "$orderBy": controls::group_order(self.entity),
+        }});
+        let some = json!({"properties": {"$select": {"minProperties": 1}}});
+        let no_alias =
+            json!({"properties": {"$orderBy": {"items": {"properties": {"aggregate": {"type": "object"}}}}}});
+        let mut rules = vec![
+            json!({"if": any(&["$aggregate", "$groupBy", "$distinct"]), "then": keys, "else": no_alias}),
+            json!({"if": {"not": has("$aggregate")}, "then": some}),
+        ];
+        if at_root {
+            let grouped = any(&["$aggregate", "$groupBy"]);
+            rules.push(json!({"if": has("$having"), "then": grouped}));
+            rules.push(json!({"if": has("$distinct"), "then": {"not": grouped}}));
+        } else {
+            let list = json!({"not": any(&["$orderBy", "$page", "$having"])});
+            let object = json!({"allOf": [list, {"properties": {"$select": {"maxProperties": 0}}}]});
+            rules.push(
+                json!({"if": has("$groupBy"), "then": has("$aggregate"), "else": {"not": has("$having")}}),
+            );
+            rules.push(
+                json!({"if": {"allOf": [has("$aggregate"), {"not": has("$groupBy")}]}, "then": object}),
+            );
+        }
+        rules
+    }
+
+    /// Returns the names of the fields that satisfy a condition, here and at the end of paths through one to-one relation.
+    /// `SPEC §14.2`
+    fn paths(&self, is_wanted: impl Fn(&Field) -> bool) -> Vec<String> {
+        let here = members::fields(self.entity).filter(|field| is_wanted(field));
+        let mut all: Vec<_> = here.map(|field| field.name.clone()).collect();
+        for relation in to_one(self.entity) {
+            let target = self.schema.entity(relation.target);
+            let there = members::fields(target).filter(|field| is_wanted(field));
+            all.extend(there.map(|field| format!("{}.{}", relation.name, field.name)));
         }
         all
     }
 
-    /// Returns the root node. With aggregates, groups or `$distinct` it selects fields only, and with aggregates it may
-    /// select nothing.
-    fn root(&self) -> Value {
-        let groupable = controls::groupable(self.entity);
-        let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
-        let names = controls::names(&groupable, self.limits);
-        let mut root = node(json!({
-            "$select": self.part("select"),
-            "$where": self.part("where"),
-            "$orderBy": controls::order(self.entity, self.limits, true),
-            "$page": controls::page(self.limits, &json!({"type": ["string", "null"]})),
-            "$distinct": names,
-            "$groupBy": names,
-            "$aggregate": controls::aggregate(self.entity, self.limits),
-            "$having": self.part("having"),
-        }));
-        let has = |control: &str| json!({"required": [control]});
-        let grouped = json!({"anyOf": [has("$aggregate"), has("$groupBy"), has("$distinct")]});
-        let keys = json!({"properties": {"$select": {"properties": keys, "additionalProperties": false}}});
-        let some = json!({"properties": {"$select": {"minProperties": 1}}});
-        let rules = json!([
-            {"if": grouped, "then": keys},
-            {"if": {"not": has("$aggregate")}, "then": some},
-            {"if": has("$having"), "then": {"anyOf": [has("$aggregate"), has("$groupBy")]}},
-            {"if": has("$distinct"), "then": {"not": {"anyOf": [has("$aggregate"), has("$groupBy")]}}},
-        ]);
-        set(&mut root, "allOf", rules);
-        root
+    /// Returns the form of paths through two to-one relations and more; `None` if there are none.
+    fn long_paths(&self) -> Option<Value> {
+        let hops = to_one(self.entity).flat_map(|first| {
+            let second = to_one(self.schema.entity(first.target));
+            second.map(|second| format!("{}\\.{}", escape(&first.name), escape(&second.name)))
+        });
+        let hops: Vec<_> = hops.collect();
+        let pattern = format!("^({})(\\.[^.]+)+$", hops.join("|"));
+        (!hops.is_empty()).then(|| json!({"type": "string", "pattern": pattern}))
     }
+}
+
+fn to_one(entity: &Entity) -> impl Iterator<Item = &Relation> {
+    members::relations(entity).filter(|relation| relation.cardinality == Cardinality::One)
+}
+
+/// Escapes a name in a pattern.
+fn escape(name: &str) -> String {
+    let mut escaped = String::new();
+    for letter in name.chars() {
+        if r"^$\.*+?()[]{}|/".contains(letter) {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
 }
 
 fn node(properties: Value) -> Value {

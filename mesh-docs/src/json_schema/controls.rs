@@ -1,10 +1,11 @@
 //! Definitions of order, page, group and aggregate controls. `SPEC §3.8` to `SPEC §3.13`
 
 use mesh_ql::{Direction, Limits, Nulls};
-use mesh_schema::{Entity, FieldType};
+use mesh_schema::{Cardinality, Entity, FieldType};
 use serde_json::{Value, json};
 
-use super::one_of;
+use super::filter::{ALIAS, or_param};
+use super::{Writer, one_of, reference};
 use crate::json::set;
 use crate::members;
 
@@ -28,38 +29,84 @@ fn list(items: &Value, at_least: usize, at_most: usize) -> Value {
     json!({"type": "array", "items": items, "minItems": at_least, "maxItems": at_most, "uniqueItems": true})
 }
 
-/// Returns the definition of `$orderBy`, which at roots accepts aggregates.
-pub(super) fn order(entity: &Entity, limits: &Limits, at_root: bool) -> Value {
-    let field = one_of(&groupable(entity));
-    let direction = json!({"enum": Direction::ALL.map(Direction::name)});
-    let nulls = json!({"enum": Nulls::ALL.map(Nulls::name)});
-    let mut properties = json!({"field": field, "direction": direction, "nulls": nulls});
-    let mut keys = vec![json!({"required": ["field"]})];
-    if at_root {
-        set(&mut properties, "aggregate", json!({"type": "string"}));
-        keys.push(json!({"required": ["aggregate"]}));
-    }
-    let items = json!({
+/// Returns the definition of `$orderBy`.
+pub(super) fn order(of: &Writer<'_>, limits: &Limits) -> Value {
+    let mut fields = vec![one_of(&of.paths(|field| field.ty != Some(FieldType::Json)))];
+    fields.extend(of.long_paths());
+    let to_many: Vec<_> =
+        members::relations(of.entity).filter(|relation| relation.cardinality == Cardinality::Many).collect();
+    let names: Vec<_> = to_many.iter().map(|relation| &relation.name).collect();
+    let rules: Vec<_> = to_many
+        .iter()
+        .map(|relation| {
+            let named =
+                json!({"properties": {"relation": {"const": relation.name}}, "required": ["relation"]});
+            let function = reference(of.names.get(relation.target), "fold");
+            json!({"if": named, "then": {"properties": {"aggregate": {"$ref": function}}}})
+        })
+        .collect();
+    let mut items = json!({
         "type": "object",
-        "properties": properties,
+        "properties": {
+            "field": {"anyOf": fields},
+            "aggregate": {"type": ["string", "object"]},
+            "relation": one_of(&names),
+            "direction": {"enum": Direction::ALL.map(Direction::name)},
+            "nulls": {"enum": Nulls::ALL.map(Nulls::name)},
+        },
         "required": ["direction"],
-        "oneOf": keys,
+        "oneOf": [
+            {"required": ["field"], "properties": {"aggregate": false, "relation": false}},
+            {"required": ["aggregate"], "properties": {"aggregate": {"type": "string"}, "field": false, "relation": false}},
+            {"required": ["relation", "aggregate"], "properties": {"aggregate": {"type": "object"}, "field": false}},
+        ],
         "additionalProperties": false,
     });
+    if !rules.is_empty() {
+        set(&mut items, "allOf", rules);
+    }
     list(&items, 0, limits.group_keys)
 }
 
-/// Returns the definition of `$page`.
-pub(super) fn page(limits: &Limits, after: &Value) -> Value {
+/// Returns what the keys of `$orderBy` can be in groups and distinct items: their own keys and aliases.
+pub(super) fn group_order(entity: &Entity) -> Value {
+    let field = one_of(&groupable(entity));
+    json!({"items": {"properties": {"field": field, "relation": false}}})
+}
+
+/// Returns the definition of `$page`: at a root with cursors and totals.
+pub(super) fn page(limits: &Limits, at_root: bool) -> Value {
+    let size = or_param(json!({"type": "integer", "minimum": 1, "maximum": limits.page_max}));
+    let nothing = json!({"type": "null"});
+    let properties = if at_root {
+        let cursor = or_param(json!({"type": ["string", "null"]}));
+        json!({"first": size, "after": cursor, "last": size, "before": cursor, "total": {"const": true}})
+    } else {
+        json!({"first": size, "after": nothing, "last": size, "before": nothing})
+    };
+    let has = |names: [&str; 2]| json!({"anyOf": names.map(|name| json!({"required": [name]}))});
     json!({
         "type": "object",
-        "properties": {"first": {"type": "integer", "minimum": 1, "maximum": limits.page_max}, "after": after},
+        "properties": properties,
+        "dependentRequired": {"before": ["last"]},
+        "not": {"allOf": [has(["first", "after"]), has(["last", "before"])]},
         "additionalProperties": false,
     })
 }
 
 /// Returns the definition of `$aggregate`.
-pub(super) fn aggregate(entity: &Entity, limits: &Limits) -> Value {
+pub(super) fn aggregate(function: &Value, limits: &Limits) -> Value {
+    json!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": limits.aggregates,
+        "propertyNames": {"pattern": ALIAS},
+        "additionalProperties": function,
+    })
+}
+
+/// Returns the definition of an aggregate function of an entity's records.
+pub(super) fn fold(entity: &Entity) -> Value {
     use FieldType::{Binary, Boolean, Date, Datetime, Json, String, Uuid};
     let mut countable = fields(entity, &[]);
     countable.push("*".to_owned());
@@ -75,19 +122,13 @@ pub(super) fn aggregate(entity: &Entity, limits: &Limits) -> Value {
     let over = |functions: [&str; 2], fields: &[std::string::String]| json!({"properties": {"fn": {"enum": functions}, "field": one_of(fields)}, "required": ["field"]});
     json!({
         "type": "object",
-        "minProperties": 1,
-        "maxProperties": limits.aggregates,
-        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"},
-        "additionalProperties": {
-            "type": "object",
-            "properties": {
-                "fn": {"enum": mesh_ql::AggregateFn::ALL.map(mesh_ql::AggregateFn::name)},
-                "field": {"type": "string"},
-                "distinct": {"type": "boolean"},
-            },
-            "required": ["fn"],
-            "additionalProperties": false,
-            "oneOf": [counted, each_counted, over(["sum", "avg"], &numeric), over(["min", "max"], &ordered)],
+        "properties": {
+            "fn": {"enum": mesh_ql::AggregateFn::ALL.map(mesh_ql::AggregateFn::name)},
+            "field": {"type": "string"},
+            "distinct": {"type": "boolean"},
         },
+        "required": ["fn"],
+        "additionalProperties": false,
+        "oneOf": [counted, each_counted, over(["sum", "avg"], &numeric), over(["min", "max"], &ordered)],
     })
 }

@@ -1,78 +1,175 @@
 //! Definitions of filters and of their values by field type. `SPEC §3.7`
 
-use mesh_ql::{FilterOp, Limits};
-use mesh_schema::{Entity, FieldType};
+use mesh_ql::{FilterOp, Limits, Quantifier};
+use mesh_schema::FieldType;
 use serde_json::{Map, Value, json};
 
-use super::one_of;
+use super::{Writer, one_of, reference};
 use crate::json::set;
 use crate::members;
 
-/// Returns the filter tree of an entity, which refers to itself as `reference`. In `$having` it accepts aggregates.
-pub(super) fn tree(entity: &Entity, reference: &str, having: bool) -> Value {
-    let fields = members::fields(entity);
-    let names: Vec<_> = fields.clone().map(|field| &field.name).collect();
-    let below = json!({"$ref": reference});
-    let list = json!({"type": "array", "items": below, "minItems": 1});
-    let operators = FilterOp::ALL.map(FilterOp::name);
-    let mut properties = json!({
-        "field": one_of(&names),
-        "op": {"enum": operators},
-        "value": true,
-        "and": list,
-        "or": list,
-        "not": below,
-    });
-    let alone = |name: &str| json!({"required": [name], "maxProperties": 1});
-    let mut forms = vec![json!({"required": ["field", "op"]}), alone("and"), alone("or"), alone("not")];
-    // One rule per type, for all fields of that type.
-    let mut rules: Vec<Value> = Vec::new();
+/// The patterns of JSON Pointers and of names that a query introduces. `SPEC §3.8`, `SPEC §14.8`
+const POINTER: &str = "^(/([^~/]|~[01])*)*$";
+pub(super) const ALIAS: &str = "^[A-Za-z_][A-Za-z0-9_]{0,63}$";
+
+/// Returns the filter tree of `$where`, which refers to itself as `where`.
+pub(super) fn tree(of: &Writer<'_>) -> Value {
+    let mut rules = Vec::new();
     for ty in types() {
-        let of_kind: Vec<_> =
-            fields.clone().filter(|field| field.ty == ty).map(|field| &field.name).collect();
-        if !of_kind.is_empty() {
-            let named = json!({"properties": {"field": {"enum": of_kind}}, "required": ["field"]});
-            rules.push(json!({"if": named, "then": {"$ref": address(ty)}}));
+        let paths = of.paths(|field| field.ty == ty);
+        if !paths.is_empty() {
+            rules.push(rule(&json!({"enum": paths}), &address(ty)));
         }
     }
-    if having {
-        set(&mut properties, "aggregate", json!({"type": "string"}));
-        forms.push(json!({"required": ["aggregate", "op"]}));
-        rules.push(json!({"if": {"required": ["aggregate"]}, "then": {"$ref": address(None)}}));
+    let mut field = vec![one_of(&of.paths(|_| true))];
+    if let Some(long) = of.long_paths() {
+        rules.push(rule(&long, "#/$defs/is.any"));
+        field.push(long);
     }
-    let mut tree = json!({
-        "type": "object",
-        "properties": properties,
-        "oneOf": forms,
-        "additionalProperties": false,
+    let mut relations: Vec<&str> = Vec::new();
+    for relation in members::relations(of.entity) {
+        relations.push(&relation.name);
+        let named = json!({"properties": {"relation": {"const": relation.name}}, "required": ["relation"]});
+        let target = reference(of.names.get(relation.target), "where");
+        rules.push(json!({"if": named, "then": {"properties": {"where": {"$ref": target}}}}));
+    }
+    let properties = json!({
+        "field": any_of(field),
+        "at": {"type": "string", "pattern": POINTER},
+        "relation": one_of(&relations),
+        "op": true,
+        "value": true,
+        "where": true,
     });
+    let operators = FilterOp::ALL.map(FilterOp::name);
+    let compared = json!({
+        "required": ["field", "op"],
+        "properties": {"op": {"enum": operators}, "relation": false, "where": false},
+    });
+    let others = json!({"field": false, "at": false, "value": false});
+    let with = |mut form: Value, op: Value| {
+        let mut properties = others.clone();
+        set(&mut properties, "op", op);
+        set(&mut form, "properties", properties);
+        form
+    };
+    let every = Quantifier::Every.name();
+    let related = [
+        with(json!({"required": ["relation", "op", "where"]}), json!({"const": every})),
+        with(
+            json!({"required": ["relation", "op"]}),
+            json!({"enum": [Quantifier::Some.name(), Quantifier::None.name()]}),
+        ),
+    ];
+    let forms = [compared].into_iter().chain(related).collect();
+    combined(properties, &reference(of.name, "where"), forms, rules)
+}
+
+/// Returns the filter tree of `$having`, which refers to itself as `having`.
+pub(super) fn having(of: &Writer<'_>) -> Value {
+    let mut rules = vec![json!({"if": {"required": ["aggregate"]}, "then": {"$ref": address(None)}})];
+    for ty in types() {
+        let fields: Vec<_> =
+            members::fields(of.entity).filter(|field| field.ty == ty).map(|field| &field.name).collect();
+        if !fields.is_empty() {
+            rules.push(rule(&json!({"enum": fields}), &address(ty)));
+        }
+    }
+    let names: Vec<_> = members::fields(of.entity).map(|field| &field.name).collect();
+    let properties = json!({
+        "field": one_of(&names),
+        "aggregate": {"type": "string"},
+        "op": {"enum": FilterOp::ALL.map(FilterOp::name)},
+        "value": true,
+    });
+    let forms = vec![json!({"required": ["field", "op"]}), json!({"required": ["aggregate", "op"]})];
+    combined(properties, &reference(of.name, "having"), forms, rules)
+}
+
+/// Returns the rule for conditions on some fields.
+fn rule(fields: &Value, then: &str) -> Value {
+    json!({"if": {"properties": {"field": fields}, "required": ["field"]}, "then": {"$ref": then}})
+}
+
+/// Returns a tree of conditions with these properties, forms and rules, which refers to itself as `reference`.
+fn combined(mut properties: Value, reference: &str, mut forms: Vec<Value>, rules: Vec<Value>) -> Value {
+    let below = json!({"$ref": reference});
+    let list = json!({"type": "array", "items": below, "minItems": 1});
+    for (name, value) in [("and", &list), ("or", &list), ("not", &below)] {
+        set(&mut properties, name, value.clone());
+        forms.push(json!({"required": [name], "maxProperties": 1}));
+    }
+    let mut tree =
+        json!({"type": "object", "properties": properties, "oneOf": forms, "additionalProperties": false});
     if !rules.is_empty() {
         set(&mut tree, "allOf", rules);
     }
     tree
 }
 
-/// Adds the definitions of conditions by field type: operators with their values.
+/// Returns the definition of values that satisfy one of several.
+fn any_of(mut all: Vec<Value>) -> Value {
+    if all.len() == 1 { all.remove(0) } else { json!({"anyOf": all}) }
+}
+
+/// Returns the definition of a value or the parameter in its place. `SPEC §19.1`
+pub(super) fn or_param(value: Value) -> Value {
+    json!({"anyOf": [value, {"$ref": "#/$defs/param"}]})
+}
+
+/// Adds the definitions of parameters and of conditions by field type: operators with their values.
 pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
+    let param = json!({
+        "type": "object",
+        "properties": {"$param": {"type": "string", "pattern": ALIAS}},
+        "required": ["$param"],
+        "additionalProperties": false,
+    });
+    defs.insert("param".to_owned(), param);
+    let list =
+        |items: Value| json!({"type": "array", "items": or_param(items), "maxItems": limits.in_values});
     for ty in types() {
-        let op = |names: &[&str]| json!({"enum": names});
-        let mut forms = vec![json!({"properties": {"op": op(&["isNull", "isNotNull"]), "value": false}})];
+        let mut forms = vec![null_tests()];
         if let Some(literal) = literal(ty) {
-            let mut with = |names: &[&str], value: &Value| {
-                forms.push(json!({"properties": {"op": op(names), "value": value}, "required": ["value"]}));
-            };
             let compared: &[&str] = match ty {
                 Some(FieldType::Uuid) => &["eq", "ne"],
                 _ => &["eq", "ne", "gt", "gte", "lt", "lte"],
             };
-            with(compared, &literal);
-            with(&["in", "nin"], &json!({"type": "array", "items": literal, "maxItems": limits.in_values}));
+            forms.push(comparison(compared, &or_param(literal.clone())));
+            forms.push(comparison(&["in", "nin"], &or_param(list(literal))));
             if matches!(ty, None | Some(FieldType::String)) {
-                with(&["like", "ilike"], &json!({"type": "string"}));
+                forms.push(comparison(&["like", "ilike"], &or_param(json!({"type": "string"}))));
             }
         }
-        defs.insert(format!("is.{}", kind(ty)), json!({"oneOf": forms}));
+        let stored = json!({"oneOf": forms, "properties": {"at": false}});
+        let definition = match ty {
+            Some(FieldType::Json) => {
+                json!({"if": {"required": ["at"]}, "then": {"$ref": "#/$defs/is.found"}, "else": stored})
+            }
+            _ => stored,
+        };
+        defs.insert(format!("is.{}", kind(ty)), definition);
     }
+    let scalar = || json!({"type": ["string", "number", "boolean"]});
+    let lists: Vec<_> = ["string", "number", "boolean"].map(|ty| list(json!({"type": ty}))).into();
+    let found = json!({"oneOf": [
+        null_tests(),
+        comparison(&["eq", "ne", "gt", "gte", "lt", "lte"], &or_param(scalar())),
+        comparison(&["in", "nin"], &or_param(any_of(lists))),
+        comparison(&["like", "ilike"], &or_param(json!({"type": "string"}))),
+    ]});
+    defs.insert("is.found".to_owned(), found);
+    // The field at the end of a long path is not known.
+    let any = json!({"anyOf": [{"$ref": "#/$defs/is.found"}, {"$ref": address(None)}]});
+    defs.insert("is.any".to_owned(), any);
+}
+
+fn null_tests() -> Value {
+    json!({"properties": {"op": {"enum": ["isNull", "isNotNull"]}, "value": false}})
+}
+
+fn comparison(operators: &[&str], value: &Value) -> Value {
+    json!({"properties": {"op": {"enum": operators}, "value": value}, "required": ["value"]})
 }
 
 /// Iterates over all types; `None` stands for an unknown type.

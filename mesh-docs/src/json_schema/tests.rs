@@ -40,14 +40,38 @@ fn selectable_names() {
             },
             "size": {
               "$ref": "#/$defs/gr__e.one",
+              "properties": {
+                "$relation": false
+              },
               "description": "one of größe"
             },
             "next": {
               "$ref": "#/$defs/post.many",
+              "properties": {
+                "$relation": false
+              },
               "description": "many of post"
             }
           },
-          "additionalProperties": false
+          "propertyNames": {
+            "anyOf": [
+              {
+                "enum": [
+                  "id",
+                  "data",
+                  "label",
+                  "size",
+                  "next"
+                ]
+              },
+              {
+                "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+              }
+            ]
+          },
+          "additionalProperties": {
+            "$ref": "#/$defs/post.alias"
+          }
         }"##]]
     .assert_eq(&format!("{select:#}"));
     assert_eq!(written["properties"]["größe"]["$ref"], "#/$defs/gr__e.root");
@@ -91,11 +115,66 @@ fn filter_values_by_type() {
             "then": {
               "$ref": "#/$defs/is.json"
             }
+          },
+          {
+            "if": {
+              "properties": {
+                "field": {
+                  "enum": [
+                    "size.id"
+                  ]
+                }
+              },
+              "required": [
+                "field"
+              ]
+            },
+            "then": {
+              "$ref": "#/$defs/is.scalar"
+            }
+          },
+          {
+            "if": {
+              "properties": {
+                "relation": {
+                  "const": "size"
+                }
+              },
+              "required": [
+                "relation"
+              ]
+            },
+            "then": {
+              "properties": {
+                "where": {
+                  "$ref": "#/$defs/gr__e.where"
+                }
+              }
+            }
+          },
+          {
+            "if": {
+              "properties": {
+                "relation": {
+                  "const": "next"
+                }
+              },
+              "required": [
+                "relation"
+              ]
+            },
+            "then": {
+              "properties": {
+                "where": {
+                  "$ref": "#/$defs/post.where"
+                }
+              }
+            }
           }
         ]"##]]
     .assert_eq(&format!("{:#}", written["$defs"]["post.where"]["allOf"]));
-    expect![[r#"{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}},{"properties":{"op":{"enum":["eq","ne"]},"value":{"type":"string","pattern":"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}},"required":["value"]},{"properties":{"op":{"enum":["in","nin"]},"value":{"type":"array","items":{"type":"string","pattern":"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"},"maxItems":200}},"required":["value"]}]}"#]].assert_eq(&written["$defs"]["is.uuid"].to_string());
-    expect![[r#"{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}}]}"#]]
+    expect![[r##"{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}},{"properties":{"op":{"enum":["eq","ne"]},"value":{"anyOf":[{"type":"string","pattern":"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"},{"$ref":"#/$defs/param"}]}},"required":["value"]},{"properties":{"op":{"enum":["in","nin"]},"value":{"anyOf":[{"type":"array","items":{"anyOf":[{"type":"string","pattern":"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"},{"$ref":"#/$defs/param"}]},"maxItems":200},{"$ref":"#/$defs/param"}]}},"required":["value"]}],"properties":{"at":false}}"##]].assert_eq(&written["$defs"]["is.uuid"].to_string());
+    expect![[r##"{"if":{"required":["at"]},"then":{"$ref":"#/$defs/is.found"},"else":{"oneOf":[{"properties":{"op":{"enum":["isNull","isNotNull"]},"value":false}}],"properties":{"at":false}}}"##]]
         .assert_eq(&written["$defs"]["is.json"].to_string());
 }
 
