@@ -47,11 +47,15 @@ impl Api<'_> {
             let target = component("schemas", self.names.get(relation.target));
             let leads = match relation.cardinality {
                 Cardinality::One => json!({"anyOf": [target, {"type": "null"}]}),
-                Cardinality::Many => json!({"type": "array", "items": target}),
+                Cardinality::Many => {
+                    let group = component("schemas", GROUP);
+                    json!({"anyOf": [{"type": "array", "items": {"anyOf": [target, group]}}, group]})
+                }
             };
             properties.insert(relation.name.clone(), leads);
         }
-        let mut record = json!({"type": "object", "properties": properties, "additionalProperties": false});
+        let alias = json!({"description": "For an alias of the query: the value of its field or relation"});
+        let mut record = json!({"type": "object", "properties": properties, "additionalProperties": alias});
         if let Some(description) = &entity.description {
             set(&mut record, "description", description.as_str());
         }
@@ -104,7 +108,13 @@ fn page_info() -> Value {
     let cursor = json!({"type": ["string", "null"], "description": "opaque; `null` if and only if there are no items"});
     json!({
         "type": "object",
-        "properties": {"hasNextPage": {"type": "boolean"}, "startCursor": cursor, "endCursor": cursor},
+        "properties": {
+            "hasNextPage": {"type": "boolean"},
+            "hasPreviousPage": {"type": "boolean", "description": "only if the query asks for the last records or those before a cursor"},
+            "startCursor": cursor,
+            "endCursor": cursor,
+            "totalCount": {"type": "integer", "minimum": 0, "description": "only if the query asks for it"},
+        },
         "required": ["hasNextPage", "startCursor", "endCursor"],
     })
 }

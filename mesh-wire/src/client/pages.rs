@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 
 use super::{Client, ClientError, Operation, ReplyError};
 
-/// The read of a list in progress. Send the request of [`Pages::request`] and pass the reply to [`Pages::receive`], until
-/// there is no further request.
+/// The read of a list in progress: from the first page on, or for a query of the last records from the last page back. Send
+/// the request of [`Pages::request`] and pass the reply to [`Pages::receive`], until there is no further request.
 #[derive(Clone, Debug)]
 pub struct Pages {
     client: Client,
@@ -23,10 +23,16 @@ pub struct Pages {
 pub struct Page {
     /// The body of the reply.
     pub body: Bytes,
+    /// The cursor of the first record; `None` if the page is empty.
+    pub start_cursor: Option<String>,
     /// The cursor of the last record; `None` if the page is empty.
     pub end_cursor: Option<String>,
     /// Whether another page follows.
     pub has_next: bool,
+    /// Whether another page precedes; `None` unless the query asks for the last records.
+    pub has_previous: Option<bool>,
+    /// How many records match; `None` unless the query asks for the total.
+    pub total: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -39,7 +45,10 @@ struct Envelope {
 #[serde(rename_all = "camelCase")]
 struct PageInfo {
     has_next_page: bool,
+    has_previous_page: Option<bool>,
+    start_cursor: Option<String>,
     end_cursor: Option<String>,
+    total_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -70,20 +79,30 @@ impl Pages {
         let Some(operation) = &mut self.operation else { return Ok(None) };
         let Some(body) = operation.receive(reply)? else { return Ok(None) };
         let envelope = serde_json::from_slice::<Envelope>(&body);
-        let PageInfo { has_next_page, end_cursor } =
-            envelope.map_err(|_| ReplyError::Unexpected { status })?.page_info;
-        let page = Page { body, end_cursor, has_next: has_next_page };
-        if !page.has_next {
+        let info = envelope.map_err(|_| ReplyError::Unexpected { status })?.page_info;
+        let page = Page {
+            body,
+            start_cursor: info.start_cursor,
+            end_cursor: info.end_cursor,
+            has_next: info.has_next_page,
+            has_previous: info.has_previous_page,
+            total: info.total_count,
+        };
+        let controls = self.query.root.controls.page.get_or_insert_default();
+        let (has_more, cursor, position) = match controls.last {
+            Some(_) => (page.has_previous == Some(true), &page.start_cursor, &mut controls.before),
+            None => (page.has_next, &page.end_cursor, &mut controls.after),
+        };
+        if !has_more {
             self.operation = None;
             return Ok(Some(page));
         }
-        let controls = self.query.root.controls.page.get_or_insert_default();
         // A cursor that does not advance would never reach the end.
-        let earlier = controls.after.as_ref().and_then(|after| after.value.value());
-        if page.end_cursor.is_none() || earlier == page.end_cursor.as_ref() {
+        let earlier = position.as_ref().and_then(|cursor| cursor.value.value());
+        if cursor.is_none() || earlier == cursor.as_ref() {
             return Err(ReplyError::Unexpected { status });
         }
-        controls.after = page.end_cursor.clone().map(|cursor| OrParam::Value(cursor).into());
+        *position = cursor.clone().map(|cursor| OrParam::Value(cursor).into());
         self.operation = Some(self.client.collection(&self.query));
         Ok(Some(page))
     }

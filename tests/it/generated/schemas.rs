@@ -102,6 +102,16 @@ fn plain_server_is_described() {
         "n": {"fn": "count"}, "mean": {"fn": "avg", "field": "age"},
     }}});
     assert_eq!(ask("/mesh/user", "/user", &grouped), 200);
+    let relational = json!({"post": {
+        "$select": {
+            "headline": {"$field": "title"},
+            "writer": {"$relation": "author", "$select": {"name": true}},
+            "comments": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}},
+            "byUser": {"$relation": "comments", "$select": {"userId": true}, "$groupBy": ["userId"], "$aggregate": {"n": {"fn": "count"}}},
+        },
+        "$page": {"last": 2, "total": true},
+    }});
+    assert_eq!(ask("/mesh/post", "/post", &relational), 200);
     assert_eq!(ask("/mesh/post", "/post", &json!({"post": {"$select": {"titel": true}}})), 400);
     assert_eq!(ask("/mesh/post", "/post", &json!(["no query"])), 400);
     let answers = blog.dir.write("answers.json", &Value::from(answers).to_string());

@@ -55,3 +55,27 @@ fn pages_whose_cursor_does_not_advance_are_refused() {
     let no_page = Response::builder().header("content-type", "application/json");
     assert!(pages.receive(no_page.body(Bytes::from_static(b"{}")).unwrap()).is_err());
 }
+
+#[test]
+fn pages_of_the_last_records_are_read_backward() {
+    let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
+    let mut pages = client.pages(query("post").field("id").last(2).total().build());
+    let reply = |ids: &str, has_previous: bool, start: &str| {
+        let body = format!(
+            r#"{{"items":[{ids}],"pageInfo":{{"hasNextPage":false,"hasPreviousPage":{has_previous},"startCursor":{start},"endCursor":"z","totalCount":3}}}}"#
+        );
+        let reply = Response::builder().header("content-type", "application/json");
+        reply.body(Bytes::from(body)).unwrap()
+    };
+    let last = pages.receive(reply(r#"{"id":2},{"id":3}"#, true, r#""b""#)).unwrap().unwrap();
+    assert_eq!(
+        (last.start_cursor.as_deref(), last.has_previous, last.total),
+        (Some("b"), Some(true), Some(3))
+    );
+    let next = r#"{"post":{"$select":{"id":true},"$page":{"last":2,"before":"b","total":true}}}"#;
+    assert_eq!(next_query(&pages), next);
+    assert!(pages.clone().receive(reply("", true, r#""b""#)).is_err(), "the cursor has not moved");
+    let first = pages.receive(reply(r#"{"id":1}"#, false, r#""a""#)).unwrap().unwrap();
+    assert_eq!(first.has_previous, Some(false));
+    assert!(pages.request().is_none());
+}

@@ -40,7 +40,7 @@ fn bounds_of_the_settings_are_bounds_of_the_schema() {
     let config = blog.dir.write("mesh.toml", "[limits]\npage_max = 7\npage_default = 5\naggregates = 2\n");
     let (_, schema) = written(&blog.dir, "json-schema", &["--database", &blog.url(), "--config", &config]);
     let root = &schema["$defs"]["post.root"]["properties"];
-    assert_eq!(root["$page"]["properties"]["first"]["maximum"], 7);
+    assert_eq!(root["$page"]["properties"]["first"]["anyOf"][0]["maximum"], 7);
     assert_eq!(root["$aggregate"]["maxProperties"], 2);
 }
 
