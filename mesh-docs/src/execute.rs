@@ -23,10 +23,10 @@ pub(crate) async fn execute(
     now: fn() -> Instant,
 ) -> Result<Bytes, Error> {
     let start = now();
-    let posted = Posted::decode(visitor.headers, body)?;
+    let mut posted = Posted::decode(visitor.headers, body)?;
     let context = visitor.context.clone();
     if let Some(only) = visitor.only {
-        check_registered(mesh, only, &posted, context.principal.as_deref()).await?;
+        check_registered(mesh, only, &mut posted, context.principal.as_deref()).await?;
     }
     let plan = match plan(mesh, visible, &posted, context.principal.as_deref()) {
         // For a check, an invalid query is a result, not an error.
@@ -48,17 +48,22 @@ pub(crate) async fn execute(
     Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
 }
 
-/// Refuses a query that is not registered, and one that the principal could not have registered.
+/// Refuses a query that is not registered, and one that the principal could not have registered. Adds the defaults of its
+/// parameters.
 async fn check_registered(
     mesh: &Mesh,
     only: &Persisted,
-    posted: &Posted,
+    posted: &mut Posted,
     principal: Option<&Principal>,
 ) -> Result<(), Error> {
     let id = QueryId::new(posted.format, &posted.text);
     let collection = Request::collection(posted.format, &posted.text).with_principal(principal);
     match only.find(&id.to_string()).await? {
-        Some(_) if mesh.plan(&collection).is_ok() => Ok(()),
+        Some(query) if mesh.check(&collection).is_ok() => {
+            let completed = query.params().complete(posted.params.as_ref());
+            posted.params = completed.map_err(mesh_plan::Error::Plan)?;
+            Ok(())
+        }
         _ => Err(Error::NotRegistered),
     }
 }
@@ -74,6 +79,7 @@ fn plan(
     let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
     let mut request = Request::new(&query).with_principal(principal);
     request.id = posted.id.as_ref().map(JsonId::as_record_id);
+    request.params = posted.params.as_ref();
     let planned =
         visible.check(&query).and_then(|()| mesh.plan(&request).map_err(|error| visible.redact(error)));
     planned.map_err(|error| Error::Read(error.with_position_in(&posted.text)))

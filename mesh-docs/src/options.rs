@@ -194,6 +194,7 @@ impl Offers {
             (self.events, "events"),
             (true, "keys"),
             (self.mutations, "mutations"),
+            (true, "params"),
             (self.persisted, "persisted"),
             (true, "relational"),
         ];

@@ -11,7 +11,7 @@ use ring::digest;
 /// The part of a request that its signature covers.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    statement: &'a [u8],
+    statement: Cow<'a, [u8]>,
     /// The hex SHA-256 of a JSON body.
     body: Option<String>,
 }
@@ -20,13 +20,19 @@ impl<'a> Message<'a> {
     /// Creates the message of an upload or a request without a body. `statement` is the value of `X-Mesh-Query` or
     /// `X-Mesh-Query-Id` exactly as sent; it is empty if there is neither.
     pub fn new(statement: &'a [u8]) -> Self {
-        Self { statement, body: None }
+        Self { statement: Cow::Borrowed(statement), body: None }
+    }
+
+    /// Creates the message of a request without a body whose query has parameters. `params` is the value of `X-Mesh-Params`
+    /// exactly as sent. `SPEC §19.4`
+    pub fn with_params(statement: &'a [u8], params: &[u8]) -> Self {
+        Self { statement: Cow::Owned([statement, params].join(&b'\n')), body: None }
     }
 
     /// Creates the message of a request with a JSON body.
     pub fn with_body(statement: &'a [u8], body: &[u8]) -> Self {
         let digest = digest::digest(&digest::SHA256, body);
-        Self { statement, body: Some(HEXLOWER.encode(digest.as_ref())) }
+        Self { statement: Cow::Borrowed(statement), body: Some(HEXLOWER.encode(digest.as_ref())) }
     }
 
     /// Creates the message of a write that an application defines: the statement alone if it is the base64 form of the
@@ -36,10 +42,10 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the bytes to sign. A message without a body is borrowed.
-    pub fn bytes(&self) -> Cow<'a, [u8]> {
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
         match &self.body {
-            None => Cow::Borrowed(self.statement),
-            Some(digits) => Cow::Owned([self.statement, digits.as_bytes()].join(&b'\n')),
+            None => Cow::Borrowed(&self.statement),
+            Some(digits) => Cow::Owned([&self.statement, digits.as_bytes()].join(&b'\n')),
         }
     }
 
@@ -48,9 +54,9 @@ impl<'a> Message<'a> {
         let SignatureTarget { method, path, format } = target;
         let [method, path, format] = [method, path, format].map(|part| part.as_bytes());
         match &self.body {
-            None => [self.statement, method, path, format, timestamp, nonce].join(&b'\n'),
+            None => [&self.statement, method, path, format, timestamp, nonce].join(&b'\n'),
             Some(digits) => {
-                [self.statement, digits.as_bytes(), method, path, format, timestamp, nonce].join(&b'\n')
+                [&self.statement, digits.as_bytes(), method, path, format, timestamp, nonce].join(&b'\n')
             }
         }
     }
@@ -88,6 +94,7 @@ mod tests {
         let bound = body.bound(&target, b"1700000000", b"abcdefghijklmnop");
         let text = format!("eyJ9\n{empty}\nPOST\n/mesh\nql\n1700000000\nabcdefghijklmnop");
         assert_eq!(bound, text.as_bytes());
+        assert_eq!(&*Message::with_params(b"eyJ9", b"e30").bytes(), b"eyJ9\ne30");
         let bound = Message::new(b"").bound(&target, b"1700000000", b"abcdefghijklmnop");
         assert_eq!(bound, b"\nPOST\n/mesh\nql\n1700000000\nabcdefghijklmnop");
     }

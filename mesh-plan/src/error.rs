@@ -119,6 +119,12 @@ pub enum PlanErrorKind {
     AggregateOfOne { relation: String },
     #[error("The parameter '{name}' has no value")]
     NoParameter { name: String },
+    #[error("The query has no parameter '{name}'")]
+    UnknownParameter { name: String },
+    #[error("The value of the parameter '{name}' is wrong: {fault}")]
+    Parameter { name: String, fault: Box<Self> },
+    #[error("It must be {takes}, not {found}")]
+    ParameterValue { takes: String, found: String },
     #[error("The alias '{alias}' is a name of entity '{entity}'; choose another one")]
     AliasOfMember { entity: String, alias: String },
     #[error("'{alias}' is an alias; fields of a grouped or distinct read have none")]

@@ -49,11 +49,13 @@ pub use mutation::{
     ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, WriteOutcome,
 };
 pub use persisted::{
-    Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError, Registration,
+    ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
+    Registration,
 };
 pub use plan::{
-    Aggregate, Column, ColumnSource, CompareOp, ComputedFunction, ComputedInputs, Grouping, Join, JoinForm,
-    Node, Output, Page, Plan, PlanId, PlanKey, Predicate, Related, SortKey, Target, TemplatePiece,
+    Aggregate, Column, ColumnSource, Comparand, CompareOp, ComputedFunction, ComputedInputs, Grouping, Join,
+    JoinForm, Node, Output, Page, PageSize, Plan, PlanId, PlanKey, Predicate, Related, SortKey, Target,
+    TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};

@@ -10,17 +10,18 @@ mod write;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt as _;
 use futures_util::future::Either;
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 use mesh_schema::Schema;
 
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
+use crate::plan::parameters::Parameters;
 use crate::plan::{Plan, PlannedQuery, Target};
-use crate::planner::{self, literal};
+use crate::planner::{self, Given, literal};
 use crate::policy::{View, Views};
 use crate::rows::Steps;
 use crate::{
@@ -82,12 +83,14 @@ pub struct Request<'a> {
     pub entity: Option<&'a str>,
     /// The principal that policies are applied to; without one the request counts as anonymous.
     pub principal: Option<&'a Principal>,
+    /// The values of the query's parameters.
+    pub params: Option<&'a ParamValues>,
 }
 
 impl<'a> Request<'a> {
     /// Creates a collection read of a query as `(format, text)` or parsed.
     pub fn new(query: impl Into<QuerySource<'a>>) -> Self {
-        Self { query: query.into(), id: None, entity: None, principal: None }
+        Self { query: query.into(), id: None, entity: None, principal: None, params: None }
     }
 
     /// Creates a collection read.
@@ -116,6 +119,12 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn with_principal(self, principal: Option<&'a Principal>) -> Self {
         Self { principal, ..self }
+    }
+
+    /// Sets the values of the query's parameters.
+    #[must_use]
+    pub fn with_params(self, params: Option<&'a ParamValues>) -> Self {
+        Self { params, ..self }
     }
 
     /// Returns the key of the plan cache: the policy class of the principal, a letter for format and kind, and the text. A
@@ -191,30 +200,90 @@ impl Mesh {
             Some(later) => later.cache_key(&view.class),
             None => request.cache_key(&view.class),
         };
+        let given = Given::Values(request.params.unwrap_or(&NO_PARAMS));
         let cached = self.cache.get(key.as_str());
         let is_new = cached.is_none() && later.as_ref().is_none_or(|later| later.is_cursor(&self.limits));
+        let mut variant = None;
         if let Some(query) = cached
             && request.entity.is_none_or(|entity| entity == query.node.entity)
+            // Planning reports errors with their locations.
+            && let Ok(run) = query.bind(given)
         {
-            match later.map(|later| later.open(&query)) {
-                None => return Ok(plan_of(query, request, None)),
-                Some(Some(cursor)) => return Ok(plan_of(query, request, Some(cursor))),
-                // Planning reports the error with its location.
-                Some(None) => {}
+            let cursor = later.map(|later| later.open(&query));
+            if let Some(query) = self.of_form(query, &key, &run.form) {
+                match cursor {
+                    None => return Ok(plan_of(query, request, run.cursor, run.inputs)),
+                    Some(Some(cursor)) => return Ok(plan_of(query, request, Some(cursor), run.inputs)),
+                    Some(None) => {}
+                }
+            } else if cursor.as_ref().is_none_or(Option::is_some) {
+                variant = Some(variant_key(&key, &run.form));
             }
         }
-        let (query, cursor) = self.plan_query(view, request)?;
+        let planner::Planned { query, cursor, inputs } = self.plan_query(view, request, given)?;
         let query = Arc::new(query);
+        let has_cursor_param = query.params.as_deref().is_some_and(Parameters::have_cursor);
         // The key of a cursor that `LaterPage` does not find contains the cursor, so it is hardly requested twice.
-        if is_new && (is_later || cursor.is_none()) {
+        let key = match variant {
+            Some(variant) => Some(variant),
+            None => Some(key).filter(|_| is_new && (is_later || has_cursor_param || cursor.is_none())),
+        };
+        if let Some(key) = key {
             let bytes = key.len() + query.bytes();
             self.cache.insert(key.into(), Arc::clone(&query), bytes);
         }
-        Ok(plan_of(query, request, cursor))
+        Ok(plan_of(query, request, cursor, inputs))
     }
 
-    /// Parses and checks a query. Returns what does not depend on an id or a cursor, and the values of the cursor.
-    fn plan_query(&self, view: &View, request: &Request<'_>) -> Result<planner::Planned, Error> {
+    /// Finds the plan of a query whose conditions have that form. `found` is the plan of the form that came first.
+    fn of_form(&self, found: Arc<PlannedQuery>, key: &str, form: &str) -> Option<Arc<PlannedQuery>> {
+        if found.form() == form {
+            return Some(found);
+        }
+        self.cache.get(variant_key(key, form).as_str()).filter(|query| query.form() == form)
+    }
+
+    /// Checks a query that is to be run later, with the default values of its parameters. Returns their names.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::plan`], but none for parameters without a value.
+    pub fn check(&self, request: &Request<'_>) -> Result<Vec<String>, Error> {
+        self.check_in_view(&self.views.find(request.principal), request)
+    }
+
+    fn check_in_view(&self, view: &View, request: &Request<'_>) -> Result<Vec<String>, Error> {
+        let key = request.cache_key(&view.class);
+        let is_of_path = |query: &Arc<PlannedQuery>| request.entity.is_none_or(|it| it == query.node.entity);
+        if request.params.is_none()
+            && let Some(query) = self.cache.get(key.as_str()).filter(is_of_path)
+        {
+            return Ok(query.param_names());
+        }
+        let given = Given::Defaults(request.params.unwrap_or(&NO_PARAMS));
+        let planner::Planned { query, cursor, .. } = self.plan_query(view, request, given)?;
+        let names = query.param_names();
+        if query.params.is_none() && cursor.is_none() {
+            let bytes = key.len() + query.bytes();
+            self.cache.insert(key.into(), Arc::new(query), bytes);
+        }
+        Ok(names)
+    }
+
+    /// Checks a query as [`Mesh::check`] does, without policies.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::check`].
+    pub fn check_unrestricted(&self, request: &Request<'_>) -> Result<Vec<String>, Error> {
+        self.check_in_view(self.views.unrestricted(), request)
+    }
+
+    /// Parses and checks a query. Returns what does not depend on an id, a cursor or parameters, and their values.
+    fn plan_query(
+        &self,
+        view: &View,
+        request: &Request<'_>,
+        given: Given<'_>,
+    ) -> Result<planner::Planned, Error> {
         let parsed = request.query.parse(&self.limits.query);
         let locate = |error: PlanError| match request.query {
             QuerySource::Text { text, .. } => error.with_position_in(text),
@@ -231,10 +300,11 @@ impl Mesh {
             let kind = PlanErrorKind::RootMismatch { query: read.value.clone(), path: path.to_owned() };
             return Err(locate(PlanError::new(kind, read.as_str()).with_span(read.span)).into());
         }
-        let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.id.is_some());
-        let (mut planned, cursor) = planned.map_err(locate)?;
-        self.functions.apply_to(&mut planned.node);
-        Ok((planned, cursor))
+        let is_point = request.id.is_some();
+        let planned = planner::plan(view, &self.limits, &self.cursors, &query, is_point, given);
+        let mut planned = planned.map_err(locate)?;
+        self.functions.apply_to(&mut planned.query.node);
+        Ok(planned)
     }
 
     /// Returns whether the answer to a plan may depend on the principal beyond the values that the plan contains.
@@ -287,11 +357,26 @@ fn shape(answer: Answer, plan: &Plan, context: &Context) -> Result<JsonBody, Res
     }
 }
 
-/// Completes a query with the id, the session values and the cursor of a request.
-fn plan_of(query: Arc<PlannedQuery>, request: &Request<'_>, cursor: Option<Arc<[Value]>>) -> Plan {
+/// The values of a request without parameters.
+static NO_PARAMS: LazyLock<ParamValues> = LazyLock::new(ParamValues::new);
+
+/// Returns the key of a plan whose conditions have another form than those of the plan under `key`. A form is not empty
+/// and has no NUL, so the number of NULs differs from that of other keys.
+fn variant_key(key: &str, form: &str) -> String {
+    [key, "\0", form].concat()
+}
+
+/// Completes a query with the id, the session values, the cursor and the values of parameters of a request.
+fn plan_of(
+    query: Arc<PlannedQuery>,
+    request: &Request<'_>,
+    cursor: Option<Arc<[Value]>>,
+    inputs: Vec<Value>,
+) -> Plan {
     let target = target(&query, request.id);
     let session = query.session(request.principal);
-    Plan { query, target, session, cursor }
+    let inputs = (!inputs.is_empty()).then(|| inputs.into());
+    Plan { query, target, session, inputs, cursor }
 }
 
 /// Returns the target of a read. An id that no record can have becomes an empty key, which is answered without a resolver.
@@ -303,6 +388,31 @@ fn target(query: &PlannedQuery, id: Option<RecordId<'_>>) -> Target {
 }
 
 impl Plan {
+    /// Returns the plan for another request of the same query: its id, and the values of its parameters. `None` if the values
+    /// are wrong, or their conditions have another form than those of the plan.
+    pub fn for_request(&self, id: Option<RecordId<'_>>, params: Option<&ParamValues>) -> Option<Self> {
+        if self.query.params.is_none() && params.is_none() {
+            return Some(self.aimed_at(id));
+        }
+        let run = self.query.bind(Given::Values(params.unwrap_or(&NO_PARAMS))).ok()?;
+        (run.form == self.query.form()).then(|| Self {
+            target: target(&self.query, id),
+            inputs: (!run.inputs.is_empty()).then(|| run.inputs.into()),
+            cursor: run.cursor,
+            ..self.clone()
+        })
+    }
+
+    /// Returns the plan without the values of its parameters, to be completed by [`Plan::for_request`]. `None` if the text of
+    /// the query has a cursor.
+    pub fn without_values(&self) -> Option<Self> {
+        let params = self.query.params.as_deref();
+        if self.cursor.is_some() && !params.is_some_and(Parameters::have_cursor) {
+            return None;
+        }
+        Some(Self { inputs: None, cursor: None, ..self.clone() })
+    }
+
     /// Returns the plan for the record with another id. Without an id, the plan must be one of a collection read.
     #[must_use]
     pub fn aimed_at(&self, id: Option<RecordId<'_>>) -> Self {

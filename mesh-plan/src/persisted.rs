@@ -1,5 +1,7 @@
 //! Persisted queries: their ids, registration and storage. `SPEC §8`
 
+mod declarations;
+
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
@@ -10,7 +12,8 @@ use mesh_ql::Format;
 use ring::digest;
 use thiserror::Error;
 
-use crate::{BoxFuture, Error, Generations, Mesh, Request};
+use crate::{BoxFuture, Error, Generations, Mesh, PlanError, PlanErrorKind, Request};
+pub use declarations::ParamDeclarations;
 
 /// The id of a registered query: `q_` and the first 32 hex digits of the SHA-256 of format, NUL and text. All servers
 /// compute the same id for a query. `SPEC §8.2`
@@ -59,13 +62,20 @@ pub struct PersistedQuery {
     id: QueryId,
     format: Format,
     text: Box<str>,
+    params: ParamDeclarations,
 }
 
 impl PersistedQuery {
     /// Creates a query from the content of a store.
     pub fn new(format: Format, text: impl Into<Box<str>>) -> Self {
         let text = text.into();
-        Self { id: QueryId::new(format, &text), format, text }
+        Self { id: QueryId::new(format, &text), format, text, params: ParamDeclarations::default() }
+    }
+
+    /// Sets the declared parameters. The id does not depend on them.
+    #[must_use]
+    pub fn with_params(self, params: ParamDeclarations) -> Self {
+        Self { params, ..self }
     }
 
     /// Returns the id.
@@ -81,6 +91,17 @@ impl PersistedQuery {
     /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the declared parameters.
+    pub fn params(&self) -> &ParamDeclarations {
+        &self.params
+    }
+
+    /// Returns the size of the texts in bytes.
+    pub fn bytes(&self) -> usize {
+        let params = if self.params.is_empty() { 0 } else { self.params.to_string().len() };
+        self.text.len() + params
     }
 }
 
@@ -200,9 +221,25 @@ impl Persisted {
     /// # Errors
     /// Those of [`Mesh::plan`].
     pub fn preload(&mut self, mesh: &Mesh, format: Format, text: &str) -> Result<QueryId, Error> {
+        self.preload_with(mesh, format, text, ParamDeclarations::default())
+    }
+
+    /// Preloads a query as [`Persisted::preload`] does, with declared parameters.
+    ///
+    /// # Errors
+    /// Those of [`Persisted::preload`], and a declaration or its default does not fit the query.
+    pub fn preload_with(
+        &mut self,
+        mesh: &Mesh,
+        format: Format,
+        text: &str,
+        params: ParamDeclarations,
+    ) -> Result<QueryId, Error> {
+        let defaults = params.complete(None)?;
         // The principal that runs it later may see more than a request without a session.
-        mesh.plan_unrestricted(&Request::collection(format, text))?;
-        let query = PersistedQuery::new(format, text);
+        let request = Request::collection(format, text).with_params(defaults.as_ref());
+        check_declared(&params, &mesh.check_unrestricted(&request)?)?;
+        let query = PersistedQuery::new(format, text).with_params(params);
         let id = query.id;
         self.preloaded.insert(id, Arc::new(query));
         Ok(id)
@@ -212,18 +249,29 @@ impl Persisted {
     /// the principal may register queries.
     ///
     /// # Errors
-    /// [`RegisterError::Query`] for errors of [`Mesh::plan`], and [`RegisterError::Store`].
-    pub async fn register(&self, mesh: &Mesh, request: &Request<'_>) -> Result<QueryId, RegisterError> {
+    /// [`RegisterError::Query`] for errors of [`Mesh::check`], [`RegisterError::OtherParams`] and [`RegisterError::Store`].
+    pub async fn register(
+        &self,
+        mesh: &Mesh,
+        request: &Request<'_>,
+        params: ParamDeclarations,
+    ) -> Result<QueryId, RegisterError> {
         let (format, text) = request.query.canonical();
         let id = QueryId::new(format, &text);
         // Before it is looked up: another principal may have registered what this one may not read. A query that can read
         // one record can read a collection.
-        let collection = Request { id: None, entity: None, ..*request };
-        mesh.plan(&collection).map_err(RegisterError::Query)?;
-        if self.in_memory_by_id(id).is_some() {
+        let defaults = params.complete(None).map_err(|error| RegisterError::Query(error.into()))?;
+        let collection = Request { id: None, entity: None, params: defaults.as_ref(), ..*request };
+        let used = mesh.check(&collection).map_err(RegisterError::Query)?;
+        check_declared(&params, &used).map_err(RegisterError::Query)?;
+        let query = PersistedQuery::new(format, text).with_params(params);
+        if let Some(known) = self.find_by_id(id).await.map_err(RegisterError::Store)? {
+            // Another client must not change what the query does for those who registered it.
+            if !query.params.is_empty() && query.params != known.params {
+                return Err(RegisterError::OtherParams);
+            }
             return Ok(id);
         }
-        let query = PersistedQuery::new(format, text);
         if let Some(store) = &self.store {
             store.keep(&query).await.map_err(RegisterError::Store)?;
         }
@@ -246,7 +294,13 @@ impl Persisted {
     /// # Errors
     /// The store fails.
     pub async fn find(&self, id: &str) -> Result<Option<Arc<PersistedQuery>>, QueryStoreError> {
-        let Some(id) = QueryId::parse(id) else { return Ok(None) };
+        match QueryId::parse(id) {
+            Some(id) => self.find_by_id(id).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn find_by_id(&self, id: QueryId) -> Result<Option<Arc<PersistedQuery>>, QueryStoreError> {
         if let Some(query) = self.in_memory_by_id(id) {
             return Ok(Some(query));
         }
@@ -263,7 +317,7 @@ impl Persisted {
     }
 
     fn add_recent(&self, query: Arc<PersistedQuery>) {
-        let bytes = query.text.len();
+        let bytes = query.bytes();
         self.recent.insert(query.id, query, bytes);
     }
 }
@@ -278,13 +332,27 @@ impl fmt::Debug for Persisted {
     }
 }
 
+/// Checks that the query has each declared parameter; `used` are those that it has.
+fn check_declared(params: &ParamDeclarations, used: &[String]) -> Result<(), Error> {
+    match params.names().find(|name| !used.iter().any(|used| used == name)) {
+        None => Ok(()),
+        Some(name) => {
+            Err(PlanError::new(PlanErrorKind::UnknownParameter { name: name.to_owned() }, "").into())
+        }
+    }
+}
+
 /// A query was not registered.
 #[derive(Debug, Error)]
-#[error(transparent)]
 pub enum RegisterError {
     /// It is not a query, or does not fit the schema.
+    #[error(transparent)]
     Query(Error),
+    /// It is registered with other parameters.
+    #[error("The query is registered with other declarations of its parameters")]
+    OtherParams,
     /// It could not be stored.
+    #[error(transparent)]
     Store(QueryStoreError),
 }
 

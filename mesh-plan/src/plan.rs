@@ -3,6 +3,7 @@
 pub(crate) mod computed;
 pub(crate) mod cursor;
 mod display;
+pub(crate) mod parameters;
 mod predicate;
 mod related;
 mod size;
@@ -19,7 +20,8 @@ use crate::policy::SessionBinding;
 use crate::{JsonPointer, JsonType, Key, OutputKey, Principal, Value};
 pub use computed::{ComputedFunction, ComputedInputs};
 use cursor::CursorMac;
-pub use predicate::{CompareOp, Predicate};
+use parameters::Parameters;
+pub use predicate::{Comparand, CompareOp, Predicate};
 pub use related::Related;
 
 /// A checked query with its target. Only the planner creates plans, so every name in a plan is in the schema. Cheap to
@@ -30,6 +32,8 @@ pub struct Plan {
     pub(crate) target: Target,
     /// The session values of this run, by slot.
     pub(crate) session: Option<Arc<[Value]>>,
+    /// The values of parameters in this run, by slot.
+    pub(crate) inputs: Option<Arc<[Value]>>,
     /// The sort values of the row that the page follows in the order of the node.
     pub(crate) cursor: Option<Arc<[Value]>>,
 }
@@ -47,6 +51,8 @@ pub(crate) struct PlannedQuery {
     pub(crate) bytes: usize,
     /// The session values that conditions need, by slot.
     pub(crate) slots: Vec<SessionBinding>,
+    /// The parameters, if there are any.
+    pub(crate) params: Option<Box<Parameters>>,
 }
 
 impl PlannedQuery {
@@ -80,7 +86,7 @@ impl Hash for PlanId {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlanKey {
     query: PlanId,
-    /// Target, session values and cursor. The query determines how many values there are of each.
+    /// Target, session values, values of parameters and cursor. The query determines how many values there are of each.
     values: Vec<u8>,
 }
 
@@ -136,6 +142,22 @@ impl Plan {
         self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&Value::Null)
     }
 
+    /// Returns the values of parameters, by slot ([`Comparand::Input`], [`PageSize::Input`]).
+    pub fn inputs(&self) -> &[Value] {
+        self.inputs.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the number of rows of a page of this plan.
+    pub fn page_size(&self, page: &Page) -> u32 {
+        match page.size {
+            PageSize::Rows(rows) => rows,
+            PageSize::Input(slot) => match self.inputs().get(slot) {
+                Some(Value::Integer(rows)) => u32::try_from(*rows).unwrap_or_default(),
+                _ => 0,
+            },
+        }
+    }
+
     /// Returns whether conditions compare with values of the session.
     pub fn uses_session(&self) -> bool {
         !self.query.slots.is_empty()
@@ -147,9 +169,17 @@ impl Plan {
         self.cursor.as_deref()
     }
 
-    /// Returns a predicate of this plan with the values of the session filled in.
+    /// Returns a predicate of this plan with the values of the session and of parameters filled in.
     pub fn bound<'p>(&self, predicate: &'p Predicate) -> Cow<'p, Predicate> {
-        predicate.bound(self.session.as_deref().unwrap_or_default())
+        predicate.bound(self.session.as_deref().unwrap_or_default(), self.inputs())
+    }
+
+    /// Returns the values of parameters as bytes, for the keys of caches beside [`Plan::id`]; `None` if there are none.
+    pub fn input_key(&self) -> Option<Box<[u8]>> {
+        let inputs = self.inputs.as_deref()?;
+        let mut bytes = Vec::with_capacity(16 * inputs.len());
+        inputs.iter().for_each(|value| cursor::encode(&mut bytes, value.as_ref()));
+        Some(bytes.into())
     }
 
     /// Returns the id of the plan's query.
@@ -164,7 +194,8 @@ impl Plan {
             Target::Collection => values.push(u8::MAX),
             Target::Point(key) => key.iter().for_each(|part| cursor::encode(&mut values, part.as_ref())),
         }
-        for value in [&self.session, &self.cursor].into_iter().flatten().flat_map(|values| values.iter()) {
+        let lists = [&self.session, &self.inputs, &self.cursor];
+        for value in lists.into_iter().flatten().flat_map(|values| values.iter()) {
             cursor::encode(&mut values, value.as_ref());
         }
         PlanKey { query: self.query.id.clone(), values }
@@ -387,7 +418,7 @@ impl SortKey {
 pub struct Page {
     /// The number of rows. At the root one more row is fetched if there is one, which shows that there is another page in
     /// that direction.
-    pub size: u32,
+    pub size: PageSize,
     /// Whether the rows are those at the end, or before a cursor. [`Node::order`] is reversed then: the rows come last to
     /// first, and the response has them first to last.
     pub reversed: bool,
@@ -396,6 +427,15 @@ pub struct Page {
     pub(crate) cursor_nulls: Option<Vec<bool>>,
     /// Whether all rows are counted.
     pub total: bool,
+}
+
+/// The number of rows of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSize {
+    /// This number.
+    Rows(u32),
+    /// The value of a parameter, by its index into [`Plan::inputs`]: see [`Plan::page_size`].
+    Input(usize),
 }
 
 /// The grouping of rows. The node's `columns` name the keys first, then the aggregates.

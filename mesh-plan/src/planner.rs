@@ -20,16 +20,18 @@ pub(crate) mod write;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mesh_ql::{Controls, Name, Query, ReadNode, Span};
+use mesh_ql::{Controls, Name, OrParam, Query, ReadNode, Span, Spanned};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 use ring::digest;
 
 use crate::plan::cursor::{CursorKey, UnverifiedCursor};
-use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, SortKey};
+use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::{SessionBinding, View};
 use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
 use context::{NodeContext, Scope, nearest};
+pub(crate) use filter::params::Given;
+use filter::params::Recorder;
 pub use limits::Limits;
 pub use query_source::QuerySource;
 
@@ -41,8 +43,14 @@ enum Role<'a> {
     Relation(&'a Name, Cardinality),
 }
 
-/// A planned query, and the sort values of its cursor.
-pub(crate) type Planned = (PlannedQuery, Option<Arc<[Value]>>);
+/// A planned query, with what belongs to its first run only.
+pub(crate) struct Planned {
+    pub(crate) query: PlannedQuery,
+    /// The sort values of its cursor.
+    pub(crate) cursor: Option<Arc<[Value]>>,
+    /// The values of its parameters.
+    pub(crate) inputs: Vec<Value>,
+}
 
 /// Plans a query that reads one record (`is_point`) or many. `SPEC §2.8`
 pub(crate) fn plan(
@@ -51,8 +59,10 @@ pub(crate) fn plan(
     cursors: &CursorKey,
     query: &Query,
     is_point: bool,
+    given: Given<'_>,
 ) -> Result<Planned, PlanError> {
-    let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new() };
+    let params = Recorder::new(given, limits);
+    let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new(), params };
     let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
     let role = if is_point { Role::Point } else { Role::Collection };
     let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
@@ -61,17 +71,32 @@ pub(crate) fn plan(
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(requested) = page.after.as_ref().or(page.before.as_ref())
     {
-        let text = requested.value.value();
-        let values = text.and_then(|text| seal.open(UnverifiedCursor::parse(text)?, node.order.len()));
-        let values = values.ok_or_else(|| {
-            PlanError::new(PlanErrorKind::CursorMismatch, node.path.as_str()).with_span(requested.span)
-        })?;
-        planned.cursor_nulls = Some(values.iter().map(|value| *value == Value::Null).collect());
-        cursor = Some(typed(&node.columns, &node.order, values));
+        let (text, name) = match &requested.value {
+            OrParam::Value(text) => (Some(text.as_str()), None),
+            OrParam::Param { name } => {
+                (planner.params.cursor(&node.path, name, requested.span)?, Some(name.value.clone()))
+            }
+        };
+        if let Some(text) = text {
+            let values = UnverifiedCursor::parse(text).and_then(|it| seal.open(it, node.order.len()));
+            let values = values.ok_or_else(|| {
+                let kind = match name {
+                    None => PlanErrorKind::CursorMismatch,
+                    Some(name) => {
+                        PlanErrorKind::Parameter { name, fault: Box::new(PlanErrorKind::CursorMismatch) }
+                    }
+                };
+                PlanError::new(kind, node.path.as_str()).with_span(requested.span)
+            })?;
+            planned.cursor_nulls = Some(values.iter().map(|value| *value == Value::Null).collect());
+            cursor = Some(typed(&node.columns, &node.order, values));
+        }
     }
     let id = PlanId::default();
     let (rows, bytes) = (limits.rows, limits.response_bytes);
-    Ok((PlannedQuery { node, id, seal, rows, bytes, slots: planner.slots }, cursor))
+    let slots = planner.slots;
+    let (params, inputs) = planner.params.finish(cursor.as_deref())?;
+    Ok(Planned { query: PlannedQuery { node, id, seal, rows, bytes, slots, params }, cursor, inputs })
 }
 
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.
@@ -129,6 +154,8 @@ struct Planner<'a> {
     limits: &'a Limits,
     /// The session values that the conditions of policies need.
     slots: Vec<SessionBinding>,
+    /// The parameters of conditions and pages.
+    params: Recorder<'a>,
 }
 
 impl<'a> Planner<'a> {
@@ -166,7 +193,7 @@ impl<'a> Planner<'a> {
             related: scope.related,
             filter,
             order,
-            page: self.page(&read.controls, role),
+            page: self.page(&path, &read.controls, role)?,
             row_key: if grouping.is_some() { Vec::new() } else { row_key(entity) },
             id: entity.id.iter().map(|id| columns::from_field(entity, *id, false)).collect(),
             grouping,
@@ -192,21 +219,30 @@ impl<'a> Planner<'a> {
         condition.map(|it| policy_condition::plan(&self.view.whole, id, it, &mut self.slots)).transpose()
     }
 
-    fn page(&self, controls: &Controls, role: Role<'_>) -> Option<Page> {
+    fn page(&mut self, path: &str, controls: &Controls, role: Role<'_>) -> Result<Option<Page>, PlanError> {
         let requested = controls.page.as_deref();
         let last = requested.and_then(|page| page.last.as_ref());
-        let size = last.or_else(|| requested?.first.as_ref()).and_then(|size| size.value.value());
         let paged = match role {
             Role::Point => false,
             Role::Collection => true,
             Role::Relation(..) => controls.page.is_some(),
         };
-        paged.then_some(Page {
-            size: size.copied().unwrap_or(self.limits.page_default),
+        if !paged {
+            return Ok(None);
+        }
+        let size = match last.or_else(|| requested?.first.as_ref()) {
+            None => PageSize::Rows(self.limits.page_default),
+            Some(Spanned { value: OrParam::Value(size), .. }) => PageSize::Rows(*size),
+            Some(Spanned { value: OrParam::Param { name }, span }) => {
+                PageSize::Input(self.params.page_size(path, name, *span)?)
+            }
+        };
+        Ok(Some(Page {
+            size,
             reversed: last.is_some(),
             cursor_nulls: None,
             total: requested.is_some_and(|page| page.total),
-        })
+        }))
     }
 }
 

@@ -95,7 +95,8 @@ impl Plan {
     /// [`ResolveError::TooManyBytes`] for one of more bytes than [`Plan::bytes_max`].
     pub fn shape<S: RowSource>(&self, source: &mut S, size_hint: usize) -> Result<JsonBody, ResolveError> {
         let out = Vec::with_capacity(size_hint.clamp(SIZE_MIN, SIZE_MAX));
-        let mut shaper = Shaper { out, rows: 0, rows_max: self.rows_max(), bytes_max: self.bytes_max() };
+        let (rows_max, bytes_max) = (self.rows_max(), self.bytes_max());
+        let mut shaper = Shaper { plan: self, out, rows: 0, rows_max, bytes_max };
         match self.target {
             Target::Point(_) => shaper.one(self.node(), source, None)?,
             Target::Collection => self.collection(&mut shaper, source)?,
@@ -113,10 +114,10 @@ impl Plan {
     }
 
     /// Writes `{items, pageInfo}`. A row past the page is not written; it shows that there is another page. `SPEC §5.2`
-    fn collection<S: RowSource>(&self, shaper: &mut Shaper, source: &mut S) -> Result<(), ResolveError> {
+    fn collection<S: RowSource>(&self, shaper: &mut Shaper<'_>, source: &mut S) -> Result<(), ResolveError> {
         let node = self.node();
         let page = node.page.as_ref();
-        let mut items = Items::new(page);
+        let mut items = Items::new(self, page);
         let mut has_more = false;
         let mut ends: Option<(CursorValues, CursorValues)> = None;
         shaper.out.extend_from_slice(br#"{"items":["#);
@@ -183,9 +184,9 @@ struct Items {
 }
 
 impl Items {
-    fn new(page: Option<&Page>) -> Self {
+    fn new(plan: &Plan, page: Option<&Page>) -> Self {
         Self {
-            left: page.map_or(u32::MAX, |page| page.size),
+            left: page.map_or(u32::MAX, |page| plan.page_size(page)),
             is_first: true,
             reversed: page.filter(|page| page.reversed).map(|_| Vec::new()),
         }
@@ -224,14 +225,15 @@ impl Items {
     }
 }
 
-struct Shaper {
+struct Shaper<'p> {
+    plan: &'p Plan,
     out: Vec<u8>,
     rows: usize,
     rows_max: usize,
     bytes_max: usize,
 }
 
-impl Shaper {
+impl Shaper<'_> {
     fn too_many_bytes(&self) -> ResolveError {
         ResolveError::TooManyBytes { bytes: self.bytes_max }
     }
@@ -278,7 +280,7 @@ impl Shaper {
         source: &mut S,
         parent: &S::Row<'_>,
     ) -> Result<(), ResolveError> {
-        let mut items = Items::new(node.page.as_ref());
+        let mut items = Items::new(self.plan, node.page.as_ref());
         self.out.push(b'[');
         source.visit(Some(parent), |row, children| {
             if items.is_full() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mesh_integrity::{BoxFuture, StoreError};
-use mesh_plan::{Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError};
+use mesh_plan::{ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use tokio_postgres::Row;
 
@@ -40,16 +40,17 @@ const TRIM_ATTEMPTS: &str = "
 DELETE FROM mesh.attempt
 WHERE key IN (SELECT key FROM mesh.attempt ORDER BY paid_off DESC, key OFFSET $1::bigint)";
 
-const FIND_QUERY: &str = "SELECT format, text FROM mesh.query WHERE id = $1::bytea";
+const FIND_QUERY: &str = "SELECT format, text, params FROM mesh.query WHERE id = $1::bytea";
 
 const INSERT_QUERY: &str = "
-INSERT INTO mesh.query (id, format, text) VALUES ($1::bytea, $2::text, $3::text) ON CONFLICT (id) DO NOTHING";
+INSERT INTO mesh.query (id, format, text, params) VALUES ($1::bytea, $2::text, $3::text, $4::text)
+ON CONFLICT (id) DO NOTHING";
 
 /// Deletes the oldest queries, above a number of queries and of bytes of their texts.
 const TRIM_QUERIES: &str = "
 DELETE FROM mesh.query WHERE number IN (
     SELECT number FROM (
-        SELECT number, row_number() OVER newest AS count, sum(octet_length(text)) OVER newest AS bytes
+        SELECT number, row_number() OVER newest AS count, sum(octet_length(text) + coalesce(octet_length(params), 0)) OVER newest AS bytes
         FROM mesh.query WINDOW newest AS (ORDER BY number DESC)
     ) AS q
     WHERE count > $1::bigint OR bytes > $2::bigint
@@ -125,7 +126,11 @@ impl QueryStore for State {
             let rows = self.rows(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
             Ok(rows.first().and_then(|row| {
                 let format = Format::parse(row.get(0))?;
-                Some(PersistedQuery::new(format, row.get::<_, String>(1)))
+                let query = PersistedQuery::new(format, row.get::<_, String>(1));
+                match row.get::<_, Option<String>>(2) {
+                    Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
+                    None => Some(query),
+                }
             }))
         })
     }
@@ -133,7 +138,12 @@ impl QueryStore for State {
     fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
             let (format, text) = (TextParam::text(query.format().name()), TextParam::text(query.text()));
-            let params = [TextParam::bytes(query.id().as_bytes()), format, text];
+            let declared = query.params();
+            let declared = match declared.is_empty() {
+                true => TextParam(None),
+                false => TextParam(Some(declared.to_string().into())),
+            };
+            let params = [TextParam::bytes(query.id().as_bytes()), format, text, declared];
             self.rows(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
             let bounds = [self.queries, Persisted::TEXT_BYTES].map(|bound| TextParam::number(bound as u64));
             self.rows(TRIM_QUERIES, &bounds).await.map_err(QueryStoreError::new)?;

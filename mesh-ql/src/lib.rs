@@ -6,6 +6,7 @@ pub mod build;
 mod error;
 mod limits;
 mod named_enum;
+mod params;
 mod parse;
 mod print;
 mod query;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use error::SyntaxError;
 pub use limits::Limits;
+pub use params::{ParamValue, ParamValues};
 pub use parse::{Format, parse};
 pub use print::{NotQl, NotQlReason, print_json, print_ql};
 pub use query::{

@@ -93,7 +93,8 @@ async fn get(
 ) -> Result<Response<Body>, WireError> {
     let caller = authenticate::without_body(cx).await?;
     let query = query::decode(cx).await?;
-    read::answer(cx, &caller, query, Target { entity: Some(entity), id }).await
+    let params = query::params(cx)?;
+    read::answer(cx, &caller, query, Target { entity: Some(entity), id, params: params.as_ref() }).await
 }
 
 /// Refuses a request that was sent without TLS to a port that requires it.

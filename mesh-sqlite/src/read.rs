@@ -7,8 +7,7 @@ mod trace;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::sqlite::{self, NodeRows, Param, Probe, Statements};
 use mesh_plan::{
-    Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Target, Trace, TracedStatement, Value,
-    ValueRef,
+    Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Trace, TracedStatement, Value, ValueRef,
 };
 use mesh_schema::TableName;
 use rusqlite::{Connection, ErrorCode, StatementStatus};
@@ -107,15 +106,9 @@ impl<'c> PreparedStatement<'c> {
     /// Binds the values of a run.
     fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
         for (index, param) in &self.params {
-            let value = match (param, plan.target()) {
-                (Param::Id(part), Target::Point(id)) => id.get(*part).map_or(ValueRef::Null, Value::as_ref),
-                (Param::Session(slot), _) => plan.session_value(*slot).as_ref(),
-                (Param::After(value), _) => {
-                    plan.cursor().and_then(|cursor| cursor.get(*value)).map_or(ValueRef::Null, Value::as_ref)
-                }
-                // The parent's row has the others.
-                _ => continue,
-            };
+            // The parent's row has the others.
+            let Some(value) = param.for_read(plan) else { continue };
+            let value = value.as_ref().as_ref();
             self.statement.raw_bind_parameter(*index, Bound(value))?;
             if let Some(cost) = &mut self.cost {
                 cost.bind(*index, value);

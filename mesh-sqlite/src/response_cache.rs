@@ -35,6 +35,8 @@ struct CacheKey {
     /// another id.
     plan: PlanId,
     target: TargetId,
+    /// The values of parameters.
+    inputs: Option<Box<[u8]>>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -67,16 +69,17 @@ impl CacheKey {
                 _ => TargetId::Key(plan.key()),
             },
         };
-        Some(Self { plan: plan.id().clone(), target })
+        Some(Self { plan: plan.id().clone(), target, inputs: plan.input_key() })
     }
 
-    /// Returns the number of bytes of the id, which the client chooses.
+    /// Returns the number of bytes of the id and of the values of parameters, which the client chooses.
     fn bytes(&self) -> usize {
-        match &self.target {
+        let id = match &self.target {
             TargetId::Collection | TargetId::Integer(_) => 0,
             TargetId::Text(id) => id.len(),
             TargetId::Key(key) => key.bytes(),
-        }
+        };
+        id + self.inputs.as_deref().map_or(0, <[u8]>::len)
     }
 }
 

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri};
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -148,6 +148,27 @@ fn request(method: Method, uri: Uri, json: Option<Bytes>) -> Request<Bytes> {
         *request.body_mut() = json;
     }
     request
+}
+
+/// Adds the values of a query's parameters to a read that is not signed yet: to its body, or else as a header.
+/// `SPEC §19.2`
+pub fn with_params(mut request: Request<Bytes>, params: &ParamValues) -> Request<Bytes> {
+    if params.is_empty() {
+        return request;
+    }
+    if let Ok(Value::Object(mut body)) = serde_json::from_slice(request.body()) {
+        body.insert("params".to_owned(), serde_json::to_value(params).unwrap_or_default());
+        *request.body_mut() = Value::Object(body).to_string().into();
+    } else {
+        let value = headers::ascii(base64::encode(params_text(params)));
+        request.headers_mut().insert(headers::PARAMS, value);
+    }
+    request
+}
+
+/// Returns the JSON text of values.
+fn params_text(params: &ParamValues) -> String {
+    serde_json::to_string(params).unwrap_or_default()
 }
 
 /// Sets the headers that carry a query.

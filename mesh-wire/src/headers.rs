@@ -9,6 +9,8 @@ use crate::WireError;
 pub const QUERY: &str = "X-Mesh-Query";
 /// The id of a persisted query, sent instead of [`QUERY`].
 pub const QUERY_ID: &str = "X-Mesh-Query-Id";
+/// The values of parameters as base64 of a JSON object. `SPEC §19.2`
+pub const PARAMS: &str = "X-Mesh-Params";
 /// The format of the text in [`QUERY`].
 pub const FORMAT: &str = "X-Mesh-Format";
 /// The signature of a request. `SPEC §7.4`
@@ -20,12 +22,13 @@ pub const TIMESTAMP: &str = "X-Mesh-Timestamp";
 /// The nonce of a bound signature. `SPEC §7.9`
 pub const NONCE: &str = "X-Mesh-Nonce";
 /// The request headers that this protocol defines. `SPEC §2.6`
-pub const MESH: [&str; 7] = [QUERY, QUERY_ID, FORMAT, SIGNATURE, TOKEN, TIMESTAMP, NONCE];
+pub const MESH: [&str; 8] = [QUERY, QUERY_ID, PARAMS, FORMAT, SIGNATURE, TOKEN, TIMESTAMP, NONCE];
 /// The id of a request, in requests and replies. `SPEC §2.11`
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The `Vary` header of reads by GET. `SPEC §12.3`
-pub const VARY: &str = "X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Format, X-Mesh-Token, Accept-Encoding, Origin";
+pub const VARY: &str =
+    "X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Accept-Encoding, Origin";
 /// The content type of replies that have a body. `SPEC §2.12`
 pub const JSON: &str = "application/json; charset=utf-8";
 

@@ -9,7 +9,7 @@ use std::fmt;
 use data_encoding::HEXLOWER;
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Uri};
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 
 use crate::route::percent;
 use crate::{WireError, base64, headers};
@@ -62,6 +62,21 @@ impl RawQuery<'_> {
             },
         }
     }
+}
+
+/// Parses the values of parameters. `source` is the header or the member of the body that has them. `SPEC §19.2`
+///
+/// # Errors
+/// 400 if the text is not a JSON object, or has more bytes than the bound on queries.
+pub fn parse_params(text: &str, source: &str, bound: usize) -> Result<ParamValues, WireError> {
+    if text.len() > bound {
+        let length = text.len();
+        return Err(WireError::validation(format!(
+            "The values in {source} have {length} bytes; the bound `query_bytes` is {bound}"
+        )));
+    }
+    ParamValues::parse(text)
+        .map_err(|error| WireError::transport(format!("{source} is not a JSON object of values: {error}")))
 }
 
 /// Refuses URL parameters that belong in a header or in the query. Other parameters are ignored. `SPEC §2.6`

@@ -3,6 +3,7 @@
 mod errors;
 mod keys;
 mod paging;
+mod params;
 mod stored;
 
 use mesh_tests::{Database, Request, Server};

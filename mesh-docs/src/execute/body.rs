@@ -3,19 +3,21 @@
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use mesh_plan::JsonId;
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::Error;
 
-/// A decoded body: `{query, format?, id?, check?, explain?}`. The last two extend the protocol.
+/// A decoded body: `{query, format?, id?, params?, check?, explain?}`. The last two extend the protocol.
 #[derive(Debug, PartialEq)]
 pub(super) struct Posted {
     pub(super) format: Format,
     pub(super) text: String,
     /// The id of a point read.
     pub(super) id: Option<JsonId>,
+    /// The values of parameters.
+    pub(super) params: Option<ParamValues>,
     /// Whether to plan the query without running it.
     pub(super) check: bool,
     /// Whether to return the query plans of the database.
@@ -31,6 +33,8 @@ struct Members<'b> {
     format: Option<&'b RawValue>,
     #[serde(default, borrow, deserialize_with = "written")]
     id: Option<&'b RawValue>,
+    #[serde(default, borrow, deserialize_with = "written")]
+    params: Option<&'b RawValue>,
     #[serde(default, borrow, deserialize_with = "written")]
     check: Option<&'b RawValue>,
     #[serde(default, borrow, deserialize_with = "written")]
@@ -74,6 +78,7 @@ impl Posted {
             format,
             text: parsed(query).ok_or_else(|| wrong("'query' in the body must be a string"))?,
             id: id.transpose()?,
+            params: members.params.map(params).transpose()?,
             check: switch("check", members.check)?,
             explain: switch("explain", members.explain)?,
         })
@@ -90,6 +95,11 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn parsed<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
+}
+
+fn params(value: &RawValue) -> Result<ParamValues, Error> {
+    let wrong = |error| Error::Body(format!("'params' in the body is not a JSON object of values: {error}"));
+    ParamValues::parse(value.get()).map_err(wrong)
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ impl Api<'_> {
             let description = format!("The id of a registered query{or}");
             add("X-Mesh-Query-Id", options.only, &description, text());
         }
+        let values = "The values of the query's parameters: a JSON object in base64";
+        add("X-Mesh-Params", false, values, query.clone());
         if matches!(options.integrity, Some(Bound::Accepted | Bound::Required)) {
             let required = options.integrity == Some(Bound::Required);
             let time = "Time of the signature, in seconds since the Unix epoch";
@@ -81,9 +83,9 @@ impl Api<'_> {
     /// Returns the headers of a read.
     pub(super) fn read_headers(&self, more: &[&str]) -> Vec<Value> {
         let all: &[&str] = match (self.options.only, self.options.persisted.is_some()) {
-            (true, _) => &["X-Mesh-Query-Id"],
-            (false, true) => &["X-Mesh-Query", "X-Mesh-Query-Id", "X-Mesh-Format"],
-            (false, false) => &["X-Mesh-Query", "X-Mesh-Format"],
+            (true, _) => &["X-Mesh-Query-Id", "X-Mesh-Params"],
+            (false, true) => &["X-Mesh-Query", "X-Mesh-Query-Id", "X-Mesh-Format", "X-Mesh-Params"],
+            (false, false) => &["X-Mesh-Query", "X-Mesh-Format", "X-Mesh-Params"],
         };
         self.with_common(all.iter().chain(more).map(|name| component("parameters", name)))
     }

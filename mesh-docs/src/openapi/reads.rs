@@ -1,7 +1,7 @@
 //! Read and event operations. `SPEC §2`, `SPEC §10`
 
 use mesh_plan::Registration;
-use mesh_schema::Entity;
+use mesh_schema::{Entity, FieldType};
 use serde_json::{Value, json};
 
 use super::components::{GROUP, PAGE_INFO, cacheable, id, id_in_body, json_body};
@@ -85,7 +85,10 @@ impl Api<'_> {
         if !options.only {
             let body = json!({
                 "type": "object",
-                "properties": {"query": query, "format": format, "id": id_in_body()},
+                "properties": {
+                    "query": query, "format": format, "id": id_in_body(),
+                    "params": {"type": "object", "description": "The values of the query's parameters"},
+                },
                 "required": ["query"],
             });
             let any = json!({"description": "a page, or for an id a record or `null`"});
@@ -99,7 +102,19 @@ impl Api<'_> {
             self.add(if options.base.is_empty() { "/" } else { &options.base }, "post", read);
         }
         if let Some(registration) = options.persisted.filter(|it| *it != Registration::Closed) {
-            let body = json!({"type": "object", "properties": {"query": query, "format": format}, "required": ["query"]});
+            let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
+            let declared = json!({
+                "type": "object",
+                "description": "Declared parameters, with the values that are used if a request has none",
+                "additionalProperties": {
+                    "type": "object", "properties": {"type": {"enum": types}, "default": true},
+                    "required": ["type"], "additionalProperties": false,
+                },
+            });
+            let body = json!({
+                "type": "object", "properties": {"query": query, "format": format, "params": declared},
+                "required": ["query"],
+            });
             let id = json!({
                 "type": "object", "properties": {"id": {"type": "string", "pattern": "^q_[0-9a-f]{32}$"}}, "required": ["id"],
             });

@@ -6,8 +6,8 @@ use mesh_ql::{Direction, Nulls};
 use mesh_schema::Link;
 
 use super::{
-    Aggregate, ColumnSource, CompareOp, Grouping, Join, JoinForm, Node, Output, Plan, Predicate, SortKey,
-    Target,
+    Aggregate, ColumnSource, Comparand, CompareOp, Grouping, Join, JoinForm, Node, Output, PageSize, Plan,
+    Predicate, SortKey, Target,
 };
 use crate::Value;
 
@@ -129,6 +129,24 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+impl fmt::Display for Comparand<Value> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => Shown(value).fmt(f),
+            Self::Input { slot, .. } => write!(f, "${slot}"),
+        }
+    }
+}
+
+impl fmt::Display for PageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows(rows) => rows.fmt(f),
+            Self::Input(slot) => write!(f, "${slot}"),
+        }
+    }
+}
+
 impl fmt::Display for ColumnSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -173,16 +191,21 @@ impl fmt::Display for Predicate {
             Self::Exists { related, negated } => {
                 write!(f, "{}exists {related}", if *negated { "not " } else { "" })
             }
-            Self::Compare { source, op, value } => write!(f, "{source} {} {}", op.symbol(), Shown(value)),
+            Self::Param { text, .. } => f.write_str(text),
+            Self::Compare { source, op, value } => write!(f, "{source} {} {value}", op.symbol()),
             Self::Session { source, op, value, .. } => {
                 write!(f, "{source} {} session.{}", op.symbol(), value.name())
             }
             Self::In { source, values, negated } => {
-                let values: Vec<_> = values.iter().map(|value| Shown(value).to_string()).collect();
+                let values: Vec<_> = values.iter().map(Comparand::to_string).collect();
                 write!(f, "{source} {}in ({})", if *negated { "not " } else { "" }, values.join(", "))
             }
             Self::Like { source, pattern, ignore_case } => {
-                write!(f, "{source} {} {pattern:?}", if *ignore_case { "ilike" } else { "like" })
+                let operator = if *ignore_case { "ilike" } else { "like" };
+                match pattern {
+                    Comparand::Value(pattern) => write!(f, "{source} {operator} {pattern:?}"),
+                    Comparand::Input { slot, .. } => write!(f, "{source} {operator} ${slot}"),
+                }
             }
             Self::IsNull { source, negated } => {
                 write!(f, "{source} is {}null", if *negated { "not " } else { "" })

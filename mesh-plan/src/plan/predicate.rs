@@ -23,17 +23,67 @@ pub enum Predicate {
     NotTrue(Box<Self>),
     /// There are related records ([`super::Node::related`]); `negated`: there are none.
     Exists { related: usize, negated: bool },
+    /// A condition with parameters, whose form depends on their values. `text` describes it without the values.
+    Param { text: String, condition: Box<Self> },
     /// A comparison with a value. The value is NULL only in place of one that the session lacks.
-    Compare { source: ColumnSource, op: CompareOp, value: Value },
+    Compare { source: ColumnSource, op: CompareOp, value: Comparand<Value> },
     /// A comparison with a value of the session, from the condition of a policy. `slot` is that of
     /// [`crate::Plan::session_value`]. The condition does not hold if the session lacks the value.
     Session { source: ColumnSource, op: CompareOp, value: SessionValue, slot: usize },
     /// The value is in a list, which is not empty; `negated`: it is not in the list (`nin`).
-    In { source: ColumnSource, values: Vec<Value>, negated: bool },
+    In { source: ColumnSource, values: Vec<Comparand<Value>>, negated: bool },
     /// The value matches a pattern with `%`, `_` and `\` as in `SPEC §3.7`; `ignore_case`: in any letter case (`ilike`).
-    Like { source: ColumnSource, pattern: String, ignore_case: bool },
+    Like { source: ColumnSource, pattern: Comparand<String>, ignore_case: bool },
     /// The value is NULL; `negated`: it is not NULL (`isNotNull`).
     IsNull { source: ColumnSource, negated: bool },
+}
+
+/// The right side of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comparand<T> {
+    /// This value.
+    Value(T),
+    /// The value of a parameter, which each run of the plan has anew: see [`crate::Plan::bound`].
+    Input {
+        /// The index into [`crate::Plan::inputs`].
+        slot: usize,
+        /// The value of the run for which the plan was made. The values of other runs have the same form.
+        sample: T,
+    },
+}
+
+impl<T> Comparand<T> {
+    /// Returns the value, which for a parameter is a sample, and the slot of the parameter.
+    pub(crate) fn parts(&self) -> (&T, Option<usize>) {
+        match self {
+            Self::Value(value) => (value, None),
+            Self::Input { slot, sample } => (sample, Some(*slot)),
+        }
+    }
+
+    /// Returns the value, unless it is that of a parameter.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Input { .. } => None,
+        }
+    }
+}
+
+impl Comparand<Value> {
+    /// Returns the value itself if there are inputs, and what it was otherwise.
+    fn bound(&self, inputs: &[Value]) -> Self {
+        match self {
+            Self::Input { slot, .. } => Self::Value(inputs.get(*slot).cloned().unwrap_or_default()),
+            Self::Value(value) => Self::Value(value.clone()),
+        }
+    }
+}
+
+impl From<Value> for Comparand<Value> {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
 }
 
 impl Predicate {
@@ -41,7 +91,9 @@ impl Predicate {
     pub(crate) fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_source(visit)),
-            Self::Not(part) | Self::NotTrue(part) => part.for_each_source(visit),
+            Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {
+                part.for_each_source(visit);
+            }
             Self::Exists { related, .. } => visit(&ColumnSource::Exists(*related)),
             Self::Compare { source, .. }
             | Self::Session { source, .. }
@@ -51,21 +103,40 @@ impl Predicate {
         }
     }
 
-    /// Returns the predicate with these values of the session filled in. The depth of predicates is bounded by the parser
-    /// or by the author of a policy.
-    pub(crate) fn bound(&self, values: &[Value]) -> Cow<'_, Self> {
-        if values.is_empty() {
+    /// Returns the predicate with these values of the session and of parameters filled in. The depth of predicates is
+    /// bounded by the parser or by the author of a policy.
+    pub(crate) fn bound(&self, session: &[Value], inputs: &[Value]) -> Cow<'_, Self> {
+        if session.is_empty() && inputs.is_empty() {
             return Cow::Borrowed(self);
         }
-        let all = |parts: &[Self]| parts.iter().map(|part| part.bound(values).into_owned()).collect();
+        let below = |part: &Self| part.bound(session, inputs).into_owned();
+        let all = |parts: &[Self]| parts.iter().map(below).collect();
         Cow::Owned(match self {
             Self::All(parts) => Self::All(all(parts)),
             Self::Any(parts) => Self::Any(all(parts)),
-            Self::Not(part) => Self::Not(Box::new(part.bound(values).into_owned())),
-            Self::NotTrue(part) => Self::NotTrue(Box::new(part.bound(values).into_owned())),
+            Self::Not(part) => Self::Not(Box::new(below(part))),
+            Self::NotTrue(part) => Self::NotTrue(Box::new(below(part))),
+            Self::Param { condition, .. } => below(condition),
             Self::Session { source, op, slot, .. } => {
-                let value = values.get(*slot).cloned().unwrap_or_default();
+                let value = session.get(*slot).cloned().unwrap_or_default().into();
                 Self::Compare { source: source.clone(), op: *op, value }
+            }
+            Self::Compare { source, op, value: value @ Comparand::Input { .. } } => {
+                Self::Compare { source: source.clone(), op: *op, value: value.bound(inputs) }
+            }
+            Self::In { source, values, negated }
+                if values.iter().any(|value| matches!(value, Comparand::Input { .. })) =>
+            {
+                let values = values.iter().map(|value| value.bound(inputs)).collect();
+                Self::In { source: source.clone(), values, negated: *negated }
+            }
+            Self::Like { source, pattern: Comparand::Input { slot, .. }, ignore_case } => {
+                let pattern = match inputs.get(*slot) {
+                    Some(Value::Text(pattern)) => pattern.clone(),
+                    _ => String::new(),
+                };
+                let pattern = Comparand::Value(pattern);
+                Self::Like { source: source.clone(), pattern, ignore_case: *ignore_case }
             }
             Self::Exists { .. }
             | Self::Compare { .. }

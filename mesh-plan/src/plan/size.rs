@@ -7,7 +7,10 @@ use std::mem::size_of;
 
 use mesh_schema::{Link, TableName};
 
-use super::{Column, ColumnSource, Grouping, Node, Output, Plan, PlannedQuery, Predicate, TemplatePiece};
+use super::parameters::Parameters;
+use super::{
+    Column, ColumnSource, Comparand, Grouping, Node, Output, Plan, PlannedQuery, Predicate, TemplatePiece,
+};
 use crate::{Aggregate, OutputKey, Value};
 
 /// What an allocation takes beyond its content.
@@ -23,7 +26,11 @@ impl Plan {
 impl PlannedQuery {
     /// Returns the estimated number of bytes of the query.
     pub(crate) fn bytes(&self) -> usize {
-        2 * ALLOCATION + size_of::<Self>() + list(&self.slots, |_| 0) + node(&self.node)
+        2 * ALLOCATION
+            + size_of::<Self>()
+            + list(&self.slots, |_| 0)
+            + node(&self.node)
+            + self.params.as_deref().map_or(0, Parameters::bytes)
     }
 }
 
@@ -124,14 +131,21 @@ fn predicate(predicate: &Predicate) -> usize {
         Predicate::Not(part) | Predicate::NotTrue(part) => {
             ALLOCATION + size_of::<Predicate>() + self::predicate(part)
         }
-        Predicate::Compare { source, value, .. } => self::source(source) + self::value(value),
+        Predicate::Param { text, condition } => {
+            self::text(text) + ALLOCATION + size_of::<Predicate>() + self::predicate(condition)
+        }
+        Predicate::Compare { source, value, .. } => self::source(source) + comparand(value),
         Predicate::Session { source, .. } | Predicate::IsNull { source, .. } => self::source(source),
-        Predicate::In { source, values, .. } => self::source(source) + list(values, value),
-        Predicate::Like { source, pattern, .. } => self::source(source) + text(pattern),
+        Predicate::In { source, values, .. } => self::source(source) + list(values, comparand),
+        Predicate::Like { source, pattern, .. } => self::source(source) + text(pattern.parts().0),
     }
 }
 
-fn value(value: &Value) -> usize {
+fn comparand(comparand: &Comparand<Value>) -> usize {
+    value(comparand.parts().0)
+}
+
+pub(crate) fn value(value: &Value) -> usize {
     match value {
         Value::Text(content) => text(content),
         Value::Bytes(content) => list(content, |_| 0),

@@ -1,16 +1,17 @@
 //! Planning of `$where` and `$having`, checked against names and types. `SPEC §3.7`
 
 mod json;
+pub(super) mod params;
 
 use mesh_ql::{Filter, FilterOp, Literal, Operand, OrParam, Spanned, Subject};
 use mesh_schema::FieldType;
 
 use super::Planner;
-use super::context::{NodeContext, Scope};
+use super::context::Scope;
 use super::literal;
 use super::stored;
 use super::subject::{self, Comparable};
-use crate::plan::{CompareOp, Grouping, Predicate};
+use crate::plan::{Comparand, CompareOp, Grouping, Predicate};
 use crate::{Pattern, PatternTooLong, PlanError, PlanErrorKind, Value};
 
 /// Plans a filter of rows, or of the groups of a grouping. The parser bounds the depth of the tree, and with it this
@@ -29,45 +30,59 @@ pub(super) fn plan(
         Filter::Or(list) => Predicate::Any(all(list)?),
         Filter::Not(tree) => Predicate::Not(Box::new(plan(planner, scope, tree, grouping)?)),
         Filter::Condition(condition) => {
-            if let (Subject::Json { field, at }, None) = (&condition.subject, grouping) {
-                let left = json::find(planner, scope, (field, at), &condition.value)?;
-                return comparison(&scope.context, &left, condition.op, &condition.value);
+            let left = match (&condition.subject, grouping) {
+                (Subject::Json { field, at }, None) => json::find(planner, scope, (field, at))?,
+                (subject, _) => {
+                    let control = if grouping.is_some() { "$having" } else { "$where" };
+                    subject::find(planner, scope, subject, grouping, control)?
+                }
+            };
+            let (path, op, operand) = (scope.context.path, condition.op, &condition.value);
+            match params::has_params(operand) {
+                true => planner.params.condition(path, &left, op, operand)?,
+                false => comparison(path, &left, op, operand)?,
             }
-            let control = if grouping.is_some() { "$having" } else { "$where" };
-            let left = subject::find(planner, scope, &condition.subject, grouping, control)?;
-            comparison(&scope.context, &left, condition.op, &condition.value)?
         }
         Filter::Relation(condition) => planner.relation_condition(scope, condition)?,
     })
 }
 
-/// Plans one condition. The parser has checked that the operand has the form that the operator takes.
+/// Checks that the operator can be used on the value.
+pub(super) fn check_operator(
+    path: &str,
+    left: &Comparable<'_>,
+    op: Spanned<FilterOp>,
+) -> Result<(), PlanError> {
+    match left.ty {
+        Some(ty) if !applies(*op, ty) => {
+            let kind = PlanErrorKind::Operator { field: left.name.value.clone(), op: *op, ty };
+            Err(PlanError::new(kind, path).with_span(op.span))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Plans one condition of the node at this path. The parser has checked that the operand has the form that the operator
+/// takes. It has no parameters.
 pub(super) fn comparison(
-    node: &NodeContext<'_>,
+    path: &str,
     left: &Comparable<'_>,
     op: Spanned<FilterOp>,
     operand: &Operand,
 ) -> Result<Predicate, PlanError> {
-    if let Some(ty) = left.ty
-        && !applies(*op, ty)
-    {
-        let kind = PlanErrorKind::Operator { field: left.name.value.clone(), op: *op, ty };
-        return Err(node.error(op.span, kind));
-    }
-    let refused = |span, (ty, found)| {
-        node.error(span, PlanErrorKind::Literal { field: left.name.value.clone(), ty, found })
-    };
-    let value = |literal: &Spanned<OrParam<Literal>>| -> Result<Value, PlanError> {
-        match &literal.value {
-            OrParam::Value(value) => {
-                literal::value(left.ty, left.time_form, value).map_err(|error| refused(literal.span, error))
-            }
-            OrParam::Param { name } => {
-                Err(node.error(literal.span, PlanErrorKind::NoParameter { name: name.value.clone() }))
-            }
+    check_operator(path, left, op)?;
+    let error = |span, kind| PlanError::new(kind, path).with_span(span);
+    let refused =
+        |span, (ty, found)| error(span, PlanErrorKind::Literal { field: left.name.value.clone(), ty, found });
+    let value = |literal: &Spanned<OrParam<Literal>>| match &literal.value {
+        OrParam::Value(value) => literal::value(left.ty, left.time_form, value)
+            .map(Comparand::Value)
+            .map_err(|error| refused(literal.span, error)),
+        OrParam::Param { name } => {
+            Err(error(literal.span, PlanErrorKind::NoParameter { name: name.value.clone() }))
         }
     };
-    let source = left.source.clone();
+    let source = json::typed(path, left, operand)?;
     let predicate = match (*op, operand) {
         (FilterOp::IsNull | FilterOp::IsNotNull, _) => {
             Predicate::IsNull { source, negated: *op == FilterOp::IsNotNull }
@@ -84,10 +99,11 @@ pub(super) fn comparison(
         (FilterOp::Like | FilterOp::Ilike, operand) => match operand {
             Operand::One(Spanned { value: OrParam::Value(Literal::Text(pattern)), span }) => {
                 let too_long = |PatternTooLong { chars }| {
-                    node.error(*span, PlanErrorKind::Pattern { field: left.name.value.clone(), chars })
+                    error(*span, PlanErrorKind::Pattern { field: left.name.value.clone(), chars })
                 };
                 Pattern::check(pattern).map_err(too_long)?;
-                Predicate::Like { source, pattern: pattern.clone(), ignore_case: *op == FilterOp::Ilike }
+                let pattern = Comparand::Value(pattern.clone());
+                Predicate::Like { source, pattern, ignore_case: *op == FilterOp::Ilike }
             }
             Operand::One(Spanned { value: OrParam::Value(other), span }) => {
                 return Err(refused(*span, ("a text pattern", literal::describe(other))));
@@ -100,7 +116,10 @@ pub(super) fn comparison(
             }
         },
         (other, operand) => {
-            let value = if let Operand::One(literal) = operand { value(literal)? } else { Value::Null };
+            let value = match operand {
+                Operand::One(literal) => value(literal)?,
+                Operand::None | Operand::Many(_) => Comparand::Value(Value::Null),
+            };
             let op = CompareOp::from_filter(other).unwrap_or(CompareOp::Eq);
             Predicate::Compare { source, op, value }
         }

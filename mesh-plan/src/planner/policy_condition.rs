@@ -41,7 +41,7 @@ pub(super) fn bound(
     let mut slots = Vec::new();
     let predicate = plan(&view.whole, entity, condition, &mut slots)?;
     let values: Vec<_> = slots.iter().map(|slot| slot.bind(principal)).collect();
-    Ok(Some(predicate.bound(&values).into_owned()))
+    Ok(Some(predicate.bound(&values, &[]).into_owned()))
 }
 
 /// The depth of the recursion is bounded for conditions of documents. Other conditions are written by the application.
@@ -83,7 +83,7 @@ fn walk(
                     mesh_ql::Operand::Many(values.map(Into::into).collect())
                 }
             };
-            filter::comparison(node, &left, (*op).into(), &operand)?
+            filter::comparison(node.path, &left, (*op).into(), &operand)?
         }
     })
 }

@@ -4,7 +4,7 @@ use mesh_schema::{Field, FieldType, TimeForm};
 
 use super::subject::Comparable;
 use crate::Value;
-use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 
 /// The texts that represent a boolean in a column of text.
 const SPELLINGS: [(bool, [&str; 2]); 2] = [(false, ["0", "false"]), (true, ["1", "true"])];
@@ -17,10 +17,10 @@ pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predica
         (Some(FieldType::Boolean), Some(FieldType::String), _) => boolean_in_text(predicate),
         (Some(FieldType::Boolean), stored, _) if is_number(stored) => match predicate {
             Predicate::Compare { source, op, value } => {
-                Predicate::Compare { source, op, value: as_number(value) }
+                Predicate::Compare { source, op, value: number(value) }
             }
             Predicate::In { source, values, negated } => {
-                Predicate::In { source, values: values.into_iter().map(as_number).collect(), negated }
+                Predicate::In { source, values: values.into_iter().map(number).collect(), negated }
             }
             other => other,
         },
@@ -42,18 +42,25 @@ fn is_number(stored: Option<FieldType>) -> bool {
     matches!(stored, Some(Integer | Bigint | Number | Decimal))
 }
 
+fn number(value: Comparand<Value>) -> Comparand<Value> {
+    match value {
+        Comparand::Value(value) => Comparand::Value(as_number(value)),
+        input @ Comparand::Input { .. } => input,
+    }
+}
+
 fn as_number(value: Value) -> Value {
     if let Value::Boolean(value) = value { Value::Integer(value.into()) } else { value }
 }
 
 /// Compares with all texts of the matching booleans.
 fn boolean_in_text(predicate: Predicate) -> Predicate {
-    let texts = |matches: &dyn Fn(bool) -> bool| -> Vec<Value> {
+    let texts = |matches: &dyn Fn(bool) -> bool| -> Vec<Comparand<Value>> {
         let matching = SPELLINGS.iter().filter(|(value, _)| matches(*value));
-        matching.flat_map(|(_, texts)| texts).map(|text| Value::from(*text)).collect()
+        matching.flat_map(|(_, texts)| texts).map(|text| Value::from(*text).into()).collect()
     };
     match predicate {
-        Predicate::Compare { source, op, value: Value::Boolean(right) } => {
+        Predicate::Compare { source, op, value: Comparand::Value(Value::Boolean(right)) } => {
             let negated = op == CompareOp::Ne;
             let values = texts(&|left| match op {
                 CompareOp::Eq | CompareOp::Ne => left == right,
@@ -65,11 +72,11 @@ fn boolean_in_text(predicate: Predicate) -> Predicate {
             match values.is_empty() {
                 false => Predicate::In { source, values, negated },
                 // No text is less than the empty one, and for NULL this is unknown.
-                true => Predicate::Compare { source, op: CompareOp::Lt, value: "".into() },
+                true => Predicate::Compare { source, op: CompareOp::Lt, value: Value::from("").into() },
             }
         }
         Predicate::In { source, values, negated } => {
-            let values = texts(&|left| values.contains(&Value::Boolean(left)));
+            let values = texts(&|left| values.contains(&Value::Boolean(left).into()));
             Predicate::In { source, values, negated }
         }
         other => other,
@@ -80,14 +87,14 @@ fn boolean_in_text(predicate: Predicate) -> Predicate {
 fn day_in_numbers(predicate: Predicate, day: i64) -> Predicate {
     let compare = |source: &ColumnSource, op, value: i64| {
         let source = source.clone();
-        Predicate::Compare { source, op, value: Value::Integer(value) }
+        Predicate::Compare { source, op, value: Value::Integer(value).into() }
     };
     let within = |source: &ColumnSource, start: i64| {
         let end = compare(source, CompareOp::Lt, start.saturating_add(day));
         Predicate::All(vec![compare(source, CompareOp::Gte, start), end])
     };
     match predicate {
-        Predicate::Compare { source, op, value: Value::Integer(start) } => match op {
+        Predicate::Compare { source, op, value: Comparand::Value(Value::Integer(start)) } => match op {
             CompareOp::Eq => within(&source, start),
             CompareOp::Ne => Predicate::Not(Box::new(within(&source, start))),
             CompareOp::Gt => compare(&source, CompareOp::Gte, start.saturating_add(day)),
@@ -96,7 +103,7 @@ fn day_in_numbers(predicate: Predicate, day: i64) -> Predicate {
         },
         Predicate::In { source, values, negated } => {
             let days = values.iter().map(|value| match value {
-                Value::Integer(start) => within(&source, *start),
+                Comparand::Value(Value::Integer(start)) => within(&source, *start),
                 value => {
                     Predicate::Compare { source: source.clone(), op: CompareOp::Eq, value: value.clone() }
                 }

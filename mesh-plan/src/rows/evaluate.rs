@@ -41,7 +41,7 @@ pub(super) fn apply<'a>(
     if !applied.contains(Applied::FILTER) {
         if let (true, Target::Point(key)) = (is_root, plan.target()) {
             for (column, value) in node.id.iter().zip(key.iter()) {
-                let (source, value) = (column.source.clone(), value.clone());
+                let (source, value) = (column.source.clone(), value.clone().into());
                 predicate::filter(
                     &mut records,
                     &Predicate::Compare { source, op: CompareOp::Eq, value },
@@ -56,7 +56,7 @@ pub(super) fn apply<'a>(
     if let Some(grouping) = &node.grouping
         && !applied.contains(Applied::GROUP)
     {
-        records = group::fold(records, grouping, steps)?;
+        records = group::fold(records, run, grouping)?;
     }
     let total = records.rows.len() as u64;
     if !applied.contains(Applied::ORDER) {
@@ -69,7 +69,7 @@ pub(super) fn apply<'a>(
         if let (true, Some(cursor)) = (is_root, plan.cursor()) {
             order::start_after(&mut records, &node.order, cursor)?;
         }
-        records.rows.truncate((page.size as usize).saturating_add(is_root.into()));
+        records.rows.truncate((plan.page_size(page) as usize).saturating_add(is_root.into()));
     }
     Ok((records, total))
 }

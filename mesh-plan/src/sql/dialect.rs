@@ -4,7 +4,7 @@ use mesh_schema::{NativeType, TableName};
 use sea_query::{Expr, QueryBuilder, SelectStatement, TableRef};
 
 use super::statement::Params;
-use crate::plan::{Aggregate, ColumnSource, CompareOp};
+use crate::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
 use crate::{JsonPointer, JsonType, Value};
 
 /// A database's SQL.
@@ -69,13 +69,13 @@ pub(super) trait Dialect {
     /// Compares two columns for equality.
     fn equal(&self, left: Self::Operand, right: Self::Operand) -> Expr;
 
-    /// Compares with a value of the query.
+    /// Compares with a value of the query, or with the input of that slot, of which the value is a sample.
     fn compare(
         &self,
         params: &mut Params<Self::Param>,
         left: Self::Operand,
         op: CompareOp,
-        value: &Value,
+        value: (&Value, Option<usize>),
     ) -> Expr;
 
     /// Compares with the session's value of that slot.
@@ -92,16 +92,16 @@ pub(super) trait Dialect {
         &self,
         params: &mut Params<Self::Param>,
         left: Self::Operand,
-        values: &[Value],
+        values: &[Comparand<Value>],
         negated: bool,
     ) -> Expr;
 
-    /// Matches text against a [`crate::Pattern`].
+    /// Matches text against a [`crate::Pattern`], or the input of that slot, of which the pattern is a sample.
     fn like(
         &self,
         params: &mut Params<Self::Param>,
         left: Self::Operand,
-        pattern: &str,
+        pattern: (&str, Option<usize>),
         ignore_case: bool,
     ) -> Expr;
 

@@ -35,7 +35,7 @@ pub use param::Param;
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>> {
-    write::lower(mutation, dialect::Postgres { features })
+    write::lower(mutation, dialect::Postgres { features, inputs: &[] })
 }
 
 /// Returns a statement that lists the steps in which PostgreSQL would run another one.

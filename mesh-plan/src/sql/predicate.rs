@@ -31,9 +31,10 @@ pub(super) fn lower<D: Dialect>(
             let exists: Expr = operands(&ColumnSource::Exists(*related)).into();
             if *negated { exists.not() } else { exists }
         }
+        Predicate::Param { condition, .. } => lower(dialect, params, operands, condition),
         Predicate::Compare { source, op, value } => {
             let left = operand(params, source);
-            dialect.compare(params, left, *op, value)
+            dialect.compare(params, left, *op, value.parts())
         }
         Predicate::Session { source, op, slot, .. } => {
             let left = operand(params, source);
@@ -45,7 +46,8 @@ pub(super) fn lower<D: Dialect>(
         }
         Predicate::Like { source, pattern, ignore_case } => {
             let left = operand(params, source);
-            dialect.like(params, left, pattern, *ignore_case)
+            let (pattern, slot) = pattern.parts();
+            dialect.like(params, left, (pattern, slot), *ignore_case)
         }
         Predicate::IsNull { source, negated } => {
             let left: Expr = operand(params, source).into();

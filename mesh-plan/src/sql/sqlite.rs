@@ -18,6 +18,7 @@ use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
 pub use dialect::Probe;
 pub use param::Param;
+pub(crate) use prefix::has_beginning;
 pub use statements::{NodeRows, Statements};
 
 /// Names of the functions that a back end must register. They have a prefix, so that the views of a database keep

@@ -27,6 +27,9 @@ impl<P: Display> Display for Statement<P> {
     }
 }
 
+/// The first number in `LIMIT` that refers to a parameter. No page is as large.
+const LIMIT_REFERENCE: u64 = 1 << 62;
+
 /// The parameters of a statement under construction.
 #[derive(Debug)]
 pub(super) struct Params<P> {
@@ -45,6 +48,13 @@ impl<P: Clone> Params<P> {
         let reference = u32::try_from(self.recorded.len()).ok();
         self.recorded.push(param);
         Expr::Value(Value::Unsigned(reference))
+    }
+
+    /// Records a parameter for the number of rows in `LIMIT`, and returns a number that refers to it.
+    pub(super) fn add_limit(&mut self, param: P) -> u64 {
+        let reference = self.recorded.len() as u64;
+        self.recorded.push(param);
+        LIMIT_REFERENCE + reference
     }
 
     /// Renders a statement whose parameters were recorded here.
@@ -71,6 +81,10 @@ impl<P: Clone> SqlWriter for Writer<'_, P> {
         let param = match value {
             Value::Unsigned(Some(reference)) => self.recorded.recorded.get(reference as usize).cloned(),
             // sea-query passes the rows of `LIMIT`, and nothing else, in this type.
+            Value::BigUnsigned(Some(rows)) if rows >= LIMIT_REFERENCE => {
+                let reference = usize::try_from(rows - LIMIT_REFERENCE).ok();
+                reference.and_then(|reference| self.recorded.recorded.get(reference)).cloned()
+            }
             Value::BigUnsigned(Some(rows)) => self.recorded.limit.map(|limit| limit(rows)),
             _ => None,
         };

@@ -206,7 +206,7 @@ impl<D: Dialect> Steps<D> {
         let source = ColumnSource::Column(column.target.clone());
         let left = table_operand(&self.dialect, &target.entity().native, PARENT, &source);
         match &column.value {
-            Some(value) => self.dialect.compare(&mut self.params, left, CompareOp::Eq, value),
+            Some(value) => self.dialect.compare(&mut self.params, left, CompareOp::Eq, (value, None)),
             None => {
                 let kept = self.kept(subject, id, &column.column);
                 let native = subject.entity().native.get(&column.column);

@@ -15,7 +15,7 @@ use crate::sql::TextParam;
 const MAJOR: i32 = 1;
 
 /// The migrations to each minor version, from 0 on.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     "CREATE SCHEMA IF NOT EXISTS mesh;
     CREATE TABLE IF NOT EXISTS mesh.revocation (session bytea PRIMARY KEY, until bigint NOT NULL);
     CREATE INDEX IF NOT EXISTS revocation_until ON mesh.revocation (until);
@@ -36,6 +36,7 @@ const MIGRATIONS: [&str; 3] = [
     CREATE TABLE mesh.nonce_mark (time bigint NOT NULL, previous bigint NOT NULL, shared_until timestamptz NOT NULL);
     INSERT INTO mesh.nonce_mark (time, previous, shared_until) VALUES (0, 0, '-infinity');
     CREATE TABLE mesh.server (id text PRIMARY KEY, seen timestamptz NOT NULL);",
+    "ALTER TABLE mesh.query ADD COLUMN params text;",
 ];
 /// The first version whose servers know the mark, as an index of [`MIGRATIONS`].
 const WITH_MARK: usize = 2;

@@ -102,7 +102,7 @@ async fn the_state_of_the_previous_release_is_kept() {
     write_as_1_0(&cluster, &query, "used");
     for start in ["first", "second"] {
         let state = state(&cluster, 10).await.unwrap();
-        assert_eq!(cluster.query(VERSION).as_deref(), Some("1.2"), "after the {start} start");
+        assert_eq!(cluster.query(VERSION).as_deref(), Some("1.3"), "after the {start} start");
         assert!(state.is_revoked(SESSION, 0).await.unwrap());
         assert!(!is_new(&state, "used").await);
         assert_eq!(state.claim(2, 1).await.unwrap(), None, "a server of that release may still run");
@@ -158,7 +158,7 @@ async fn servers_that_start_together_migrate_once() {
     for state in futures_util::future::join_all(starts).await {
         state.unwrap();
     }
-    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.2"));
+    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.3"));
 }
 
 #[tokio::test]

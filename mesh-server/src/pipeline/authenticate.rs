@@ -37,7 +37,7 @@ pub(crate) async fn without_body(cx: &RequestContext<'_>) -> Result<Caller, Wire
     if pending.token.is_none() {
         return Ok(PUBLIC);
     }
-    let message = Message::new(pending.headers.statement());
+    let message = bodiless(&pending.headers);
     // Boxed, so that reads without a signature need little memory.
     Box::pin(pending.verify(cx, &message, None, Use::Any)).await
 }
@@ -46,8 +46,19 @@ pub(crate) async fn without_body(cx: &RequestContext<'_>) -> Result<Caller, Wire
 /// same query is equal. `SPEC §7.9`
 pub(crate) async fn write_without_body(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
     let pending = open(cx).await?;
-    let message = Message::new(pending.headers.statement());
-    pending.verify(cx, &message, None, Use::Once).await
+    let headers = pending.headers;
+    let message = Message::new(headers.statement());
+    let caller = pending.verify(cx, &message, None, Use::Once).await?;
+    headers.reject_params()?;
+    Ok(caller)
+}
+
+/// Returns the message of a request without a body. `SPEC §7.4`, `SPEC §19.4`
+fn bodiless<'h>(headers: &MeshHeaders<'h>) -> Message<'h> {
+    match headers.params {
+        None => Message::new(headers.statement()),
+        Some(params) => Message::with_params(headers.statement(), params.as_bytes()),
+    }
 }
 
 /// Authenticates a request with a JSON body, and reads the body.
@@ -60,7 +71,7 @@ pub(crate) async fn with_body(
     let body = read_body(cx, body).await?;
     let statement = pending.headers.statement();
     let message = match content {
-        Content::OptionalFields if body.is_empty() => Message::new(statement),
+        Content::OptionalFields if body.is_empty() => bodiless(&pending.headers),
         Content::Application if is_bodiless(cx, statement, &body) => Message::new(statement),
         Content::Application => Message::for_application(statement, &body),
         _ => Message::with_body(statement, &body),
@@ -75,7 +86,12 @@ pub(crate) async fn with_body(
         Content::OptionalFields if !body.is_empty() => Use::Once,
         _ => Use::Any,
     };
-    Ok((pending.verify(cx, &message, formats, required).await?, body))
+    let headers = pending.headers;
+    let caller = pending.verify(cx, &message, formats, required).await?;
+    if content != Content::OptionalFields || !body.is_empty() {
+        headers.reject_params()?;
+    }
+    Ok((caller, body))
 }
 
 /// Returns whether a request to a route of the application is signed as one without a body.

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use mesh_plan::{Generations, Mesh, Plan, RecordId};
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 
 /// The plans of the queries that were sent recently.
 #[derive(Debug)]
@@ -37,22 +37,23 @@ impl HeaderPlans {
         Self(Generations::bounded(if mesh.has_policies() { 0 } else { limits.plans }, limits.plan_bytes))
     }
 
-    /// Returns the plan of a query with the id of this request.
-    pub(crate) fn find(&self, query: HeaderQuery<'_>) -> Option<Plan> {
+    /// Returns the plan of a query with the id and the parameters of this request.
+    pub(crate) fn find(&self, query: HeaderQuery<'_>, params: Option<&ParamValues>) -> Option<Plan> {
         let plans = self.0.get(query.base64)?;
         let plan = plans.get(query.index())?.get()?;
         // A path that names another entity is an error, which planning reports.
-        (query.entity == Some(&plan.node().entity)).then(|| plan.aimed_at(query.id))
+        if query.entity != Some(&plan.node().entity) {
+            return None;
+        }
+        plan.for_request(query.id, params)
     }
 
     pub(crate) fn insert(&self, query: HeaderQuery<'_>, plan: &Plan) {
         // Pages after the first have a cursor in the text, which hardly any two requests share.
-        if plan.cursor().is_some() {
-            return;
-        }
+        let Some(plan) = plan.without_values() else { return };
         let plans = self.0.get(query.base64).unwrap_or_default();
         if let Some(slot) = plans.get(query.index()) {
-            let _ = slot.set(plan.clone());
+            let _ = slot.set(plan);
         }
         let kept = plans.iter().filter_map(OnceLock::get);
         let bytes = query.base64.len() + size_of::<Plans>() + kept.map(Plan::bytes).sum::<usize>();
@@ -86,10 +87,10 @@ mod tests {
         let others: Vec<[u8; 1]> = (0..100).map(|number| [number]).collect();
         for (count, other) in others.iter().enumerate() {
             plans.insert(query(other), &plan);
-            assert!(plans.find(query(b"hot")).is_some(), "after {count} others");
+            assert!(plans.find(query(b"hot"), None).is_some(), "after {count} others");
             assert!(plans.len() <= 4);
         }
-        assert!(plans.find(query(&others[0])).is_none());
+        assert!(plans.find(query(&others[0]), None).is_none());
     }
 
     #[test]
@@ -104,7 +105,7 @@ mod tests {
         for base64 in &headers {
             let query = HeaderQuery { base64, format: Format::Ql, entity: Some("post"), id: None };
             plans.insert(query, &plan);
-            assert!(plans.find(query).is_some());
+            assert!(plans.find(query, None).is_some());
             assert!(plans.len() < 10 && plans.0.weight() <= 100_000);
         }
     }

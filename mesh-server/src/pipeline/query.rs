@@ -3,12 +3,13 @@
 //! A query that is sent in a header is looked up twice: [`super::header_plans`] finds plans by the header's value, so
 //! that a hit needs neither base64 decoding nor parsing; [`mesh_plan::Mesh::plan`] finds them by the decoded text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RecordId, Request};
-use mesh_ql::Format;
-use mesh_wire::request::{PostBody, PostedId, decode_body};
+use mesh_ql::{Format, ParamValues};
+use mesh_wire::request::{PostBody, PostedId, decode_body, parse_params};
 use mesh_wire::{QuerySource, RawQuery, WireError};
 
 use super::admission::RETRY_AFTER;
@@ -33,6 +34,22 @@ pub(crate) struct Target<'a> {
     pub(crate) entity: Option<&'a str>,
     /// The id of a point read.
     pub(crate) id: Option<RecordId<'a>>,
+    /// The values of parameters.
+    pub(crate) params: Option<&'a ParamValues>,
+}
+
+/// A posted query.
+pub(crate) struct Posted {
+    pub(crate) query: Query<'static>,
+    /// The id of a point read.
+    pub(crate) id: Option<PostedId>,
+    /// The values of parameters.
+    pub(crate) params: Option<ParamValues>,
+}
+
+/// Returns the values of parameters in the headers. `SPEC §19.2`
+pub(crate) fn params(cx: &RequestContext<'_>) -> Result<Option<ParamValues>, WireError> {
+    cx.mesh_headers.param_values(cx.shared.mesh.limits().query.query_bytes)
 }
 
 /// Finds the query of the headers. `SPEC §2.3`
@@ -47,14 +64,13 @@ pub(crate) async fn decode<'r>(cx: &RequestContext<'r>) -> Result<Query<'r>, Wir
     found.map(Query::Registered).ok_or_else(unknown)
 }
 
-/// Decodes the body of `POST {base}`. Returns the query and the id of a point read.
-pub(crate) fn decode_posted(
-    cx: &RequestContext<'_>,
-    body: &[u8],
-) -> Result<(Query<'static>, Option<PostedId>), WireError> {
+/// Decodes the body of `POST {base}`.
+pub(crate) fn decode_posted(cx: &RequestContext<'_>, body: &[u8]) -> Result<Posted, WireError> {
     allow_unregistered(cx)?;
-    let PostBody { format, text, id } = decode_body(cx.head.headers, body)?;
-    Ok((Query::Text { format, text }, id))
+    let PostBody { format, text, id, params } = decode_body(cx.head.headers, body)?;
+    let bound = cx.shared.mesh.limits().query.query_bytes;
+    let params = params.map(|params| parse_params(&params, "'params' in the body", bound)).transpose()?;
+    Ok(Posted { query: Query::Text { format, text }, id, params })
 }
 
 /// Plans a query, or returns the plan of an equal one.
@@ -62,14 +78,14 @@ pub(crate) fn plan(
     cx: &RequestContext<'_>,
     caller: &Caller,
     query: Query<'_>,
-    Target { entity, id }: Target<'_>,
+    Target { entity, id, params }: Target<'_>,
 ) -> Result<Plan, WireError> {
     let (shared, principal) = (cx.shared, caller.principal());
     let principal = principal.as_deref();
     let key = match &query {
         Query::Header { format, base64 } => {
             let key = HeaderQuery { base64, format: *format, entity, id };
-            if let Some(plan) = shared.header_plans.find(key) {
+            if let Some(plan) = shared.header_plans.find(key, params) {
                 allow_unregistered(cx)?;
                 return Ok(plan);
             }
@@ -78,13 +94,15 @@ pub(crate) fn plan(
         Query::Text { .. } | Query::Registered(_) => None,
     };
     let is_registered = matches!(query, Query::Registered(_));
+    let completed = query.completed(params)?;
+    let params = completed.as_deref();
     let (format, text) = query.into_text(cx)?;
     let mut request = match id {
         Some(id) => Request::point(format, &text, id),
         None => Request::collection(format, &text),
     };
     request.entity = entity;
-    let plan = shared.mesh.plan(&request.with_principal(principal));
+    let plan = shared.mesh.plan(&request.with_principal(principal).with_params(params));
     let plan = checked(cx, caller, plan, is_registered.then_some((format, &text)))?;
     if let Some(key) = key {
         shared.header_plans.insert(key, &plan);
@@ -97,10 +115,12 @@ pub(crate) fn plan_by_meaning(
     cx: &RequestContext<'_>,
     caller: &Caller,
     query: Query<'_>,
-    Target { entity, id }: Target<'_>,
+    Target { entity, id, params }: Target<'_>,
 ) -> Result<Plan, WireError> {
     let mesh = &cx.shared.mesh;
     let is_registered = matches!(query, Query::Registered(_));
+    let completed = query.completed(params)?;
+    let params = completed.as_deref();
     let (format, text) = query.into_text(cx)?;
     let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
     let source = match &parsed {
@@ -110,7 +130,7 @@ pub(crate) fn plan_by_meaning(
     };
     let principal = caller.principal();
     let mut request = Request::new(source).with_principal(principal.as_deref());
-    (request.entity, request.id) = (entity, id);
+    (request.entity, request.id, request.params) = (entity, id, params);
     let plan = mesh.plan(&request).map_err(|error| error.with_position_in(&text));
     checked(cx, caller, plan, is_registered.then_some((format, &text)))
 }
@@ -140,10 +160,23 @@ pub(crate) fn check_registrable(
 ) -> Result<(), WireError> {
     let principal = caller.principal();
     let collection = Request::collection(format, text).with_principal(principal.as_deref());
-    cx.shared.mesh.plan(&collection).map(drop).map_err(|_| WireError::query_id_unknown())
+    cx.shared.mesh.check(&collection).map(drop).map_err(|_| WireError::query_id_unknown())
 }
 
 impl Query<'_> {
+    /// Returns the values of parameters, with the defaults of a registered query. `SPEC §19.3`
+    pub(crate) fn completed<'v>(
+        &self,
+        params: Option<&'v ParamValues>,
+    ) -> Result<Option<Cow<'v, ParamValues>>, WireError> {
+        match self {
+            Self::Registered(query) if !query.params().is_empty() => {
+                Ok(query.params().complete(params).map_err(mesh_plan::Error::Plan)?.map(Cow::Owned))
+            }
+            _ => Ok(params.map(Cow::Borrowed)),
+        }
+    }
+
     /// Returns format and text.
     ///
     /// # Errors

@@ -29,7 +29,9 @@ pub(crate) async fn stream(
     let Some(hub) = &cx.shared.hub else { return Err(WireError::not_found()) };
     let caller = authenticate::without_body(cx).await?;
     let query = query::decode(cx).await?;
-    let plan = query::plan_by_meaning(cx, &caller, query, Target { entity: Some(entity), id: Some(id) })?;
+    let params = query::params(cx)?;
+    let target = Target { entity: Some(entity), id: Some(id), params: params.as_ref() };
+    let plan = query::plan_by_meaning(cx, &caller, query, target)?;
     let session = caller.session().map(|session| session.session);
     let open = match cx.shared.clients.open_stream(cx.address, session) {
         Ok(open) => open,

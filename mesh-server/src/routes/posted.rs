@@ -2,7 +2,7 @@
 
 use http::Response;
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{RecordId, RegisterError, Registration, Request};
+use mesh_plan::{ParamDeclarations, RecordId, RegisterError, Registration, Request};
 use mesh_wire::request::{PostBody, PostedId, decode_body};
 use mesh_wire::{WireError, response};
 
@@ -15,12 +15,13 @@ use crate::pipeline::read;
 /// Answers `POST {base}`.
 pub(crate) async fn read(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
     let (caller, body) = authenticate::with_body(cx, Content::Query, body).await?;
-    let (query, id) = query::decode_posted(cx, &body)?;
-    let id = id.as_ref().map(|id| match id {
+    let posted = query::decode_posted(cx, &body)?;
+    let id = posted.id.as_ref().map(|id| match id {
         PostedId::Text(text) => RecordId::Text(text),
         PostedId::Parts(parts) => RecordId::Parts(parts),
     });
-    read::answer(cx, &caller, query, Target { entity: None, id }).await
+    let target = Target { entity: None, id, params: posted.params.as_ref() };
+    read::answer(cx, &caller, posted.query, target).await
 }
 
 /// Answers `POST {base}/queries`.
@@ -42,15 +43,28 @@ pub(crate) async fn register(
             return Err(IntegrityError::QueryNotAllowed(QueryRefusal::Closed).into());
         }
     };
-    let PostBody { format, text, .. } = decode_body(cx.head.headers, &body)?;
+    let PostBody { format, text, params, .. } = decode_body(cx.head.headers, &body)?;
+    let declared = params.as_deref().map(ParamDeclarations::parse).transpose().map_err(|why| {
+        WireError::transport(format!(
+            "'params' in the body is not an object {{name: {{type, default?}}}}: {why}"
+        ))
+    })?;
+    let declared = declared.unwrap_or_default();
+    let bound = cx.shared.mesh.limits().query.query_bytes;
+    if params.is_some_and(|params| params.len() > bound) {
+        return Err(WireError::validation(format!(
+            "'params' in the body has more bytes than the bound `query_bytes` ({bound}) allows"
+        )));
+    }
     let principal = caller.principal();
     let request = Request::collection(format, &text).with_principal(principal.as_deref());
-    match persisted.register(&cx.shared.mesh, &request).await {
+    match persisted.register(&cx.shared.mesh, &request, declared).await {
         Ok(id) => {
             let body = format!("{{\"id\":\"{id}\"}}");
             Ok(response::written(&cx.head, None, Some(body.into())).map(Body::from))
         }
         Err(RegisterError::Query(error)) => Err(error.into()),
+        Err(error @ RegisterError::OtherParams) => Err(WireError::validation(error.to_string())),
         Err(RegisterError::Store(error)) => Err(query::store_failed(cx, &error)),
     }
 }

@@ -59,6 +59,7 @@ pub(super) async fn upload(
     let announced = body.announced();
     uploads.check_announced(announced)?;
     let caller = authenticate::without_body(cx).await?;
+    cx.mesh_headers.reject_params()?;
     if !is_form(cx) {
         return Err(UploadError::from(MultipartError::NotForm).into());
     }

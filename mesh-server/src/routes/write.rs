@@ -31,7 +31,8 @@ pub(crate) async fn answer(
             let (caller, body) = authenticate::with_body(cx, Content::OptionalFields, body).await?;
             if body.is_empty() {
                 let query = query::decode(cx).await?;
-                let target = Target { entity: Some(entity), id: Some(id) };
+                let params = query::params(cx)?;
+                let target = Target { entity: Some(entity), id: Some(id), params: params.as_ref() };
                 return read::answer(cx, &caller, query, target).await;
             }
             (caller, Some(body))

@@ -12,6 +12,7 @@ mod dice;
 mod documents;
 mod kind;
 mod others;
+mod params;
 mod query;
 mod script;
 mod soak;

@@ -15,7 +15,7 @@ use super::BoxError;
 const MAJOR: i64 = 1;
 
 /// The migrations to each minor version, from 0 on.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS revocation (
         number INTEGER PRIMARY KEY AUTOINCREMENT, session BLOB NOT NULL UNIQUE, until INTEGER NOT NULL
     );
@@ -32,6 +32,7 @@ const MIGRATIONS: [&str; 3] = [
     "ALTER TABLE nonce ADD COLUMN time INTEGER NOT NULL DEFAULT 0;
     CREATE TABLE nonce_mark (time INTEGER NOT NULL, shared_until INTEGER NOT NULL, boot TEXT NOT NULL);
     INSERT INTO nonce_mark (time, shared_until, boot) VALUES (0, 0, '');",
+    "ALTER TABLE query ADD COLUMN params TEXT;",
 ];
 /// The first version whose servers know the mark, as an index of [`MIGRATIONS`].
 const WITH_MARK: usize = 2;
@@ -163,7 +164,7 @@ mod tests {
         let query = PersistedQuery::new(Format::Ql, "{ post title }");
         write_as_1_0(&connect(&file), &query, "used");
         let state = open(&file).unwrap();
-        assert_eq!(version(&connect(&file)), (1, Some(2)));
+        assert_eq!(version(&connect(&file)), (1, Some(3)));
         assert!(state.is_revoked(SESSION, 0).await.unwrap());
         assert!(!is_new(&state, "used").await);
         assert!(state.find(query.id()).await.unwrap().is_some());
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(state.claim(now, now).await.unwrap(), None, "a server of that release may still run");
         assert!(state.claim(now, now + 3_601_000).await.unwrap().is_some());
         open(&file).unwrap();
-        assert_eq!(version(&connect(&file)), (1, Some(2)), "a second start changes nothing");
+        assert_eq!(version(&connect(&file)), (1, Some(3)), "a second start changes nothing");
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Registered queries.
 
-use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
+use mesh_plan::{BoxFuture, ParamDeclarations, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 
@@ -17,8 +17,8 @@ impl QueryStore for State {
 
     fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
-            let (id, format, text) = (query.id(), query.format(), query.text().to_owned());
-            let keeping = run_blocking(&self.inner, move |inner| inner.keep_query(id, format, &text));
+            let query = query.clone();
+            let keeping = run_blocking(&self.inner, move |inner| inner.keep_query(&query));
             keeping.await.map_err(QueryStoreError::new)
         })
     }
@@ -27,20 +27,31 @@ impl QueryStore for State {
 impl Inner {
     fn find_query(&self, id: QueryId) -> rusqlite::Result<Option<PersistedQuery>> {
         let connection = self.lookups.lock();
-        let mut statement = connection.prepare_cached("SELECT format, text FROM query WHERE id = ?1")?;
-        let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let mut statement =
+            connection.prepare_cached("SELECT format, text, params FROM query WHERE id = ?1")?;
+        let row = |row: &Row<'_>| {
+            let params: Option<String> = row.get(2)?;
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, params))
+        };
         let found = statement.query_row([id.as_bytes().as_slice()], row).optional()?;
-        Ok(found.and_then(|(format, text)| Some(PersistedQuery::new(Format::parse(&format)?, text))))
+        Ok(found.and_then(|(format, text, params)| {
+            let query = PersistedQuery::new(Format::parse(&format)?, text);
+            match params {
+                Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
+                None => Some(query),
+            }
+        }))
     }
 
     /// Stores a query as the newest one, and deletes the oldest ones above the limits.
-    fn keep_query(&self, id: QueryId, format: Format, text: &str) -> rusqlite::Result<()> {
+    fn keep_query(&self, query: &PersistedQuery) -> rusqlite::Result<()> {
         let mut durable = self.durable.lock();
         let change = durable.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let bytes = i64::try_from(text.len()).unwrap_or(i64::MAX);
+        let bytes = i64::try_from(query.bytes()).unwrap_or(i64::MAX);
+        let declared = (!query.params().is_empty()).then(|| query.params().to_string());
         change.execute(
-            "INSERT OR REPLACE INTO query (id, bytes, format, text) VALUES (?1, ?2, ?3, ?4)",
-            params![id.as_bytes().as_slice(), bytes, format.name(), text],
+            "INSERT OR REPLACE INTO query (id, bytes, format, text, params) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![query.id().as_bytes().as_slice(), bytes, query.format().name(), query.text(), declared],
         )?;
         while count(&change, COUNT)? > self.limits.queries || count(&change, BYTES)? > self.limits.query_bytes
         {

@@ -5,13 +5,14 @@ use std::mem;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use http::{Request, Response, StatusCode};
-use mesh_ql::{Format, Query};
+use mesh_ql::{Format, ParamValues, Query};
 use ring::digest;
 use serde_json::Value;
 
 use super::writes::Write;
 use super::{
-    Client, ClientError, RecordId, ReplyError, collection, point, post, register, result, set_query,
+    Client, ClientError, RecordId, ReplyError, collection, params_text, point, post, register, result,
+    set_query, with_params,
 };
 use crate::{Code, QuerySource};
 
@@ -26,6 +27,8 @@ pub struct Operation {
     action: Action,
     /// The text of the query. Empty for a write that returns all scalar fields.
     text: String,
+    /// The values of its parameters.
+    params: ParamValues,
     step: Step,
 }
 
@@ -54,11 +57,19 @@ enum Step {
 impl Operation {
     pub(super) fn new(client: Client, query: &Query, id: Option<RecordId>) -> Self {
         let action = Action::Read { entity: query.entity.value.clone(), id };
-        Self { client, action, text: String::new(), step: Step::Text }.select(query)
+        let (text, params) = (String::new(), ParamValues::new());
+        Self { client, action, text, params, step: Step::Text }.select(query)
     }
 
     pub(super) fn writing(client: Client, write: Write) -> Self {
-        Self { client, action: Action::Write(write), text: String::new(), step: Step::Text }
+        let (text, params) = (String::new(), ParamValues::new());
+        Self { client, action: Action::Write(write), text, params, step: Step::Text }
+    }
+
+    /// Sets the values of the query's parameters. Writes have none. `SPEC §19.2`
+    #[must_use]
+    pub fn with_params(self, params: ParamValues) -> Self {
+        Self { params, ..self }
     }
 
     /// Sets the query that shapes the answer. For a write, the query's root must be the entity of the resulting record.
@@ -66,18 +77,15 @@ impl Operation {
     pub fn select(self, query: &Query) -> Self {
         let text = mesh_ql::print_json(query);
         // Each page has another cursor and so another text, which is not worth registering.
-        let is_page = query
-            .root
-            .controls
-            .page
-            .as_ref()
-            .is_some_and(|page| page.after.is_some() || page.before.is_some());
+        let is_page = query.root.controls.page.as_ref().is_some_and(|page| {
+            [&page.after, &page.before].into_iter().flatten().any(|it| it.value.value().is_some())
+        });
         let step = if self.client.persisted && !is_page { Step::Id(query_id(&text)) } else { Step::Text };
         let action = match self.action {
             Action::Read { id, .. } => Action::Read { entity: query.entity.value.clone(), id },
             write @ Action::Write(_) => write,
         };
-        Self { client: self.client, action, text, step }
+        Self { action, text, step, ..self }
     }
 
     /// Returns the next request to send.
@@ -98,15 +106,19 @@ impl Operation {
     }
 
     fn with_query(&self, source: &QuerySource) -> Result<Request<Bytes>, ClientError> {
-        let endpoint = self.client.endpoint();
+        let (endpoint, params) = (self.client.endpoint(), &self.params);
         match (&self.action, source) {
             (Action::Read { id, .. }, QuerySource::Text { format, text })
-                if text.len() > MAX_HEADER_QUERY =>
+                if text.len() + params_text(params).len() > MAX_HEADER_QUERY =>
             {
-                post(endpoint, *format, text, id.clone())
+                Ok(with_params(post(endpoint, *format, text, id.clone())?, params))
             }
-            (Action::Read { entity, id: Some(id) }, _) => point(endpoint, entity, id, source),
-            (Action::Read { entity, id: None }, _) => collection(endpoint, entity, source),
+            (Action::Read { entity, id: Some(id) }, _) => {
+                Ok(with_params(point(endpoint, entity, id, source)?, params))
+            }
+            (Action::Read { entity, id: None }, _) => {
+                Ok(with_params(collection(endpoint, entity, source)?, params))
+            }
             (Action::Write(write), _) if self.text.is_empty() => write.request(endpoint),
             (Action::Write(write), _) => set_query(write.request(endpoint)?, source),
         }

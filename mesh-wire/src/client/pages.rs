@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Request, Response};
-use mesh_ql::{OrParam, Query};
+use mesh_ql::{OrParam, ParamValues, Query};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -14,6 +14,7 @@ use super::{Client, ClientError, Operation, ReplyError};
 pub struct Pages {
     client: Client,
     query: Query,
+    params: ParamValues,
     /// `None` after the last page.
     operation: Option<Operation>,
 }
@@ -59,7 +60,14 @@ struct Items<T> {
 impl Pages {
     pub(super) fn new(client: Client, query: Query) -> Self {
         let operation = Some(client.collection(&query));
-        Self { client, query, operation }
+        Self { client, query, params: ParamValues::new(), operation }
+    }
+
+    /// Sets the values of the query's parameters. `SPEC §19.2`
+    #[must_use]
+    pub fn with_params(self, params: ParamValues) -> Self {
+        let operation = self.operation.map(|operation| operation.with_params(params.clone()));
+        Self { params, operation, ..self }
     }
 
     /// Returns the next request to send; `None` after the last page.
@@ -103,7 +111,7 @@ impl Pages {
             return Err(ReplyError::Unexpected { status });
         }
         *position = cursor.clone().map(|cursor| OrParam::Value(cursor).into());
-        self.operation = Some(self.client.collection(&self.query));
+        self.operation = Some(self.client.collection(&self.query).with_params(self.params.clone()));
         Ok(Some(page))
     }
 }

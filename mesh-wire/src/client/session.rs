@@ -104,9 +104,15 @@ impl Session {
     }
 }
 
-/// Returns the message that is signed: the header of the query, and the digest of a JSON body. `SPEC §7.4`
+/// Returns the message that is signed: the headers of the query and its parameters, and the digest of a JSON body.
+/// `SPEC §7.4`, `SPEC §19.4`
 fn message(request: &Request<Bytes>) -> Vec<u8> {
-    let mut message = MeshHeaders::scan(request.headers()).statement().to_vec();
+    let found = MeshHeaders::scan(request.headers());
+    let mut message = found.statement().to_vec();
+    if let Some(params) = found.params {
+        message.push(b'\n');
+        message.extend_from_slice(params.as_bytes());
+    }
     if is_json(request.headers()) {
         let digest = digest::digest(&digest::SHA256, request.body());
         message.push(b'\n');

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, StatusCode};
-use mesh_ql::{Format, Query};
+use mesh_ql::{Format, ParamValues, Query};
 
-use super::{Client, ClientError, RecordId, point};
+use super::{Client, ClientError, RecordId, point, with_params};
 use crate::route::percent;
 use crate::sse::{self, Decoder, EventTooLarge};
 use crate::{ErrorBody, QuerySource, headers};
@@ -22,6 +22,7 @@ pub struct Subscription {
     entity: String,
     id: RecordId,
     text: String,
+    params: ParamValues,
     decoder: Decoder,
     last_event_id: String,
 }
@@ -42,9 +43,16 @@ impl Subscription {
             entity: query.entity.value.clone(),
             id,
             text: mesh_ql::print_json(query),
+            params: ParamValues::new(),
             decoder: Decoder::new(EVENT_BYTES),
             last_event_id: String::new(),
         }
+    }
+
+    /// Sets the values of the query's parameters. `SPEC §19.2`
+    #[must_use]
+    pub fn with_params(self, params: ParamValues) -> Self {
+        Self { params, ..self }
     }
 
     /// Returns the request for the stream, which resumes after the last event.
@@ -54,7 +62,7 @@ impl Subscription {
     pub fn request(&self) -> Result<Request<Bytes>, ClientError> {
         let endpoint = self.client.endpoint();
         let source = QuerySource::Text { format: Format::Json, text: self.text.clone() };
-        let mut request = point(endpoint, &self.entity, &self.id, &source)?;
+        let mut request = with_params(point(endpoint, &self.entity, &self.id, &source)?, &self.params);
         *request.uri_mut() =
             endpoint.url(&[&percent::encode(&self.entity), &self.id.to_segment(), "events"])?;
         let fields = request.headers_mut();

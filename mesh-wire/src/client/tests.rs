@@ -23,7 +23,7 @@ fn decoded(request: &Request<Bytes>) -> (Option<String>, Option<String>, QuerySo
         Route::Collection { entity } => (entity.into_owned(), None),
         Route::Point { entity, id } => (entity.into_owned(), Some(percent::decode(id).unwrap().into_owned())),
         Route::Post => {
-            let PostBody { format, text, id } = decode_body(request.headers(), request.body()).unwrap();
+            let PostBody { format, text, id, .. } = decode_body(request.headers(), request.body()).unwrap();
             let id = id.map(|id| match id {
                 PostedId::Text(text) => text,
                 PostedId::Parts(parts) => parts.join(" | "),

@@ -39,7 +39,11 @@ impl From<PlanError> for WireError {
             column: error.position.map(|position| position.column),
             ..Self::validation(message).with_path(error.path)
         };
-        match error.kind {
+        let kind = match &error.kind {
+            PlanErrorKind::Parameter { fault, .. } => fault,
+            kind => kind,
+        };
+        match kind {
             PlanErrorKind::CursorMismatch => wire.with_code(Code::CursorMismatch),
             _ => wire,
         }

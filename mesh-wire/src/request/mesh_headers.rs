@@ -1,11 +1,11 @@
 //! The protocol's headers of a request, collected in one pass.
 
 use http::{HeaderMap, HeaderValue};
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 
-use super::RawQuery;
-use crate::WireError;
-use crate::headers::{FORMAT, NONCE, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
+use super::{RawQuery, parse_params};
+use crate::headers::{FORMAT, NONCE, PARAMS, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
+use crate::{WireError, base64};
 
 /// The headers of a request that this protocol defines, each of which may be sent once, and the size of all headers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +14,8 @@ pub struct MeshHeaders<'h> {
     pub query: Option<&'h HeaderValue>,
     /// `X-Mesh-Query-Id`.
     pub query_id: Option<&'h HeaderValue>,
+    /// `X-Mesh-Params`.
+    pub params: Option<&'h HeaderValue>,
     /// `X-Mesh-Format`.
     pub format: Option<&'h HeaderValue>,
     /// `X-Mesh-Signature`.
@@ -41,6 +43,7 @@ impl<'h> MeshHeaders<'h> {
             let (slot, name) = match text {
                 "x-mesh-query" => (&mut found.query, QUERY),
                 "x-mesh-query-id" => (&mut found.query_id, QUERY_ID),
+                "x-mesh-params" => (&mut found.params, PARAMS),
                 "x-mesh-format" => (&mut found.format, FORMAT),
                 "x-mesh-signature" => (&mut found.signature, SIGNATURE),
                 "x-mesh-token" => (&mut found.token, TOKEN),
@@ -89,6 +92,30 @@ impl<'h> MeshHeaders<'h> {
         format.ok_or_else(|| WireError::transport(format!("{FORMAT} must be 'json' or 'ql'")))
     }
 
+    /// Returns the values of parameters, whose text may have as many bytes as that of a query. `SPEC §19.2`
+    ///
+    /// # Errors
+    /// 400 if the value is not base64 of a JSON object, or is too long.
+    pub fn param_values(&self, bound: usize) -> Result<Option<ParamValues>, WireError> {
+        let Some(value) = self.params else { return Ok(None) };
+        let text = base64::decode(value.as_bytes())
+            .map_err(|error| WireError::transport(format!("{PARAMS} is not base64 text: {error}")))?;
+        parse_params(&text, PARAMS, bound).map(Some)
+    }
+
+    /// Refuses values of parameters in a request that is not a read by its headers.
+    ///
+    /// # Errors
+    /// 400 if there are any.
+    pub fn reject_params(&self) -> Result<(), WireError> {
+        match self.params {
+            None => Ok(()),
+            Some(_) => Err(WireError::transport(format!(
+                "{PARAMS} belongs to a read whose query is in the headers; a posted query has 'params' in its body"
+            ))),
+        }
+    }
+
     /// Returns the part that a signature covers: the query, else its id, else nothing. `SPEC §7.4`
     pub fn statement(&self) -> &'h [u8] {
         self.query.or(self.query_id).map(HeaderValue::as_bytes).unwrap_or_default()
@@ -120,6 +147,7 @@ mod tests {
         let all = [
             found.query,
             found.query_id,
+            found.params,
             found.format,
             found.signature,
             found.token,

@@ -17,6 +17,8 @@ pub struct PostBody {
     pub text: String,
     /// The record's id, for a point read.
     pub id: Option<PostedId>,
+    /// The JSON text of the values of parameters, or of their declarations.
+    pub params: Option<String>,
 }
 
 /// The id of a record in a body. Numbers keep their spelling.
@@ -47,7 +49,7 @@ fn scalar(json: &str) -> Option<String> {
     serde_json::from_str(json).ok().or_else(|| number(json))
 }
 
-/// Decodes the body of a posted read: `{query, format?, id?}`.
+/// Decodes the body of a posted read: `{query, format?, id?, params?}`.
 ///
 /// Unknown members are ignored. Repeated ones are refused, because two parsers could use different values.
 ///
@@ -79,7 +81,8 @@ pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireErr
             WireError::transport("'id' in the body must be a string, a number or an array of the id's parts")
         })
     });
-    Ok(PostBody { format, text: query, id: id.transpose()? })
+    let params = members.params.map(|params| params.get().to_owned());
+    Ok(PostBody { format, text: query, id: id.transpose()?, params })
 }
 
 fn string(value: &RawValue) -> Option<String> {
@@ -104,6 +107,8 @@ struct Members<'b> {
     format: Option<&'b RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'b RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'b RawValue>,
 }
 
 /// Deserializes a member that is present. A `null` is a value, unlike by default.

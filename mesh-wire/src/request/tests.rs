@@ -147,7 +147,7 @@ fn posted(content_type: &str, body: &str) -> Result<PostBody, WireError> {
 #[test]
 fn valid_bodies_are_decoded() {
     let read = |body: &str| posted("application/json", body).unwrap();
-    let plain = PostBody { format: Format::Json, text: "{}".to_owned(), id: None };
+    let plain = PostBody { format: Format::Json, text: "{}".to_owned(), id: None, params: None };
     assert_eq!(read(r#"{"query": "{}"}"#), plain);
     assert_eq!(
         read(r#" {"format": "ql", "query": "{}"} "#),

@@ -10,18 +10,25 @@ use crate::planner::literal::describe;
 use crate::planner::subject::Comparable;
 use crate::{JsonPointer, JsonType, PlanError, PlanErrorKind};
 
-/// Returns the scalar at a place in a field, of the type of the literals that it is compared with.
+/// Returns the scalar at a place in a field, of any type.
 pub(super) fn find<'q>(
     planner: &mut Planner<'_>,
     scope: &mut Scope<'_>,
     (field, at): (&'q Name, &Name),
-    operand: &Operand,
 ) -> Result<Comparable<'q>, PlanError> {
     let found = planner.path(scope, field, field, "$where")?;
     if found.ty != Some(FieldType::Json) {
         let kind = PlanErrorKind::NotJson { field: field.value.clone() };
         return Err(scope.context.error(field.span, kind));
     }
+    let (of, at) = (Box::new(found.source), JsonPointer::new(at));
+    let source = ColumnSource::Json { of, at, ty: JsonType::Any };
+    Ok(Comparable { source, ty: None, stored: None, time_form: None, nullable: true, ..found })
+}
+
+/// Returns the source of a comparison: a scalar in a JSON field has the type of the literals that it is compared with.
+pub(super) fn typed(path: &str, left: &Comparable<'_>, operand: &Operand) -> Result<ColumnSource, PlanError> {
+    let ColumnSource::Json { of, at, .. } = &left.source else { return Ok(left.source.clone()) };
     let literals = match operand {
         Operand::None => &[],
         Operand::One(literal) => std::slice::from_ref(literal),
@@ -34,14 +41,13 @@ pub(super) fn find<'q>(
             same if same == ty => {}
             first if ty == JsonType::Any => ty = first,
             _ => {
-                let (field, found) = (field.value.clone(), describe(literal));
+                let (field, found) = (left.name.value.clone(), describe(literal));
                 let kind = PlanErrorKind::Literal { field, ty: takes(ty), found };
-                return Err(scope.context.error(*span, kind));
+                return Err(PlanError::new(kind, path).with_span(*span));
             }
         }
     }
-    let source = ColumnSource::Json { of: Box::new(found.source), at: JsonPointer::new(at), ty };
-    Ok(Comparable { source, ty: None, stored: None, time_form: None, nullable: true, ..found })
+    Ok(ColumnSource::Json { of: of.clone(), at: at.clone(), ty })
 }
 
 fn type_of(literal: &Literal) -> JsonType {

@@ -177,7 +177,7 @@ fn fulfills(guard: Option<&Predicate>, assigned: &Assignment) -> Option<bool> {
     match guard? {
         Predicate::All(parts) => parts.iter().find_map(|part| fulfills(Some(part), assigned)),
         Predicate::Compare { source: ColumnSource::Column(column), op: CompareOp::Eq, value } => {
-            (*column == assigned.column).then(|| *value == assigned.value)
+            (*column == assigned.column).then(|| value.value() == Some(&assigned.value))
         }
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Policies hold for writes.
 
 use super::*;
-use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 use crate::{Fields, Mutation, RecordId, Value, WriteError, WriteOutcome, WriteRequest, WriteTarget};
 
 async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
@@ -29,7 +29,7 @@ fn the_condition_guards_the_record() {
     let owned_by = |user: i64| Predicate::Compare {
         source: ColumnSource::Column("ownerId".to_owned()),
         op: CompareOp::Eq,
-        value: Value::Integer(user),
+        value: Value::Integer(user).into(),
     };
     assert_eq!(guard(write(Some(&who("author", 7)), UPDATE, title).unwrap()), Some(owned_by(7)));
     assert_eq!(guard(write(Some(&who("admin", 7)), UPDATE, title).unwrap()), None);
@@ -42,7 +42,7 @@ fn the_condition_guards_the_record() {
     // No record belongs to a user whose id the column cannot hold.
     let stranger = Principal::new("x", "s").with_role("author");
     let guarded = guard(write(Some(&stranger), UPDATE, title).unwrap()).unwrap();
-    assert!(matches!(guarded, Predicate::Compare { value: Value::Null, .. }));
+    assert!(matches!(guarded, Predicate::Compare { value: Comparand::Value(Value::Null), .. }));
 }
 
 #[test]
@@ -64,7 +64,10 @@ fn the_other_end_of_a_relation_is_guarded_too() {
     let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(&who));
     let mutation = mesh.plan_write(&request).unwrap();
     let other = mutation.action().other().unwrap();
-    assert!(matches!(other.subject.guard(), Some(Predicate::Compare { value: Value::Integer(7), .. })));
+    assert!(matches!(
+        other.subject.guard(),
+        Some(Predicate::Compare { value: Comparand::Value(Value::Integer(7)), .. })
+    ));
 }
 
 #[test]

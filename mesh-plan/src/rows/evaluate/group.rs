@@ -5,18 +5,18 @@ use std::cmp::Ordering;
 
 use mesh_ql::AggregateFn;
 
+use super::Run;
 use super::order::{self, Number};
 use super::predicate;
 use super::records::{Records, Row};
 use crate::plan::{Aggregate, ColumnSource, Grouping};
-use crate::rows::Steps;
 use crate::{ResolveError, Value};
 
 /// Returns the groups that satisfy `having`, each a row of its keys and aggregates. NULL is a key like any other value.
 pub(super) fn fold<'a>(
     mut records: Records<'a>,
+    run: &Run<'_>,
     grouping: &Grouping,
-    steps: &Steps,
 ) -> Result<Records<'a>, ResolveError> {
     let column = |name: &String| records.position(&ColumnSource::Column(name.clone()));
     let keys: Vec<usize> = grouping.keys.iter().map(column).collect::<Result<_, _>>()?;
@@ -35,7 +35,7 @@ pub(super) fn fold<'a>(
     };
     let mut rows = Vec::with_capacity(groups.len());
     for group in groups {
-        steps.step()?;
+        run.steps.step()?;
         let first = group.first().map_or(&[][..], |row| row);
         let mut row: Vec<Value> = keys.iter().map(|key| cell(first, *key).clone()).collect();
         for (aggregate, column) in grouping.aggregates.iter().zip(&columns) {
@@ -48,7 +48,7 @@ pub(super) fn fold<'a>(
     let sources = keys.chain(aggregates).map(Some).collect();
     let mut groups = Records { path: records.path, sources, rows };
     if let Some(having) = &grouping.having {
-        predicate::filter(&mut groups, having, steps)?;
+        predicate::filter(&mut groups, &run.plan.bound(having), run.steps)?;
     }
     Ok(groups)
 }

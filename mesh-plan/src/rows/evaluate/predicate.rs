@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::order::{self, Number};
 use super::records::Records;
-use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 use crate::rows::Steps;
 use crate::{JsonPointer, JsonType, Pattern, ResolveError, Value};
 
@@ -36,7 +36,7 @@ enum Condition<'p> {
     Not(Box<Self>),
     NotTrue(Box<Self>),
     Compare(Cell<'p>, CompareOp, &'p Value),
-    In(Cell<'p>, &'p [Value], bool),
+    In(Cell<'p>, &'p [Comparand<Value>], bool),
     Like(Cell<'p>, Pattern),
     IsNull(Cell<'p>, bool),
     Unknown,
@@ -84,15 +84,20 @@ impl<'p> Condition<'p> {
                 let position = records.position(&ColumnSource::Exists(*related))?;
                 Self::Compare(Cell { position, json: None }, CompareOp::Eq, value)
             }
-            Predicate::Compare { source, op, value } => Self::Compare(cell(source)?, *op, value),
-            // `Plan::bound` replaces it before.
-            Predicate::Session { .. } => Self::Unknown,
+            Predicate::Param { condition, .. } => Self::new(records, condition)?,
+            Predicate::Compare { source, op, value: Comparand::Value(value) } => {
+                Self::Compare(cell(source)?, *op, value)
+            }
             Predicate::In { source, values, negated } => Self::In(cell(source)?, values, *negated),
-            Predicate::Like { source, pattern, ignore_case } => {
+            Predicate::Like { source, pattern: Comparand::Value(pattern), ignore_case } => {
                 let pattern = Pattern::new(pattern, *ignore_case).map_err(ResolveError::new)?;
                 Self::Like(cell(source)?, pattern)
             }
             Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
+            // `Plan::bound` replaces them before.
+            Predicate::Session { .. }
+            | Predicate::Compare { value: Comparand::Input { .. }, .. }
+            | Predicate::Like { pattern: Comparand::Input { .. }, .. } => Self::Unknown,
         })
     }
 
@@ -106,7 +111,9 @@ impl<'p> Condition<'p> {
             Self::Compare(cell, op, value) => compares(&cell.of(row), *op, value),
             Self::In(cell, values, negated) => {
                 let left = cell.of(row);
-                let is_one = |value| compares(&left, CompareOp::Eq, value) == Some(true);
+                let is_one = |value: &Comparand<Value>| {
+                    value.value().and_then(|value| compares(&left, CompareOp::Eq, value)) == Some(true)
+                };
                 (*left != Value::Null).then(|| values.iter().any(is_one) != *negated)
             }
             Self::Like(cell, pattern) => match &*cell.of(row) {

@@ -11,8 +11,12 @@ use crate::plan::CompareOp;
 use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 
+/// A value, which is that of an input if there is a slot.
+pub(super) type Given<'v> = (&'v Value, Option<usize>);
+
 /// Compares with a value.
-pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp, value: &Value) -> Expr {
+pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp, given: Given<'_>) -> Expr {
+    let (value, _) = given;
     if *value == Value::Null {
         return cast(Expr::null(), "bool");
     }
@@ -22,8 +26,8 @@ pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp,
         return compare_with_nul(params, left, op, before);
     }
     match left.class.value(value) {
-        Some((text, ty)) => left.compare(op, param::text(params, text, ty)),
-        None => left.to_text().compare(op, param::text(params, text_of(value).unwrap_or_default(), "text")),
+        Some((_, ty)) => left.compare(op, param::given(params, &left.class, Some(ty), given)),
+        None => left.to_text().compare(op, param::given(params, &left.class, None, given)),
     }
 }
 
@@ -33,8 +37,8 @@ fn compare_with_nul(params: &mut Params<Param>, left: &Operand, op: CompareOp, b
     match op {
         CompareOp::Eq => never(left),
         CompareOp::Ne => never(left).not(),
-        CompareOp::Gt | CompareOp::Gte => compare(params, left, CompareOp::Gt, &before),
-        CompareOp::Lt | CompareOp::Lte => compare(params, left, CompareOp::Lte, &before),
+        CompareOp::Gt | CompareOp::Gte => compare(params, left, CompareOp::Gt, (&before, None)),
+        CompareOp::Lt | CompareOp::Lte => compare(params, left, CompareOp::Lte, (&before, None)),
     }
 }
 
@@ -45,49 +49,27 @@ pub(super) fn never(left: &Operand) -> Expr {
 }
 
 /// Looks for a column in a list of values that all compare in the same type, or one by one.
-pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, values: &[Value], negated: bool) -> Expr {
-    let mut shared: Option<&str> = None;
-    let mut texts = Vec::with_capacity(values.len());
-    let alike = values.iter().all(|value| match left.class.value(value) {
-        Some((text, ty)) if *shared.get_or_insert(ty) == ty => {
-            texts.push(text);
-            true
-        }
-        _ => false,
-    });
-    let (column, ty) = match shared {
-        Some(ty) if alike && !ty.is_empty() => (left.clone(), ty),
+pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'_>], negated: bool) -> Expr {
+    let values: Vec<&Value> = given.iter().map(|(value, _)| *value).collect();
+    let ty = param::shared_type(&left.class, &values);
+    let is_number = matches!(
+        left.class,
+        TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8
+    );
+    if ty.is_none() && is_number {
         // Numbers of several types, none of which can hold all.
-        _ if matches!(
-            left.class,
-            TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8
-        ) =>
-        {
-            let parts = values.iter().map(|value| compare(params, left, CompareOp::Eq, value));
-            let any = parts.reduce(Expr::or).unwrap_or_else(|| never(left));
-            return if negated { any.not() } else { any };
-        }
-        _ => {
-            texts = values.iter().filter_map(text_of).collect();
-            (left.to_text(), "text")
-        }
-    };
-    if texts.is_empty() {
+        let parts = given.iter().map(|given| compare(params, left, CompareOp::Eq, *given));
+        let any = parts.reduce(Expr::or).unwrap_or_else(|| never(left));
+        return if negated { any.not() } else { any };
+    }
+    let column = if ty.is_some() { left.clone() } else { left.to_text() };
+    if ty.is_none() && values.iter().all(|value| text_of(value).is_none()) {
         return if negated { never(left).not() } else { never(left) };
     }
-    let list = param::text(params, array(&texts), &format!("{ty}[]"));
+    let list = param::list(params, &left.class, ty, given);
     if negated {
         column.compare(CompareOp::Ne, PgFunc::all(list).into())
     } else {
         column.compare(CompareOp::Eq, PgFunc::any(list).into())
     }
-}
-
-/// Returns the text form of an array.
-fn array(texts: &[String]) -> String {
-    let quoted = texts.iter().map(|text| {
-        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-        format!("\"{escaped}\"")
-    });
-    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }

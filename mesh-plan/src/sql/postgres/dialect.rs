@@ -9,12 +9,11 @@ use super::json;
 use super::operand::Operand;
 use super::param::{self, Param};
 use super::type_class::TypeClass;
-use crate::plan::{Aggregate, CompareOp};
+use crate::plan::{Aggregate, Comparand, CompareOp};
 use crate::sql::custom::{any_of, built_in, collate, operator};
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
 use crate::sql::statement::Params;
-use crate::value::like;
 use crate::{JsonPointer, JsonType, Value};
 
 /// What a database can do beyond what all of them can.
@@ -31,6 +30,15 @@ pub struct Features {
 #[derive(Clone, Copy)]
 pub(super) struct Postgres<'f> {
     pub(super) features: &'f Features,
+    /// The values of parameters in the run for which a statement is made.
+    pub(super) inputs: &'f [Value],
+}
+
+impl Postgres<'_> {
+    /// Returns the value of an input instead of the sample.
+    fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
+        slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
+    }
 }
 
 impl Dialect for Postgres<'_> {
@@ -91,8 +99,14 @@ impl Dialect for Postgres<'_> {
         }
     }
 
-    fn compare(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, value: &Value) -> Expr {
-        compare::compare(params, &left, op, value)
+    fn compare(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        op: CompareOp,
+        value: (&Value, Option<usize>),
+    ) -> Expr {
+        compare::compare(params, &left, op, (self.current(value), value.1))
     }
 
     fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
@@ -100,15 +114,38 @@ impl Dialect for Postgres<'_> {
         left.holder().compare(op, right)
     }
 
-    fn is_in(&self, params: &mut Params<Param>, left: Operand, values: &[Value], negated: bool) -> Expr {
-        compare::is_in(params, &left, values, negated)
+    fn is_in(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        values: &[Comparand<Value>],
+        negated: bool,
+    ) -> Expr {
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| {
+                let (sample, slot) = value.parts();
+                (self.current((sample, slot)), slot)
+            })
+            .collect();
+        compare::is_in(params, &left, &values, negated)
     }
 
-    fn like(&self, params: &mut Params<Param>, left: Operand, pattern: &str, ignore_case: bool) -> Expr {
+    fn like(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        (sample, slot): (&str, Option<usize>),
+        ignore_case: bool,
+    ) -> Expr {
+        let pattern = match slot.and_then(|slot| self.inputs.get(slot)) {
+            Some(Value::Text(pattern)) => pattern.as_str(),
+            _ => sample,
+        };
         if pattern.contains('\0') {
             return never(&left);
         }
-        let pattern = param::text(params, like::escape_end(pattern), "text");
+        let pattern = param::pattern(params, pattern, slot);
         let is_loose = left.is_loose;
         let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
         // Patterns need a collation under which only equal texts are equal.

@@ -42,7 +42,7 @@ pub(super) fn after(
 
 fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'_>, op: CompareOp) -> Expr {
     if has_nul(value) {
-        return compare::compare(params, operand, op, value);
+        return compare::compare(params, operand, op, (value, None));
     }
     let right = param::after(params, index, &operand.class, value);
     let is_read = operand.class.value(value).is_some();

@@ -15,8 +15,8 @@ pub struct ReadStatement {
     pub levels: usize,
     /// Where the columns of the root node and its joins are.
     pub layout: Layout,
-    /// Whether the form of the statement depends on the value of a cursor, not only on its type.
-    pub(super) depends_on_cursor: bool,
+    /// Whether the form of the statement depends on a value of a cursor or a parameter, not only on its type.
+    pub(super) depends_on_values: bool,
 }
 
 /// Where the columns of one node are.
@@ -41,9 +41,9 @@ impl ReadStatement {
         size_of::<Self>() + 2 * self.statement.sql.len() + params
     }
 
-    /// Returns whether the statement serves this page of the plan that it was made from: a cursor whose values
-    /// compare in other types needs another statement, which cursors of the same columns seldom do.
+    /// Returns whether the statement serves this run of the plan that it was made from: a cursor or parameters whose values
+    /// compare in other types need another statement, which values for the same columns seldom do.
     pub fn serves(&self, plan: &Plan) -> bool {
-        !self.depends_on_cursor && self.statement.params.iter().all(|param| param.fits(plan))
+        !self.depends_on_values && self.statement.params.iter().all(|param| param.fits(plan))
     }
 }

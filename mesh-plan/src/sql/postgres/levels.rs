@@ -14,7 +14,9 @@ use super::param::{self, Param, has_nul};
 use super::render::{self, Level, PARENTS};
 use super::type_class::TypeClass;
 use crate::Value;
-use crate::plan::{ColumnSource, CompareOp, Join, JoinForm, Node, Output, Plan, Target, TemplatePiece};
+use crate::plan::{
+    ColumnSource, CompareOp, Join, JoinForm, Node, Output, PageSize, Plan, Target, TemplatePiece,
+};
 use crate::sql::custom::{count_rows, operator};
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::links::linked;
@@ -29,7 +31,7 @@ impl ReadStatement {
         let node = plan.node();
         let mut lowering = Lowering {
             params: Params::new(None),
-            dialect: Postgres { features },
+            dialect: Postgres { features, inputs: plan.inputs() },
             point: matches!(plan.target(), Target::Point(_)),
             id: None,
             after: plan.cursor(),
@@ -53,8 +55,8 @@ impl ReadStatement {
         let levels = lowering.levels.len();
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
         render::settle(&mut root, &indexes);
-        let depends_on_cursor = plan.cursor().is_some_and(|values| values.iter().any(has_nul));
-        Self { statement, levels, layout: root, depends_on_cursor }
+        let depends_on_values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs()).any(has_nul);
+        Self { statement, levels, layout: root, depends_on_values }
     }
 }
 
@@ -72,7 +74,7 @@ struct Lowering<'p> {
     /// The values of the cursor.
     after: Option<&'p [Value]>,
     /// The number of rows of the root that the response shows; the statement fetches one more.
-    page: Option<u32>,
+    page: Option<PageSize>,
     rows_max: usize,
     /// The next number of a node or column.
     count: usize,
@@ -121,7 +123,10 @@ impl<'p> Lowering<'p> {
         let alias = rows_alias(number);
         let limit = match &node.page {
             _ if self.point => (!has_unique_id(node)).then_some(1),
-            page => page.as_ref().map(|page| u64::from(page.size) + 1),
+            page => page.as_ref().map(|page| match page.size {
+                PageSize::Rows(rows) => u64::from(rows) + 1,
+                PageSize::Input(slot) => param::limit(&mut self.params, slot, 1),
+            }),
         };
         let rows = self.rows(node, number, &columns, None, limit);
         let from = Query::select().from_subquery(rows, alias.clone()).take();
@@ -238,7 +243,10 @@ impl<'p> Lowering<'p> {
         };
         let linked = linked(&self.dialect, parent, (&join.link, node), &table_alias(number), keys);
         let most = self.rows_max as u64 + 1;
-        let limit = node.page.as_ref().map_or(most, |page| Ord::min(most, page.size.into()));
+        let limit = node.page.as_ref().map_or(most, |page| match page.size {
+            PageSize::Rows(rows) => Ord::min(most, rows.into()),
+            PageSize::Input(slot) => param::limit(&mut self.params, slot, 0),
+        });
         let rows = self.rows(node, number, &columns, Some(linked), Some(limit));
         let mut select = Query::select();
         match key {
@@ -251,7 +259,10 @@ impl<'p> Lowering<'p> {
             }
         }
         if let Some(page) = self.page.filter(|_| *level == 0) {
-            let shown = Expr::Constant(i64::from(page).into());
+            let shown = match page {
+                PageSize::Rows(rows) => Expr::Constant(i64::from(rows).into()),
+                PageSize::Input(slot) => param::rows(&mut self.params, slot),
+            };
             let number = Expr::col((PARENTS, render::ROW_NUMBER));
             select.and_where(operator(number, CompareOp::Lte, None, shown));
         }

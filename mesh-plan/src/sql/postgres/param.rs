@@ -10,6 +10,7 @@ use crate::Value;
 use crate::plan::{Plan, Target};
 use crate::sql::custom::cast;
 use crate::sql::statement::Params;
+use crate::value::like;
 
 /// What is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,14 @@ enum Binding {
     Id(usize, TypeClass),
     /// A value of the session, by its slot in [`Plan::session_value`].
     Session(usize, TypeClass),
+    /// The value of a parameter, by its index into [`Plan::inputs`]. It is compared in the type of that name, or else as text.
+    Input(usize, TypeClass, Option<String>),
+    /// An array of such values, compared in the type of that name, or else as text.
+    InputList(Vec<usize>, TypeClass, Option<String>),
+    /// The pattern in that input.
+    Pattern(usize),
+    /// The number of rows in that input, and as many more.
+    Limit(usize, u8),
     /// A sort value of the row after which the page starts, by its index in [`Plan::after`]. It is compared in the type of
     /// that name, or else as text.
     After(usize, TypeClass, Option<String>),
@@ -51,11 +60,24 @@ impl Param {
             (Binding::Id(part, class), Target::Point(id)) => class.held(id.get(*part)?).map(Cow::Owned),
             (Binding::Id(..), Target::Collection) => None,
             (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)).map(Cow::Owned),
+            (Binding::Input(slot, class, ty), _) => {
+                read_as(class, ty.is_some(), plan.inputs().get(*slot)?).map(Cow::Owned)
+            }
+            (Binding::InputList(slots, class, ty), _) => {
+                let values = slots.iter().filter_map(|slot| plan.inputs().get(*slot));
+                let texts: Vec<_> = values.filter_map(|value| read_as(class, ty.is_some(), value)).collect();
+                Some(Cow::Owned(array(&texts)))
+            }
+            (Binding::Pattern(slot), _) => match plan.inputs().get(*slot) {
+                Some(Value::Text(pattern)) => Some(Cow::Owned(like::escape_end(pattern))),
+                _ => None,
+            },
+            (Binding::Limit(slot, more), _) => match plan.inputs().get(*slot) {
+                Some(Value::Integer(rows)) => Some(Cow::Owned((rows + i64::from(*more)).to_string())),
+                _ => Some(Cow::Borrowed("0")),
+            },
             (Binding::After(index, class, ty), _) => {
-                let value = plan.cursor()?.get(*index)?;
-                let text =
-                    if ty.is_some() { class.value(value).map(|(text, _)| text) } else { text_of(value) };
-                text.map(Cow::Owned)
+                read_as(class, ty.is_some(), plan.cursor()?.get(*index)?).map(Cow::Owned)
             }
         }
     }
@@ -66,17 +88,57 @@ impl Param {
             Binding::Text(text) => text.as_deref().map(Cow::Borrowed),
             Binding::Id(part, class) => class.held(id.get(*part)?).map(Cow::Owned),
             // Conditions of a write have no slots, and it has no cursor.
-            Binding::Session(..) | Binding::After(..) => None,
+            Binding::Session(..)
+            | Binding::Input(..)
+            | Binding::InputList(..)
+            | Binding::Pattern(_)
+            | Binding::Limit(..)
+            | Binding::After(..) => None,
         }
     }
 
-    /// Returns whether the plan's cursor has a value that compares in the type of this parameter.
+    /// Returns whether the plan's cursor and parameters have values that compare in the type of this parameter.
     pub(super) fn fits(&self, plan: &Plan) -> bool {
-        let Binding::After(index, class, ty) = &self.0 else { return true };
-        plan.cursor()
-            .and_then(|after| after.get(*index))
-            .is_some_and(|value| !has_nul(value) && class.value(value).map(|(_, ty)| ty) == ty.as_deref())
+        let is_of = |class: &TypeClass, ty: &Option<String>, value: &Value| {
+            !has_nul(value) && class.value(value).map(|(_, ty)| ty) == ty.as_deref()
+        };
+        match &self.0 {
+            Binding::After(index, class, ty) => {
+                plan.cursor().and_then(|after| after.get(*index)).is_some_and(|value| is_of(class, ty, value))
+            }
+            Binding::Input(slot, class, ty) => {
+                plan.inputs().get(*slot).is_some_and(|value| is_of(class, ty, value))
+            }
+            Binding::InputList(slots, class, ty) => {
+                let values: Vec<_> = slots.iter().filter_map(|slot| plan.inputs().get(*slot)).collect();
+                !values.iter().any(|value| has_nul(value)) && shared_type(class, &values) == ty.as_deref()
+            }
+            Binding::Pattern(slot) => plan.inputs().get(*slot).is_some_and(|value| !has_nul(value)),
+            Binding::Text(_) | Binding::Id(_) | Binding::Session(..) | Binding::Limit(..) => true,
+        }
     }
+}
+
+/// Returns the text of a value in the type of the class, or else as text.
+fn read_as(class: &TypeClass, is_typed: bool, value: &Value) -> Option<String> {
+    if is_typed { class.value(value).map(|(text, _)| text) } else { text_of(value) }
+}
+
+/// Returns the type in which all the values compare; `None` if there is no such type.
+pub(super) fn shared_type<'c>(class: &'c TypeClass, values: &[&Value]) -> Option<&'c str> {
+    let mut types = values.iter().map(|value| class.value(value).map(|(_, ty)| ty));
+    let first = types.next()??;
+    // The type of the array's elements has to be named.
+    (!first.is_empty() && types.all(|ty| ty == Some(first))).then_some(first)
+}
+
+/// Returns the text form of an array.
+fn array(texts: &[String]) -> String {
+    let quoted = texts.iter().map(|text| {
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{escaped}\"")
+    });
+    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }
 
 /// Returns whether it is text with the character NUL, which the database cannot store.
@@ -87,6 +149,58 @@ pub(super) fn has_nul(value: &Value) -> bool {
 /// Adds a text that is read as a value of that type.
 pub(super) fn text(params: &mut Params<Param>, text: String, ty: &str) -> Expr {
     typed(params.add(Param(Binding::Text(Some(text)))), ty)
+}
+
+/// Adds a value, or the input of that slot, that is compared in that type; without a type as text.
+pub(super) fn given(
+    params: &mut Params<Param>,
+    class: &TypeClass,
+    ty: Option<&str>,
+    (value, slot): (&Value, Option<usize>),
+) -> Expr {
+    let binding = match slot {
+        Some(slot) => Binding::Input(slot, class.clone(), ty.map(str::to_owned)),
+        None => Binding::Text(Some(read_as(class, ty.is_some(), value).unwrap_or_default())),
+    };
+    typed(params.add(Param(binding)), ty.unwrap_or("text"))
+}
+
+/// Adds an array of values, or of the inputs of these slots if all have one, that are compared in that type; without a
+/// type as text.
+pub(super) fn list(
+    params: &mut Params<Param>,
+    class: &TypeClass,
+    ty: Option<&str>,
+    values: &[(&Value, Option<usize>)],
+) -> Expr {
+    let slots: Option<Vec<usize>> = values.iter().map(|(_, slot)| *slot).collect();
+    let binding = match slots {
+        Some(slots) => Binding::InputList(slots, class.clone(), ty.map(str::to_owned)),
+        None => {
+            let texts = values.iter().filter_map(|(value, _)| read_as(class, ty.is_some(), value));
+            Binding::Text(Some(array(&texts.collect::<Vec<_>>())))
+        }
+    };
+    typed(params.add(Param(binding)), &format!("{}[]", ty.unwrap_or("text")))
+}
+
+/// Adds a pattern, or that of the input of that slot.
+pub(super) fn pattern(params: &mut Params<Param>, pattern: &str, slot: Option<usize>) -> Expr {
+    let binding = match slot {
+        Some(slot) => Binding::Pattern(slot),
+        None => Binding::Text(Some(like::escape_end(pattern))),
+    };
+    typed(params.add(Param(binding)), "text")
+}
+
+/// Adds the number of rows in an input, and as many more, and returns a reference to it for `LIMIT`.
+pub(super) fn limit(params: &mut Params<Param>, slot: usize, more: u8) -> u64 {
+    params.add_limit(Param(Binding::Limit(slot, more)))
+}
+
+/// Adds the number of rows in an input.
+pub(super) fn rows(params: &mut Params<Param>, slot: usize) -> Expr {
+    typed(params.add(Param(Binding::Limit(slot, 0))), "int8")
 }
 
 /// Adds a part of the id of a point read.
@@ -119,6 +233,14 @@ impl fmt::Display for Param {
             Binding::Id(0, _) => f.write_str("the id"),
             Binding::Id(part, _) => write!(f, "part {part} of the id"),
             Binding::Session(slot, _) => write!(f, "the session's value {slot}"),
+            Binding::Input(slot, ..) | Binding::Pattern(slot) | Binding::Limit(slot, 0) => {
+                write!(f, "the parameters' value {slot}")
+            }
+            Binding::InputList(slots, ..) => {
+                let (first, last) = (slots.first().copied(), slots.last().copied());
+                write!(f, "the parameters' values {} to {}", first.unwrap_or(0), last.unwrap_or(0))
+            }
+            Binding::Limit(slot, more) => write!(f, "the parameters' value {slot} and {more}"),
             Binding::After(index, ..) => write!(f, "the cursor's value {index}"),
         }
     }

@@ -7,7 +7,7 @@ use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SelectStatement, Sqlit
 use super::functions;
 use super::param::Param;
 use super::prefix;
-use crate::plan::{Aggregate, CompareOp};
+use crate::plan::{Aggregate, Comparand, CompareOp};
 use crate::sql::custom;
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
@@ -40,6 +40,11 @@ impl Probe for () {
     fn are_few(&self, _: &Statement<Param>) -> bool {
         false
     }
+}
+
+/// Returns the parameter for a value, or for the input of that slot.
+fn given((value, slot): (&Value, Option<usize>)) -> Param {
+    slot.map_or_else(|| Param::Value(value.clone()), Param::Input)
 }
 
 impl Dialect for Sqlite<'_> {
@@ -95,25 +100,44 @@ impl Dialect for Sqlite<'_> {
         left.eq(right)
     }
 
-    fn compare(&self, params: &mut Params<Param>, left: Expr, op: CompareOp, value: &Value) -> Expr {
-        compare(left, op, params.add(self.value(value)))
+    fn compare(
+        &self,
+        params: &mut Params<Param>,
+        left: Expr,
+        op: CompareOp,
+        value: (&Value, Option<usize>),
+    ) -> Expr {
+        compare(left, op, params.add(given(value)))
     }
 
     fn compare_session(&self, params: &mut Params<Param>, left: Expr, op: CompareOp, slot: usize) -> Expr {
         compare(left, op, params.add(Param::Session(slot)))
     }
 
-    fn is_in(&self, params: &mut Params<Param>, left: Expr, values: &[Value], negated: bool) -> Expr {
-        let values = values.iter().map(|value| params.add(self.value(value)));
+    fn is_in(
+        &self,
+        params: &mut Params<Param>,
+        left: Expr,
+        values: &[Comparand<Value>],
+        negated: bool,
+    ) -> Expr {
+        let values = values.iter().map(|value| params.add(given(value.parts())));
         if negated { left.is_not_in(values) } else { left.is_in(values) }
     }
 
-    fn like(&self, params: &mut Params<Param>, left: Expr, pattern: &str, ignore_case: bool) -> Expr {
+    fn like(
+        &self,
+        params: &mut Params<Param>,
+        left: Expr,
+        pattern: (&str, Option<usize>),
+        ignore_case: bool,
+    ) -> Expr {
         // No index has what a function finds.
         let is_stored = !ignore_case && !matches!(left, Expr::FunctionCall(_));
         let range = if is_stored { prefix::range(params, &left, pattern) } else { None };
         let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
-        let pattern = params.add(Param::Value(pattern.into()));
+        let (pattern, slot) = pattern;
+        let pattern = params.add(slot.map_or_else(|| Param::Value(pattern.into()), Param::Input));
         let matches: Expr = Func::cust(function).arg(left).arg(pattern).into();
         match range {
             Some(range) => range.and(matches),

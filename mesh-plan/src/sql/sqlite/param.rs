@@ -1,8 +1,11 @@
 //! Parameters of statements.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use super::prefix;
 use crate::Value;
+use crate::plan::{Plan, Target};
 
 /// What is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +18,36 @@ pub enum Param {
     Parent(usize),
     /// A value of the session, by its slot in [`crate::Plan::session_value`].
     Session(usize),
+    /// The value of a parameter, by its index into [`crate::Plan::inputs`].
+    Input(usize),
+    /// The least text, or else the text behind the last one, that begins as the pattern in that input does.
+    PatternBound(usize, bool),
+    /// The number of rows in the input of that index, and as many more.
+    Limit(usize, u8),
     /// A sort value of the row after which the page starts, by its index in [`crate::Plan::after`].
     After(usize),
+}
+
+impl Param {
+    /// Returns the value to bind in a run of the plan; `None` for one that each row of the parent has, and for a constant.
+    pub fn for_read<'p>(&self, plan: &'p Plan) -> Option<Cow<'p, Value>> {
+        let found = |value: Option<&'p Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
+        Some(match (self, plan.target()) {
+            (Self::Id(part), Target::Point(id)) => found(id.get(*part)),
+            (Self::Session(slot), _) => Cow::Borrowed(plan.session_value(*slot)),
+            (Self::Input(slot), _) => found(plan.inputs().get(*slot)),
+            (Self::PatternBound(slot, is_end), _) => match plan.inputs().get(*slot) {
+                Some(Value::Text(pattern)) => Cow::Owned(prefix::bound(pattern, *is_end).into()),
+                _ => Cow::Owned(Value::Null),
+            },
+            (Self::Limit(slot, more), _) => match plan.inputs().get(*slot) {
+                Some(Value::Integer(rows)) => Cow::Owned(Value::Integer(rows + i64::from(*more))),
+                _ => Cow::Owned(Value::Integer(0)),
+            },
+            (Self::After(index), _) => found(plan.cursor().and_then(|cursor| cursor.get(*index))),
+            (Self::Id(_), Target::Collection) | (Self::Value(_) | Self::Parent(_), _) => return None,
+        })
+    }
 }
 
 impl fmt::Display for Param {
@@ -26,6 +57,9 @@ impl fmt::Display for Param {
             Self::Id(part) => write!(f, "part {part} of the id"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
+            Self::Input(slot) | Self::Limit(slot, 0) => write!(f, "the parameters' value {slot}"),
+            Self::PatternBound(slot, _) => write!(f, "a beginning of the parameters' value {slot}"),
+            Self::Limit(slot, more) => write!(f, "the parameters' value {slot} and {more}"),
             Self::After(index) => write!(f, "the cursor's value {index}"),
             Self::Value(Value::Null) => f.write_str("NULL"),
             Self::Value(Value::Boolean(value)) => write!(f, "{value}"),

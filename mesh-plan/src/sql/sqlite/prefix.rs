@@ -8,15 +8,39 @@ use crate::sql::custom::collate;
 use crate::sql::statement::Params;
 
 /// Returns a condition that all matching texts meet, and some others too; `None` if the pattern has no beginning that
-/// an index could search for.
+/// an index could search for. The pattern is that of an input if there is a slot.
 ///
 /// The collation is that of bytes whatever the column's is, because no other one keeps texts with one beginning
 /// together. An index of another collation is not used, which does not change the result.
-pub(super) fn range(params: &mut Params<Param>, text: &Expr, pattern: &str) -> Option<Expr> {
-    let (from, to) = bounds(&Pattern::new(pattern, false).ok()?.literal_prefix())?;
-    let mut bound = |text: String| params.add(Param::Value(text.into()));
+pub(super) fn range(
+    params: &mut Params<Param>,
+    text: &Expr,
+    (pattern, slot): (&str, Option<usize>),
+) -> Option<Expr> {
+    let (from, to) = pattern_bounds(pattern)?;
+    let mut bound = |text: String, is_end| {
+        params.add(match slot {
+            Some(slot) => Param::PatternBound(slot, is_end),
+            None => Param::Value(text.into()),
+        })
+    };
     let text = || collate(text.clone(), "BINARY");
-    Some(text().gte(bound(from)).and(text().lt(bound(to))))
+    Some(text().gte(bound(from, false)).and(text().lt(bound(to, true))))
+}
+
+/// Returns the bound of the texts that begin as the pattern does, NULL if it has no such beginning.
+pub(super) fn bound(pattern: &str, is_end: bool) -> Option<String> {
+    pattern_bounds(pattern).map(|(from, to)| if is_end { to } else { from })
+}
+
+/// Returns whether an index can search for the beginning of the pattern.
+pub(crate) fn has_beginning(pattern: &str) -> bool {
+    pattern_bounds(pattern).is_some()
+}
+
+/// Returns the inclusive lower and the exclusive upper bound of the texts that begin as the pattern does.
+fn pattern_bounds(pattern: &str) -> Option<(String, String)> {
+    bounds(&Pattern::new(pattern, false).ok()?.literal_prefix())
 }
 
 /// Returns the inclusive lower and the exclusive upper bound of the texts with this beginning.

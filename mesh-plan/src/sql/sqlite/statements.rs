@@ -10,7 +10,7 @@ use super::dialect::{Probe, Sqlite};
 use super::keyset;
 use super::param::Param;
 use crate::Value;
-use crate::plan::{ColumnSource, Join, JoinForm, Node, Plan, Target};
+use crate::plan::{ColumnSource, Join, JoinForm, Node, PageSize, Plan, Target};
 use crate::sql::custom::count_rows;
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::links::{linked, table, table_operand};
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         &mut self,
         node: &Node,
         parent: Option<(&Node, &Join)>,
-        (point, limit): (bool, Option<u64>),
+        (point, limit): (bool, Option<Limit>),
         most: usize,
     ) -> (Statement<Param>, Vec<Statements>, usize) {
         let (sqlite, alias) = (self.sqlite, self.alias());
@@ -236,13 +236,25 @@ fn total(sqlite: Sqlite<'_>, node: &Node) -> Statement<Param> {
     params.render(rows.expr(count_rows()), SqliteQueryBuilder)
 }
 
-fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
+/// The number of rows that a statement returns.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// This number.
+    Rows(u64),
+    /// The value of the input of that index, and as many more.
+    Input(usize, u8),
+}
+
+fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<Limit> {
     if point || join.is_some_and(|join| join.form == JoinForm::Record) {
         // A single row is fetched without a limit, but with an order all rows would be sorted for it.
-        return (!node.order.is_empty()).then_some(1);
+        return (!node.order.is_empty()).then_some(Limit::Rows(1));
     }
     // One more at the root, which shows whether another page follows.
-    node.page.as_ref().map(|page| u64::from(page.size) + u64::from(join.is_none()))
+    node.page.as_ref().map(|page| match page.size {
+        PageSize::Rows(rows) => Limit::Rows(u64::from(rows) + u64::from(join.is_none())),
+        PageSize::Input(slot) => Limit::Input(slot, join.is_none().into()),
+    })
 }
 
 /// Adds the columns of the rows. A statement has at least one.
@@ -268,10 +280,14 @@ fn complete(
     sqlite: Sqlite<'_>,
     node: &Node,
     mut select: SelectStatement,
-    limit: Option<u64>,
+    limit: Option<Limit>,
     params: &mut Params<Param>,
     columns: &Operands<'_, Sqlite<'_>>,
 ) -> SelectStatement {
+    let limit = limit.map(|limit| match limit {
+        Limit::Rows(rows) => rows,
+        Limit::Input(slot, more) => params.add_limit(Param::Limit(slot, more)),
+    });
     let sorted = |source: &ColumnSource| {
         let shown = node.order.iter().find(|key| key.source == *source).and_then(|key| key.column);
         match shown.filter(|_| is_subquery(node, source)) {

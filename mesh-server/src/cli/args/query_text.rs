@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use clap::Args;
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 
 use crate::cli::failure::Failure;
 
@@ -16,11 +16,21 @@ pub(crate) struct QueryTextArgs {
     /// Format of the query; 'ql' has selections only [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "ql"])]
     format: Option<String>,
+    /// Values of the query's parameters, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
     /// The query, or '-' to read it from standard input
     query: String,
 }
 
 impl QueryTextArgs {
+    /// Returns the values of the parameters.
+    pub(crate) fn params(&self) -> Result<ParamValues, Failure> {
+        let Some(text) = &self.params else { return Ok(ParamValues::new()) };
+        ParamValues::parse(text)
+            .map_err(|error| Failure::start(format!("--params is not a JSON object of values: {error}")))
+    }
+
     /// Returns the format and the text of the query; `input` is read if the query is `-`.
     pub(crate) fn resolve(&self, input: impl Read) -> Result<(Format, String), Failure> {
         let mut text = self.query.clone();

@@ -37,7 +37,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(id) => Request::point(format, &text, id),
         None => Request::collection(format, &text),
     };
-    let plan = mesh.plan_unrestricted(&request).map_err(|error| refused(&error, &text))?;
+    let params = args.text.params()?;
+    let plan = mesh
+        .plan_unrestricted(&request.with_params(Some(&params)))
+        .map_err(|error| refused(&error, &text))?;
     let steps = match &source.database {
         Some(database) => database.query_plan(&plan)?,
         None => Vec::new(),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use clap::Args;
 use http_body_util::Full;
-use mesh_ql::{Format, Limits, OrParam, Position, Query};
+use mesh_ql::{Format, Limits, OrParam, ParamValues, Position, Query};
 use mesh_wire::client::{self as wire, ReplyError};
 use mesh_wire::{ErrorKind, QuerySource};
 use serde_json::Value;
@@ -41,9 +41,10 @@ pub(crate) struct QueryArgs {
 
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin())?;
+    let params = args.text.params()?;
     let answer = Client::run(&args.server, async |client| {
         let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
-        let reader = Reader { client, typed: &text, spinner };
+        let reader = Reader { client, typed: &text, params, spinner };
         if args.all {
             reader.all_pages(format).await
         } else {
@@ -58,6 +59,7 @@ struct Reader<'c> {
     client: &'c Client,
     /// The query of the command line, which positions in errors refer to.
     typed: &'c str,
+    params: ParamValues,
     spinner: Spinner,
 }
 
@@ -75,7 +77,7 @@ impl Reader<'_> {
                 None => wire::collection(endpoint, &entity, &source),
             }
         };
-        let reply = self.client.send(request?, Full::new).await?;
+        let reply = self.client.send(wire::with_params(request?, &self.params), Full::new).await?;
         let body = wire::result(reply).map_err(|error| self.refused(error, text))?;
         serde_json::from_slice(&body).map_err(Failure::found)
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{AttemptStore, Binding, Gate, Keys, MemoryNonces, Secret, UsersTable, unix_millis};
-use mesh_plan::{Changes, Mesh, Persisted};
+use mesh_plan::{Changes, Mesh, ParamDeclarations, Persisted};
 use mesh_ql::Format;
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
@@ -354,6 +354,7 @@ pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> 
 pub(crate) struct PreloadedQuery {
     query: String,
     format: Option<String>,
+    params: Option<serde_json::Value>,
 }
 
 /// Reads a file of queries.
@@ -361,17 +362,25 @@ pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Fail
     let name = path.display();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::start(format!("cannot read the queries in {name}: {error}")))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::start(format!("{name}: not an array of {{query, format?}}: {error}")))
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::start(format!("{name}: not an array of {{query, format?, params?}}: {error}"))
+    })
 }
 
 /// Registers the queries of a file, or returns all faults of them.
 fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
     let name = path.display();
     let mut faults = Vec::new();
-    for (number, PreloadedQuery { query, format }) in (1..).zip(preloaded_queries(path)?) {
+    for (number, PreloadedQuery { query, format, params }) in (1..).zip(preloaded_queries(path)?) {
+        let declared = params.map_or_else(
+            || Ok(ParamDeclarations::default()),
+            |it| ParamDeclarations::parse(&it.to_string()).map_err(|why| format!("'params': {why}")),
+        );
         let id = match Format::parse(format.as_deref().unwrap_or("json")) {
-            Some(format) => persisted.preload(mesh, format, &query).map_err(|error| error.to_string()),
+            Some(format) => declared.and_then(|declared| {
+                let preloaded = persisted.preload_with(mesh, format, &query, declared);
+                preloaded.map_err(|error| error.to_string())
+            }),
             None => Err("'format' must be \"json\" or \"ql\"".to_owned()),
         };
         match id {

@@ -15,6 +15,7 @@ use serde_json::{Value as Json, json};
 use super::data::Database;
 use super::dice::Dice;
 use super::others::Others;
+use super::params::{Parameterized, parameterized};
 use super::query;
 
 /// Queries for each database.
@@ -61,7 +62,11 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
             let node = query::point(&mut dice, &engines.database.entities, root);
             let id = point_id(&mut dice, &entity.ids);
             let text = json!({entity.key: node}).to_string();
-            engines.compare(&Request::point(Format::Json, &text, &id))?;
+            let body = engines.compare(&Request::point(Format::Json, &text, &id))?;
+            let with_params = engines.with_params(entity.key, &node, &Json::Null, Some(&id))?;
+            if with_params != body {
+                return Err(engines.describe(&text, Some(&id), &differs(&with_params, &body)));
+            }
             tally.bodies += 1;
         } else {
             let node = query::collection(&mut dice, &engines.database.entities, root);
@@ -162,12 +167,18 @@ impl<'o> Engines<'o> {
         tally.bodies += 1;
         let expected = items(&whole);
         let mut read: Vec<Json> = Vec::new();
+        let mut own_cursor = Json::Null;
         loop {
             let text = json!({entity: node}).to_string();
             let Some(body) = self.compare(&Request::collection(Format::Json, &text))? else {
                 return Err(self.describe(&text, None, "a page fails, but the whole list does not"));
             };
             tally.bodies += 1;
+            let with_params = self.with_params(entity, &node, &own_cursor, None)?;
+            if with_params.as_ref().map(without_cursors) != Some(without_cursors(&body)) {
+                return Err(self.describe(&text, None, &differs(&with_params, &Some(body))));
+            }
+            own_cursor = with_params.map(|body| body["pageInfo"][end].clone()).unwrap_or_default();
             let page = items(&body);
             let more = body["pageInfo"][more] == json!(true);
             if more && page.is_empty() || read.len() > expected.len() {
@@ -193,6 +204,28 @@ impl<'o> Engines<'o> {
         }
         let what = format!("the pages hold\n  {}\ninstead of\n  {}", json!(read), json!(expected));
         Err(self.describe(&whole_text, None, &what))
+    }
+
+    /// Returns the body of the query with parameters in place of its literals. Each plan is made for other values first.
+    fn with_params(
+        &self,
+        entity: &str,
+        node: &Json,
+        cursor: &Json,
+        id: Option<&str>,
+    ) -> Result<Option<Json>, String> {
+        let Parameterized { node, values, decoys } = parameterized(node, cursor);
+        let text = json!({entity: node}).to_string();
+        let mut request = Request::collection(Format::Json, &text);
+        request.id = id;
+        let context = Context::default();
+        for mesh in [Some(&self.memory), Some(&self.sqlite), self.postgres.as_ref()].into_iter().flatten() {
+            if let Ok(plan) = mesh.plan(&request.with_params(Some(&decoys))) {
+                // The result is of no interest.
+                let _ = self.others.runtime.block_on(mesh.read(&plan, &context));
+            }
+        }
+        self.compare(&request.with_params(Some(&values)))
     }
 
     /// Returns the body if all are equal; `None` if all fail with an allowed error.
@@ -250,6 +283,19 @@ impl<'o> Engines<'o> {
             database.scripts.postgres,
         )
     }
+}
+
+/// Returns the body of a page without cursors, which belong to the conditions as they are written.
+fn without_cursors(body: &Json) -> Json {
+    let mut body = body.clone();
+    for key in ["startCursor", "endCursor"] {
+        body["pageInfo"][key] = json!(body["pageInfo"][key].is_string());
+    }
+    body
+}
+
+fn differs(with_params: &Option<Json>, expected: &Option<Json>) -> String {
+    format!("with parameters\n  {}\ninstead of\n  {}", json!(with_params), json!(expected))
 }
 
 fn items(body: &Json) -> Vec<Json> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mesh_plan::{ColumnSource, CompareOp, Join, Node, Pattern, Predicate};
+use mesh_plan::{ColumnSource, Comparand, CompareOp, Join, Node, Pattern, Predicate};
 use mesh_schema::{Link, TableName};
 
 /// Rows of a table up to which a scan in key order is not worth an index.
@@ -72,6 +72,7 @@ fn useful_index<'n>(node: &'n Node, join: Option<&'n Join>) -> (&'n TableName, V
     while let Some(part) = parts.pop() {
         match part {
             Predicate::All(more) => parts.extend(more.iter().rev()),
+            Predicate::Param { condition, .. } => parts.push(condition),
             Predicate::Compare { source: ColumnSource::Column(column), op, .. }
             | Predicate::Session { source: ColumnSource::Column(column), op, .. } => match op {
                 CompareOp::Eq => columns.push(column.clone()),
@@ -82,9 +83,11 @@ fn useful_index<'n>(node: &'n Node, join: Option<&'n Join>) -> (&'n TableName, V
             | Predicate::IsNull { source: ColumnSource::Column(column), negated: false } => {
                 columns.push(column.clone());
             }
-            Predicate::Like { source: ColumnSource::Column(column), pattern, ignore_case }
-                if Pattern::new(pattern, *ignore_case).is_ok_and(|it| !it.literal_prefix().is_empty()) =>
-            {
+            Predicate::Like {
+                source: ColumnSource::Column(column),
+                pattern: Comparand::Value(pattern) | Comparand::Input { sample: pattern, .. },
+                ignore_case,
+            } if Pattern::new(pattern, *ignore_case).is_ok_and(|it| !it.literal_prefix().is_empty()) => {
                 ranges.push(column.clone());
             }
             _ => {}

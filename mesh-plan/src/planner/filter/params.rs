@@ -1,0 +1,252 @@
+//! Parameters of queries: their places in a plan, and the values of a run. `SPEC §19`
+//!
+//! The places of parameters are recorded when a query is planned. A run of a cached plan converts the values of its
+//! request there again, by the same functions, so a value is checked as the literal in its place would be. The result
+//! is a list of inputs, to which the conditions of the plan refer, and a text that describes the form of the
+//! conditions. Runs of one form share the plan: most conditions have one form, a list has one for each power of two of
+//! its length.
+
+mod binder;
+
+use std::fmt;
+use std::sync::Arc;
+
+use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValues, Span, Spanned};
+
+use self::binder::Binder;
+use crate::plan::cursor::UnverifiedCursor;
+use crate::plan::parameters::{ConditionUse, PageUse, Parameters, Use};
+use crate::plan::{PlannedQuery, Predicate};
+use crate::planner::limits::Limits;
+use crate::planner::subject::Comparable;
+use crate::planner::typed;
+use crate::{PlanError, PlanErrorKind, Value};
+
+/// The values that a request sends.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'v> {
+    /// All of them.
+    Values(&'v ParamValues),
+    /// Some of them, as for the registration of a query, which is not run.
+    Defaults(&'v ParamValues),
+}
+
+impl<'v> Given<'v> {
+    fn values(self) -> &'v ParamValues {
+        match self {
+            Self::Values(values) | Self::Defaults(values) => values,
+        }
+    }
+}
+
+/// The values of one run.
+pub(crate) struct Run {
+    pub(crate) inputs: Vec<Value>,
+    /// The sort values of the cursor, if a parameter has one.
+    pub(crate) cursor: Option<Arc<[Value]>>,
+    pub(crate) form: String,
+}
+
+/// The parameters of a query that is being planned.
+pub(in crate::planner) struct Recorder<'v> {
+    uses: Vec<Use>,
+    binder: Binder<'v>,
+}
+
+impl<'v> Recorder<'v> {
+    pub(in crate::planner) fn new(given: Given<'v>, limits: &Limits) -> Self {
+        let (in_values, page_max) = (limits.query.in_values, limits.query.page_max);
+        let binder = Binder { given, in_values, page_max, inputs: Vec::new(), form: String::new() };
+        Self { uses: Vec::new(), binder }
+    }
+
+    /// Plans a condition, which has parameters.
+    pub(in crate::planner) fn condition(
+        &mut self,
+        path: &str,
+        left: &Comparable<'_>,
+        op: Spanned<FilterOp>,
+        operand: &Operand,
+    ) -> Result<Predicate, PlanError> {
+        let place = ConditionUse {
+            path: path.to_owned(),
+            name: left.name.clone(),
+            source: left.source.clone(),
+            ty: left.ty,
+            stored: left.stored,
+            time_form: left.time_form,
+            nullable: left.nullable,
+            op,
+            operand: operand.clone(),
+        };
+        let condition = self.binder.condition(&place)?;
+        let text = format!("{} {} {}", place.source, op.name(), Shown(operand));
+        self.uses.push(Use::Condition(Box::new(place)));
+        Ok(Predicate::Param { text, condition: Box::new(condition) })
+    }
+
+    /// Plans the size of a page. Returns the slot of the input.
+    pub(in crate::planner) fn page_size(
+        &mut self,
+        path: &str,
+        name: &Name,
+        span: Option<Span>,
+    ) -> Result<usize, PlanError> {
+        let place = PageUse { path: path.to_owned(), name: name.clone(), span };
+        let slot = self.binder.inputs.len();
+        self.binder.page_size(&place)?;
+        self.uses.push(Use::PageSize(place));
+        Ok(slot)
+    }
+
+    /// Plans the cursor of a page, and returns its text; `None` for the value `null`.
+    pub(in crate::planner) fn cursor(
+        &mut self,
+        path: &str,
+        name: &Name,
+        span: Option<Span>,
+    ) -> Result<Option<&'v str>, PlanError> {
+        let place = PageUse { path: path.to_owned(), name: name.clone(), span };
+        let text = self.binder.cursor(&place)?;
+        self.uses.push(Use::Cursor(place));
+        Ok(text)
+    }
+
+    /// Completes the plan. `cursor` has the values of a cursor that a parameter has.
+    pub(in crate::planner) fn finish(
+        mut self,
+        cursor: Option<&[Value]>,
+    ) -> Result<(Option<Box<Parameters>>, Vec<Value>), PlanError> {
+        check_known(&self.uses, self.binder.given)?;
+        if self.uses.is_empty() {
+            return Ok((None, Vec::new()));
+        }
+        if self.uses.iter().any(|place| matches!(place, Use::Cursor(_))) {
+            self.binder.describe_cursor(cursor);
+        }
+        let Binder { in_values, page_max, inputs, form, .. } = self.binder;
+        Ok((Some(Box::new(Parameters { uses: self.uses, form, in_values, page_max })), inputs))
+    }
+}
+
+impl PlannedQuery {
+    /// Returns the names of the parameters.
+    pub(crate) fn param_names(&self) -> Vec<String> {
+        let uses = self.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
+        let names = uses.iter().flat_map(|place| match place {
+            Use::Condition(place) => params(&place.operand).map(|(name, _)| name.value.clone()).collect(),
+            Use::PageSize(place) | Use::Cursor(place) => vec![place.name.value.clone()],
+        });
+        names.collect()
+    }
+
+    /// Returns the form of the conditions with parameters; empty if there are none.
+    pub(crate) fn form(&self) -> &str {
+        self.params.as_deref().map_or("", |params| params.form.as_str())
+    }
+
+    /// Converts the values of a request for a run of the query.
+    pub(crate) fn bind(&self, given: Given<'_>) -> Result<Run, PlanError> {
+        let Some(params) = &self.params else {
+            check_known(&[], given)?;
+            return Ok(Run { inputs: Vec::new(), cursor: None, form: String::new() });
+        };
+        let Parameters { uses, in_values, page_max, .. } = &**params;
+        let (in_values, page_max) = (*in_values, *page_max);
+        let mut binder = Binder { given, in_values, page_max, inputs: Vec::new(), form: String::new() };
+        let mut cursor = None;
+        let mut has_cursor = false;
+        for place in uses {
+            match place {
+                Use::Condition(place) => binder.condition(place).map(drop)?,
+                Use::PageSize(place) => binder.page_size(place)?,
+                Use::Cursor(place) => {
+                    has_cursor = true;
+                    if let Some(text) = binder.cursor(place)? {
+                        cursor =
+                            Some(self.open(text).ok_or_else(|| place.error(PlanErrorKind::CursorMismatch))?);
+                    }
+                }
+            }
+        }
+        if has_cursor {
+            binder.describe_cursor(cursor.as_deref());
+        }
+        check_known(uses, given)?;
+        Ok(Run { inputs: binder.inputs, cursor, form: binder.form })
+    }
+
+    fn open(&self, text: &str) -> Option<Arc<[Value]>> {
+        let values = self.seal.open(UnverifiedCursor::parse(text)?, self.node.order.len())?;
+        Some(typed(&self.node.columns, &self.node.order, values))
+    }
+}
+
+impl PageUse {
+    fn error(&self, kind: PlanErrorKind) -> PlanError {
+        let (name, fault) = (self.name.value.clone(), Box::new(kind));
+        PlanError::new(PlanErrorKind::Parameter { name, fault }, self.path.as_str()).with_span(self.span)
+    }
+
+    fn missing(&self) -> PlanError {
+        let name = self.name.value.clone();
+        PlanError::new(PlanErrorKind::NoParameter { name }, self.path.as_str()).with_span(self.span)
+    }
+}
+
+/// Refuses values of parameters that the query does not have.
+fn check_known(uses: &[Use], given: Given<'_>) -> Result<(), PlanError> {
+    let is_used = |name: &str| {
+        uses.iter().any(|place| match place {
+            Use::Condition(place) => params(&place.operand).any(|(known, _)| known.value == name),
+            Use::PageSize(place) | Use::Cursor(place) => place.name.value == name,
+        })
+    };
+    match given.values().iter().find(|(name, _)| !is_used(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(PlanError::new(PlanErrorKind::UnknownParameter { name: name.chars().take(64).collect() }, ""))
+        }
+    }
+}
+
+/// Lists the parameters of an operand.
+fn params(operand: &Operand) -> impl Iterator<Item = (&Name, Option<Span>)> {
+    let list = match operand {
+        Operand::None => &[][..],
+        Operand::One(value) => std::slice::from_ref(value),
+        Operand::Many(list) => list,
+    };
+    list.iter().filter_map(|value| match &value.value {
+        OrParam::Param { name } => Some((name, value.span)),
+        OrParam::Value(_) => None,
+    })
+}
+
+/// Returns whether an operand has parameters.
+pub(super) fn has_params(operand: &Operand) -> bool {
+    params(operand).next().is_some()
+}
+
+/// Writes an operand with the names of its parameters.
+struct Shown<'a>(&'a Operand);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |value: &OrParam<Literal>| match value {
+            OrParam::Param { name } => format!("${name}"),
+            OrParam::Value(Literal::Boolean(value)) => value.to_string(),
+            OrParam::Value(Literal::Integer(value)) => value.to_string(),
+            OrParam::Value(Literal::Number(value)) => format!("{value:?}"),
+            OrParam::Value(Literal::Text(value)) => format!("{value:?}"),
+        };
+        match self.0 {
+            Operand::None => Ok(()),
+            Operand::One(value) => f.write_str(&one(value)),
+            Operand::Many(list) => {
+                let list: Vec<_> = list.iter().map(|value| one(value)).collect();
+                write!(f, "({})", list.join(", "))
+            }
+        }
+    }
+}

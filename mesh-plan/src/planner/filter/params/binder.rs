@@ -1,0 +1,212 @@
+//! Conversion of the values of parameters to inputs.
+
+use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValue, ParamValues, Spanned};
+
+use super::{Given, params};
+use crate::plan::parameters::{ConditionUse, PageUse};
+use crate::plan::{Comparand, Predicate};
+use crate::planner::subject::Comparable;
+use crate::planner::{filter, literal};
+use crate::{PlanError, PlanErrorKind, Value};
+
+/// Converts the values of a request.
+pub(super) struct Binder<'v> {
+    pub(super) given: Given<'v>,
+    pub(super) in_values: usize,
+    pub(super) page_max: u32,
+    pub(super) inputs: Vec<Value>,
+    pub(super) form: String,
+}
+
+impl<'v> Binder<'v> {
+    /// Plans a condition with the values of its parameters, and adds these to the inputs.
+    pub(super) fn condition(&mut self, place: &ConditionUse) -> Result<Predicate, PlanError> {
+        let ConditionUse { path, name, source, ty, stored, time_form, nullable, op, operand } = place;
+        let (source, ty, stored) = (source.clone(), *ty, *stored);
+        let left = Comparable { name, source, ty, stored, time_form: *time_form, nullable: *nullable };
+        let values = match self.given {
+            Given::Defaults(values) if params(operand).any(|(name, _)| values.get(name).is_none()) => {
+                filter::check_operator(path, &left, *op)?;
+                return Ok(Predicate::Any(Vec::new()));
+            }
+            Given::Values(values) | Given::Defaults(values) => values,
+        };
+        let literals = self.literals(place, values)?;
+        let planned = filter::comparison(path, &left, *op, &literals);
+        let mut predicate = planned.map_err(|error| {
+            // The literal has the span of its parameter.
+            let param = params(operand).find(|(_, span)| span.is_some() && *span == error.span);
+            match param.or_else(|| params(operand).next()) {
+                Some((name, _)) if !matches!(error.kind, PlanErrorKind::Operator { .. }) => {
+                    let fault = Box::new(error.kind);
+                    let kind = PlanErrorKind::Parameter { name: name.value.clone(), fault };
+                    PlanError { kind, ..error }
+                }
+                _ => error,
+            }
+        })?;
+        self.lift(&mut predicate);
+        self.form.push(';');
+        Ok(predicate)
+    }
+
+    /// Returns the operand of a condition with literals in place of its parameters.
+    fn literals(&self, place: &ConditionUse, values: &ParamValues) -> Result<Operand, PlanError> {
+        let ConditionUse { path, operand, op, .. } = place;
+        let takes_list = matches!(**op, FilterOp::In | FilterOp::Nin);
+        let error = |kind, span| PlanError::new(kind, path.as_str()).with_span(span);
+        let refused = |name: &Name, span, takes: &'static str, found: &str| {
+            let fault = PlanErrorKind::ParameterValue { takes: takes.to_owned(), found: found.to_owned() };
+            let (name, fault) = (name.value.clone(), Box::new(fault));
+            error(PlanErrorKind::Parameter { name, fault }, span)
+        };
+        let value_of = |name: &Name, span| {
+            let missing = || error(PlanErrorKind::NoParameter { name: name.value.clone() }, span);
+            values.get(name).ok_or_else(missing)
+        };
+        let literal = |value: &Spanned<OrParam<Literal>>| {
+            let span = value.span;
+            let literal = match &value.value {
+                OrParam::Value(literal) => literal.clone(),
+                OrParam::Param { name } => match value_of(name, span)? {
+                    ParamValue::One(literal) => literal.clone(),
+                    ParamValue::Null => {
+                        return Err(refused(name, span, "a value, since only 'isNull' finds null", "null"));
+                    }
+                    ParamValue::Many(_) => return Err(refused(name, span, "one value", "a list")),
+                    ParamValue::Other(found) => return Err(refused(name, span, "one value", found)),
+                },
+            };
+            Ok(Spanned { value: OrParam::Value(literal), span })
+        };
+        match operand {
+            Operand::One(Spanned { value: OrParam::Param { name }, span }) if takes_list => {
+                let list = match value_of(name, *span)? {
+                    ParamValue::Many(list) => list,
+                    ParamValue::One(_) => return Err(refused(name, *span, "a list", "one value")),
+                    ParamValue::Null => return Err(refused(name, *span, "a list", "null")),
+                    ParamValue::Other(found) => {
+                        return Err(refused(name, *span, "a list of values", found));
+                    }
+                };
+                if list.len() > self.in_values {
+                    let fault = PlanErrorKind::ParameterValue {
+                        takes: format!("at most {} values (bound `in_values`)", self.in_values),
+                        found: list.len().to_string(),
+                    };
+                    let (name, fault) = (name.value.clone(), Box::new(fault));
+                    return Err(error(PlanErrorKind::Parameter { name, fault }, *span));
+                }
+                let one = |value: &Literal| Spanned { value: OrParam::Value(value.clone()), span: *span };
+                let mut literals: Vec<_> = list.iter().map(one).collect();
+                // Repeated values do not change what a list matches, and there are few forms then.
+                if let Some(last) = literals.last().cloned() {
+                    literals.resize(literals.len().next_power_of_two(), last);
+                }
+                Ok(Operand::Many(literals))
+            }
+            Operand::One(value) => literal(value).map(Operand::One),
+            Operand::Many(list) => list.iter().map(literal).collect::<Result<_, _>>().map(Operand::Many),
+            Operand::None => Ok(Operand::None),
+        }
+    }
+
+    pub(super) fn page_size(&mut self, place: &PageUse) -> Result<(), PlanError> {
+        let values = self.given.values();
+        let number = match (values.get(&place.name), self.given) {
+            (Some(ParamValue::One(Literal::Integer(number))), _) => *number as f64,
+            (Some(ParamValue::One(Literal::Number(number))), _) => *number,
+            (None, Given::Values(_)) => return Err(place.missing()),
+            (None, Given::Defaults(_)) => 1.0,
+            (Some(_), _) => f64::NAN,
+        };
+        if number.fract() != 0.0 || !(1.0..=f64::from(self.page_max)).contains(&number) {
+            let found = match values.get(&place.name) {
+                Some(ParamValue::One(literal)) => literal::describe(literal),
+                Some(ParamValue::Null) => "null".to_owned(),
+                Some(ParamValue::Other(found)) => (*found).to_owned(),
+                Some(ParamValue::Many(_)) | None => "a list".to_owned(),
+            };
+            let takes = format!("a whole number from 1 to the bound `page_max` ({})", self.page_max);
+            return Err(place.error(PlanErrorKind::ParameterValue { takes, found }));
+        }
+        self.inputs.push(Value::Integer(number as i64));
+        Ok(())
+    }
+
+    pub(super) fn cursor(&self, place: &PageUse) -> Result<Option<&'v str>, PlanError> {
+        let found = match (self.given.values().get(&place.name), self.given) {
+            (Some(ParamValue::Null), _) | (None, Given::Defaults(_)) => return Ok(None),
+            (Some(ParamValue::One(Literal::Text(text))), _) => return Ok(Some(text)),
+            (None, Given::Values(_)) => return Err(place.missing()),
+            (Some(ParamValue::One(literal)), _) => literal::describe(literal),
+            (Some(ParamValue::Many(_)), _) => "a list".to_owned(),
+            (Some(ParamValue::Other(found)), _) => (*found).to_owned(),
+        };
+        let takes = "a cursor (a string) or null".to_owned();
+        Err(place.error(PlanErrorKind::ParameterValue { takes, found }))
+    }
+
+    /// Adds to the form which values of the cursor are NULL.
+    pub(super) fn describe_cursor(&mut self, cursor: Option<&[Value]>) {
+        self.form.push('@');
+        let Some(values) = cursor else { return };
+        self.form.push('>');
+        self.form.extend(values.iter().map(|value| if *value == Value::Null { '0' } else { '1' }));
+    }
+
+    /// Replaces the values of a condition by inputs, and describes its form. The depth of the recursion is small: the
+    /// predicate is that of a single comparison.
+    fn lift(&mut self, predicate: &mut Predicate) {
+        match predicate {
+            Predicate::All(parts) | Predicate::Any(parts) => {
+                self.form.push('(');
+                parts.iter_mut().for_each(|part| self.lift(part));
+                self.form.push(')');
+            }
+            Predicate::Not(part) | Predicate::NotTrue(part) | Predicate::Param { condition: part, .. } => {
+                self.form.push('!');
+                self.lift(part);
+            }
+            Predicate::Compare { value, .. } => self.lift_value(value),
+            Predicate::In { values, .. } => {
+                self.form.push('[');
+                values.iter_mut().for_each(|value| self.lift_value(value));
+                self.form.push(']');
+            }
+            Predicate::Like { pattern, .. } => {
+                let Comparand::Value(text) = pattern else { return };
+                self.form.push(if has_beginning(text) { '%' } else { '?' });
+                let slot = self.inputs.len();
+                let sample = std::mem::take(text);
+                self.inputs.push(Value::Text(sample.clone()));
+                *pattern = Comparand::Input { slot, sample };
+            }
+            Predicate::Exists { .. } | Predicate::Session { .. } | Predicate::IsNull { .. } => {}
+        }
+    }
+
+    fn lift_value(&mut self, comparand: &mut Comparand<Value>) {
+        let Comparand::Value(value) = comparand else { return };
+        self.form.push(match value {
+            Value::Null => 'n',
+            Value::Boolean(_) => 'b',
+            Value::Integer(_) => 'i',
+            Value::Real(_) => 'r',
+            Value::Text(_) => 't',
+            Value::Bytes(_) => 'x',
+        });
+        let slot = self.inputs.len();
+        let sample = std::mem::take(value);
+        self.inputs.push(sample.clone());
+        *comparand = Comparand::Input { slot, sample };
+    }
+}
+
+/// Returns whether a statement has a range for the beginning of the pattern.
+fn has_beginning(pattern: &str) -> bool {
+    #[cfg(feature = "sql")]
+    return crate::sql::sqlite::has_beginning(pattern);
+    #[cfg(not(feature = "sql"))]
+    return pattern.is_empty();
+}
