@@ -57,7 +57,7 @@ impl fmt::Debug for QueryId {
 }
 
 /// A registered query.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PersistedQuery {
     id: QueryId,
     format: Format,

@@ -17,7 +17,7 @@ const EXACT_DIGITS: usize = 15;
 
 /// Converts a literal to a value of that type. An error has what the field takes and what was found instead.
 /// `SPEC §3.7`
-pub(super) fn value(
+pub(crate) fn value(
     ty: Option<FieldType>,
     form: Option<TimeForm>,
     literal: &Literal,
@@ -170,7 +170,7 @@ pub(super) fn takes(ty: Option<FieldType>) -> &'static str {
 }
 
 /// Describes a literal for messages, shortened.
-pub(super) fn describe(literal: &Literal) -> String {
+pub(crate) fn describe(literal: &Literal) -> String {
     const MAX_CHARS: usize = 40;
     match literal {
         Literal::Boolean(value) => value.to_string(),

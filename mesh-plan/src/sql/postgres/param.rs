@@ -114,7 +114,7 @@ impl Param {
                 !values.iter().any(|value| has_nul(value)) && shared_type(class, &values) == ty.as_deref()
             }
             Binding::Pattern(slot) => plan.inputs().get(*slot).is_some_and(|value| !has_nul(value)),
-            Binding::Text(_) | Binding::Id(_) | Binding::Session(..) | Binding::Limit(..) => true,
+            Binding::Text(_) | Binding::Id(..) | Binding::Session(..) | Binding::Limit(..) => true,
         }
     }
 }
