@@ -131,3 +131,15 @@ fn every_reference_resolves() {
         }
     }
 }
+
+#[test]
+fn an_id_of_several_fields_is_an_array_of_its_parts() {
+    let schema = r#"{"entities": {"detail": {"fields": ["orderId", "note"], "idField": ["orderId", "note"],
+        "types": {"orderId": "integer"}}}}"#;
+    let document = document(&Schema::read(schema, None).unwrap(), &Options::new("/mesh"));
+    // The form of an array in a path is its items, each percent-encoded, joined by commas.
+    let id = &document["paths"]["/mesh/detail/{id}"]["get"]["parameters"][0]["schema"];
+    let parts = json!([{"type": "integer", "format": "int64"}, {"type": "string"}]);
+    assert_eq!((&id["type"], &id["prefixItems"]), (&json!("array"), &parts));
+    assert_eq!((&id["minItems"], &id["maxItems"]), (&json!(2), &json!(2)));
+}

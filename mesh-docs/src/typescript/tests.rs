@@ -240,3 +240,9 @@ fn type_names_are_unique() {
         assert_eq!(written.matches(name).count(), 1, "{name}: {written}");
     }
 }
+
+#[test]
+fn an_id_of_several_fields_is_a_list_of_names() {
+    let document = r#"{"entities": {"detail": {"fields": ["order", "part"], "idField": ["order", "part"]}}}"#;
+    assert!(types(&schema(document)).contains("    id: [\"order\",\"part\"];\n"));
+}

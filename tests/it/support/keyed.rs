@@ -60,15 +60,16 @@ pub(crate) struct Keyed {
 }
 
 impl Keyed {
-    fn open(url: String) -> Self {
+    fn open(url: &str, policies: &str) -> Self {
         let folder = TempDir::new();
-        let schema = folder.write("schema.json", SCHEMA);
+        let document = SCHEMA.strip_suffix('}').unwrap().to_owned() + policies + "}";
+        let schema = folder.write("schema.json", &document);
         let settings = format!(
             "[mutations]\nenabled = true\n[uploads]\nenabled = true\nstore = \"file:{}\"\n",
             folder.path().join("files").display()
         );
         let config = folder.write("mesh.toml", &settings);
-        let server = Server::start(&["--config", &config, "--database", &url, "--schema", &schema, "--docs"]);
+        let server = Server::start(&["--config", &config, "--database", url, "--schema", &schema, "--docs"]);
         Self { server, _folder: folder }
     }
 
@@ -103,9 +104,14 @@ impl Keyed {
 
 /// Runs a check on each engine, with tables of its own.
 pub(crate) fn on_each_engine(check: impl Fn(&Keyed)) {
+    with_policies("", check);
+}
+
+/// Runs a check on each engine with members that are added to the schema, such as policies.
+pub(crate) fn with_policies(policies: &str, check: impl Fn(&Keyed)) {
     let database = Database::new(TABLES);
-    check(&Keyed::open(database.url()));
+    check(&Keyed::open(&database.url(), policies));
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TABLES);
-    check(&Keyed::open(cluster.url()));
+    check(&Keyed::open(&cluster.url(), policies));
 }

@@ -4,7 +4,7 @@ use mesh_tests::{Request, Response};
 use serde_json::json;
 
 use crate::events::open;
-use crate::support::keyed::on_each_engine;
+use crate::support::keyed::{on_each_engine, with_policies};
 
 #[track_caller]
 fn refused(reply: &Response, status: u16, words: &str) {
@@ -189,5 +189,36 @@ fn files_are_attached_and_created() {
             (&shown["orderId"], &shown["productId"], &shown["image"]),
             (&json!(2), &json!(3), &json!(key))
         );
+    });
+}
+
+#[test]
+fn policies_hold_for_such_records() {
+    let policies = r#", "policies": {"*": {
+        "order": {"$where": {"field": "id", "op": "eq", "value": 1}, "writable": true},
+        "product": true,
+        "detail": {"$where": {"field": "quantity", "op": "gt", "value": 5}, "writable": true}
+    }}"#;
+    with_policies(policies, |keyed| {
+        // The record is found by its key before the write, and by what the key has become after it.
+        let moved = keyed.write("PUT", "/detail/1,1", r#"{"productId": 3}"#);
+        assert_eq!((moved.status, &moved.json()["productId"]), (200, &json!(3)));
+        let linked = keyed.write("PUT", "/detail/1,3/product", r#"{"entityId": 1}"#);
+        assert_eq!((linked.status, linked.text().as_str()), (200, r#"{"id":1,"name":"Tea"}"#));
+        let created = keyed.write("POST", "/order/1/details", r#"{"productId": 3, "quantity": 6}"#);
+        assert_eq!((created.status, created.header("location")), (201, Some("/mesh/detail/1,3")));
+        assert_eq!(keyed.details(), "1/1=10 1/2=20 1/3=6 2/2=30");
+        refused(&keyed.write("PUT", "/detail/1,1", r#"{"quantity": 5}"#), 403, "none that you may write");
+        refused(
+            &keyed.write("POST", "/order/1/details", r#"{"productId": 3, "quantity": 1}"#),
+            403,
+            "may write",
+        );
+        // Part of the key refers to a record that is hidden.
+        refused(&keyed.write("PUT", "/detail/1,1", r#"{"orderId": 2}"#), 404, "'orderId' refers to a record");
+        let hidden = r#"{"orderId": 2, "productId": 1, "quantity": 9}"#;
+        refused(&keyed.write("POST", "/detail", hidden), 404, "'orderId' refers to a record");
+        refused(&keyed.write("PUT", "/detail/1,1/order", r#"{"entityId": 2}"#), 404, "There is no 'order'");
+        assert_eq!(keyed.details(), "1/1=10 1/2=20 1/3=6 2/2=30");
     });
 }
