@@ -48,11 +48,16 @@ fn check(base: &BasePath, profiles: &Profiles, method: &Method, path: &str, rout
     if let Route::Collection { entity } | Route::Point { entity, .. } = route {
         assert!(!["queries", "auth", "logout", "write", "files"].contains(&entity.as_ref()), "{path}");
     }
-    // The canonical encoding of the segments has the same route.
+    // The canonical encoding of the segments has the same route. Those of ids are not decoded.
     let segments = base.split(path).expect("it is below the base");
     let mut plain = base.as_str().to_owned();
-    for segment in &segments {
+    let raw: Vec<&str> = path.strip_suffix('/').unwrap_or(path).rsplit('/').take(segments.len()).collect();
+    for ((index, segment), raw) in segments.iter().enumerate().zip(raw.iter().rev()) {
         plain.push('/');
+        if matches!(index, 1 | 3) {
+            plain.push_str(raw);
+            continue;
+        }
         for byte in segment.bytes() {
             let _ = write!(plain, "%{byte:02x}");
         }

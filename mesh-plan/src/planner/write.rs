@@ -305,7 +305,11 @@ impl<'a> WritePlanner<'a> {
             if name != "entityId" {
                 return Err(refused(format!("the member '{name}'")));
             }
-            id = Some(JsonId::parse(text).ok_or_else(|| refused(value::describe(text)))?);
+            // An id of one field is a scalar.
+            let is_possible =
+                |id: &JsonId| matches!(id, JsonId::Text(_)) || other.subject.entity().id.len() > 1;
+            let parsed = JsonId::parse(text).filter(is_possible);
+            id = Some(parsed.ok_or_else(|| refused(value::describe(text)))?);
         }
         id.ok_or_else(|| refused("nothing".to_owned()))
     }

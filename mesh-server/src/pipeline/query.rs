@@ -104,6 +104,9 @@ pub(crate) fn plan(
     request.entity = entity;
     let plan = shared.mesh.plan(&request.with_principal(principal).with_params(params));
     let plan = checked(cx, caller, plan, is_registered.then_some((format, &text)))?;
+    if let (Some(RecordId::Parts(_)), [_]) = (id, plan.node().id.as_slice()) {
+        return Err(WireError::transport("'id' in the body must be a string or a number: it is one field"));
+    }
     if let Some(key) = key {
         shared.header_plans.insert(key, &plan);
     }

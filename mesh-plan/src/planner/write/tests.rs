@@ -128,7 +128,7 @@ fn errors_about_relations_say_what_is_allowed() {
     );
     refused(
         attach("tags"),
-        r#"{"entityId": [null]}"#,
+        r#"{"entityId": [1]}"#,
         expect![[
             r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not a list"#
         ]],
