@@ -82,7 +82,7 @@ fn a_malformed_control_is_refused() {
         r#""$page":{"first":"5"}"#,
         r#""$page":{"first":null}"#,
         r#""$page":{"after":5}"#,
-        r#""$page":{"last":5}"#,
+        r#""$page":{"last":0}"#,
         r#""$distinct":["id","id"]"#,
         r#""$distinct":"id""#,
         r#""$groupBy":["id","id"]"#,
