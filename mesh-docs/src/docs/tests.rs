@@ -95,7 +95,10 @@ fn introspection_is_exact() {
     let docs = Docs::new(mesh(), Options::default().title("Blog"));
     let schema: Json = serde_json::from_slice(get(&docs, "/docs/schema").body()).unwrap();
     assert_eq!(schema["title"], "Blog");
-    assert_eq!(schema["profiles"].to_string(), r#"["caching","computed","docs","keys","relational"]"#);
+    assert_eq!(
+        schema["profiles"].to_string(),
+        r#"["caching","computed","docs","keys","params","relational"]"#
+    );
     expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
     let entities: Vec<_> = schema["entities"].as_array().unwrap().iter().map(Json::to_string).collect();
     expect![[r#"
