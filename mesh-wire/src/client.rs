@@ -160,7 +160,7 @@ pub fn with_params(mut request: Request<Bytes>, params: &ParamValues) -> Request
         body.insert("params".to_owned(), serde_json::to_value(params).unwrap_or_default());
         *request.body_mut() = Value::Object(body).to_string().into();
     } else {
-        let value = headers::ascii(base64::encode(params_text(params)));
+        let value = headers::ascii(base64::encode(&params_text(params)));
         request.headers_mut().insert(headers::PARAMS, value);
     }
     request

@@ -78,8 +78,12 @@ fn ids_follow_from_format_and_text() {
 #[test]
 fn a_registered_query_is_found() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
-    let id = done(queries.register(&mesh, &titles())).unwrap();
-    assert_eq!(done(queries.register(&mesh, &titles())).unwrap(), id, "registered again");
+    let id = done(queries.register(&mesh, &titles(), ParamDeclarations::default())).unwrap();
+    assert_eq!(
+        done(queries.register(&mesh, &titles(), ParamDeclarations::default())).unwrap(),
+        id,
+        "registered again"
+    );
     let query = done(queries.find(&id.to_string())).unwrap().unwrap();
     assert_eq!((query.format(), query.text(), query.id()), (Format::Ql, TITLES, id));
     assert!(done(queries.find("q_00000000000000000000000000000000")).unwrap().is_none());
@@ -91,7 +95,11 @@ fn a_registered_query_is_found() {
 fn a_query_that_does_not_fit_the_schema_is_not_registered() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
     for text in ["{ post secret }", "{ nosuch id }", "{ post", "", "{\"post\":{\"$select\":{\"id\":true}}}"] {
-        let refused = done(queries.register(&mesh, &Request::collection(Format::Ql, text)));
+        let refused = done(queries.register(
+            &mesh,
+            &Request::collection(Format::Ql, text),
+            ParamDeclarations::default(),
+        ));
         assert!(matches!(refused, Err(RegisterError::Query(_))), "{text}");
     }
     assert_eq!(queries.in_memory(), 0);
@@ -145,7 +153,7 @@ fn a_store_is_read_once_for_each_query_of_another_server() {
     let (mesh, store) = (mesh(), Arc::new(CountingStore::default()));
     let here = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
     let there = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
-    let id = done(here.register(&mesh, &titles())).unwrap().to_string();
+    let id = done(here.register(&mesh, &titles(), ParamDeclarations::default())).unwrap().to_string();
     assert_eq!(store.0.lock().unwrap().0.len(), 1);
     for _ in 0..3 {
         let query = done(there.find(&id)).unwrap().unwrap();
@@ -161,7 +169,7 @@ fn a_registry_adopts_the_queries_of_another_except_preloaded_ones() {
     let mesh = mesh();
     let mut old = Persisted::new(Registration::Open);
     old.preload(&mesh, Format::Ql, "{ tag id }").unwrap();
-    let id = done(old.register(&mesh, &titles())).unwrap().to_string();
+    let id = done(old.register(&mesh, &titles(), ParamDeclarations::default())).unwrap().to_string();
     let new = Persisted::new(Registration::Open);
     new.adopt(&old);
     let query = done(new.find(&id)).unwrap().unwrap();

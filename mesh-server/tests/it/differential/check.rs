@@ -63,9 +63,14 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
             let id = point_id(&mut dice, &entity.ids);
             let text = json!({entity.key: node}).to_string();
             let body = engines.compare(&Request::point(Format::Json, &text, &id))?;
-            let with_params = engines.with_params(entity.key, &node, &Json::Null, Some(&id))?;
+            let with_params =
+                engines.with_params(entity.key, &node, &Json::Null, Some(RecordId::Segment(&id)))?;
             if with_params != body {
-                return Err(engines.describe(&text, Some(&id), &differs(&with_params, &body)));
+                return Err(engines.describe(
+                    &text,
+                    Some(RecordId::Segment(&id)),
+                    &differs(&with_params, &body),
+                ));
             }
             tally.bodies += 1;
         } else {
@@ -212,7 +217,7 @@ impl<'o> Engines<'o> {
         entity: &str,
         node: &Json,
         cursor: &Json,
-        id: Option<&str>,
+        id: Option<RecordId<'_>>,
     ) -> Result<Option<Json>, String> {
         let Parameterized { node, values, decoys } = parameterized(node, cursor);
         let text = json!({entity: node}).to_string();
