@@ -44,7 +44,7 @@ pub struct Rows {
 
 impl Rows {
     /// Creates an empty table for each node of the plan, with the columns that its rows need: those of the response
-    /// ([`Node::columns`]), those that lead to the parent ([`Join::child_keys`]) and those that controls use
+    /// ([`Node::columns`]), those that lead to the parent ([`Join::child_keys`](crate::Join::child_keys)) and those that controls use
     /// ([`Node::control_columns`]). The table of a grouped read has the columns of the rows that are grouped.
     pub fn new(plan: &Plan) -> Self {
         Self::with_applied(plan, Applied::empty())

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use http::Response;
 use http::request::Parts;
-#[cfg(feature = "tls")]
 use mesh_plan::RecordId;
+#[cfg(feature = "tls")]
 use mesh_wire::RequestHead;
 use mesh_wire::{RequestId, Route, WireError};
 use tracing::Instrument as _;

@@ -24,7 +24,7 @@ pub enum Param {
     PatternBound(usize, bool),
     /// The number of rows in the input of that index, and as many more.
     Limit(usize, u8),
-    /// A sort value of the row after which the page starts, by its index in [`crate::Plan::after`].
+    /// A sort value of the row after which the page starts, by its index in [`crate::Plan::cursor`].
     After(usize),
 }
 

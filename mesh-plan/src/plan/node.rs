@@ -1,0 +1,273 @@
+//! Nodes of a plan: what is fetched of one use of an entity, and the shape of its part of the response.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mesh_ql::{AggregateFn, Direction, Nulls};
+use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
+
+use super::{ComputedFunction, Predicate, Related};
+use crate::{JsonPointer, JsonType, OutputKey};
+
+/// One use of an entity in a query.
+#[derive(Debug)]
+pub struct Node {
+    /// Dotted relation names from the root entity, such as `post.comments.author`.
+    pub path: String,
+    /// The entity's key.
+    pub entity: String,
+    /// The table of its rows.
+    pub table: TableName,
+    /// The columns that a row must have, in this order: the selected fields, then those for joins, order and cursors.
+    pub columns: Vec<Column>,
+    /// The keys of an object, in the order of the selection.
+    pub output: Vec<Output>,
+    /// Nested relations, in the order of the selection.
+    pub joins: Vec<Join>,
+    /// Related records that filter and order use and the response does not show.
+    pub related: Vec<Related>,
+    /// The condition on rows.
+    pub filter: Option<Predicate>,
+    /// The order of rows. It is total, except for rows that nothing distinguishes. Empty at the root of a point read, reversed
+    /// for a page of the last rows ([`Page::reversed`]).
+    pub order: Vec<SortKey>,
+    /// The page of the rows; `None` for all.
+    pub page: Option<Page>,
+    /// The grouping of rows, if the node reads groups.
+    pub grouping: Option<Grouping>,
+    /// The columns that identify a row, for the removal of duplicates; empty if unknown.
+    pub row_key: Vec<Column>,
+    /// The storage columns that filter, grouping and order use, with their names in flat rows.
+    pub control_columns: Vec<Column>,
+    /// The columns of the id, in the order of its parts; empty if records have no id.
+    pub id: Vec<Column>,
+    /// The storage types of the table's columns, if known.
+    pub native: Arc<HashMap<String, NativeType>>,
+}
+
+impl Node {
+    /// Returns all records of an entity, without columns.
+    pub(crate) fn of_entity(entity: &Entity) -> Self {
+        Self {
+            path: String::new(),
+            entity: entity.key.clone(),
+            table: entity.table.clone(),
+            columns: Vec::new(),
+            output: Vec::new(),
+            joins: Vec::new(),
+            related: Vec::new(),
+            filter: None,
+            order: Vec::new(),
+            page: None,
+            grouping: None,
+            row_key: Vec::new(),
+            control_columns: Vec::new(),
+            id: Vec::new(),
+            native: Arc::clone(&entity.native),
+        }
+    }
+
+    /// Returns the names of the scalar fields that the client selected.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())
+    }
+}
+
+/// A column in the rows of a node.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The name of the field; of a column without a field, its storage name; of an aggregate, its alias.
+    pub name: String,
+    /// The source of the value.
+    pub source: ColumnSource,
+    /// The type, if known.
+    pub ty: Option<FieldType>,
+    /// The form in which the storage has times.
+    pub time_form: Option<TimeForm>,
+    /// Whether the client selected it; the other columns are for joins, order and cursors.
+    pub selected: bool,
+}
+
+/// The source of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnSource {
+    /// A storage column of the node's table.
+    Column(String),
+    /// An aggregate, by its index in [`Grouping::aggregates`].
+    Aggregate(usize),
+    /// A value of related records: a column of the one record, or an aggregate. NULL if there is no record. `related` is an
+    /// index into [`Node::related`], `column` one into the columns of that node.
+    #[expect(missing_docs, reason = "documented above")]
+    Related { related: usize, column: usize },
+    /// Whether there are related records, by the index into [`Node::related`]. Never NULL.
+    Exists(usize),
+    /// A scalar in a JSON document, which only conditions compare: NULL if the document has none of that type there.
+    #[expect(missing_docs, reason = "documented above")]
+    Json { of: Box<Self>, at: JsonPointer, ty: JsonType },
+}
+
+impl ColumnSource {
+    /// Returns the source of the stored value: for a scalar in a JSON document that of the document.
+    pub(crate) fn stored(&self) -> &Self {
+        match self {
+            Self::Json { of, .. } => of.stored(),
+            other => other,
+        }
+    }
+
+    /// Returns whether the value comes from related records.
+    pub(crate) fn is_related(&self) -> bool {
+        matches!(self, Self::Related { .. } | Self::Exists(_))
+    }
+}
+
+/// One key of an object, and its value.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
+pub enum Output {
+    /// A scalar, by its index in [`Node::columns`].
+    Field { key: OutputKey, column: usize },
+    /// A nested relation, by its index in [`Node::joins`].
+    Join { key: OutputKey, join: usize },
+    /// A computed field: the pieces of its text, or one piece of code.
+    Computed { key: OutputKey, template: Vec<TemplatePiece> },
+}
+
+/// A piece of a computed field. Columns are indexes into [`Node::columns`].
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
+pub enum TemplatePiece {
+    /// Constant text.
+    Text(String),
+    /// The text of a column; NULL is empty.
+    Column(usize),
+    /// A function of these columns, which is the only piece of its template. The field has the type of the function's result.
+    Code { function: ComputedFunction, columns: Vec<usize> },
+}
+
+/// A nested relation.
+#[derive(Debug)]
+pub struct Join {
+    /// The key in the response: the alias, or without one the relation's name.
+    pub name: String,
+    /// The relation's name.
+    pub relation: String,
+    /// How the rows are nested.
+    pub form: JoinForm,
+    /// The columns that connect the two nodes.
+    pub link: Link,
+    /// Whether a key of the database guarantees that a parent has at most one record.
+    pub is_unique: bool,
+    /// Whether the columns that the link compares have the same type in the database, so that none is converted.
+    pub is_alike: bool,
+    /// Indexes into the parent's columns of the values that `link` compares, in its order.
+    pub parent_keys: Vec<usize>,
+    /// The names of the columns with the parent's key in flat rows of the nested node, in the order of `parent_keys`: the
+    /// target's column (by the name of its field, if it has one), or `table.column` of a junction.
+    pub child_keys: Vec<String>,
+    /// The nested node.
+    pub node: Node,
+}
+
+/// How the rows of a relation are nested in the response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinForm {
+    /// The first row as an object, or null.
+    Record,
+    /// An array of records.
+    Records,
+    /// The one group as an object.
+    Group,
+    /// An array of groups.
+    Groups,
+}
+
+impl JoinForm {
+    /// Returns whether it is an object and not an array.
+    pub fn is_one(self) -> bool {
+        matches!(self, Self::Record | Self::Group)
+    }
+}
+
+/// One key of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortKey {
+    /// The value to compare.
+    pub source: ColumnSource,
+    /// The direction.
+    pub direction: Direction,
+    /// Whether NULL comes first or last.
+    pub nulls: Nulls,
+    /// Whether the value can be NULL.
+    pub nullable: bool,
+    /// Whether the query does not name the key: it was added to make the order total.
+    pub breaks_ties: bool,
+    /// At a paged root, the index into [`Node::columns`] of the value that a cursor contains.
+    pub column: Option<usize>,
+}
+
+impl SortKey {
+    /// Reverses the order of the key.
+    pub(crate) fn reverse(&mut self) {
+        self.direction = match self.direction {
+            Direction::Asc => Direction::Desc,
+            Direction::Desc => Direction::Asc,
+        };
+        self.nulls = match self.nulls {
+            Nulls::First => Nulls::Last,
+            Nulls::Last => Nulls::First,
+        };
+    }
+}
+
+/// A page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// The number of rows. At the root one more row is fetched if there is one, which shows that there is another page in
+    /// that direction.
+    pub size: PageSize,
+    /// Whether the rows are those at the end, or before a cursor. [`Node::order`] is reversed then: the rows come last to
+    /// first, and the response has them first to last.
+    pub reversed: bool,
+    /// For a page beyond a row ([`Plan::cursor`]), which of that row's sort values are NULL. The form of a statement depends
+    /// on nothing else of them.
+    pub(crate) cursor_nulls: Option<Vec<bool>>,
+    /// Whether all rows are counted.
+    pub total: bool,
+}
+
+/// The number of rows of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageSize {
+    /// This number.
+    Rows(u32),
+    /// The value of a parameter, by its index into [`Plan::inputs`](super::Plan::inputs): see
+    /// [`Plan::page_size`](super::Plan::page_size).
+    Input(usize),
+}
+
+/// The grouping of rows. The node's `columns` name the keys first, then the aggregates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grouping {
+    /// Storage columns of the group keys. Without keys, all rows are one group, even if there are none.
+    pub keys: Vec<String>,
+    /// The values that are computed for each group.
+    pub aggregates: Vec<Aggregate>,
+    /// The condition on groups.
+    pub having: Option<Predicate>,
+}
+
+/// A value computed over the rows of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// Its name in the item.
+    pub alias: String,
+    /// The function.
+    pub function: AggregateFn,
+    /// The storage column; `None` counts rows.
+    pub column: Option<String>,
+    /// Whether equal values count once.
+    pub distinct: bool,
+    /// The column's type, if known.
+    pub ty: Option<FieldType>,
+}
