@@ -154,14 +154,14 @@ fn a_store_is_read_once_for_each_query_of_another_server() {
     let here = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
     let there = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
     let id = done(here.register(&mesh, &titles(), ParamDeclarations::default())).unwrap().to_string();
-    assert_eq!(store.0.lock().unwrap().0.len(), 1);
+    assert_eq!(*store.0.lock().unwrap(), (vec![(Format::Ql, TITLES.to_owned())], 1), "looked up and stored");
     for _ in 0..3 {
         let query = done(there.find(&id)).unwrap().unwrap();
         assert_eq!(query.text(), TITLES);
     }
-    assert_eq!(store.0.lock().unwrap().1, 1);
+    assert_eq!(store.0.lock().unwrap().1, 2);
     assert!(done(there.find("q_nonsense")).unwrap().is_none());
-    assert_eq!(store.0.lock().unwrap().1, 1, "a text that is not an id is not looked up");
+    assert_eq!(store.0.lock().unwrap().1, 2, "a text that is not an id is not looked up");
 }
 
 #[test]

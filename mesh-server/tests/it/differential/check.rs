@@ -64,11 +64,11 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
             let text = json!({entity.key: node}).to_string();
             let body = engines.compare(&Request::point(Format::Json, &text, &id))?;
             let with_params =
-                engines.with_params(entity.key, &node, &Json::Null, Some(RecordId::Segment(&id)))?;
+                engines.with_params(entity.key, &node, &Json::Null, Some(RecordId::Text(&id)))?;
             if with_params != body {
                 return Err(engines.describe(
                     &text,
-                    Some(RecordId::Segment(&id)),
+                    Some(RecordId::Text(&id)),
                     &differs(&with_params, &body),
                 ));
             }
