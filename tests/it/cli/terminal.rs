@@ -52,9 +52,9 @@ fn output_is_colored_at_a_terminal_unless_no_color_is_set() {
     }
     assert_eq!(at_terminal(&query, &[("NO_COLOR", "")]).unwrap(), wanted, "an empty variable is ignored");
 
-    let explain = ["explain", "--database", &database, "{ post title author { name } }"];
+    let explain = ["explain", "--database", &database, "{ post title comments { text } }"];
     let colored = at_terminal(&explain, &[]).unwrap();
-    assert!(colored.contains("\x1b[36m-- post.author\x1b[0m\nSELECT"), "{colored}");
+    assert!(colored.contains("\x1b[36m-- post.comments\x1b[0m\nSELECT"), "{colored}");
     let (first, colors) = colored.split_once("\x1b[").unwrap();
     let bare = colors.split("\x1b[").map(|part| part.split_once('m').unwrap().1);
     assert_eq!(
