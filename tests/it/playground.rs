@@ -1,6 +1,7 @@
 //! The playground, operated in a browser.
 
 mod build;
+mod forms;
 mod layout;
 mod page;
 mod script;

@@ -56,6 +56,39 @@ export function entityAt(schema: Schema, entity: string | undefined, refs: reado
   return entityOf(schema, name);
 }
 
+/** Returns the field at the end of a path through to-one relations, such as `author.name`. `SPEC §14.2` */
+export function fieldAt(schema: Schema, entity: string | undefined, path: string): Field | undefined {
+  const refs = path.split(".");
+  const name = refs.pop() ?? "";
+  let at = entity;
+  for (const ref of refs) {
+    const relation = relationOf(schema, at, ref);
+    at = relation?.type === "one" ? relation.entity : undefined;
+  }
+  return fieldOf(schema, at, name);
+}
+
+/** A scalar field with the path to it. */
+export interface PathField {
+  path: string;
+  type: string | undefined;
+}
+
+/**
+ * Returns the scalar fields of an entity and those one to-one relation away. Along the relations of the path `chosen` they
+ * continue, one relation further than it.
+ */
+export function pathFields(schema: Schema, entity: Entity | undefined, chosen = ""): PathField[] {
+  const below = (at: Entity | undefined, prefix: string): PathField[] => {
+    if (!at) return [];
+    const fields = scalars(at).map(({ name, type }) => ({ path: prefix + name, type }));
+    if (!chosen.startsWith(prefix)) return fields;
+    const ones = at.joins.filter(({ type }) => type === "one");
+    return [...fields, ...ones.flatMap((one) => below(entityOf(schema, one.entity), `${prefix}${one.name}.`))];
+  };
+  return below(entity, "");
+}
+
 /** Returns the names of the fields that identify a record. */
 export function idFields(entity: Entity | undefined): string[] {
   return [entity?.idField ?? []].flat();

@@ -1,27 +1,36 @@
-// The current read as code: curl, JavaScript, Rust and Python.
+// The current read as code: curl, TypeScript with the generated client, and JavaScript, Rust and Python without one.
 
 import { readHeaders, readPath, type QueryRequest } from "./api/client";
+import { session } from "./api/session";
+import { config } from "./config";
+import { printQuery } from "./query/print";
+import { readQuery } from "./query/read";
 
-export const LANGUAGES = ["curl", "JavaScript", "Rust", "Python"] as const;
+export const LANGUAGES = ["curl", "TypeScript", "JavaScript", "Rust", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** The request as source text, signed in a session. */
 export async function snippet(language: Language, request: QueryRequest, entity: string, origin: string): Promise<string> {
   const path = readPath(entity, request.id);
   const all = await readHeaders(request, path);
-  const { "X-Mesh-Query": _, ...others } = all;
+  const { "X-Mesh-Query": _, "X-Mesh-Params": __, ...others } = all;
+  const { params } = request;
   const headers = Object.entries(others).map(([name, value]): [string, string] => [JSON.stringify(name), JSON.stringify(value)]);
   const url = origin + path;
   switch (language) {
     case "curl":
       return curl(url, all, " \\\n  ");
+    case "TypeScript":
+      return typescript(request, origin + config.base);
     case "JavaScript":
       return [
         `const query = ${template(request.query)};`,
-        "const bytes = new TextEncoder().encode(query);",
+        ...(params === undefined ? [] : [`const params = ${template(params)};`]),
+        "const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));",
         `const reply = await fetch(${JSON.stringify(url)}, {`,
         "  headers: {",
-        '    "X-Mesh-Query": btoa(String.fromCharCode(...bytes)),',
+        '    "X-Mesh-Query": base64(query),',
+        ...(params === undefined ? [] : ['    "X-Mesh-Params": base64(params),']),
         ...headers.map(([name, value]) => `    ${name}: ${value},`),
         "  },",
         "});",
@@ -35,8 +44,10 @@ export async function snippet(language: Language, request: QueryRequest, entity:
         "use base64::{Engine, engine::general_purpose::STANDARD};",
         "",
         `let query = ${rustRaw(request.query)};`,
+        ...(params === undefined ? [] : [`let params = ${rustRaw(params)};`]),
         `let mut reply = ureq::get(${JSON.stringify(url)})`,
         '    .header("X-Mesh-Query", STANDARD.encode(query))',
+        ...(params === undefined ? [] : ['    .header("X-Mesh-Params", STANDARD.encode(params))']),
         ...headers.map(([name, value]) => `    .header(${name}, ${value})`),
         "    .call()?;",
         "let data: serde_json::Value = reply.body_mut().read_json()?;",
@@ -47,8 +58,10 @@ export async function snippet(language: Language, request: QueryRequest, entity:
         "import base64, json, urllib.request",
         "",
         `query = ${python(request.query)}`,
+        ...(params === undefined ? [] : [`params = ${python(params)}`]),
         `request = urllib.request.Request(${JSON.stringify(url)}, headers={`,
         '    "X-Mesh-Query": base64.b64encode(query.encode()).decode(),',
+        ...(params === undefined ? [] : ['    "X-Mesh-Params": base64.b64encode(params.encode()).decode(),']),
         ...headers.map(([name, value]) => `    ${name}: ${value},`),
         "})",
         "with urllib.request.urlopen(request) as reply:",
@@ -56,6 +69,23 @@ export async function snippet(language: Language, request: QueryRequest, entity:
         "",
       ].join("\n");
   }
+}
+
+/** Returns a read with the generated client, which logs in and signs by itself. */
+function typescript({ query, format, id, params }: QueryRequest, base: string): string {
+  const tree = readQuery(format, query);
+  const text = (tree ? printQuery("json", tree) : query).trim();
+  const call = params === undefined ? "" : `, { params: ${params} }`;
+  const login = session.value?.login;
+  return [
+    "// mesh-server types --database … -o mesh.ts",
+    'import { connect } from "./mesh.js";',
+    "",
+    `const mesh = connect(${JSON.stringify(base)});`,
+    ...(login === undefined ? [] : [`await mesh.login({ login: ${JSON.stringify(login)}, password: "…" });`]),
+    `const data = await mesh.${id === "" ? "list(" : `one(${JSON.stringify(id)}, `}${text}${call});`,
+    "",
+  ].join("\n");
 }
 
 /** Returns a command for a POSIX shell, with a separator before each header. */

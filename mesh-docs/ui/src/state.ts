@@ -4,11 +4,12 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { execute, fetchSchema, RequestError, type Answer } from "./api/client";
 import { session } from "./api/session";
 import { config } from "./config";
-import { setControl, toggle, withControlsOf, withCursor } from "./query/edit";
+import { isBackward, setControl, toggle, withControlsOf, withCursor } from "./query/edit";
 import { member } from "./query/json";
+import { parametersOf, paramsText, textsOf, valuesFor, type Texts } from "./query/params";
 import { printQuery } from "./query/print";
 import { plain, readQuery } from "./query/read";
-import { emptyNode, hasControls, newQuery, NO_SPAN, type Format, type Query, type Selection, type Value } from "./query/tree";
+import { emptyNode, needsJson, newQuery, NO_SPAN, type Format, type Query, type Selection, type Value } from "./query/tree";
 import { entityOf, starterFields, starterRelation, type Entity, type Schema } from "./schema";
 import { draft, remember, shared, type SavedQuery } from "./storage";
 
@@ -21,6 +22,12 @@ export const recordId = signal("");
 /** The tree of the text, or of the last text that was a query. */
 export const query = signal<Query | undefined>(undefined);
 export const isQuery = signal(true);
+/** The parameters of the query. */
+export const parameters = computed(() => parametersOf(schema.value, query.value));
+/** The values of parameters as typed, also of those that other queries have. */
+export const paramTexts = signal<Texts>({});
+/** The values of the query's parameters; `undefined` if it has none. */
+export const params = computed(() => paramsText(parameters.value, paramTexts.value));
 
 export type Outcome = { kind: "answer"; answer: Answer; request: SavedQuery } | { kind: "error"; error: RequestError };
 export const outcome = signal<Outcome | null>(null);
@@ -39,11 +46,29 @@ export const dialog = signal<Dialog>(null);
 export const notice = signal<{ text: string; bad: boolean } | null>(null);
 
 export const isPoint = computed(() => recordId.value !== "");
+interface PageInfo {
+  hasNextPage?: boolean;
+  endCursor?: string | null;
+  hasPreviousPage?: boolean;
+  startCursor?: string | null;
+  totalCount?: number;
+}
+/** What the result says about its page. */
+export const pageInfo = computed((): PageInfo => {
+  const info = outcome.value?.kind === "answer" ? member(outcome.value.answer.data, "pageInfo") : undefined;
+  return info ? (plain(info) as PageInfo) : {};
+});
+/** Whether the pages of the result are read from its end. */
+export const fromEnd = computed(() => {
+  if (outcome.value?.kind !== "answer") return false;
+  const { format, query } = outcome.value.request;
+  return isBackward(readQuery(format, query));
+});
+/** The cursor of the page that is read next: the one after the shown page or, from the end, the one before it. */
 export const nextCursor = computed(() => {
-  if (outcome.value?.kind !== "answer") return null;
-  const info = member(outcome.value.answer.data, "pageInfo");
-  const page = info ? (plain(info) as { hasNextPage?: boolean; endCursor?: string | null }) : {};
-  return page.hasNextPage && page.endCursor ? page.endCursor : null;
+  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = pageInfo.value;
+  const [more, cursor] = fromEnd.value ? [hasPreviousPage, startCursor] : [hasNextPage, endCursor];
+  return (more && cursor) || null;
 });
 
 let noticeTimer = 0;
@@ -80,7 +105,7 @@ export function change(act: (query: Query) => Query): void {
 }
 
 function show(next: Query): void {
-  if (format.value === "ql" && hasControls(next)) setFormat("json");
+  if (format.value === "ql" && needsJson(next)) setFormat("json");
   setText(next.root.select.length === 0 && format.value === "ql" ? "" : printQuery(format.value, next));
 }
 
@@ -99,17 +124,20 @@ export function setNodeControl(refs: readonly string[], control: string, value: 
   change((tree) => setControl(tree, refs, control, value));
 }
 
-/** The last query whose controls the brace format could not express. They return with the JSON format. */
+/** The last query that the brace format could not express entirely. The rest returns with the JSON format. */
 let withControls: Query | undefined;
 
 export function setFormat(next: Format): void {
   if (next === format.value) return;
   const tree = parsed();
   if (!tree && text.value.trim() !== "") return notifyInvalid();
+  if (tree && next === "ql" && !readQuery("ql", printQuery("ql", tree))) {
+    return notify("The brace format cannot express this query: it selects no fields.", true);
+  }
   batch(() => {
-    if (tree && next === "ql" && hasControls(tree)) {
+    if (tree && next === "ql" && needsJson(tree)) {
       withControls = tree;
-      notify("The brace format supports the selection only. Filters, order and page return when you switch back to JSON.");
+      notify("The brace format supports the selection only. Filters, order, page and aliases return when you switch back to JSON.");
     }
     format.value = next;
     if (tree) setText(printQuery(next, next === "json" ? withControlsOf(tree, withControls) : tree));
@@ -139,12 +167,17 @@ export function open(saved: SavedQuery): void {
     format.value = saved.format;
     recordId.value = saved.id;
     setText(saved.query);
+    try {
+      paramTexts.value = { ...paramTexts.value, ...textsOf(parameters.value, saved.params) };
+    } catch {
+      // A link can have anything for the values. The form shows those that are missing.
+    }
     pane.value = "query";
   });
 }
 
 export function current(): SavedQuery {
-  return { query: text.value, format: format.value, id: recordId.value, at: Date.now() };
+  return { query: text.value, format: format.value, id: recordId.value, params: params.value, at: Date.now() };
 }
 
 /** Runs the query in the editor. */
@@ -169,10 +202,15 @@ async function showPage(next: (string | null)[]): Promise<void> {
   if (outcome.value?.kind !== "answer") return;
   const { request } = outcome.value;
   const tree = readQuery(request.format, request.query);
-  const after = next.at(-1) ?? null;
+  const cursor = next.at(-1) ?? null;
   if (!tree) return;
-  if (after === null) await send(request, false);
-  else await send({ ...request, query: printQuery("json", withCursor(tree, after)), format: "json" }, false, request);
+  if (cursor === null) {
+    await send(request, false);
+  } else {
+    // The cursor may take the place of a parameter, which then has no value.
+    const paged = withCursor(tree, cursor);
+    await send({ ...request, query: printQuery("json", paged), format: "json", params: valuesFor(paged, request.params) }, false, request);
+  }
   cursors.value = next;
 }
 
@@ -236,7 +274,7 @@ function showFirstQuery({ entities }: Schema): void {
 export function start(): void {
   let timer = 0;
   effect(() => {
-    const saved = { query: text.value, format: format.value, id: recordId.value, at: 0 };
+    const saved = { ...current(), at: 0 };
     window.clearTimeout(timer);
     if (saved.query !== "") timer = window.setTimeout(() => draft.store(saved), 300);
   });

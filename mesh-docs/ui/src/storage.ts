@@ -11,6 +11,8 @@ export interface SavedQuery {
   id: string;
   at: number;
   name?: string;
+  /** The values of parameters, as the text of a JSON object. */
+  params?: string | undefined;
 }
 
 const HISTORY_MAX = 60;
@@ -37,7 +39,7 @@ export const named = signal<SavedQuery[]>(load("named", []));
 
 /** Adds a run to the history, or moves an equal one to the top. */
 export function remember(saved: SavedQuery): void {
-  const same = (one: SavedQuery): boolean => one.query === saved.query && one.format === saved.format && one.id === saved.id;
+  const same = (one: SavedQuery): boolean => (["query", "format", "id", "params"] as const).every((key) => one[key] === saved[key]);
   history.value = [saved, ...history.value.filter((one) => !same(one))].slice(0, HISTORY_MAX);
   store("history", history.value);
 }
@@ -78,9 +80,9 @@ export const draft = {
 };
 
 /** Returns a link to this page with the query in its fragment, which browsers do not send. */
-export function shareLink(query: string, format: Format, id: string): string {
+export function shareLink({ query, format, id, params }: SavedQuery): string {
   const { origin, pathname } = location;
-  return `${origin}${pathname}#q=${base64Url(JSON.stringify([query, format, id]))}`;
+  return `${origin}${pathname}#q=${base64Url(JSON.stringify([query, format, id, params]))}`;
 }
 
 /** Returns the query of a link made by `shareLink`, if the page was opened by one. */
@@ -88,9 +90,9 @@ export function shared(): SavedQuery | null {
   const match = /^#q=([\w-]+)$/.exec(location.hash);
   if (!match) return null;
   try {
-    const [query, format, id] = JSON.parse(fromBase64Url(match[1] ?? "")) as unknown[];
+    const [query, format, id, params] = JSON.parse(fromBase64Url(match[1] ?? "")) as unknown[];
     if (typeof query !== "string" || (format !== "json" && format !== "ql") || typeof id !== "string") return null;
-    return { query, format, id, at: Date.now() };
+    return { query, format, id, at: Date.now(), ...(typeof params === "string" && { params }) };
   } catch {
     return null;
   }

@@ -2,15 +2,18 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inJson } from "../src/editor/offers";
 import { contextAt } from "../src/query/cursor";
-import { isSelected, toggle, withCursor } from "../src/query/edit";
-import { parseValue, readFilter, writeFilter } from "../src/query/filter";
+import { isSelected, rename, setAlias, toggle, withControlsOf, withCursor } from "../src/query/edit";
+import { parseValue, readFilter, showValue, writeFilter } from "../src/query/filter";
 import { readGrouping, writeGrouping } from "../src/query/group";
 import { formatJson, parseJson } from "../src/query/json";
-import { locate } from "../src/query/locate";
+import { isMissingValue, locate } from "../src/query/locate";
+import { parametersOf, paramsText, textsOf, valuesFor } from "../src/query/params";
 import { printCompact, printQuery } from "../src/query/print";
 import { readQuery } from "../src/query/read";
-import type { Schema } from "../src/schema";
+import { entityOfNode } from "../src/query/resolve";
+import { fieldAt, pathFields, type Schema } from "../src/schema";
 import { lines } from "../src/sql";
 
 const schema = {
@@ -20,8 +23,28 @@ const schema = {
   ],
 } as unknown as Schema;
 
+/** The blog with types, relations of both kinds and JSON, for relational queries. */
+const field = (name: string, type: string) => ({ name, type, kind: "scalar" });
+const blog = {
+  query: { controls: ["$select", "$where", "$orderBy", "$page", "$distinct", "$groupBy", "$aggregate", "$having"], filterOperators: ["eq", "in", "like", "isNull"], aggregateFunctions: ["count", "max"] },
+  entities: [
+    {
+      name: "post",
+      fields: [field("id", "integer"), field("title", "string"), field("meta", "json")],
+      joins: [
+        { name: "author", entity: "user", type: "one" },
+        { name: "comments", entity: "comment", type: "many" },
+      ],
+      idField: "id",
+    },
+    { name: "user", fields: [field("id", "integer"), field("name", "string")], joins: [{ name: "manager", entity: "user", type: "one" }], idField: "id" },
+    { name: "comment", fields: [field("id", "integer"), field("text", "string")], joins: [{ name: "user", entity: "user", type: "one" }], idField: "id" },
+  ],
+} as unknown as Schema;
+
 test("what is printed reads back the same", () => {
   const texts = [
+    '{"post":{"$select":{"headline":{"$field":"title"},"recent":{"$relation":"comments","$select":{"id":true},"$page":{"last":2}},"comments":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}},"$page":{"first":{"$param":"n"},"total":true}}}',
     '{"post":{"$select":{"id":true,"author":{"$select":{"name":true,"posts":{"$select":{"id":true},"$page":{"first":2}}}}},"$where":{"field":"id","op":"in","value":[1,9007199254740993,1.50]}}}',
     '{"post":{"$select":{},"$aggregate":{"n":{"fn":"count"}},"$having":{"aggregate":"n","op":"gt","value":1e3}}}',
   ];
@@ -77,13 +100,159 @@ test("filters go through the forms unharmed", () => {
   assert.equal(parseValue("true", "boolean", "eq"), true);
 });
 
+test("relation conditions, places and parameters go through the forms unharmed", () => {
+  const texts = [
+    '{"relation":"comments","op":"none"}',
+    '{"and":[{"relation":"comments","op":"every","where":{"or":[{"field":"user.name","op":"eq","value":"x"},{"relation":"user","op":"some"}]}},{"field":"meta","at":"/a/0","op":"in","value":["5",5,true]}]}',
+    '{"field":"id","op":"in","value":[1,{"$param":"n"}]}',
+    '{"field":"id","op":"eq","value":{"$param":"n"}}',
+  ];
+  for (const text of texts) assert.equal(JSON.stringify(writeFilter(readFilter(JSON.parse(text))!)), text);
+  for (const wrong of [{ relation: "comments" }, { relation: "comments", op: "some", where: [] }, { field: "a", at: 1, op: "eq" }]) {
+    assert.equal(readFilter(wrong), undefined);
+  }
+  const typed = (value: Parameters<typeof showValue>[0], type: string) => parseValue(showValue(value, type), type, Array.isArray(value) ? "in" : "eq");
+  for (const value of ["5", 5, "true", true, "x", '"x"', ["5", 5, "b"]]) assert.deepEqual(typed(value, "place"), value);
+  assert.deepEqual(typed([1, { $param: "n" }], "integer"), [1, { $param: "n" }]);
+});
+
+test("aliases are added, renamed, followed and taken away", () => {
+  const query = readQuery("json", '{"post":{"$select":{"id":true}}}')!;
+  const [post, , comment] = blog.entities;
+  const one = setAlias(blog, query, [], post!, "title");
+  assert.equal(printCompact(one), '{"post":{"$select":{"id":true,"title2":{"$field":"title"}}}}');
+  const two = setAlias(blog, one, [], post!, "comments", one.root.select[1]);
+  assert.equal(printCompact(two), '{"post":{"$select":{"id":true,"comments2":{"$relation":"comments","$select":{"id":true}}}}}');
+  const named = rename(two, [], "comments2", "recent");
+  assert.equal(entityOfNode(blog, named, ["recent"]), comment);
+  const deep = toggle(blog, named, "post", ["recent", "user"], "name");
+  assert.equal(entityOfNode(blog, deep, ["recent", "user"])?.name, "user");
+  assert.equal(printCompact(deep), '{"post":{"$select":{"id":true,"recent":{"$relation":"comments","$select":{"id":true,"user":{"$select":{"name":true}}}}}}}');
+  // A chosen name stays when the alias becomes one of another relation.
+  assert.match(printCompact(setAlias(blog, named, [], post!, "author", named.root.select[1])), /"recent":\{"\$relation":"author"/);
+  assert.equal(printCompact(toggle(blog, named, "post", [], "recent")), '{"post":{"$select":{"id":true}}}');
+});
+
+test("the brace format and back keeps aliases and aggregates", () => {
+  const text =
+    '{"post":{"$select":{"title":true,"a":{"$field":"title"},"recent":{"$relation":"comments","$select":{"id":true},"$page":{"last":2}},"comments":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}},"$page":{"first":1}}}';
+  const query = readQuery("json", text)!;
+  const ql = printQuery("ql", query);
+  assert.equal(ql.replaceAll(/\s+/g, " ").trim(), "{ post { title comments { id } } }");
+  assert.equal(printCompact(withControlsOf(readQuery("ql", ql)!, query)), text);
+});
+
+test("a relation is grouped or one object of aggregates", () => {
+  const query = readQuery("json", '{"post":{"$select":{"comments":{"$select":{"id":true},"$orderBy":[{"field":"id","direction":"asc"}],"$page":{"first":2}}}}}')!;
+  const comment = blog.entities[2]!;
+  const count = { alias: "n", fn: "count", field: "", distinct: false };
+  const one = writeGrouping(query, ["comments"], comment, { keys: [], aggregates: [count] });
+  assert.equal(printCompact(one), '{"post":{"$select":{"comments":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}}}}');
+  const groups = writeGrouping(one, ["comments"], comment, { keys: ["text"], aggregates: [count] });
+  assert.equal(printCompact(groups), '{"post":{"$select":{"comments":{"$select":{"text":true},"$groupBy":["text"],"$aggregate":{"n":{"fn":"count"}}}}}}');
+  // Groups of a relation need aggregates, and a relation without them selects fields.
+  const none = writeGrouping(groups, ["comments"], comment, { keys: ["text"], aggregates: [] });
+  assert.equal(printCompact(none), '{"post":{"$select":{"comments":{"$select":{"id":true,"text":true}}}}}');
+  // It has no selection, and stays when a field beside it goes.
+  assert.equal(printCompact(toggle(blog, toggle(blog, one, "post", [], "title"), "post", [], "title")), printCompact(one));
+});
+
+test("paths lead through relations to one record", () => {
+  const post = blog.entities[0];
+  const paths = (chosen: string) => pathFields(blog, post, chosen).map(({ path }) => path);
+  assert.deepEqual(paths(""), ["id", "title", "meta", "author.id", "author.name"]);
+  assert.deepEqual(paths("author.na").slice(-2), ["author.manager.id", "author.manager.name"]);
+  assert.equal(fieldAt(blog, "post", "author.manager.name")?.type, "string");
+  assert.equal(fieldAt(blog, "post", "comments.text"), undefined);
+});
+
+test("parameters have the types of their places", () => {
+  const query = readQuery(
+    "json",
+    '{"post":{"$select":{"few":{"$relation":"comments","$select":{"id":true},"$where":{"field":"user.id","op":"in","value":{"$param":"users"}}}},"$where":{"and":[{"relation":"comments","op":"some","where":{"field":"text","op":"like","value":{"$param":"text"}}},{"field":"meta","at":"/a","op":"eq","value":{"$param":"at"}},{"field":"id","op":"in","value":[1,{"$param":"id"}]}]},"$page":{"first":{"$param":"n"},"after":{"$param":"cursor"}}}}',
+  )!;
+  const parameters = parametersOf(blog, query);
+  const types = parameters.map(({ name, type, op }) => [name, type, op]);
+  assert.deepEqual(types, [["text", "string", "like"], ["at", "place", "eq"], ["id", "integer", "eq"], ["n", "integer", "eq"], ["cursor", "cursor", "eq"], ["users", "integer", "in"]]);
+  assert.equal(paramsText(parameters, {}), '{"cursor":null}');
+  const texts = { text: "", at: '"5"', id: "9007199254740993", n: "2", users: "1, 2", cursor: "abc", other: "x" };
+  const values = '{"text":"","at":"5","id":9007199254740993,"n":2,"cursor":"abc","users":[1,2]}';
+  assert.equal(paramsText(parameters, texts), values);
+  const { other: _, ...shown } = texts;
+  assert.deepEqual(textsOf(parameters, values), shown);
+  // The next page has a cursor in place of the parameter.
+  assert.equal(valuesFor(withCursor(query, "def"), values), '{"text":"","at":"5","id":9007199254740993,"n":2,"users":[1,2]}');
+  assert.equal(valuesFor(readQuery("json", '{"post":{"$select":{"id":true}}}'), values), undefined);
+});
+
+test("pages from the end are followed by the cursor before them", () => {
+  const query = readQuery("json", '{"post":{"$select":{"id":true},"$page":{"last":2,"total":true}}}')!;
+  assert.equal(printCompact(withCursor(query, "abc")), '{"post":{"$select":{"id":true},"$page":{"last":2,"total":true,"before":"abc"}}}');
+});
+
+/** Returns the labels that completion offers at the end of a text. */
+function offered(text: string, isPoint = false): string[] {
+  const cursor = contextAt("json", text, text.length);
+  assert.ok(cursor, text);
+  const around = { schema: blog, format: "json" as const, query: readQuery("json", '{"post":{"$select":{},"$aggregate":{"n":{"fn":"count"}},"$page":{"first":{"$param":"size"}}}}'), isPoint };
+  return inJson(blog, cursor, around, text.slice(cursor.from)).map(({ label }) => label);
+}
+
+test("completion knows relational queries", () => {
+  const cases: [string, string[], string[]][] = [
+    ['{"post": {"$where": {"', ["field", "relation", "and"], []],
+    ['{"post": {"$where": {"field": "author.', ["author.name", "author.manager.name"], ["comments.text"]],
+    ['{"post": {"$where": {"relation": "', ["author", "comments"], ["title"]],
+    ['{"post": {"$where": {"relation": "comments", "', ["op", "where"], ["value", "field"]],
+    ['{"post": {"$where": {"relation": "comments", "op": "', ["some", "none", "every"], ["eq"]],
+    ['{"post": {"$where": {"and": [{"relation": "comments", "op": "some", "where": {"field": "', ["text", "user.name"], ["title"]],
+    ['{"post": {"$where": {"field": "meta", "', ["at", "op", "value"], ["and", "relation"]],
+    ['{"post": {"$where": {"field": "id", "op": "eq", "value": ', ['{ "$param": … }'], []],
+    ['{"post": {"$where": {"field": "id", "op": "eq", "value": {"', ["$param"], ["field"]],
+    ['{"post": {"$where": {"field": "id", "op": "eq", "value": {"$param": "', ["size"], []],
+    ['{"post": {"$where": {"field": "id", "op": "in", "value": [', ['{ "$param": … }'], []],
+    ['{"post": {"$orderBy": [{"', ["field", "relation"], []],
+    ['{"post": {"$orderBy": [{"field": "author.', ["author.name"], []],
+    ['{"post": {"$orderBy": [{"relation": "', ["comments"], ["author"]],
+    ['{"post": {"$orderBy": [{"relation": "comments", "', ["aggregate", "direction"], ["field"]],
+    ['{"post": {"$orderBy": [{"relation": "comments", "aggregate": {"fn": "max", "field": "', ["text"], ["title", "user.name"]],
+    ['{"post": {"$orderBy": [{"aggregate": "', ["n"], []],
+    ['{"post": {"$page": {"', ["first", "after", "last", "before", "total"], []],
+    ['{"post": {"$page": {"last": 1, "', ["before", "total"], ["first", "after"]],
+    ['{"post": {"$page": {"before": ', ["null", '{ "$param": … }'], []],
+    ['{"post": {"$select": {"mine": ', ['{ "$field": … }', '{ "$relation": … }'], ["true"]],
+    ['{"post": {"$select": {"mine": {"', ["$field", "$relation"], ["$where"]],
+    ['{"post": {"$select": {"mine": {"$relation": "', ["author", "comments"], []],
+    ['{"post": {"$select": {"mine": {"$field": "', ["title"], []],
+    ['{"post": {"$select": {"mine": {"$relation": "comments", "', ["$select", "$where", "$aggregate", "$groupBy"], ["$field", "$distinct"]],
+    ['{"post": {"$select": {"mine": {"$relation": "comments", "$select": {"', ["text", "user"], ["title"]],
+    ['{"post": {"$select": {"comments": {"$page": {"', ["first", "last"], ["total"]],
+    ['{"post": {"$select": {"author": {"', ["$select"], ["$where"]],
+    ['{"post": {"$groupBy": ["', ["title"], ["author.name"]],
+  ];
+  for (const [text, wanted, unwanted] of cases) {
+    const labels = offered(text);
+    assert.deepEqual(wanted.filter((label) => !labels.includes(label)), [], `${text}: ${labels.join(" ")}`);
+    assert.deepEqual(unwanted.filter((label) => labels.includes(label)), [], `${text}: ${labels.join(" ")}`);
+  }
+  assert.deepEqual(offered('{"post": {"', true), ["$select"]);
+});
+
+test("faults of parameters are found at their places", () => {
+  const text = '{"post": {"$select": {"n": {"$field": "id"}}, "$where": {"field": "id", "op": "eq", "value": {"$param": "n"}}}}';
+  const fault = { message: "The parameter 'n' has no value", path: "post", line: 1, column: 94 };
+  const { from, to } = locate("json", text, fault);
+  assert.deepEqual([text.slice(0, from).endsWith('"$param": '), text.slice(from, to)], [true, '"n"']);
+  assert.ok(isMissingValue(fault) && !isMissingValue({ message: "The value of the parameter 'n' is wrong" }));
+});
+
 test("grouping by forms keeps the query whole", () => {
   const entity = schema.entities[0]!;
   const query = readQuery("json", '{"post":{"$select":{"id":true,"author":{"$select":{"name":true}}},"$orderBy":[{"field":"id","direction":"asc"}]}}')!;
-  const grouped = writeGrouping(query, entity, { keys: ["title"], aggregates: [{ alias: "n", fn: "count", field: "", distinct: false }] });
+  const grouped = writeGrouping(query, [], entity, { keys: ["title"], aggregates: [{ alias: "n", fn: "count", field: "", distinct: false }] });
   assert.equal(printCompact(grouped), '{"post":{"$select":{"title":true},"$groupBy":["title"],"$aggregate":{"n":{"fn":"count"}}}}');
   assert.deepEqual(readGrouping(grouped.root).keys, ["title"]);
-  assert.equal(printCompact(writeGrouping(grouped, entity, { keys: [], aggregates: [] })), '{"post":{"$select":{"id":true,"title":true}}}');
+  assert.equal(printCompact(writeGrouping(grouped, [], entity, { keys: [], aggregates: [] })), '{"post":{"$select":{"id":true,"title":true}}}');
 });
 
 test("the place at the cursor is known while the text is not yet a query", () => {

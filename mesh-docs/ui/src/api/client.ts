@@ -25,6 +25,8 @@ export interface QueryRequest {
   query: string;
   format: Format;
   id: string;
+  /** The values of parameters, as the text of a JSON object. */
+  params?: string | undefined;
 }
 export interface PlanJoin {
   path: string;
@@ -81,7 +83,9 @@ export async function fetchSchema(): Promise<Schema> {
 
 function body(request: QueryRequest, more: Record<string, unknown>): string {
   const id = request.id === "" ? {} : { id: request.id };
-  return JSON.stringify({ query: request.query, format: request.format, ...id, ...more });
+  const text = JSON.stringify({ query: request.query, format: request.format, ...id, ...more });
+  // The values are text, so that numbers keep their digits.
+  return request.params === undefined ? text : `${text.slice(0, -1)},"params":${request.params}}`;
 }
 
 async function post(path: string, text: string, signal?: AbortSignal): Promise<Response> {
@@ -131,12 +135,17 @@ function unescaped(part: string): string {
   }
 }
 
-/** Returns the headers of a read by GET, signed in a session. */
-export async function readHeaders(request: QueryRequest, path: string): Promise<Record<string, string>> {
-  const query = base64(request.query);
-  const format: Record<string, string> = request.format === "ql" ? { "X-Mesh-Format": "ql" } : {};
-  const signed = await signedHeaders(query, { method: "GET", path, format: request.format });
-  return { "X-Mesh-Query": query, ...format, ...signed };
+/** Returns the headers of a read by GET, or by the id of a registered query, signed in a session. `SPEC §19.4` */
+export async function readHeaders(request: QueryRequest, path: string, queryId?: string): Promise<Record<string, string>> {
+  const query = queryId ?? base64(request.query);
+  const headers: Record<string, string> = { [queryId === undefined ? "X-Mesh-Query" : "X-Mesh-Query-Id"]: query };
+  if (queryId === undefined && request.format === "ql") headers["X-Mesh-Format"] = "ql";
+  let message = query;
+  if (request.params !== undefined) {
+    const params = (headers["X-Mesh-Params"] = base64(request.params));
+    message += `\n${params}`;
+  }
+  return { ...headers, ...(await signedHeaders(message, { method: "GET", path, format: request.format })) };
 }
 
 export interface Event {

@@ -9,8 +9,8 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, placeholder } f
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { check } from "../api/client";
-import { locate } from "../query/locate";
-import { format, formatText, isPoint, query, recordId, run, schema, setText, text } from "../state";
+import { isMissingValue, locate } from "../query/locate";
+import { format, formatText, isPoint, params, query, recordId, run, schema, setText, text } from "../state";
 import { common, language } from "./base";
 import { completer } from "./complete";
 
@@ -20,14 +20,16 @@ const CHECK_DELAY_MS = 250;
 async function faults(view: EditorView): Promise<Diagnostic[]> {
   const source = view.state.doc.toString();
   if (source.trim() === "" || schema.value === null) return [];
-  const request = { query: source, format: format.value, id: recordId.value };
+  const request = { query: source, format: format.value, id: recordId.value, params: params.value };
   const fault = await check(request).catch(() => undefined);
   if (!fault) return [];
   const { from, to } = locate(request.format, source, fault);
   const until = Math.min(to, source.length);
   const better = /did you mean '([^']+)'\?/.exec(fault.message)?.[1];
   const actions = better === undefined ? [] : [{ name: `Use ${better}`, apply: (at: EditorView, a: number, b: number) => at.dispatch({ changes: { from: a, to: b, insert: better } }) }];
-  return [{ from: Math.min(from, until), to: until, severity: "error", message: fault.message, actions }];
+  // The query is valid without the values of its parameters.
+  const severity = isMissingValue(fault) ? "warning" : "error";
+  return [{ from: Math.min(from, until), to: until, severity, message: fault.message, actions }];
 }
 
 export function QueryEditor() {
@@ -89,7 +91,7 @@ export function QueryEditor() {
 
   useSignalEffect(() => {
     // The check depends on these, too. A new linter checks without delay.
-    void [schema.value, recordId.value, format.value];
+    void [schema.value, recordId.value, format.value, params.value];
     editor.current?.dispatch({ effects: parts.current.lint.reconfigure(linter(faults, { delay: CHECK_DELAY_MS })) });
   });
 

@@ -5,6 +5,8 @@ import type { Format } from "./tree";
 export interface CursorContext {
   /** Keys from the root to the innermost object or list; `[]` is an element of a list. */
   path: string[];
+  /** For each part of the path, the relation that a member of its object names: `relation` or `$relation`. */
+  relations: (string | undefined)[];
   /** Whether a key or a value is expected. */
   slot: "key" | "value";
   /** The key whose value is expected. */
@@ -28,6 +30,7 @@ interface Frame {
   name: string;
   keys: string[];
   key?: string | undefined;
+  relation?: string;
   /** Whether the value of the key, or an element of the list, has begun. */
   done: boolean;
   colon: boolean;
@@ -60,6 +63,7 @@ function inJson(text: string, at: number): CursorContext | undefined {
       Object.assign(frame, { key, done: false, colon: false });
       frame.keys.push(key);
     } else if (frame) {
+      if (frame.key === "relation" || frame.key === "$relation") frame.relation = token.replaceAll('"', "");
       frame.done = true;
     }
     lastEnd = end;
@@ -67,11 +71,12 @@ function inJson(text: string, at: number): CursorContext | undefined {
   const frame = frames.at(-1);
   if (!frame) return undefined;
   const path = frames.slice(1).map(({ name }) => name);
-  if (frame.isList) return frame.done ? undefined : { path, slot: "value", before: [], from };
+  const relations = frames.slice(1).map(({ relation }) => relation);
+  if (frame.isList) return frame.done ? undefined : { path, relations, slot: "value", before: [], from };
   if (frame.key !== undefined && !frame.done) {
-    return frame.colon ? { path, slot: "value", key: frame.key, before: frame.keys, from } : undefined;
+    return frame.colon ? { path, relations, slot: "value", key: frame.key, before: frame.keys, from } : undefined;
   }
-  return { path, slot: "key", before: frame.keys, from, ...(frame.done && { comma: lastEnd }) };
+  return { path, relations, slot: "key", before: frame.keys, from, ...(frame.done && { comma: lastEnd }) };
 }
 
 function inQl(text: string, at: number): CursorContext | undefined {
@@ -97,5 +102,5 @@ function inQl(text: string, at: number): CursorContext | undefined {
   const bare = path.length === 0 && before.length > 0;
   const spot = bare ? { path: [before[0] as string], before: before.slice(1) } : { path, before };
   const word = /[A-Za-z_][A-Za-z0-9_]*$/.exec(text.slice(0, at));
-  return { ...spot, slot: "key", from: word ? word.index : at };
+  return { ...spot, relations: [], slot: "key", from: word ? word.index : at };
 }

@@ -1,18 +1,33 @@
 // `$where` as a tree of groups and conditions for forms, and back.
 
-import { isObject, RawNumber, type Value } from "./tree";
+import { isObject, paramName, RawNumber, type Value } from "./tree";
 
-export type Filter = Group | Condition;
+export type Filter = Group | Condition | Related;
 export interface Group {
   kind: "and" | "or" | "not";
   items: Filter[];
 }
 export interface Condition {
   kind: "condition";
+  /** A field, or a path to one. */
   field: string;
+  /** A JSON Pointer into the value of a JSON field. `SPEC §14.8` */
+  at?: string | undefined;
   op: string;
   value: Value | undefined;
 }
+/** A condition on the records of a relation. `SPEC §14.1` */
+export interface Related {
+  kind: "related";
+  relation: string;
+  op: string;
+  where?: Filter | undefined;
+}
+
+export const QUANTIFIERS = ["some", "none", "every"] as const;
+
+/** The type of a scalar at a place in a JSON value. Its literal is text, a number, or a boolean. */
+export const PLACE = "place";
 
 export function isNullTest(op: string): boolean {
   return op === "isNull" || op === "isNotNull";
@@ -36,16 +51,27 @@ export function readFilter(value: Value | undefined): Filter | undefined {
     const inner = readFilter(value["not"]);
     return inner && { kind: "not", items: [inner] };
   }
-  const { field, op } = value;
-  if (typeof field !== "string" || typeof op !== "string") return undefined;
-  return { kind: "condition", field, op, value: value["value"] };
+  const { field, at, op, relation, where } = value;
+  if (typeof op !== "string") return undefined;
+  if (typeof relation === "string") {
+    const inner = readFilter(where);
+    return where !== undefined && !inner ? undefined : { kind: "related", relation, op, where: inner };
+  }
+  if (typeof field !== "string" || (at !== undefined && typeof at !== "string")) return undefined;
+  return { kind: "condition", field, at, op, value: value["value"] };
 }
 
 /** Converts a filter to JSON; an empty group to `undefined`. */
 export function writeFilter(filter: Filter): Value | undefined {
   if (filter.kind === "condition") {
-    const { field, op, value } = filter;
-    return isNullTest(op) ? { field, op } : { field, op, value: value ?? "" };
+    const { field, at, op, value } = filter;
+    const place: { [key: string]: Value } = at === undefined ? { field } : { field, at };
+    return isNullTest(op) ? { ...place, op } : { ...place, op, value: value ?? "" };
+  }
+  if (filter.kind === "related") {
+    const { relation, op } = filter;
+    const where = filter.where && writeFilter(filter.where);
+    return where === undefined ? { relation, op } : { relation, op, where };
   }
   const items = filter.items.map(writeFilter).filter((item): item is Value => item !== undefined);
   if (items.length === 0) return undefined;
@@ -62,28 +88,49 @@ export function parseValue(text: string, type: string | undefined, op: string): 
   return parseOne(text, type);
 }
 
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
 function parseOne(text: string, type: string | undefined): Value {
-  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
-  const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
-  if (isNumber && (type === "integer" || type === "number")) {
+  const param = /^\{"\$param": ?"([A-Za-z_]\w*)"\}$/.exec(text)?.[1];
+  if (param !== undefined) return { $param: param };
+  if ((type === "boolean" || type === PLACE) && (text === "true" || text === "false")) return text === "true";
+  if (NUMBER.test(text) && (type === "integer" || type === "number" || type === PLACE)) {
     return String(Number(text)) === text ? Number(text) : new RawNumber(text);
   }
+  if (type === PLACE && /^".*"$/s.test(text)) return unquoted(text);
   return text;
 }
 
-/** Formats a value for a form. */
-export function showValue(value: Value | undefined): string {
-  if (value === undefined || value === null) return "";
-  if (value instanceof RawNumber) return value.raw;
-  if (Array.isArray(value)) return value.map(showValue).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+/** Returns the text in quotes, which at a place in JSON may look like a number; other text as it is. */
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
 }
 
-/** Returns the operators that a type supports. `SPEC §3.7` */
+/** Formats a value of a type for a form. */
+export function showValue(value: Value | undefined, type?: string): string {
+  if (value === undefined || value === null) return "";
+  if (value instanceof RawNumber) return value.raw;
+  if (Array.isArray(value)) return value.map((item) => showValue(item, type)).join(", ");
+  if (typeof value === "object") return JSON.stringify(value);
+  return type === PLACE && typeof value === "string" && parseOne(value, type) !== value ? JSON.stringify(value) : String(value);
+}
+
+/** Returns the value that takes the place of another one when type or operator change: a parameter stays. */
+export function convert(value: Value | undefined, from: string | undefined, type: string | undefined, op: string): Value {
+  if (paramName(value) !== undefined) return value as Value;
+  if (type === "boolean" && typeof value !== "boolean") return true;
+  return parseValue(showValue(value, from), type, op);
+}
+
+/** Returns the operators that a type supports. `SPEC §3.7`, `SPEC §14.8` */
 export function operatorsFor(type: string | undefined, all: readonly string[]): string[] {
   if (type === "json" || type === "binary") return all.filter(isNullTest);
   if (type === "uuid") return all.filter((op) => isNullTest(op) || isList(op) || op === "eq" || op === "ne");
   if (type === "boolean") return all.filter((op) => isNullTest(op) || op === "eq" || op === "ne");
-  if (type !== undefined && type !== "string") return all.filter((op) => op !== "like" && op !== "ilike");
+  if (type !== undefined && type !== "string" && type !== PLACE) return all.filter((op) => op !== "like" && op !== "ilike");
   return [...all];
 }

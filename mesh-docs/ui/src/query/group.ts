@@ -1,7 +1,8 @@
 // Group keys and aggregates for forms, and the selection that they permit.
 
 import { starterFields, type Entity } from "../schema";
-import { isObject, NO_SPAN, type Node, type Query, type Value } from "./tree";
+import { changeNode } from "./edit";
+import { freeName, isObject, NO_SPAN, type Node, type Query, type Value } from "./tree";
 
 export interface Aggregate {
   alias: string;
@@ -30,12 +31,23 @@ function readAggregate(alias: string, value: Value): Aggregate {
   return { alias, fn: typeof fn === "string" ? fn : "count", field: typeof field === "string" && field !== "*" ? field : "", distinct: distinct === true };
 }
 
+/** Whether a relation is read as one object of aggregates, which has no order and no pages. `SPEC §14.5` */
+export function isOneObject({ keys, aggregates }: Grouping): boolean {
+  return keys.length === 0 && aggregates.length > 0;
+}
+
 /**
- * Returns the query with a grouping. A grouped read selects its keys only, and is ordered by keys and aggregates. Without
- * a grouping it selects the fields of a new query.
+ * Returns the query with a grouping of the node at a path. A grouped read selects its keys only, and is ordered by keys and
+ * aggregates. Without a grouping it selects the fields of a new query. A relation has groups only with aggregates.
  */
-export function writeGrouping(query: Query, entity: Entity, { keys, aggregates }: Grouping): Query {
-  const controls = { ...query.root.controls };
+export function writeGrouping(query: Query, refs: readonly string[], entity: Entity, grouping: Grouping): Query {
+  return changeNode(query, refs, (node) => grouped(node, entity, grouping, refs.length > 0));
+}
+
+function grouped(node: Node, entity: Entity, { keys: wanted, aggregates }: Grouping, isRelation: boolean): Node {
+  const keys = isRelation && aggregates.length === 0 ? [] : wanted;
+  const controls = { ...node.controls };
+  if (isRelation && isOneObject({ keys, aggregates })) for (const control of ["$orderBy", "$page", "$having"]) delete controls[control];
   for (const control of ["$groupBy", "$aggregate", "$distinct"]) delete controls[control];
   if (keys.length > 0) controls["$groupBy"] = keys;
   if (aggregates.length > 0) {
@@ -43,25 +55,22 @@ export function writeGrouping(query: Query, entity: Entity, { keys, aggregates }
       aggregates.map(({ alias, fn, field, distinct }): [string, Value] => [alias, { fn, ...(field ? { field } : {}), ...(distinct ? { distinct } : {}) }]),
     );
   } else delete controls["$having"];
-  const grouped = keys.length > 0 || aggregates.length > 0;
+  const isGrouped = keys.length > 0 || aggregates.length > 0;
   const names = new Set([...keys, ...aggregates.map((one) => one.alias)]);
   const order = controls["$orderBy"];
   if (Array.isArray(order)) {
     const remaining = order.filter((one) => {
-      const { field, aggregate } = one as { field?: string; aggregate?: string };
-      return grouped ? names.has(field ?? aggregate ?? "") : field !== undefined;
+      const { field, aggregate, relation } = one as { field?: string; aggregate?: string; relation?: string };
+      return isGrouped ? relation === undefined && names.has(field ?? aggregate ?? "") : field !== undefined || relation !== undefined;
     });
     if (remaining.length > 0) controls["$orderBy"] = remaining;
     else delete controls["$orderBy"];
   }
-  const select = grouped ? keys : starterFields(entity);
-  return { ...query, root: { ...query.root, controls, select: select.map((name) => ({ name, span: NO_SPAN })) } };
+  const select = isGrouped ? keys : starterFields(entity);
+  return { ...node, controls, select: select.map((name) => ({ name, span: NO_SPAN })) };
 }
 
 /** Returns an unused name for an aggregate. */
 export function freeAlias(fn: string, field: string, taken: readonly string[]): string {
-  const base = field === "" ? fn : fn + field.charAt(0).toUpperCase() + field.slice(1);
-  let alias = base;
-  for (let n = 2; taken.includes(alias); n += 1) alias = base + n;
-  return alias;
+  return freeName(field === "" ? fn : fn + field.charAt(0).toUpperCase() + field.slice(1), taken);
 }

@@ -11,8 +11,16 @@ export interface Fault {
   column?: number;
 }
 
+/** Whether a parameter has no value, which is no fault of the query. */
+export function isMissingValue({ message }: Fault): boolean {
+  return /^The parameter '[^']*' has no value/.test(message);
+}
+
 /** Returns the part of the text to underline. */
 export function locate(format: Format, text: string, fault: Fault): Span {
+  const param = /parameter '(\w+)'/.exec(fault.message)?.[1];
+  const place = param === undefined ? null : new RegExp(`"\\$param"\\s*:\\s*("${param}")`, "d").exec(text)?.indices?.[1];
+  if (place) return { from: place[0], to: place[1] };
   if (fault.line !== undefined && fault.column !== undefined) {
     return tokenAt(text, offsetOf(text, fault.line, fault.column));
   }

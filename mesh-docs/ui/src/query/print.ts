@@ -1,13 +1,13 @@
 // Formatting of a query tree as text in either format.
 
-import { isObject, RawNumber, type Format, type Node, type Query, type Value } from "./tree";
+import { isObject, RawNumber, type Format, type Node, type Query, type Selection, type Value } from "./tree";
 
 /** The maximum length of a line of the selection. */
 const WIDTH = 58;
 /** The maximum length of a line of a control. */
 const WIDE = 78;
 
-/** Prints a query. The brace format omits its controls. */
+/** Prints a query. The brace format omits its controls, and has the names that aliases are of. */
 export function printQuery(format: Format, query: Query): string {
   if (format === "ql") return `{\n  ${query.entity} ${printQl(query.root, "  ")}\n}\n`;
   const root = printNode(query.root, "  ", true);
@@ -16,30 +16,39 @@ export function printQuery(format: Format, query: Query): string {
 
 /** Prints a query on one line, for headers. */
 export function printCompact(query: Query): string {
-  const node = (one: Node): string => {
-    const select = one.select.map((s) => `${JSON.stringify(s.name)}:${s.node ? node(s.node) : "true"}`);
+  const node = (one: Node, of?: string): string => {
+    const select = one.select.map((s) => `${JSON.stringify(s.name)}:${s.node ? node(s.node, s.of) : printLeaf(s, "")}`);
     const controls = Object.entries(one.controls).map(([key, value]) => `,${JSON.stringify(key)}:${printFlat(value, "")}`);
-    return `{"$select":{${select.join(",")}}${controls.join("")}}`;
+    const relation = of === undefined ? "" : `"$relation":${JSON.stringify(of)},`;
+    return `{${relation}"$select":{${select.join(",")}}${controls.join("")}}`;
   };
   return `{${JSON.stringify(query.entity)}:${node(query.root)}}`;
 }
 
+function printLeaf({ of }: Selection, space: string): string {
+  return of === undefined ? "true" : printFlat({ $field: of }, space);
+}
+
 function printQl(node: Node, indent: string): string {
-  const lines = node.select.map((one) => {
-    const below = one.node ? ` ${printQl(one.node, `${indent}  `)}` : "";
-    return `${indent}  ${one.name}${below}\n`;
-  });
+  const members = new Map<string, string>();
+  for (const { name, of = name, node: below } of node.select) {
+    // Aggregates of a relation have no selection.
+    if (!members.has(of) && below?.select.length !== 0) members.set(of, below ? ` ${printQl(below, `${indent}  `)}` : "");
+  }
+  const lines = [...members].map(([name, below]) => `${indent}  ${name}${below}\n`);
   return `{\n${lines.join("")}${indent}}`;
 }
 
-function printNode(node: Node, indent: string, open: boolean, key = 0): string {
+function printNode(node: Node, indent: string, open: boolean, key = 0, of?: string): string {
   const inner = `${indent}  `;
   const select = node.select.map((one) => {
     const key = `${JSON.stringify(one.name)}: `;
-    return key + (one.node ? printNode(one.node, `${inner}  `, false, key.length) : "true");
+    return key + (one.node ? printNode(one.node, `${inner}  `, false, key.length, one.of) : printLeaf(one, " "));
   });
   const controls = Object.entries(node.controls).map(([key, value]) => `${JSON.stringify(key)}: ${printValue(value, inner)}`);
-  const short = `{ ${[`"$select": { ${select.join(", ")} }`, ...controls].join(", ")} }`;
+  const relation = of === undefined ? [] : [`"$relation": ${JSON.stringify(of)}`];
+  const selected = select.length === 0 ? "{}" : `{ ${select.join(", ")} }`;
+  const short = `{ ${[...relation, `"$select": ${selected}`, ...controls].join(", ")} }`;
   if (!open && !short.includes("\n") && indent.length + key + short.length <= WIDTH) return short;
   const flat = `{ ${select.join(", ")} }`;
   const list =
@@ -48,7 +57,7 @@ function printNode(node: Node, indent: string, open: boolean, key = 0): string {
       : !open && !flat.includes("\n") && inner.length + 11 + flat.length <= WIDTH
         ? flat
         : `{\n${select.map((one) => `${inner}  ${one}`).join(",\n")}\n${inner}}`;
-  const parts = [`"$select": ${list}`, ...controls];
+  const parts = [...relation, `"$select": ${list}`, ...controls];
   return `{\n${parts.map((part) => inner + part).join(",\n")}\n${indent}}`;
 }
 
@@ -65,7 +74,7 @@ function printValue(value: Value, indent: string): string {
 }
 
 /** Prints a value on one line, with a space, or nothing, between its parts. */
-function printFlat(value: Value, space: string): string {
+export function printFlat(value: Value, space: string): string {
   if (value instanceof RawNumber) return value.raw;
   if (Array.isArray(value)) return `[${value.map((item) => printFlat(item, space)).join(`,${space}`)}]`;
   if (!isObject(value)) return JSON.stringify(value);

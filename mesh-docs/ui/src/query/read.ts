@@ -1,6 +1,6 @@
 // Parsing of text in either format into a query tree.
 
-import { JsonFault, parseJson, type Json, type Member, type Span } from "./json";
+import { JsonFault, member, parseJson, type Json, type Member, type Span } from "./json";
 import { RawNumber, type Format, type Node, type Query, type Selection, type Value } from "./tree";
 
 /** Parses a text without a schema; `undefined` if it is not a query. */
@@ -36,13 +36,25 @@ function readNode(json: Json): Node | undefined {
       continue;
     }
     if (value.kind !== "object") return undefined;
-    for (const selected of value.members) {
-      const inner = readNode(selected.value);
-      if (selected.value.kind === "object" && !inner) return undefined;
-      node.select.push({ name: selected.key, span: nameOf(selected), ...(inner && { node: inner }) });
+    for (const member of value.members) {
+      const selected = readSelection(member);
+      if (!selected) return undefined;
+      node.select.push(selected);
     }
   }
   return node;
+}
+
+function readSelection(selected: Member): Selection | undefined {
+  const { key: name, value } = selected;
+  const one = { name, span: nameOf(selected) };
+  if (value.kind !== "object") return one;
+  const field = member(value, "$field");
+  if (field?.kind === "string" && value.members.length === 1) return { ...one, of: field.value };
+  const node = readNode(value);
+  if (!node) return undefined;
+  const { $relation, ...controls } = node.controls;
+  return typeof $relation === "string" ? { ...one, of: $relation, node: { ...node, controls } } : { ...one, node };
 }
 
 /** Returns a value without positions. */

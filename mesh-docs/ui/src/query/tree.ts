@@ -18,9 +18,12 @@ export function isObject(value: Value | undefined): value is { [key: string]: Va
 export type Controls = { [control: string]: Value };
 
 export interface Selection {
+  /** The key of the value in the result. */
   name: string;
   /** The position of the name, without quotes. */
   span: Span;
+  /** The field or relation that the name is an alias of. `SPEC §14.4` */
+  of?: string;
   /** The nested node of a relation. */
   node?: Node;
 }
@@ -63,6 +66,20 @@ export function nodes(query: Query): { refs: string[]; node: Node }[] {
   return found;
 }
 
-export function hasControls(query: Query): boolean {
-  return nodes(query).some(({ node }) => Object.keys(node.controls).length > 0);
+/** Whether a query has controls or aliases, which the brace format cannot express. */
+export function needsJson(query: Query): boolean {
+  return nodes(query).some(({ node }) => Object.keys(node.controls).length > 0 || node.select.some(({ of }) => of !== undefined));
+}
+
+/** Returns the name of the parameter that stands in place of a value. `SPEC §19.1` */
+export function paramName(value: Value | undefined): string | undefined {
+  const name = isObject(value) ? value["$param"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** Returns a name that is not taken: the wanted one, or that with a number. */
+export function freeName(wanted: string, taken: readonly string[]): string {
+  let name = wanted;
+  for (let n = 2; taken.includes(name); n += 1) name = wanted + n;
+  return name;
 }

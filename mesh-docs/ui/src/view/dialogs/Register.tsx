@@ -1,8 +1,7 @@
 // Saving of a query under a name in this browser, or as a persisted query on the server.
 
 import { useEffect, useState } from "preact/hooks";
-import { readPath, register } from "../../api/client";
-import { signedHeaders } from "../../api/session";
+import { readHeaders, readPath, register } from "../../api/client";
 import { curl } from "../../snippets";
 import { current, dialog, format, query, recordId, notify, sideTab, text } from "../../state";
 import { saveNamed } from "../../storage";
@@ -40,8 +39,7 @@ export function RegisterDialog() {
     const id = await register(text.value, format.value);
     setId(id);
     const path = readPath(query.value?.entity ?? "", recordId.value);
-    const signed = await signedHeaders(id, { method: "GET", path, format: format.value });
-    setCall(curl(location.origin + path, { "X-Mesh-Query-Id": id, ...signed }, " "));
+    setCall(curl(location.origin + path, await readHeaders(current(), path, id), " "));
   };
   useEffect(() => {
     start().catch((failure: Error) => setError(failure.message));

@@ -14,6 +14,5 @@ export async function copyText(text: string, what: string): Promise<void> {
 
 /** Copies a link to the query in the editor. */
 export function copyLink(): void {
-  const { query, format, id } = current();
-  void copyText(shareLink(query, format, id), "Link");
+  void copyText(shareLink(current()), "Link");
 }

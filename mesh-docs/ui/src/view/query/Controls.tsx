@@ -1,12 +1,13 @@
-// The forms for the controls of one node of the query: filter, group, order and page.
+// The forms for one node of the query: filter, group, order, page and aliases.
 
 import { signal } from "@preact/signals";
-import { readGrouping } from "../../query/group";
-import { nodeAt, nodes, type Query, type Value } from "../../query/tree";
-import { entityAt, relationOf, type Schema } from "../../schema";
+import { isOneObject, readGrouping } from "../../query/group";
+import { entityOfNode, relationAt } from "../../query/resolve";
+import { nodeAt, nodes, type Value } from "../../query/tree";
 import { isPoint, query, schema, setNodeControl } from "../../state";
 import { Choice } from "../parts/controls";
 import { Chevron } from "../parts/icons";
+import { AliasForm } from "./AliasForm";
 import { FilterForm } from "./FilterForm";
 import { GroupForm } from "./GroupForm";
 import { OrderForm } from "./OrderForm";
@@ -17,27 +18,23 @@ const shown = signal("");
 /** The forms are folded at first in a low window. */
 const isOpen = signal(window.innerHeight > 720);
 
-/** Returns the paths of the nodes that accept controls: the root of a collection, and to-many relations. */
-function listPaths(known: Schema, tree: Query): string[] {
-  const lists = nodes(tree).filter(({ refs }) => {
-    if (refs.length === 0) return !isPoint.value;
-    const parent = entityAt(known, tree.entity, refs.slice(0, -1));
-    return relationOf(known, parent?.name, refs.at(-1) ?? "")?.type === "many";
-  });
-  return lists.map(({ refs }) => refs.join("."));
-}
-
 export function Controls() {
   const [known, tree] = [schema.value, query.value];
   if (!known || !tree) return null;
-  const paths = listPaths(known, tree);
-  const path = paths.includes(shown.value) ? shown.value : paths[0];
-  if (path === undefined) return <p class="controls controls-none hint">A point read has no filter or order.</p>;
+  const paths = nodes(tree).map(({ refs }) => refs.join("."));
+  const path = paths.includes(shown.value) ? shown.value : "";
   const refs = path === "" ? [] : path.split(".");
-  const entity = entityAt(known, tree.entity, refs);
-  if (!entity) return null;
+  const entity = entityOfNode(known, tree, refs);
+  const node = nodeAt(tree, refs);
+  if (!entity || !node) return null;
   const isRoot = path === "";
-  const controls = nodeAt(tree, refs)?.controls ?? {};
+  // Lists accept controls: the root of a collection, and to-many relations.
+  const isList = isRoot ? !isPoint.value : relationAt(known, tree, refs)?.type === "many";
+  const { controls } = node;
+  const grouping = readGrouping(node);
+  const isObject = !isRoot && isOneObject(grouping);
+  const isGrouped = grouping.keys.length > 0 || grouping.aggregates.length > 0 || controls["$distinct"] !== undefined;
+  const functions = known.query.aggregateFunctions;
   const form = (control: string) => ({ value: controls[control], set: (value: Value | undefined): void => setNodeControl(refs, control, value) });
   const count = ["$where", "$groupBy", "$aggregate", "$orderBy", "$page"].filter((name) => controls[name] !== undefined).length;
   return (
@@ -45,7 +42,7 @@ export function Controls() {
       <div class="controls-head row wrap soft">
         <button type="button" class="fold flat" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Chevron />
-          Filter, group, order, page
+          Filter, group, order, page, aliases
           {count > 0 && <span class="count">{count}</span>}
         </button>
         {paths.length > 1 && (
@@ -63,10 +60,17 @@ export function Controls() {
       </div>
       {isOpen.value && (
         <div class="controls-body">
-          <FilterForm entity={entity} operators={known.query.filterOperators} {...form("$where")} />
-          {isRoot && <GroupForm query={tree} entity={entity} functions={known.query.aggregateFunctions} />}
-          <OrderForm entity={entity} grouping={isRoot ? readGrouping(tree.root) : undefined} {...form("$orderBy")} />
-          <PageForm isRoot={isRoot} bounds={known.query.pagination} {...form("$page")} />
+          {isList ? (
+            <>
+              <FilterForm entity={entity} operators={known.query.filterOperators} {...form("$where")} />
+              <GroupForm query={tree} refs={refs} entity={entity} functions={functions} />
+              {!isObject && <OrderForm entity={entity} functions={functions} grouping={grouping} {...form("$orderBy")} />}
+              {!isObject && <PageForm isRoot={isRoot} bounds={known.query.pagination} {...form("$page")} />}
+            </>
+          ) : (
+            <p class="hint">One record has no filter, order or page.</p>
+          )}
+          {!isGrouped && <AliasForm query={tree} refs={refs} entity={entity} />}
         </div>
       )}
     </div>

@@ -1,11 +1,12 @@
-// The form for `$where`: conditions, and groups of them.
+// The form for `$where`: conditions on fields and relations, and groups of them.
 
-import { useState } from "preact/hooks";
-import { isList, isNullTest, operatorsFor, parseValue, readFilter, showValue, writeFilter, type Condition, type Filter, type Group } from "../../query/filter";
+import { QUANTIFIERS, readFilter, writeFilter, type Condition, type Filter, type Group, type Related } from "../../query/filter";
 import type { Value } from "../../query/tree";
-import { idFields, scalars, type Entity } from "../../schema";
+import { entityOf, idFields, relationOf, scalars, type Entity } from "../../schema";
+import { schema } from "../../state";
 import { AddButton, Choice, IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
+import { ConditionRow } from "./ConditionRow";
 
 /** The depth at which no more groups are offered; it is below the maximum of the protocol. */
 const DEPTH_MAX = 6;
@@ -19,19 +20,35 @@ interface FormProps {
 
 export function FilterForm({ entity, operators, value, set }: FormProps) {
   const filter = readFilter(value);
+  const change = (next: Filter | undefined): void => set(next && writeFilter(next));
   return (
     <fieldset class="control">
       <legend class="faint">Filter</legend>
       {value !== undefined && !filter && <p class="hint">This filter can only be edited as text.</p>}
-      {filter && <FilterItem filter={filter} entity={entity} operators={operators} depth={0} change={(next) => set(next && writeFilter(next))} />}
+      {filter && <FilterItem filter={filter} entity={entity} operators={operators} depth={0} change={change} />}
       {value === undefined && (
         <span class="adders row">
-          <AddButton testId="add-condition" act={() => set(writeFilter(initialCondition(entity)))}>
-            Condition
-          </AddButton>
+          <Adders entity={entity} depth={0} add={change} testId="condition" />
         </span>
       )}
     </fieldset>
+  );
+}
+
+/** Buttons that add a condition on a field or, if the entity has relations, on their records. */
+function Adders({ entity, depth, add, testId }: { entity: Entity; depth: number; add: (item: Filter) => void; testId?: string }) {
+  const [relation] = entity.joins;
+  return (
+    <>
+      <AddButton {...(testId && { testId: `add-${testId}` })} act={() => add(initialCondition(entity))}>
+        Condition
+      </AddButton>
+      {relation && depth < DEPTH_MAX && (
+        <AddButton {...(testId && { testId: "add-relation" })} act={() => add({ kind: "related", relation: relation.name, op: "some" })}>
+          Relation
+        </AddButton>
+      )}
+    </>
   );
 }
 
@@ -63,16 +80,67 @@ interface ItemProps<F> {
 
 function FilterItem(props: ItemProps<Filter>) {
   const { filter, entity, depth, change } = props;
-  if (filter.kind !== "condition") return <GroupItem {...props} filter={filter} />;
+  if (filter.kind !== "condition" && filter.kind !== "related") return <GroupItem {...props} filter={filter} />;
   const join = (kind: "and" | "or"): void => change({ kind, items: [filter, initialCondition(entity)] });
   return (
     <div class="filter-lone">
-      <ConditionRow {...props} filter={filter} />
+      {filter.kind === "related" ? <RelatedItem {...props} filter={filter} /> : <ConditionRow {...props} filter={filter} />}
       {depth === 0 && (
         <span class="adders row">
           <AddButton act={() => join("and")}>and</AddButton>
           <AddButton act={() => join("or")}>or</AddButton>
         </span>
+      )}
+    </div>
+  );
+}
+
+/** A condition on the records of a relation, with a filter of these records. */
+function RelatedItem({ filter, entity, operators, depth, change }: ItemProps<Related>) {
+  const known = schema.value;
+  const target = known ? entityOf(known, relationOf(known, entity.name, filter.relation)?.entity) : undefined;
+  const { where, op } = filter;
+  const setOperator = (next: string): void => {
+    // `every` is the one that needs a filter.
+    const needed = next === "every" && target ? initialCondition(target) : undefined;
+    change({ ...filter, op: next, where: where ?? needed });
+  };
+  const setRelation = (relation: string): void => {
+    const next = known ? entityOf(known, relationOf(known, entity.name, relation)?.entity) : undefined;
+    // The filter is about another entity.
+    const kept = next === target ? where : next && op === "every" ? initialCondition(next) : undefined;
+    change({ ...filter, relation, where: kept });
+  };
+  const setWhere = (next: Filter | undefined): void => change(next || op !== "every" ? { ...filter, where: next } : undefined);
+  return (
+    <div class="filter-group">
+      <div class="condition row">
+        <Choice label="Quantifier" class="relate" value={op} options={QUANTIFIERS} choose={setOperator} />
+        <span class="inline">of</span>
+        <Choice label="Relation" value={filter.relation} options={entity.joins.map(({ name }) => name)} choose={setRelation} />
+        <IconButton label="Remove the condition" act={() => change(undefined)}>
+          <Close />
+        </IconButton>
+      </div>
+      {target && (
+        <div class="filter-items">
+          {where ? (
+            <FilterItem filter={where} entity={target} operators={operators} depth={depth + 1} change={setWhere} />
+          ) : (
+            <span class="adders row">
+              <Adders entity={target} depth={depth + 1} add={setWhere} testId="related" />
+            </span>
+          )}
+          {where && (where.kind === "condition" || where.kind === "related") && (
+            <span class="adders row">
+              {(["and", "or"] as const).map((kind) => (
+                <AddButton key={kind} act={() => setWhere({ kind, items: [where, initialCondition(target)] })}>
+                  {kind}
+                </AddButton>
+              ))}
+            </span>
+          )}
+        </div>
       )}
     </div>
   );
@@ -103,7 +171,7 @@ function GroupItem(props: ItemProps<Group>) {
           <FilterItem key={index} {...props} filter={item} depth={depth + 1} change={(next) => replace(index, next)} />
         ))}
         <span class="adders row">
-          <AddButton act={() => add(initialCondition(entity))}>Condition</AddButton>
+          <Adders entity={entity} depth={depth + 1} add={add} />
           {depth < DEPTH_MAX && <AddButton act={() => add({ kind: other, items: [initialCondition(entity), initialCondition(entity)] })}>Group</AddButton>}
         </span>
       </div>
@@ -115,58 +183,6 @@ function GroupItem(props: ItemProps<Group>) {
 function withKind(group: Group, kind: Group["kind"]): Filter {
   if (kind === "not" && group.kind !== "not") return { kind, items: group.items.length === 1 ? group.items : [{ kind: "or", items: group.items }] };
   const [only] = group.items;
-  if (group.kind === "not" && only && only.kind !== "condition") return { ...only, kind };
+  if (group.kind === "not" && only && (only.kind === "and" || only.kind === "or")) return { ...only, kind };
   return { ...group, kind };
-}
-
-function ConditionRow({ filter, entity, operators, change }: ItemProps<Condition>) {
-  const fields = scalars(entity);
-  const typeOf = (field: string): string | undefined => fields.find(({ name }) => name === field)?.type;
-  const type = typeOf(filter.field);
-  const set = (next: Condition): void => change(isNullTest(next.op) ? { ...next, value: undefined } : next);
-  const setOperator = (op: string): void => set({ ...filter, op, value: parseValue(showValue(filter.value), type, op) });
-  const setField = (field: string): void => {
-    const next = typeOf(field);
-    const allowed = operatorsFor(next, operators);
-    const op = allowed.includes(filter.op) ? filter.op : (allowed[0] ?? "eq");
-    const value = next === "boolean" && typeof filter.value !== "boolean" ? true : parseValue(showValue(filter.value), next, op);
-    set({ ...filter, field, op, value });
-  };
-  return (
-    <div class="condition row">
-      <Choice label="Field" value={filter.field} options={fields.map(({ name }) => name)} choose={setField} />
-      <Choice label="Operator" value={filter.op} options={operatorsFor(type, operators)} choose={setOperator} />
-      {isNullTest(filter.op) ? (
-        <span class="value" />
-      ) : type === "boolean" ? (
-        <Choice label="Value" class="value" value={String(filter.value)} options={["true", "false"]} choose={(value) => change({ ...filter, value: value === "true" })} />
-      ) : (
-        <ValueInput filter={filter} type={type} change={change} />
-      )}
-      <IconButton label="Remove the condition" act={() => change(undefined)}>
-        <Close />
-      </IconButton>
-    </div>
-  );
-}
-
-function ValueInput({ filter, type, change }: { filter: Condition; type: string | undefined; change: (next: Filter) => void }) {
-  // The text as typed, which may differ from the text of the value, such as `1.` from `1`.
-  const [typed, setTyped] = useState<string | null>(null);
-  const hint = isList(filter.op) ? "one, two, three" : filter.op === "like" || filter.op === "ilike" ? "%part%" : (type ?? "value");
-  const input = (text: string): void => {
-    setTyped(text);
-    change({ ...filter, value: parseValue(text, type, filter.op) });
-  };
-  return (
-    <input
-      class="value"
-      aria-label="Value"
-      placeholder={hint}
-      spellcheck={false}
-      value={typed ?? showValue(filter.value)}
-      onInput={(event) => input(event.currentTarget.value)}
-      onBlur={() => setTyped(null)}
-    />
-  );
 }

@@ -1,18 +1,26 @@
 // The form for `$groupBy` and `$aggregate`.
 
 import { freeAlias, readGrouping, writeGrouping, type Aggregate, type Grouping } from "../../query/group";
-import type { Query } from "../../query/tree";
+import { nodeAt, type Query } from "../../query/tree";
 import { scalars, type Entity } from "../../schema";
 import { change } from "../../state";
 import { AddButton, Choice, IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
 
-export function GroupForm({ query, entity, functions }: { query: Query; entity: Entity; functions: string[] }) {
-  const grouping = readGrouping(query.root);
+interface Props {
+  query: Query;
+  /** The path of the node that is grouped. */
+  refs: string[];
+  entity: Entity;
+  functions: string[];
+}
+
+export function GroupForm({ query, refs, entity, functions }: Props) {
+  const grouping = readGrouping(nodeAt(query, refs) ?? query.root);
   const { keys, aggregates } = grouping;
   const fields = scalars(entity);
-  const set = (next: Partial<Grouping>): void => change((current) => writeGrouping(current, entity, { ...grouping, ...next }));
-  const taken = [...fields.map(({ name }) => name), ...aggregates.map(({ alias }) => alias)];
+  const set = (next: Partial<Grouping>): void => change((current) => writeGrouping(current, refs, entity, { ...grouping, ...next }));
+  const taken = [...[...entity.fields, ...entity.joins].map(({ name }) => name), ...aggregates.map(({ alias }) => alias)];
   const fieldsFor = (fn: string): string[] => [...(fn === "count" ? [""] : []), ...fields.filter(({ type }) => accepts(fn, type)).map(({ name }) => name)];
   /** Replaces an aggregate by one over a field that its function accepts. A generated alias follows the change. */
   const replace = (index: number, old: Aggregate, next: Aggregate): void => {
@@ -70,7 +78,7 @@ export function GroupForm({ query, entity, functions }: { query: Query; entity: 
 }
 
 /** Whether a function accepts fields of a type. `SPEC §3.12` */
-function accepts(fn: string, type: string | undefined): boolean {
+export function accepts(fn: string, type: string | undefined): boolean {
   if (fn === "count" || type === undefined) return true;
   if (fn === "sum" || fn === "avg") return ["integer", "bigint", "number", "decimal"].includes(type);
   return !["json", "binary", "boolean"].includes(type);

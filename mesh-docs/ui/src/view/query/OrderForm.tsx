@@ -2,57 +2,77 @@
 
 import type { Grouping } from "../../query/group";
 import type { Value } from "../../query/tree";
-import { scalars, type Entity } from "../../schema";
+import { entityOf, pathFields, relationOf, scalars, type Entity } from "../../schema";
+import { schema } from "../../state";
 import { AddButton, Choice, IconButton } from "../parts/controls";
 import { Close, Down, Up } from "../parts/icons";
+import { accepts } from "./GroupForm";
 
-interface Order {
+interface Fold {
+  fn: string;
   field?: string;
-  aggregate?: string;
+  distinct?: boolean;
+}
+interface Key {
+  field?: string;
+  relation?: string;
+  /** The alias of an aggregate, or the aggregate of a relation. */
+  aggregate?: string | Fold;
+}
+interface Order extends Key {
   direction: string;
   nulls?: string;
 }
 
-function keyName({ field, aggregate }: Partial<Order>): string {
-  return field ?? aggregate ?? "";
+function keyName({ field, relation, aggregate }: Key): string {
+  return relation !== undefined ? `${relation}[ ]` : (field ?? String(aggregate ?? ""));
 }
 
-/** Returns the keys that a read can be ordered by: its fields or, if it is grouped, its group keys and aggregates. */
-function orderKeys(entity: Entity, { keys, aggregates }: Grouping): Partial<Order>[] {
+/**
+ * Returns the keys that a read can be ordered by: its fields, those of related records and aggregates of relations or, if it
+ * is grouped, its group keys and aggregates.
+ */
+function orderKeys(entity: Entity, { keys, aggregates }: Grouping, chosen: string): Key[] {
   if (keys.length > 0 || aggregates.length > 0) {
     return [...keys.map((field) => ({ field })), ...aggregates.map(({ alias }) => ({ aggregate: alias }))];
   }
-  const ordered = scalars(entity).filter(({ type }) => type !== "json" && type !== "binary");
-  return ordered.map(({ name }) => ({ field: name }));
+  const known = schema.value;
+  const ordered = known ? pathFields(known, entity, chosen).filter(({ type }) => type !== "json" && type !== "binary") : [];
+  const lists = entity.joins.filter(({ type }) => type === "many");
+  return [...ordered.map(({ path }) => ({ field: path })), ...lists.map(({ name }) => ({ relation: name, aggregate: { fn: "count" } }))];
 }
 
 interface Props {
   entity: Entity;
-  grouping: Grouping | undefined;
+  functions: string[];
+  grouping: Grouping;
   value: Value | undefined;
   set: (value: Value | undefined) => void;
 }
 
-export function OrderForm({ entity, grouping = { keys: [], aggregates: [] }, value, set }: Props) {
+export function OrderForm({ entity, functions, grouping, value, set }: Props) {
   const orders = (Array.isArray(value) ? value : []) as unknown as Order[];
-  const keys = orderKeys(entity, grouping);
   const write = (next: Order[]): void => set(next.length === 0 ? undefined : (next as unknown as Value));
-  const free = keys.find((key) => !orders.some((order) => keyName(order) === keyName(key)));
+  const free = orderKeys(entity, grouping, "").find((key) => !orders.some((order) => keyName(order) === keyName(key)));
   return (
     <fieldset class="control">
       <legend class="faint">Order</legend>
       {orders.map((order, index) => {
-        const { field: _, aggregate: __, ...rest } = order;
+        const { field: _, relation: __, aggregate: ___, ...rest } = order;
+        const keys = orderKeys(entity, grouping, order.field ?? "");
         const replace = (next: Order): void => write(orders.with(index, next));
         const other = order.direction === "desc" ? "asc" : "desc";
         return (
-          <div class="order row" key={index}>
+          <div class="order row wrap" key={index}>
             <Choice
               label="Field to order by"
               value={keyName(order)}
               options={keys.map(keyName)}
               choose={(name) => replace({ ...keys.find((key) => keyName(key) === name), ...rest })}
             />
+            {order.relation !== undefined && typeof order.aggregate === "object" && (
+              <FoldOf entity={entity} relation={order.relation} functions={functions} fold={order.aggregate} set={(aggregate) => replace({ ...order, aggregate })} />
+            )}
             <button type="button" class="direction" aria-label={`${order.direction}: switch the direction`} onClick={() => replace({ ...order, direction: other })}>
               {order.direction === "desc" ? <Down /> : <Up />}
               {order.direction}
@@ -75,5 +95,37 @@ export function OrderForm({ entity, grouping = { keys: [], aggregates: [] }, val
         </span>
       )}
     </fieldset>
+  );
+}
+
+interface FoldProps {
+  entity: Entity;
+  relation: string;
+  functions: string[];
+  fold: Fold;
+  set: (fold: Fold) => void;
+}
+
+/** The aggregate of a relation's records that a read is ordered by. */
+function FoldOf({ entity, relation, functions, fold, set }: FoldProps) {
+  const known = schema.value;
+  const target = known ? entityOf(known, relationOf(known, entity.name, relation)?.entity) : undefined;
+  const fieldsFor = (fn: string): string[] => (target ? scalars(target) : []).filter(({ type }) => accepts(fn, type)).map(({ name }) => name);
+  const setFunction = (fn: string): void => {
+    const allowed = fieldsFor(fn);
+    const field = fold.field && allowed.includes(fold.field) ? fold.field : fn === "count" ? undefined : allowed[0];
+    set({ ...(fold.distinct && { distinct: true }), fn, ...(field !== undefined && { field }) });
+  };
+  return (
+    <>
+      <Choice label="Function" value={fold.fn} options={functions} choose={setFunction} />
+      <Choice
+        label="Aggregated field"
+        value={fold.field ?? ""}
+        options={[...(fold.fn === "count" ? [""] : []), ...fieldsFor(fold.fn)]}
+        names={{ "": "records" }}
+        choose={(field) => set(field === "" ? { fn: fold.fn } : { ...fold, field })}
+      />
+    </>
   );
 }

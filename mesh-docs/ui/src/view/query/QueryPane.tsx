@@ -11,6 +11,7 @@ import { copyLink, copyText } from "../parts/copy";
 import { Bookmark, Copy, Play, Share, Star, Tidy } from "../parts/icons";
 import { Menu } from "../parts/Menu";
 import { Controls } from "./Controls";
+import { Params } from "./Params";
 
 export function QueryPane() {
   return (
@@ -18,6 +19,7 @@ export function QueryPane() {
       <Target />
       <Tools />
       <QueryEditor />
+      <Params />
       <Controls />
     </>
   );

@@ -5,7 +5,7 @@ import type { Answer, RequestError } from "../../api/client";
 import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
 import { formatJson, member, type Json } from "../../query/json";
-import { cursors, isPoint, nextCursor, nextPage, outcome, previousPage, resultTab, run, running, type ResultTab } from "../../state";
+import { cursors, fromEnd, isPoint, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../state";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
 import { Copy, Play } from "../parts/icons";
@@ -119,17 +119,30 @@ function Status({ answer, paged }: { answer: Answer | undefined; paged: boolean 
           <span>{size(answer.size)}</span>
         </>
       )}
-      {answer && paged && (
-        <span class="pager inline">
-          <button type="button" class="small" disabled={cursors.value.length < 2} onClick={() => void previousPage()}>
-            Previous
-          </button>
-          <span>page {cursors.value.length}</span>
-          <button type="button" class="small" data-testid="next-page" disabled={!nextCursor.value} onClick={() => void nextPage()}>
-            Next page
-          </button>
-        </span>
-      )}
+      {answer && paged && <Pager />}
     </footer>
+  );
+}
+
+/** The buttons for the pages before and after the shown one. Pages that are read from the end are followed backward. */
+function Pager() {
+  const { totalCount } = pageInfo.value;
+  const further = { disabled: !nextCursor.value, onClick: () => void nextPage() };
+  const back = { disabled: cursors.value.length < 2, onClick: () => void previousPage() };
+  const [before, after] = fromEnd.value ? [further, back] : [back, further];
+  return (
+    <span class="pager inline">
+      {totalCount !== undefined && <span data-testid="total-count">{totalCount} in total</span>}
+      <button type="button" class="small" data-testid="previous-page" {...before}>
+        Previous
+      </button>
+      <span>
+        page {cursors.value.length}
+        {fromEnd.value && " from the end"}
+      </span>
+      <button type="button" class="small" data-testid="next-page" {...after}>
+        Next page
+      </button>
+    </span>
   );
 }

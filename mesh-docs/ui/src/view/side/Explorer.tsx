@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { config } from "../../config";
 import { isSelected } from "../../query/edit";
+import { nodeAt } from "../../query/tree";
 import { entityOf, idFields, type Entity } from "../../schema";
 import { dialog, query, schema, schemaError, startQuery, toggleField } from "../../state";
 import { Chevron, Search } from "../parts/icons";
@@ -79,6 +80,8 @@ function EntityItem({ entity, wanted }: { entity: Entity; wanted: string }) {
 
 function Members({ root, entity, refs, wanted }: { root: string; entity: Entity; refs: string[]; wanted: string }) {
   const matches = matcher(wanted);
+  const node = query.value?.entity === root ? nodeAt(query.value, refs) : undefined;
+  const aliases = node?.select.filter((one) => one.of !== undefined && matches(one)) ?? [];
   return (
     <ul>
       {entity.fields.filter(matches).map(({ name, kind, type, description }) => (
@@ -93,6 +96,16 @@ function Members({ root, entity, refs, wanted }: { root: string; entity: Entity;
       {entity.joins.filter(matches).map((join) => (
         <RelationItem key={join.name} root={root} refs={refs} name={join.name} entity={join.entity} many={join.type === "many"} />
       ))}
+      {aliases.map(({ name, of = "" }) => {
+        const join = entity.joins.find((one) => one.name === of);
+        if (join) return <RelationItem key={name} root={root} refs={refs} name={name} entity={of} target={join.entity} many={join.type === "many"} />;
+        return (
+          <li key={name} class="member item row">
+            <Tick root={root} refs={refs} name={name} />
+            <span class="type ellipsis faint">{of}</span>
+          </li>
+        );
+      })}
     </ul>
   );
 }
@@ -114,11 +127,21 @@ function Tick({ root, refs, name, isRelation = false }: { root: string; refs: st
   );
 }
 
-function RelationItem({ root, refs, name, entity, many }: { root: string; refs: string[]; name: string; entity: string; many: boolean }) {
+interface RelationProps {
+  root: string;
+  refs: string[];
+  name: string;
+  /** What is shown beside the name: the entity, or the relation of an alias. */
+  entity: string;
+  target?: string;
+  many: boolean;
+}
+
+function RelationItem({ root, refs, name, entity, target: of = entity, many }: RelationProps) {
   const [chosen, setOpen] = useState<boolean | null>(null);
   const path = [...refs, name];
   const isOpen = chosen ?? isSelected(query.value, root, refs, name);
-  const target = schema.value ? entityOf(schema.value, entity) : undefined;
+  const target = schema.value ? entityOf(schema.value, of) : undefined;
   return (
     <li>
       <div class="member relation item row">

@@ -52,7 +52,7 @@ export function Saved() {
       {history.value.length === 0 && <p class="hint">Queries that you run are listed here, in this browser only.</p>}
       <ul>
         {history.value.map((saved) => (
-          <Item key={saved.format + saved.id + saved.query} saved={saved} />
+          <Item key={saved.format + saved.id + saved.query + (saved.params ?? "")} saved={saved} />
         ))}
       </ul>
     </div>
