@@ -142,6 +142,26 @@ fn each_invalid_line_has_an_error_of_its_own() {
 }
 
 #[test]
+fn editors_complete_names_paths_conditions_and_aliases() {
+    let Some(tools) = node_tools() else { return };
+    let blog = Database::blog();
+    let folder = TempDir::new();
+    let types = folder.path().join("mesh.ts").display().to_string();
+    let output = run(&["types", "--database", &blog.url(), "-o", &types]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let editor = programs().with_file_name("editor");
+    for (from, name) in [(&editor, "editor.ts"), (&editor, "completions.mjs"), (&programs(), "tsconfig.json")]
+    {
+        std::fs::copy(from.join(name), folder.path().join(name)).unwrap();
+    }
+    let _ = folder.write("package.json", r#"{"type": "module"}"#);
+    for (name, _) in COMPILERS {
+        let package = tools.join("node_modules").join(name).display().to_string();
+        assert_eq!(node(folder.path(), &["completions.mjs", &package]), "30 places\n", "{name}");
+    }
+}
+
+#[test]
 fn the_client_reads_signs_pages_and_streams() {
     let Some(tools) = node_tools() else { return };
     let (database, schema) = shop();

@@ -214,8 +214,9 @@ fn values_of_parameters_are_sent_and_copied() {
     browser.wait_for("[data-testid=status]", "4 objects");
     let call = copied(&page, "curl");
     let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
-    let request =
-        headers.fold(Request::new("GET", &page.server.path("/post")), |sent, (name, value)| sent.header(name, value));
+    let request = headers.fold(Request::new("GET", &page.server.path("/post")), |sent, (name, value)| {
+        sent.header(name, value)
+    });
     let reply = page.server.send(&request);
     assert_eq!(reply.json()["items"].as_array().map(Vec::len), Some(2), "{call}: {}", reply.text());
     let code = copied(&page, "TypeScript");
@@ -233,7 +234,8 @@ fn values_of_parameters_are_sent_and_copied() {
     browser.visit(link.as_str().unwrap_or_default());
     page.wait_for_query("$param");
     browser.wait("the value is there", |browser| {
-        browser.run("return document.querySelector(\"input[aria-label='Value of likes']\")?.value", &Value::Null)
+        browser
+            .run("return document.querySelector(\"input[aria-label='Value of likes']\")?.value", &Value::Null)
             == json!("6")
     });
     // The call by id has the values as well.
@@ -269,7 +271,10 @@ fn completion_follows_relations_and_paths() {
     for (text, offered) in [
         (r#"{"post": {"$where": {"relation": "com"#, "comments"),
         (r#"{"post": {"$where": {"relation": "comments", "op": "so"#, "some"),
-        (r#"{"post": {"$where": {"relation": "comments", "op": "some", "where": {"field": "user.n"#, "user.name"),
+        (
+            r#"{"post": {"$where": {"relation": "comments", "op": "some", "where": {"field": "user.n"#,
+            "user.name",
+        ),
         (r#"{"post": {"$where": {"field": "author.manager.n"#, "author.manager.name"),
         (r#"{"post": {"$orderBy": [{"relation": "comm"#, "comments"),
         (r#"{"post": {"$page": {"la"#, "last"),
@@ -288,7 +293,11 @@ fn faults_of_relational_queries_are_explained_at_their_place() {
     let Some(page) = posts() else { return };
     let browser = &page.browser;
     for (text, marked, words) in [
-        (r#"{"post": {"$select": {"id": true}, "$where": {"field": "author.nam", "op": "isNull"#, "author.nam", "'nam'"),
+        (
+            r#"{"post": {"$select": {"id": true}, "$where": {"field": "author.nam", "op": "isNull"#,
+            "author.nam",
+            "'nam'",
+        ),
         (
             r#"{"post": {"$select": {"id": true}, "$where": {"field": "comments.text", "op": "isNull"#,
             "comments.text",
@@ -299,11 +308,7 @@ fn faults_of_relational_queries_are_explained_at_their_place() {
             "{",
             "where",
         ),
-        (
-            r#"{"post": {"$select": {"likes": {"$field": "id"#,
-            "likes",
-            "choose another one",
-        ),
+        (r#"{"post": {"$select": {"likes": {"$field": "id"#, "likes", "choose another one"),
         (
             r#"{"post": {"$select": {"mine": {"$relation": "comments", "$select": {"txt": true"#,
             "txt",

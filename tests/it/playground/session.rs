@@ -67,6 +67,22 @@ fn an_admin_logs_in_and_requests_are_signed() {
     assert_eq!(names, ["X-Mesh-Query", "X-Mesh-Token", "X-Mesh-Signature"]);
     let reply = page.server.send(&request);
     assert_eq!((reply.status, reply.json()["items"][0]["title"].as_str()), (200, Some("Rust at dawn")));
+    // The signatures of parameters cover their values: of a run, and of a copied call.
+    page.type_query(
+        r#"{"post": {"$select": {"title": true}, "$where": {"field": "title", "op": "like", "value": {"$param": "title"#,
+    );
+    browser.type_into("input[aria-label='Value of title']", "Slow%");
+    page.run();
+    browser.wait_for("[data-testid=status]", "1 object");
+    let call = browser.run_async(script);
+    let call = call.as_str().unwrap_or_default();
+    let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
+    let signed = headers.fold(Request::new("GET", &page.server.path("/post")), |signed, (name, value)| {
+        signed.header(name, value)
+    });
+    let reply = page.server.send(&signed);
+    assert!(call.contains("X-Mesh-Params: "), "{call}");
+    assert_eq!((reply.status, &reply.json()["items"]), (200, &json!([{"title": "Slow bread"}])), "{call}");
     // The session survives a reload and ends at once on logout.
     browser.visit(&page.url(""));
     browser.wait_for("[data-testid=account]", "ada");

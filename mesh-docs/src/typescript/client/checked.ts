@@ -1,8 +1,9 @@
 // Checks of what the types above let pass: unknown names, and rules between the parts of a node
 
-/** The type of a part that the server would refuse. */
+declare const refused: unique symbol;
+/** The type of a part that the server would refuse. Its key is a symbol, so that editors do not offer it. */
 export interface Refused<Why extends string> {
-  readonly refused: Why;
+  readonly [refused]: Why;
 }
 /** Where a node stands: at the root, or in a relation; `alias` if its key is an alias. */
 type Level = "root" | "many" | "one" | "alias";
