@@ -22,6 +22,14 @@ pub enum Error {
     /// The body is invalid. Contains the reason.
     #[error("{0}")]
     Body(String),
+    /// The values of parameters are longer than the text of a query may be.
+    #[error("The values in 'params' in the body have {bytes} bytes; the bound `query_bytes` is {bound}")]
+    ParamsTooLong {
+        /// The length of the values.
+        bytes: usize,
+        /// The largest length.
+        bound: usize,
+    },
     /// Only registered queries may run, and this is none that the visitor can read.
     #[error("Only registered queries are allowed, and this is none")]
     NotRegistered,

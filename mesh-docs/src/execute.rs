@@ -23,7 +23,7 @@ pub(crate) async fn execute(
     now: fn() -> Instant,
 ) -> Result<Bytes, Error> {
     let start = now();
-    let mut posted = Posted::decode(visitor.headers, body)?;
+    let mut posted = Posted::decode(visitor.headers, body, mesh.limits().query.query_bytes)?;
     let context = visitor.context.clone();
     if let Some(only) = visitor.only {
         check_registered(mesh, only, &mut posted, context.principal.as_deref()).await?;

@@ -123,7 +123,7 @@ pub enum PlanErrorKind {
     UnknownParameter { name: String },
     #[error("The value of the parameter '{name}' is wrong: {fault}")]
     Parameter { name: String, fault: Box<Self> },
-    #[error("It must be {takes}, not {found}")]
+    #[error("it must be {takes}, not {found}")]
     ParameterValue { takes: String, found: String },
     #[error("The alias '{alias}' is a name of entity '{entity}'; choose another one")]
     AliasOfMember { entity: String, alias: String },

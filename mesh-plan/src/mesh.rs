@@ -360,10 +360,10 @@ fn shape(answer: Answer, plan: &Plan, context: &Context) -> Result<JsonBody, Res
 /// The values of a request without parameters.
 static NO_PARAMS: LazyLock<ParamValues> = LazyLock::new(ParamValues::new);
 
-/// Returns the key of a plan whose conditions have another form than those of the plan under `key`. A form is not empty
-/// and has no NUL, so the number of NULs differs from that of other keys.
+/// Returns the key of a plan whose conditions have another form than those of the plan under `key`. It begins with another
+/// character than all other keys, and a form has no NUL.
 fn variant_key(key: &str, form: &str) -> String {
-    [key, "\0", form].concat()
+    ["v", form, "\0", key].concat()
 }
 
 /// Completes a query with the id, the session values, the cursor and the values of parameters of a request.

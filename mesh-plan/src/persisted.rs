@@ -265,17 +265,21 @@ impl Persisted {
         let used = mesh.check(&collection).map_err(RegisterError::Query)?;
         check_declared(&params, &used).map_err(RegisterError::Query)?;
         let query = PersistedQuery::new(format, text).with_params(params);
-        if let Some(known) = self.find_by_id(id).await.map_err(RegisterError::Store)? {
+        let is_in_memory = self.in_memory_by_id(id).is_some();
+        let query = match self.find_by_id(id).await.map_err(RegisterError::Store)? {
             // Another client must not change what the query does for those who registered it.
-            if !query.params.is_empty() && query.params != known.params {
+            Some(known) if !query.params.is_empty() && query.params != known.params => {
                 return Err(RegisterError::OtherParams);
             }
-            return Ok(id);
-        }
+            Some(_) if is_in_memory => return Ok(id),
+            // A query that is still in use is among the last that a full store removes.
+            Some(known) => known,
+            None => Arc::new(query),
+        };
         if let Some(store) = &self.store {
             store.keep(&query).await.map_err(RegisterError::Store)?;
         }
-        self.add_recent(Arc::new(query));
+        self.add_recent(query);
         Ok(id)
     }
 

@@ -47,7 +47,8 @@ fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl Posted {
-    pub(super) fn decode(headers: &HeaderMap, body: &[u8]) -> Result<Self, Error> {
+    /// Decodes a body. The values of parameters may have `params_max` bytes.
+    pub(super) fn decode(headers: &HeaderMap, body: &[u8], params_max: usize) -> Result<Self, Error> {
         if !is_json(headers) {
             return Err(Error::NotJson);
         }
@@ -78,7 +79,7 @@ impl Posted {
             format,
             text: parsed(query).ok_or_else(|| wrong("'query' in the body must be a string"))?,
             id: id.transpose()?,
-            params: members.params.map(params).transpose()?,
+            params: members.params.map(|values| params(values, params_max)).transpose()?,
             check: switch("check", members.check)?,
             explain: switch("explain", members.explain)?,
         })
@@ -97,7 +98,11 @@ fn parsed<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-fn params(value: &RawValue) -> Result<ParamValues, Error> {
+fn params(value: &RawValue, bound: usize) -> Result<ParamValues, Error> {
+    let bytes = value.get().len();
+    if bytes > bound {
+        return Err(Error::ParamsTooLong { bytes, bound });
+    }
     let wrong = |error| Error::Body(format!("'params' in the body is not a JSON object of values: {error}"));
     ParamValues::parse(value.get()).map_err(wrong)
 }
@@ -111,7 +116,7 @@ mod tests {
     fn decode(body: &str) -> Result<Posted, String> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
-        Posted::decode(&headers, body.as_bytes()).map_err(|error| error.to_string())
+        Posted::decode(&headers, body.as_bytes(), 100).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -127,6 +132,7 @@ mod tests {
 
     #[test]
     fn invalid_bodies_are_refused_with_the_reason() {
+        let long = "a".repeat(93);
         let cases = [
             ("[]", "must be a JSON object"),
             ("{", "not a JSON object as expected"),
@@ -136,6 +142,8 @@ mod tests {
             (r#"{"query":"q","id":null}"#, "'id' in the body"),
             (r#"{"query":"q","check":1}"#, "'check' in the body"),
             (r#"{"query":"q","query":"p"}"#, "duplicate field"),
+            (r#"{"query":"q","params":null}"#, "'params' in the body"),
+            (&format!(r#"{{"query":"q","params":{{"p":"{long}"}}}}"#), "the bound `query_bytes` is 100"),
         ];
         for (body, words) in cases {
             let error = decode(body).unwrap_err();
@@ -148,8 +156,8 @@ mod tests {
         for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, HeaderValue::from_str(kind).unwrap());
-            assert!(matches!(Posted::decode(&headers, b"{}"), Err(Error::NotJson)), "{kind}");
+            assert!(matches!(Posted::decode(&headers, b"{}", 100), Err(Error::NotJson)), "{kind}");
         }
-        assert!(matches!(Posted::decode(&HeaderMap::new(), b"{}"), Err(Error::NotJson)));
+        assert!(matches!(Posted::decode(&HeaderMap::new(), b"{}", 100), Err(Error::NotJson)));
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of shared plans and of cursors.
 
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 use mesh_schema::{FieldType, Schema};
 
 use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Target, Value};
@@ -192,4 +192,37 @@ fn the_entity_of_the_path_is_checked_whether_or_not_the_plan_is_cached() {
         assert!(matches!(error.kind, PlanErrorKind::UnknownEntity { .. }));
         assert!(plan("post").is_ok());
     }
+}
+
+/// The titles of a list, as a parameter.
+const BY_TITLES: &str =
+    r#"{"post":{"$select":{"id":true},"$where":{"field":"title","op":"in","value":{"$param":"titles"}}}}"#;
+
+fn with_titles(mesh: &Mesh, text: &str, titles: &[&str]) -> Result<Plan, Error> {
+    let params = ParamValues::new().with("titles", titles.to_vec());
+    mesh.plan(&Request::collection(Format::Json, text).with_params(Some(&params)))
+}
+
+#[test]
+fn values_of_one_form_share_a_plan() {
+    let mesh = mesh();
+    let plans = [&["a", "b"], &["c", "d"]].map(|titles| with_titles(&mesh, BY_TITLES, titles).unwrap());
+    assert_eq!(plans[0].id(), plans[1].id());
+    assert_ne!(plans[0].key(), plans[1].key());
+    let many: Vec<String> = (0..200).map(|number| number.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for count in 0..=many.len() {
+        with_titles(&mesh, BY_TITLES, &many[..count]).unwrap();
+    }
+    assert!(mesh.plans_cached() <= 10, "one plan for each power of two: {}", mesh.plans_cached());
+}
+
+#[test]
+fn a_text_with_nul_is_no_plan_of_another_form() {
+    let mesh = mesh();
+    with_titles(&mesh, BY_TITLES, &["a"]).unwrap();
+    let plan = with_titles(&mesh, BY_TITLES, &["a", "b"]).unwrap();
+    let forged = format!("{BY_TITLES}\0{}", plan.query.form());
+    let refused = with_titles(&mesh, &forged, &["a", "b"]);
+    assert!(matches!(refused, Err(Error::Syntax(_))), "{refused:?}");
 }

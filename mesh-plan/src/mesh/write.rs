@@ -55,7 +55,8 @@ impl Mesh {
     fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
         let target = Target::Point(Key::default());
         if let Some(query) = request.reply {
-            let read = Request::new(query).with_id("").with_entity(shown.key());
+            let read = Request::new(query).with_params(request.reply_params);
+            let read = read.with_id("").with_entity(shown.key());
             return Ok(Plan { target, ..self.plan(&read.with_principal(request.principal))? });
         }
         let entity = shown.entity();

@@ -5,6 +5,7 @@ use std::fmt;
 
 use mesh_ql::{Literal, ParamValue, ParamValues};
 use mesh_schema::FieldType;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::planner::literal;
@@ -38,8 +39,37 @@ struct Written {
     default: Option<ParamValue>,
 }
 
+/// Declarations by name, each of which is given once.
+struct ByName(BTreeMap<String, Written>);
+
+impl<'de> Deserialize<'de> for ByName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Declarations;
+
+        impl<'de> Visitor<'de> for Declarations {
+            type Value = ByName;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object with declarations of parameters")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ByName, A::Error> {
+                let mut list = BTreeMap::new();
+                while let Some((name, declaration)) = map.next_entry::<String, Written>()? {
+                    if list.insert(name, declaration).is_some() {
+                        return Err(A::Error::custom("a parameter is declared twice"));
+                    }
+                }
+                Ok(ByName(list))
+            }
+        }
+
+        deserializer.deserialize_map(Declarations)
+    }
+}
+
 /// Deserializes a value that is present, which may be `null`.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<ParamValue>, D::Error> {
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ParamValue>, D::Error> {
     ParamValue::deserialize(deserializer).map(Some)
 }
 
@@ -49,8 +79,7 @@ impl ParamDeclarations {
     /// # Errors
     /// A description of what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let written: BTreeMap<String, Written> =
-            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let ByName(written) = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let parsed = written.into_iter().map(|(name, Written { ty, default })| {
             let Some(ty) = FieldType::parse(&ty) else {
                 let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
@@ -138,6 +167,8 @@ mod tests {
             r#"{"n":{}}"#,
             r#"{"n":{"type":"varchar"}}"#,
             r#"{"n":{"type":"integer","more":1}}"#,
+            r#"{"n":{"type":"integer"},"n":{"type":"string"}}"#,
+            r#"{"n":{"type":"integer","default":1,"default":2}}"#,
         ] {
             assert!(ParamDeclarations::parse(text).is_err(), "{text}");
         }

@@ -165,6 +165,42 @@ fn a_store_is_read_once_for_each_query_of_another_server() {
 }
 
 #[test]
+fn a_query_that_is_registered_again_after_a_restart_is_kept_again() {
+    let (mesh, store) = (mesh(), Arc::new(CountingStore::default()));
+    for kept in 1..=3 {
+        let queries = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
+        for _ in 0..2 {
+            done(queries.register(&mesh, &titles(), ParamDeclarations::default())).unwrap();
+        }
+        assert_eq!(store.0.lock().unwrap().0.len(), kept);
+    }
+}
+
+#[test]
+fn declarations_do_not_change_once_they_are_registered() {
+    let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
+    let text = r#"{"post":{"$select":{"id":true},"$where":{"field":"id","op":"lt","value":{"$param":"n"}}}}"#;
+    let register = |params: &str| {
+        let params = ParamDeclarations::parse(params).unwrap();
+        done(queries.register(&mesh, &Request::collection(Format::Json, text), params))
+    };
+    let declared = r#"{"n":{"type":"integer","default":7}}"#;
+    let id = register(declared).unwrap();
+    assert_eq!(register(declared).unwrap(), id);
+    assert_eq!(register("{}").unwrap(), id, "a client that declares nothing");
+    assert!(matches!(register(r#"{"n":{"type":"integer","default":8}}"#), Err(RegisterError::OtherParams)));
+    let kept = done(queries.find(&id.to_string())).unwrap().unwrap();
+    assert_eq!(kept.params().to_string(), declared);
+    for wrong in [
+        r#"{"m":{"type":"integer"}}"#,
+        r#"{"n":{"type":"integer","default":"x"}}"#,
+        r#"{"n":{"type":"string","default":"x"}}"#,
+    ] {
+        assert!(matches!(register(wrong), Err(RegisterError::Query(_))), "{wrong}");
+    }
+}
+
+#[test]
 fn a_registry_adopts_the_queries_of_another_except_preloaded_ones() {
     let mesh = mesh();
     let mut old = Persisted::new(Registration::Open);

@@ -9,6 +9,7 @@ mod value;
 
 use std::sync::Arc;
 
+use mesh_ql::ParamValues;
 use mesh_schema::{Cardinality, Entity, EntityId, Link, Member};
 
 pub(crate) use self::reference::References;
@@ -32,6 +33,8 @@ pub struct WriteRequest<'a> {
     pub fields: Option<&'a Fields>,
     /// The query that shapes the reply; without one the reply has all scalar fields.
     pub reply: Option<QuerySource<'a>>,
+    /// The values of the parameters of that query.
+    pub reply_params: Option<&'a ParamValues>,
     /// Fields that the server sets, whether clients may write them or not.
     pub set: &'a [(&'a str, Value)],
     /// The principal that policies are applied to; without one the request counts as anonymous.
@@ -75,7 +78,7 @@ impl<'a> WriteTarget<'a> {
 impl<'a> WriteRequest<'a> {
     /// Creates a write without body, whose reply has all scalar fields.
     pub fn new(target: WriteTarget<'a>) -> Self {
-        Self { target, fields: None, reply: None, set: &[], principal: None }
+        Self { target, fields: None, reply: None, reply_params: None, set: &[], principal: None }
     }
 
     /// Sets the members of the body.
@@ -88,6 +91,12 @@ impl<'a> WriteRequest<'a> {
     #[must_use]
     pub fn with_reply(self, query: impl Into<QuerySource<'a>>) -> Self {
         Self { reply: Some(query.into()), ..self }
+    }
+
+    /// Sets the values of the parameters of the query that shapes the reply.
+    #[must_use]
+    pub fn with_reply_params(self, params: Option<&'a ParamValues>) -> Self {
+        Self { reply_params: params, ..self }
     }
 
     /// Sets the principal that policies are applied to.

@@ -94,15 +94,15 @@ pub(crate) fn plan(
         Query::Text { .. } | Query::Registered(_) => None,
     };
     let is_registered = matches!(query, Query::Registered(_));
-    let completed = query.completed(params)?;
-    let params = completed.as_deref();
+    let completed = query.completed(params);
     let (format, text) = query.into_text(cx)?;
     let mut request = match id {
         Some(id) => Request::point(format, &text, id),
         None => Request::collection(format, &text),
     };
     request.entity = entity;
-    let plan = shared.mesh.plan(&request.with_principal(principal).with_params(params));
+    let request = request.with_principal(principal);
+    let plan = completed.and_then(|params| shared.mesh.plan(&request.with_params(params.as_deref())));
     let plan = checked(cx, caller, plan, is_registered.then_some((format, &text)))?;
     if let (Some(RecordId::Parts(_)), [_]) = (id, plan.node().id.as_slice()) {
         return Err(WireError::transport("'id' in the body must be a string or a number: it is one field"));
@@ -122,8 +122,7 @@ pub(crate) fn plan_by_meaning(
 ) -> Result<Plan, WireError> {
     let mesh = &cx.shared.mesh;
     let is_registered = matches!(query, Query::Registered(_));
-    let completed = query.completed(params)?;
-    let params = completed.as_deref();
+    let completed = query.completed(params);
     let (format, text) = query.into_text(cx)?;
     let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
     let source = match &parsed {
@@ -133,8 +132,9 @@ pub(crate) fn plan_by_meaning(
     };
     let principal = caller.principal();
     let mut request = Request::new(source).with_principal(principal.as_deref());
-    (request.entity, request.id, request.params) = (entity, id, params);
-    let plan = mesh.plan(&request).map_err(|error| error.with_position_in(&text));
+    (request.entity, request.id) = (entity, id);
+    let plan = completed.and_then(|params| mesh.plan(&request.with_params(params.as_deref())));
+    let plan = plan.map_err(|error| error.with_position_in(&text));
     checked(cx, caller, plan, is_registered.then_some((format, &text)))
 }
 
@@ -167,14 +167,15 @@ pub(crate) fn check_registrable(
 }
 
 impl Query<'_> {
-    /// Returns the values of parameters, with the defaults of a registered query. `SPEC §19.3`
+    /// Returns the values of parameters, with the defaults of a registered query. An error shows its declarations, so it is
+    /// for callers that may know of the query only ([`check_registrable`]). `SPEC §19.3`
     pub(crate) fn completed<'v>(
         &self,
         params: Option<&'v ParamValues>,
-    ) -> Result<Option<Cow<'v, ParamValues>>, WireError> {
+    ) -> Result<Option<Cow<'v, ParamValues>>, mesh_plan::Error> {
         match self {
             Self::Registered(query) if !query.params().is_empty() => {
-                Ok(query.params().complete(params).map_err(mesh_plan::Error::Plan)?.map(Cow::Owned))
+                Ok(query.params().complete(params)?.map(Cow::Owned))
             }
             _ => Ok(params.map(Cow::Borrowed)),
         }

@@ -58,6 +58,7 @@ pub(crate) fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
         Error::Forbidden => IntegrityError::Forbidden.into(),
         Error::NotJson => WireError::unsupported_media_type(),
         Error::Body(message) => WireError::transport(message),
+        Error::ParamsTooLong { .. } => WireError::validation(error.to_string()),
         Error::NotRegistered => IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into(),
         Error::Queries(error) => query::store_failed(cx, &error),
         Error::Read(error) => {

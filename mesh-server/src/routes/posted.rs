@@ -44,18 +44,18 @@ pub(crate) async fn register(
         }
     };
     let PostBody { format, text, params, .. } = decode_body(cx.head.headers, &body)?;
+    let bound = cx.shared.mesh.limits().query.query_bytes;
+    if params.as_ref().is_some_and(|params| params.len() > bound) {
+        return Err(WireError::validation(format!(
+            "'params' in the body has more bytes than the bound `query_bytes` ({bound}) allows"
+        )));
+    }
     let declared = params.as_deref().map(ParamDeclarations::parse).transpose().map_err(|why| {
         WireError::transport(format!(
             "'params' in the body is not an object {{name: {{type, default?}}}}: {why}"
         ))
     })?;
     let declared = declared.unwrap_or_default();
-    let bound = cx.shared.mesh.limits().query.query_bytes;
-    if params.is_some_and(|params| params.len() > bound) {
-        return Err(WireError::validation(format!(
-            "'params' in the body has more bytes than the bound `query_bytes` ({bound}) allows"
-        )));
-    }
     let principal = caller.principal();
     let request = Request::collection(format, &text).with_principal(principal.as_deref());
     match persisted.register(&cx.shared.mesh, &request, declared).await {

@@ -2,9 +2,11 @@
 
 pub(crate) mod commit;
 
+use std::borrow::Cow;
+
 use http::Response;
 use mesh_plan::{Action, Key, WriteReply, WriteRequest, WriteTarget};
-use mesh_ql::Format;
+use mesh_ql::{Format, ParamValues};
 use mesh_wire::{WireError, response};
 
 use self::commit::{commit_and_read, fields};
@@ -49,8 +51,8 @@ pub(crate) async fn answer(
     if let Some(fields) = &fields {
         request = request.with_fields(fields);
     }
-    if let Some((format, text)) = &shape {
-        request = request.with_reply((*format, text.as_str()));
+    if let Some(Shape { format, text, params }) = &shape {
+        request = request.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
     }
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
@@ -67,19 +69,25 @@ pub(crate) async fn answer(
     Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
 }
 
+/// The query that shapes the reply of a write.
+pub(crate) struct Shape {
+    pub(crate) format: Format,
+    pub(crate) text: String,
+    /// The defaults of the parameters of a registered query. The signature of a write covers no other values.
+    pub(crate) params: Option<ParamValues>,
+}
+
 /// Returns the query that shapes the reply, if the request has one.
-pub(crate) async fn shape(
-    cx: &RequestContext<'_>,
-    caller: &Caller,
-) -> Result<Option<(Format, String)>, WireError> {
+pub(crate) async fn shape(cx: &RequestContext<'_>, caller: &Caller) -> Result<Option<Shape>, WireError> {
     if cx.mesh_headers.query.is_none() && cx.mesh_headers.query_id.is_none() {
         return Ok(None);
     }
     let query: Query<'_> = query::decode(cx).await?;
     let is_registered = matches!(query, Query::Registered(_));
+    let defaults = query.completed(None);
     let (format, text) = query.into_text(cx)?;
     if is_registered {
         query::check_registrable(cx, caller, (format, &text))?;
     }
-    Ok(Some((format, text)))
+    Ok(Some(Shape { format, text, params: defaults?.map(Cow::into_owned) }))
 }

@@ -36,13 +36,13 @@ fn values_take_the_places_of_literals() {
     assert_eq!(titles("Slow%"), json!([{"title": "Slow bread"}]));
     let ids = |likes: Value| items(&get(&server, BY_LIKES, &json!({"likes": likes})));
     assert_eq!(ids(json!([5])), json!([{"id": 1}]));
-    assert_eq!(ids(json!([7, 5, 5, 100])), json!([{"id": 1}, {"id": 2}]));
+    assert_eq!(ids(json!([7, 5, 5, 100])), json!([{"id": 1}, {"id": 2}, {"id": 4}]));
     assert_eq!(ids(json!([])), json!([]));
     let not_in = BY_LIKES.replace("\"in\"", "\"nin\"");
-    assert_eq!(items(&get(&server, &not_in, &json!({"likes": []}))).as_array().map(Vec::len), Some(3));
+    assert_eq!(items(&get(&server, &not_in, &json!({"likes": []}))).as_array().map(Vec::len), Some(4));
     // In the body, with a query id, and of one record.
     let body = json!({"query": BY_LIKES, "params": {"likes": [7]}}).to_string();
-    assert_eq!(items(&server.send(&Request::post("/mesh", &body))), json!([{"id": 2}]));
+    assert_eq!(items(&server.send(&Request::post("/mesh", &body))), json!([{"id": 2}, {"id": 4}]));
     let registered = server.send(&Request::post("/mesh/queries", &json!({"query": BY_LIKES}).to_string()));
     let id = registered.json()["id"].as_str().expect("an id").to_owned();
     let by_id = Request::new("GET", "/mesh/post")
@@ -69,7 +69,7 @@ fn pages_are_walked_by_parameters() {
     assert_eq!(second, json!([{"id": 2}, {"id": 3}]));
     // Other values of the condition share the cursor's scope.
     let reply = get(&server, AFTER, &json!({"least": 2, "size": 9, "cursor": cursor}));
-    assert_eq!(items(&reply), json!([{"id": 3}]));
+    assert_eq!(items(&reply), json!([{"id": 3}, {"id": 4}]));
     let other = AFTER.replace("\"gt\"", "\"gte\"");
     let refused = get(&server, &other, &json!({"least": 2, "size": 9, "cursor": cursor}));
     assert_eq!(why(&refused), (400, "CURSOR_MISMATCH".to_owned()));
@@ -151,7 +151,7 @@ fn tags_and_cached_responses_depend_on_the_values() {
     let read = |likes: u32| get(&server, BY_LIKES, &json!({"likes": [likes]}));
     for _ in 0..3 {
         assert_eq!(items(&read(5)), json!([{"id": 1}]));
-        assert_eq!(items(&read(7)), json!([{"id": 2}]));
+        assert_eq!(items(&read(7)), json!([{"id": 2}, {"id": 4}]));
     }
     let tag = |reply: &Response| reply.header("etag").expect("a tag").to_owned();
     let first = tag(&read(5));
@@ -180,4 +180,77 @@ fn signatures_cover_the_values() {
     assert_eq!(why(&server.send(&session.sign(other, &message))), refused);
     let posted = session.post(&server, "", &json!({"query": query, "params": {"id": 3}}));
     assert_eq!(items(&posted), json!([{"title": "A map"}]));
+}
+
+#[test]
+fn scalars_in_json_are_compared_in_the_type_of_the_value() {
+    let server = Server::with_database(&Database::new(
+        "CREATE TABLE posts (id INTEGER PRIMARY KEY, data JSON);
+        INSERT INTO posts VALUES (1, '{\"v\":1}'), (2, '{\"v\":\"1\"}'), (3, '{\"v\":true}'), (4, '{\"v\":1.5}'), (5, '{}');",
+    ));
+    let query = |op: &str, value: &Value| {
+        let place = json!({"field": "data", "at": "/v", "op": op, "value": value});
+        json!({"post": {"$select": {"id": true}, "$where": place}}).to_string()
+    };
+    let values = [
+        json!(1),
+        json!("1"),
+        json!(true),
+        json!(1.5),
+        json!("%"),
+        json!([1, 1.5]),
+        json!(["1", "x"]),
+        json!([true]),
+    ];
+    let others = [json!([1, "1"]), json!(null), json!({"a": 1}), json!([])];
+    for op in ["eq", "ne", "gte", "in", "nin", "like"] {
+        // All of them share the text of the query.
+        for value in values.iter().chain(&others) {
+            let (literal, param) = (query(op, value), query(op, &json!({"$param": "v"})));
+            let expected = server.get("/post", &literal);
+            let found = get(&server, &param, &json!({"v": value}));
+            assert_eq!(found.status, expected.status, "{op} {value}: {}", found.text());
+            assert_eq!(found.json()["items"], expected.json()["items"], "{op} {value}");
+            assert!(found.status == 200 || found.text().contains("'v'"), "{op} {value}: {}", found.text());
+        }
+    }
+    // A list of which one element is a parameter, and a pointer, which cannot be one.
+    let mixed = query("in", &json!([1, {"$param": "v"}]));
+    assert_eq!(items(&get(&server, &mixed, &json!({"v": 1.5}))), json!([{"id": 1}, {"id": 4}]));
+    assert!(get(&server, &mixed, &json!({"v": "1"})).text().contains("'v'"));
+    let pointer = mixed.replace("\"/v\"", r#"{"$param":"v"}"#);
+    assert_eq!(why(&get(&server, &pointer, &json!({"v": "/v"}))), (400, "ValidationError".to_owned()));
+}
+
+#[test]
+fn defaults_of_a_registered_query_shape_the_reply_of_a_write() {
+    let blog = Database::blog();
+    let schema = blog.dir.write(
+        "schema.json",
+        &json!({
+            "entities": {
+                "post": {"fields": ["id", "title"], "writable": ["title"]},
+                "comment": {"fields": ["id", "text"]}
+            },
+            "joins": {"post.comments": {"entity": "comment", "type": "many", "on": "comments.post_id = posts.id"}}
+        })
+        .to_string(),
+    );
+    let server = Server::start(&["--database", &blog.url(), "--schema", &schema, "--mutations"]);
+    let query = r#"{"post":{"$select":{"title":true,"comments":{"$select":{"text":true},"$page":{"last":{"$param":"n"}}}}}}"#;
+    let declared = json!({"query": query, "params": {"n": {"type": "integer", "default": 1}}}).to_string();
+    let id =
+        server.send(&Request::post("/mesh/queries", &declared)).json()["id"].as_str().unwrap().to_owned();
+    let put = |header: &str, value: &str| {
+        let request = Request::new("PUT", "/mesh/post/1").header(header, value);
+        request.header("Content-Type", "application/json").body(r#"{"title":"New"}"#)
+    };
+    let reply = server.send(&put("X-Mesh-Query-Id", &id));
+    assert_eq!(reply.text(), r#"{"title":"New","comments":[{"text":"third"}]}"#);
+    // Nothing is written if a value is missing, nor if there are values, which the signature of a write does not cover.
+    let refused = server.send(&put("X-Mesh-Query", &encode(query)));
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("'n' has no value"), "{}", refused.text());
+    let beside = put("X-Mesh-Query-Id", &id).header("X-Mesh-Params", encode(r#"{"n":2}"#));
+    assert_eq!(why(&server.send(&beside)), (400, "TransportError".to_owned()));
 }

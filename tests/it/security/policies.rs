@@ -1,5 +1,7 @@
 //! Policies: each role reads and writes what the schema document allows, and nothing else.
 
+mod relational;
+
 use std::time::UNIX_EPOCH;
 
 use mesh_tests::kit::encoding;

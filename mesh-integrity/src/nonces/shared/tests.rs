@@ -160,7 +160,14 @@ fn nonces_of_servers_that_share_are_inserted_together() {
         let texts: Vec<String> = (0..500).map(|number| number.to_string()).collect();
         for (store, expected) in [(&one, NonceUse::New), (&other, NonceUse::Used)] {
             let all = texts.iter().map(|text| send(store, text, NOW, NOW));
-            assert_eq!(futures_util::future::join_all(all).await, vec![expected; 500]);
+            let mut all = pin!(futures_util::future::join_all(all));
+            // All of them are sent before the table answers the first one.
+            let sent = std::future::poll_fn(|cx| {
+                let _table = table.shared.lock();
+                Poll::Ready(all.as_mut().poll(cx))
+            });
+            assert_eq!(sent.await, Poll::Pending);
+            assert_eq!(all.await, vec![expected; 500]);
         }
         let (claims, statements, inserted) = table.counts();
         assert_eq!((claims, inserted), (1, 500));

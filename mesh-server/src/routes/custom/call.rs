@@ -7,12 +7,14 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use mesh_integrity::Session;
 use mesh_plan::{
-    Change, Changes, Context, Error, Fields, JsonBody, Mesh, Principal, Request, WriteReply, WriteRequest,
+    Change, Changes, Context, Error, Fields, JsonBody, Mesh, Principal, QuerySource, Request, WriteReply,
+    WriteRequest,
 };
 use mesh_ql::Format;
 use mesh_wire::{BasePath, WireError, response};
 
 use crate::observability::error_log;
+use crate::routes::write::Shape;
 use crate::routes::write::commit::{commit_and_read, fields};
 
 /// A request to a route of the application, authenticated, with its whole body.
@@ -24,7 +26,7 @@ pub struct Call {
     pub(super) session: Option<Arc<Session>>,
     pub(super) params: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
-    pub(super) shape: Option<(Format, String)>,
+    pub(super) shape: Option<Shape>,
     pub(super) body: Bytes,
 }
 
@@ -102,7 +104,14 @@ impl Call {
     /// # Errors
     /// Those of a write route.
     pub async fn write(&self, request: WriteRequest<'_>) -> Result<WriteReply, WireError> {
-        let mutation = self.mesh.plan_write(&request.with_principal(self.principal()));
+        let mut request = request.with_principal(self.principal());
+        if let (Some(Shape { text: shape, params, .. }), Some(QuerySource::Text { text, .. })) =
+            (&self.shape, request.reply)
+            && text == shape
+        {
+            request.reply_params = request.reply_params.or(params.as_ref());
+        }
+        let mutation = self.mesh.plan_write(&request);
         let mutation =
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
         commit_and_read(&self.mesh, &self.changes, mutation, self.context.clone()).await
@@ -110,7 +119,7 @@ impl Call {
 
     /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.
     pub fn shape(&self) -> Option<(Format, &str)> {
-        self.shape.as_ref().map(|(format, text)| (*format, text.as_str()))
+        self.shape.as_ref().map(|shape| (shape.format, shape.text.as_str()))
     }
 
     fn location(&self, written: &WriteReply) -> String {

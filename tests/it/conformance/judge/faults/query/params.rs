@@ -15,12 +15,14 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
         on_request: &|request, state| {
             let text = text_of(request);
             let is_by_id = request.header_value("X-Mesh-Query-Id").is_some();
-            edit_values(request, |values| {
+            let edited = edit_values(request, |values| {
                 if !is_by_id {
                     values.retain(|name, _| text.contains(&format!("{{\"$param\":\"{name}\"}}")));
                 }
             });
-            sign_again(request, state);
+            if edited {
+                sign_again(request, state);
+            }
             None
         },
         ..NO_FAULT
@@ -66,6 +68,21 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
                     *value = 1.into();
                 }
             });
+            None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "a page whose size is a parameter has a record more",
+        must_fail: &["19.1-first"],
+        on_request: &|request, _| {
+            if text_of(request).contains("\"first\":{\"$param\":\"n\"}") {
+                edit_values(request, |values| {
+                    if let Some(size @ 1..100) = values.get("n").and_then(Value::as_u64) {
+                        values.insert("n".to_owned(), (size + 1).into());
+                    }
+                });
+            }
             None
         },
         ..NO_FAULT
@@ -172,14 +189,16 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Edits the values in the header or in the body.
-fn edit_values(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)) {
+/// Edits the values in the header or in the body. Returns whether they differ then.
+fn edit_values(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)) -> bool {
+    let mut edited = false;
     let header = request.header_value("X-Mesh-Params").and_then(encoding::from_base64);
     if let Some(Value::Object(before)) = header.and_then(|text| serde_json::from_slice(&text).ok()) {
         let mut after = before.clone();
         edit(&mut after);
         if after != before {
             set(request, "X-Mesh-Params", Some(encoding::base64(Value::Object(after).to_string())));
+            edited = true;
         }
     }
     let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
@@ -190,8 +209,10 @@ fn edit_values(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)) {
         edit(values);
         if *values != before {
             request.body = Some(body.to_string().into_bytes());
+            edited = true;
         }
     }
+    edited
 }
 
 /// Edits the values, also of a posted query that has none.
