@@ -12,7 +12,7 @@ use mesh_ql::Format;
 use ring::digest;
 use thiserror::Error;
 
-use crate::{BoxFuture, Error, Generations, Mesh, PlanError, PlanErrorKind, Request};
+use crate::{BoxFuture, Error, Generations, Mesh, PlanError, PlanErrorKind, Principal, Request};
 pub use declarations::ParamDeclarations;
 
 /// The id of a registered query: `q_` and the first 32 hex digits of the SHA-256 of format, NUL and text. All servers
@@ -98,6 +98,21 @@ impl PersistedQuery {
         &self.params
     }
 
+    /// Checks the query with the defaults of its parameters. `check` returns the names of the parameters.
+    fn check_with(
+        &self,
+        check: impl FnOnce(&Request<'_>) -> Result<Vec<String>, Error>,
+    ) -> Result<(), Error> {
+        let defaults = self.params.complete(None)?;
+        let used = check(&Request::collection(self.format, &self.text).with_params(defaults.as_ref()))?;
+        match self.params.names().find(|name| !used.iter().any(|used| used == name)) {
+            None => Ok(()),
+            Some(name) => {
+                Err(PlanError::new(PlanErrorKind::UnknownParameter { name: name.to_owned() }, "").into())
+            }
+        }
+    }
+
     /// Returns the size of the texts in bytes.
     pub fn bytes(&self) -> usize {
         let params = if self.params.is_empty() { 0 } else { self.params.to_string().len() };
@@ -140,7 +155,7 @@ impl QueryStoreError {
 /// The registered queries of one [`Mesh`]: preloaded ones, those in use, and optionally a store of all of them.
 ///
 /// ```
-/// use mesh_plan::{Mesh, Persisted, Registration};
+/// use mesh_plan::{Mesh, Persisted, PersistedQuery, Registration};
 /// use mesh_ql::Format;
 /// # use mesh_schema::{FieldType, Schema};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -149,9 +164,9 @@ impl QueryStoreError {
 /// #     .build()?;
 /// # let mesh = Mesh::builder(schema).build()?;
 /// let mut queries = Persisted::new(Registration::Closed);
-/// let id = queries.preload(&mesh, Format::Ql, "{ post title }")?;
+/// let id = queries.preload(&mesh, PersistedQuery::new(Format::Ql, "{ post title }"))?;
 /// assert_eq!(id.to_string(), "q_b1ac7d3161a94b016491ac001920b033");
-/// assert!(queries.preload(&mesh, Format::Ql, "{ post secret }").is_err());
+/// assert!(queries.preload(&mesh, PersistedQuery::new(Format::Ql, "{ post secret }")).is_err());
 /// # Ok(())
 /// # }
 /// ```
@@ -219,52 +234,32 @@ impl Persisted {
     /// Checks a query and keeps it in memory for the lifetime of the registry.
     ///
     /// # Errors
-    /// Those of [`Mesh::plan`].
-    pub fn preload(&mut self, mesh: &Mesh, format: Format, text: &str) -> Result<QueryId, Error> {
-        self.preload_with(mesh, format, text, ParamDeclarations::default())
-    }
-
-    /// Preloads a query as [`Persisted::preload`] does, with declared parameters.
-    ///
-    /// # Errors
-    /// Those of [`Persisted::preload`], and a declaration or its default does not fit the query.
-    pub fn preload_with(
-        &mut self,
-        mesh: &Mesh,
-        format: Format,
-        text: &str,
-        params: ParamDeclarations,
-    ) -> Result<QueryId, Error> {
-        let defaults = params.complete(None)?;
+    /// Those of [`Mesh::check`], and the query does not have a declared parameter, or a default is not of its type.
+    pub fn preload(&mut self, mesh: &Mesh, query: PersistedQuery) -> Result<QueryId, Error> {
         // The principal that runs it later may see more than a request without a session.
-        let request = Request::collection(format, text).with_params(defaults.as_ref());
-        check_declared(&params, &mesh.check_unrestricted(&request)?)?;
-        let query = PersistedQuery::new(format, text).with_params(params);
+        query.check_with(|request| mesh.check_unrestricted(request))?;
         let id = query.id;
         self.preloaded.insert(id, Arc::new(query));
         Ok(id)
     }
 
-    /// Checks a query as a collection read of the requesting principal, and stores it. The caller checks before whether
-    /// the principal may register queries.
+    /// Checks a query as a collection read of the principal, and stores it. The caller checks before whether the principal
+    /// may register queries.
     ///
     /// # Errors
-    /// [`RegisterError::Query`] for errors of [`Mesh::check`], [`RegisterError::OtherParams`] and [`RegisterError::Store`].
+    /// [`RegisterError::Query`] for errors of [`Persisted::preload`], [`RegisterError::OtherParams`] and
+    /// [`RegisterError::Store`].
     pub async fn register(
         &self,
         mesh: &Mesh,
-        request: &Request<'_>,
-        params: ParamDeclarations,
+        query: PersistedQuery,
+        principal: Option<&Principal>,
     ) -> Result<QueryId, RegisterError> {
-        let (format, text) = request.query.canonical();
-        let id = QueryId::new(format, &text);
+        let id = query.id;
         // Before it is looked up: another principal may have registered what this one may not read. A query that can read
         // one record can read a collection.
-        let defaults = params.complete(None).map_err(|error| RegisterError::Query(error.into()))?;
-        let collection = Request { id: None, entity: None, params: defaults.as_ref(), ..*request };
-        let used = mesh.check(&collection).map_err(RegisterError::Query)?;
-        check_declared(&params, &used).map_err(RegisterError::Query)?;
-        let query = PersistedQuery::new(format, text).with_params(params);
+        let checked = query.check_with(|request| mesh.check(&request.with_principal(principal)));
+        checked.map_err(RegisterError::Query)?;
         let is_in_memory = self.in_memory_by_id(id).is_some();
         let query = match self.find_by_id(id).await.map_err(RegisterError::Store)? {
             // Another client must not change what the query does for those who registered it.
@@ -333,16 +328,6 @@ impl fmt::Debug for Persisted {
             .field("only", &self.only)
             .field("in_memory", &self.in_memory())
             .finish_non_exhaustive()
-    }
-}
-
-/// Checks that the query has each declared parameter; `used` are those that it has.
-fn check_declared(params: &ParamDeclarations, used: &[String]) -> Result<(), Error> {
-    match params.names().find(|name| !used.iter().any(|used| used == name)) {
-        None => Ok(()),
-        Some(name) => {
-            Err(PlanError::new(PlanErrorKind::UnknownParameter { name: name.to_owned() }, "").into())
-        }
     }
 }
 

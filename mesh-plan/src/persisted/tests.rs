@@ -19,8 +19,8 @@ fn mesh() -> Mesh {
     Mesh::builder(schema).build().unwrap()
 }
 
-fn titles() -> Request<'static> {
-    Request::collection(Format::Ql, TITLES)
+fn titles() -> PersistedQuery {
+    PersistedQuery::new(Format::Ql, TITLES)
 }
 
 fn done<T>(future: impl Future<Output = T>) -> T {
@@ -78,12 +78,8 @@ fn ids_follow_from_format_and_text() {
 #[test]
 fn a_registered_query_is_found() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
-    let id = done(queries.register(&mesh, &titles(), ParamDeclarations::default())).unwrap();
-    assert_eq!(
-        done(queries.register(&mesh, &titles(), ParamDeclarations::default())).unwrap(),
-        id,
-        "registered again"
-    );
+    let id = done(queries.register(&mesh, titles(), None)).unwrap();
+    assert_eq!(done(queries.register(&mesh, titles(), None)).unwrap(), id, "registered again");
     let query = done(queries.find(&id.to_string())).unwrap().unwrap();
     assert_eq!((query.format(), query.text(), query.id()), (Format::Ql, TITLES, id));
     assert!(done(queries.find("q_00000000000000000000000000000000")).unwrap().is_none());
@@ -95,11 +91,7 @@ fn a_registered_query_is_found() {
 fn a_query_that_does_not_fit_the_schema_is_not_registered() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
     for text in ["{ post secret }", "{ nosuch id }", "{ post", "", "{\"post\":{\"$select\":{\"id\":true}}}"] {
-        let refused = done(queries.register(
-            &mesh,
-            &Request::collection(Format::Ql, text),
-            ParamDeclarations::default(),
-        ));
+        let refused = done(queries.register(&mesh, PersistedQuery::new(Format::Ql, text), None));
         assert!(matches!(refused, Err(RegisterError::Query(_))), "{text}");
     }
     assert_eq!(queries.in_memory(), 0);
@@ -134,7 +126,7 @@ fn the_size_of_texts_is_bounded() {
 fn preloaded_queries_stay() {
     let mesh = mesh();
     let mut queries = Persisted::new(Registration::Open).memory(2, 1_000);
-    let id = queries.preload(&mesh, Format::Ql, TITLES).unwrap().to_string();
+    let id = queries.preload(&mesh, titles()).unwrap().to_string();
     (0..100).for_each(|number| drop(add(&queries, number, 10)));
     assert!(done(queries.find(&id)).unwrap().is_some());
 }
@@ -153,7 +145,7 @@ fn a_store_is_read_once_for_each_query_of_another_server() {
     let (mesh, store) = (mesh(), Arc::new(CountingStore::default()));
     let here = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
     let there = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
-    let id = done(here.register(&mesh, &titles(), ParamDeclarations::default())).unwrap().to_string();
+    let id = done(here.register(&mesh, titles(), None)).unwrap().to_string();
     assert_eq!(*store.0.lock().unwrap(), (vec![(Format::Ql, TITLES.to_owned())], 1), "looked up and stored");
     for _ in 0..3 {
         let query = done(there.find(&id)).unwrap().unwrap();
@@ -170,7 +162,7 @@ fn a_query_that_is_registered_again_after_a_restart_is_kept_again() {
     for kept in 1..=3 {
         let queries = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
         for _ in 0..2 {
-            done(queries.register(&mesh, &titles(), ParamDeclarations::default())).unwrap();
+            done(queries.register(&mesh, titles(), None)).unwrap();
         }
         assert_eq!(store.0.lock().unwrap().0.len(), kept);
     }
@@ -181,8 +173,9 @@ fn declarations_do_not_change_once_they_are_registered() {
     let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
     let text = r#"{"post":{"$select":{"id":true},"$where":{"field":"id","op":"lt","value":{"$param":"n"}}}}"#;
     let register = |params: &str| {
-        let params = ParamDeclarations::parse(params).unwrap();
-        done(queries.register(&mesh, &Request::collection(Format::Json, text), params))
+        let query = PersistedQuery::new(Format::Json, text);
+        let declared = ParamDeclarations::parse(params).unwrap();
+        done(queries.register(&mesh, query.with_params(declared), None))
     };
     let declared = r#"{"n":{"type":"integer","default":7}}"#;
     let id = register(declared).unwrap();
@@ -204,8 +197,8 @@ fn declarations_do_not_change_once_they_are_registered() {
 fn a_registry_adopts_the_queries_of_another_except_preloaded_ones() {
     let mesh = mesh();
     let mut old = Persisted::new(Registration::Open);
-    old.preload(&mesh, Format::Ql, "{ tag id }").unwrap();
-    let id = done(old.register(&mesh, &titles(), ParamDeclarations::default())).unwrap().to_string();
+    old.preload(&mesh, PersistedQuery::new(Format::Ql, "{ tag id }")).unwrap();
+    let id = done(old.register(&mesh, titles(), None)).unwrap().to_string();
     let new = Persisted::new(Registration::Open);
     new.adopt(&old);
     let query = done(new.find(&id)).unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! The state in the database: its layout, migrations and bounds.
 
 use mesh_integrity::{Claimed, NonceRow, NonceTable, NonceUse, RevocationStore, SessionId};
-use mesh_plan::{PersistedQuery, QueryStore};
+use mesh_plan::{ParamDeclarations, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
 use super::Cluster;
@@ -134,6 +134,27 @@ async fn servers_of_neighboring_versions_share_the_schema() {
         let session = SessionId([number as u8; 16]);
         state.revoke(session, u64::MAX >> 1, 1).await.unwrap();
         assert!(state.is_revoked(session, 1).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn declarations_of_parameters_are_added_to_layout_1_2() {
+    let Some(cluster) = Cluster::start() else { return };
+    drop(state(&cluster, 10).await.unwrap());
+    cluster.execute("ALTER TABLE mesh.query DROP COLUMN params; UPDATE mesh.layout SET minor = 2");
+    let query = PersistedQuery::new(Format::Ql, "{ post title }");
+    write_as_1_0(&cluster, &query, "used");
+    let here = state(&cluster, 10).await.unwrap();
+    assert_eq!(cluster.query(VERSION).as_deref(), Some("1.3"));
+    assert_eq!(here.find(query.id()).await.unwrap(), Some(query.clone()));
+    let declared = ParamDeclarations::parse(r#"{"n":{"type":"string","default":"\u0000"}}"#).unwrap();
+    let with_params = PersistedQuery::new(Format::Json, "{}").with_params(declared);
+    here.keep(&with_params).await.unwrap();
+    // The earlier server still runs.
+    write_as_1_0(&cluster, &query, "used too");
+    for state in [here, state(&cluster, 10).await.unwrap()] {
+        assert_eq!(state.find(with_params.id()).await.unwrap().as_ref(), Some(&with_params));
+        assert_eq!(state.find(query.id()).await.unwrap().as_ref(), Some(&query));
     }
 }
 

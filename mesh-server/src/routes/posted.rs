@@ -2,7 +2,7 @@
 
 use http::Response;
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{ParamDeclarations, RecordId, RegisterError, Registration, Request};
+use mesh_plan::{ParamDeclarations, PersistedQuery, RecordId, RegisterError, Registration};
 use mesh_wire::request::{PostBody, PostedId, decode_body};
 use mesh_wire::{WireError, response};
 
@@ -57,8 +57,8 @@ pub(crate) async fn register(
     })?;
     let declared = declared.unwrap_or_default();
     let principal = caller.principal();
-    let request = Request::collection(format, &text).with_principal(principal.as_deref());
-    match persisted.register(&cx.shared.mesh, &request, declared).await {
+    let query = PersistedQuery::new(format, text).with_params(declared);
+    match persisted.register(&cx.shared.mesh, query, principal.as_deref()).await {
         Ok(id) => {
             let body = format!("{{\"id\":\"{id}\"}}");
             Ok(response::written(&cx.head, None, Some(body.into())).map(Body::from))

@@ -102,7 +102,7 @@ mod tests {
     use std::time::SystemTime;
 
     use mesh_integrity::{NonceRow, NonceTable, NonceUse, RevocationStore, SessionId, unix_millis};
-    use mesh_plan::{PersistedQuery, QueryStore};
+    use mesh_plan::{ParamDeclarations, PersistedQuery, QueryStore};
     use mesh_ql::Format;
     use rusqlite::params;
 
@@ -198,6 +198,31 @@ mod tests {
             assert!(state.find(query.id()).await.unwrap().is_some());
             state.revoke(SESSION, 1_000, 0).await.unwrap();
             assert!(state.is_revoked(SESSION, 0).await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn declarations_of_parameters_are_added_to_a_file_of_layout_1_2() {
+        let file = File::new("");
+        drop(open(&file).unwrap());
+        let old = connect(&file);
+        old.execute_batch("ALTER TABLE query DROP COLUMN params; UPDATE layout SET minor = 2").unwrap();
+        let query = PersistedQuery::new(Format::Ql, "{ post title }");
+        write_as_1_0(&old, &query, "used");
+        let state = open(&file).unwrap();
+        assert_eq!(version(&old), (1, Some(3)));
+        assert_eq!(state.find(query.id()).await.unwrap(), Some(query.clone()));
+        let declared = ParamDeclarations::parse(r#"{"n":{"type":"integer","default":null}}"#).unwrap();
+        let with_params = PersistedQuery::new(Format::Json, "{}").with_params(declared);
+        state.keep(&with_params).await.unwrap();
+        // The earlier server still runs.
+        let text: String =
+            old.query_row("SELECT text FROM query WHERE format = 'json'", [], |row| row.get(0)).unwrap();
+        assert_eq!(text, "{}");
+        write_as_1_0(&old, &query, "used too");
+        for state in [state, open(&file).unwrap()] {
+            assert_eq!(state.find(with_params.id()).await.unwrap().as_ref(), Some(&with_params));
+            assert_eq!(state.find(query.id()).await.unwrap().as_ref(), Some(&query));
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{AttemptStore, Binding, Gate, Keys, MemoryNonces, Secret, UsersTable, unix_millis};
-use mesh_plan::{Changes, Mesh, ParamDeclarations, Persisted};
+use mesh_plan::{Changes, Mesh, ParamDeclarations, Persisted, PersistedQuery};
 use mesh_ql::Format;
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
@@ -378,7 +378,8 @@ fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Fa
         );
         let id = match Format::parse(format.as_deref().unwrap_or("json")) {
             Some(format) => declared.and_then(|declared| {
-                let preloaded = persisted.preload_with(mesh, format, &query, declared);
+                let query = PersistedQuery::new(format, query).with_params(declared);
+                let preloaded = persisted.preload(mesh, query);
                 preloaded.map_err(|error| error.to_string())
             }),
             None => Err("'format' must be \"json\" or \"ql\"".to_owned()),

@@ -1,7 +1,7 @@
 //! Registration of queries, and requests with their ids. `SPEC §8`
 
 use mesh_server::App;
-use mesh_server::mesh_plan::{Persisted, QueryId, Registration};
+use mesh_server::mesh_plan::{Persisted, PersistedQuery, QueryId, Registration};
 use serde_json::{Value, json};
 
 use super::site::*;
@@ -113,7 +113,7 @@ async fn closed_registration_is_refused() {
 
 fn closed() -> Persisted {
     let mut queries = Persisted::new(Registration::Closed);
-    queries.preload(&mesh(), mesh_ql::Format::Ql, LIST).unwrap();
+    queries.preload(&mesh(), PersistedQuery::new(mesh_ql::Format::Ql, LIST)).unwrap();
     queries
 }
 
