@@ -98,8 +98,13 @@ pub trait AccountSource: Send + Sync + 'static {
     fn any_hash(&self) -> BoxFuture<'_, Result<Option<String>, AccountError>>;
 }
 
-/// An error of an [`AccountSource`].
+/// An error of an [`AccountSource`]. [`AccountsUnavailable`] is temporary.
 pub type AccountError = Box<dyn Error + Send + Sync>;
+
+/// The accounts cannot be reached at the moment, or there is too much to do, so the login may succeed later.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the accounts cannot be reached")]
+pub struct AccountsUnavailable;
 
 #[cfg(test)]
 mod tests {

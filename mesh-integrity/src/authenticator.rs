@@ -5,7 +5,7 @@ use std::future::ready;
 
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, Identity};
+use crate::{AccountError, AccountsUnavailable, BoxFuture, Identity};
 
 /// The credentials of a login: a JSON object whose form depends on the application.
 pub type Credentials = Map<String, Value>;
@@ -76,6 +76,11 @@ pub enum LoginError {
 }
 
 impl LoginError {
+    /// Returns the error of a login whose account could not be read.
+    pub fn of_accounts(cause: AccountError) -> Self {
+        if cause.is::<AccountsUnavailable>() { Self::Busy } else { Self::Failed(cause) }
+    }
+
     /// Creates a [`LoginError::Failed`]. The cause is logged and not sent to the client.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())

@@ -33,7 +33,7 @@ mod signature;
 mod store;
 pub mod token;
 
-pub use accounts::{Account, AccountError, AccountSource, UsersTable, UsersTableError};
+pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, UsersTable, UsersTableError};
 pub use attempt_store::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_integrity::{Account, AccountError, AccountSource, BoxFuture, UsersTable};
+use mesh_integrity::{Account, AccountError, AccountSource, AccountsUnavailable, BoxFuture, UsersTable};
 use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 use tokio_postgres::Row;
@@ -112,7 +112,13 @@ impl Database {
 
 impl Accounts {
     async fn read(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Account>, AccountError> {
-        let rows = self.pool.take(false).await?.query_once(sql, params).await.map_err(PoolError::Failed)?;
+        let rows = self.pool.run(sql, params).await.map_err(|error| -> AccountError {
+            if matches!(error, PoolError::Exhausted) || error.is_unreachable() {
+                tracing::warn!("the accounts cannot be read: {error}");
+                return AccountsUnavailable.into();
+            }
+            error.into()
+        })?;
         let account = |row: &Row| Account {
             id: row.get::<_, Option<String>>(0).unwrap_or_default(),
             login: row.get::<_, Option<String>>(1).unwrap_or_default(),

@@ -21,10 +21,13 @@ pub(super) struct Fetched(Vec<Vec<(i64, Row)>>);
 
 impl Fetched {
     pub(super) fn new(rows: Vec<Row>, levels: usize) -> Self {
+        // The columns of numbers are missing if there is one level.
+        if levels <= 1 {
+            return Self(vec![rows.into_iter().map(|row| (0, row)).collect()]);
+        }
         let mut fetched: Vec<Vec<_>> = (0..levels).map(|_| Vec::new()).collect();
         for row in rows {
-            // The columns of numbers are missing if there is one level.
-            let number = |column| if levels > 1 { integer(&row, column).unwrap_or_default() } else { 0 };
+            let number = |column| integer(&row, column).unwrap_or_default();
             let (level, parent) = (number(LEVEL), number(PARENT));
             if let Some(level) = usize::try_from(level).ok().and_then(|level| fetched.get_mut(level)) {
                 level.push((parent, row));
@@ -82,8 +85,11 @@ impl RowSource for Source<'_> {
             let end = rows.partition_point(|(parent, _)| *parent <= number);
             rows = rows.get(start..end).unwrap_or_default();
         }
+        let Some((_, first)) = rows.first() else { return Ok(()) };
+        let mut place = PostgresRow::new(first, layout);
         for (_, row) in rows {
-            if visitor(&PostgresRow::new(row, layout), &mut self.joins)? == Flow::Stop {
+            place = place.next(row);
+            if visitor(&place, &mut self.joins)? == Flow::Stop {
                 break;
             }
         }
@@ -112,11 +118,20 @@ enum Converted {
     Integer(i64),
     Real(f64),
     Text(String),
+    Time(time::Text),
 }
 
 impl<'r> PostgresRow<'r> {
     fn new(row: &'r Row, layout: &'r Layout) -> Self {
         Self { row, layout, converted: OnceCell::new() }
+    }
+
+    /// Continues with another row of the same layout, in the memory of this one.
+    fn next(mut self, row: &'r Row) -> Self {
+        if let Some(cells) = self.converted.get_mut() {
+            cells.iter_mut().for_each(|cell| drop(cell.take()));
+        }
+        Self { row, ..self }
     }
 
     /// Returns a converted cell, from the cache if possible. The database sends no value that cannot be converted.
@@ -128,6 +143,7 @@ impl<'r> PostgresRow<'r> {
             Converted::Integer(value) => ValueRef::Integer(*value),
             Converted::Real(value) => ValueRef::Real(*value),
             Converted::Text(text) => ValueRef::Text(text.as_bytes()),
+            Converted::Time(text) => ValueRef::Text(text.as_bytes()),
         }
     }
 }
@@ -138,8 +154,6 @@ impl Cells for PostgresRow<'_> {
         let (Some(bytes), Some(sent)) = (raw(self.row, index), self.row.columns().get(index)) else {
             return ValueRef::Null;
         };
-        let text =
-            |convert: &dyn Fn() -> Option<String>| self.convert(column, || convert().map(Converted::Text));
         match *sent.type_() {
             Type::INT2 | Type::INT4 | Type::INT8 => {
                 be_integer(bytes).map_or(ValueRef::Null, ValueRef::Integer)
@@ -156,10 +170,12 @@ impl Cells for PostgresRow<'_> {
             Type::JSONB => ValueRef::Text(bytes.get(1..).unwrap_or_default()),
             Type::BYTEA => ValueRef::Bytes(bytes),
             Type::NUMERIC => self.convert(column, || numeric::read(bytes)),
-            Type::UUID => text(&|| Some(Uuid::from_slice(bytes).ok()?.hyphenated().to_string())),
-            Type::DATE => text(&|| time::date(bytes)),
-            Type::TIMESTAMP => text(&|| time::timestamp(bytes, false)),
-            Type::TIMESTAMPTZ => text(&|| time::timestamp(bytes, true)),
+            Type::UUID => self.convert(column, || {
+                Some(Converted::Text(Uuid::from_slice(bytes).ok()?.hyphenated().to_string()))
+            }),
+            Type::DATE => self.convert(column, || time::date(bytes).map(Converted::Time)),
+            Type::TIMESTAMP => self.convert(column, || time::timestamp(bytes, false).map(Converted::Time)),
+            Type::TIMESTAMPTZ => self.convert(column, || time::timestamp(bytes, true).map(Converted::Time)),
             // Statements cast all other types to text.
             _ => ValueRef::Text(bytes),
         }

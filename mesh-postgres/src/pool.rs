@@ -33,6 +33,8 @@ use crate::sql::TextParam;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for cancelling a statement, after which its connection is dropped.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval of attempts to open a connection to a server that has no room for more.
+const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// The time after which a statement that still runs is cancelled again.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -94,6 +96,11 @@ impl PoolError {
             Self::TimedOut | Self::Refused(_) => true,
             Self::Failed(error) => is_stale(error),
         }
+    }
+
+    /// Whether the server accepts no more connections.
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Refused(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
     }
 }
 
@@ -198,7 +205,7 @@ impl Pool {
 
     /// Runs an idempotent statement in a transaction, a second time on a new connection if the first one is stale.
     pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
-        Ok(self.run_within(sql, params, RowBudget::UNLIMITED).await?.0)
+        Ok(self.run_within(sql, params, RowBudget::UNLIMITED, false).await?.0)
     }
 
     /// Runs a read: on a shared connection if its statement is light, else on one of its own. Stops to read when the
@@ -214,10 +221,8 @@ impl Pool {
             && let Some(lease) = self.shared.choose()
         {
             match lease.query(sql, params, budget).await {
-                SharedRead::Ended(rows, is_light) => {
-                    if !is_light {
-                        weight.record_heavy();
-                    }
+                SharedRead::Ended(rows, is_slow) => {
+                    weight.record_shared(is_slow);
                     return rows.map_err(PoolError::Failed);
                 }
                 SharedRead::Heavy => weight.record_heavy(),
@@ -227,29 +232,36 @@ impl Pool {
                 SharedRead::Unprepared => {}
             }
         }
-        let (rows, took) = Box::pin(self.run_within(sql, params, budget)).await?;
+        let (rows, took) = Box::pin(self.run_within(sql, params, budget, self.shared.is_used())).await?;
         weight.record(took, &rows);
         Ok(rows)
     }
 
     /// Runs an idempotent statement as [`Self::run`] does, and stops to read when the rows exceed the budget. Returns the
-    /// rows with the time that the statement took.
+    /// rows with the time that the statement took, which is exact if it `is_timed`.
     async fn run_within(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
+        is_timed: bool,
     ) -> Result<(Vec<Row>, Duration), PoolError> {
         let mut fresh = false;
         loop {
             let lease = self.take(fresh).await?;
             let start = Instant::now();
-            match lease.query_in_transaction(sql, params, budget).await {
+            let rows = if is_timed {
+                lease.query_timed(sql, params, budget).await
+            } else {
+                let rows = lease.query_in_transaction(sql, params, budget).await;
+                rows.map(|rows| (rows, start.elapsed()))
+            };
+            match rows {
                 Err(PoolError::Failed(error)) if !fresh && is_stale(&error) => {
                     tracing::debug!("running a statement again on a new connection: {error}");
                     fresh = true;
                 }
-                rows => return Ok((rows?, start.elapsed())),
+                rows => return rows,
             }
         }
     }
@@ -275,13 +287,34 @@ impl Pool {
                 slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
             }
         };
-        let mut idle = std::iter::from_fn(|| self.idle.take());
-        let link = match idle.find(|link| !fresh && !link.is_closed()) {
+        let link = match self.take_idle(fresh) {
             Some(link) => link,
             // In a box, so that reads which need no connection do not carry the state of opening one.
-            None => Arc::new(Box::pin(self.connect()).await?),
+            None => Box::pin(self.connect_or_wait()).await?,
         };
         Ok(Lease { link, idle: Arc::clone(&self.idle), slot: Some(slot) })
+    }
+
+    /// Returns an idle connection that is open. `fresh` closes all that are idle.
+    fn take_idle(&self, fresh: bool) -> Option<Arc<Link>> {
+        std::iter::from_fn(|| self.idle.take()).find(|link| !fresh && !link.is_closed())
+    }
+
+    /// Opens a connection. If the server has no room for another one, waits for as long as the settings allow until it
+    /// has, or until a connection of the pool is idle.
+    async fn connect_or_wait(&self) -> Result<Arc<Link>, PoolError> {
+        let start = Instant::now();
+        loop {
+            match self.connect().await {
+                Err(error) if error.is_full() && start.elapsed() < self.settings.wait => {}
+                link => return link.map(Arc::new),
+            }
+            tokio::time::sleep(ROOM_INTERVAL).await;
+            if let Some(link) = self.take_idle(false) {
+                self.waits.record(start.elapsed());
+                return Ok(link);
+            }
+        }
     }
 
     /// Opens a connection outside of the pool.

@@ -1,8 +1,10 @@
 //! Tests against real clusters. They are skipped if PostgreSQL is not installed, unless `MESH_REQUIRE_SERVICES` is set.
 
 mod accounts;
+mod budgets;
 mod catalog;
 mod failures;
+mod full;
 mod indexes;
 mod reads;
 mod shared;

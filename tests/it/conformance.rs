@@ -66,7 +66,9 @@ fn the_reference_server_conforms_to_its_profile() {
 
 #[test]
 fn postgresql_answers_every_case_as_sqlite_does() {
-    let Some(cluster) = Cluster::start() else { return };
+    // Each of the servers may open 33 connections.
+    let most = format!("max_connections = {}", 40 * SETTINGS.len());
+    let Some(cluster) = Cluster::start_with(&[&most]) else { return };
     let profile = Profile::reference().unwrap();
     let level = claimable(&profile, &cases());
     let reference = reference::start_on(mesh_tests::program(), profile, Some(&cluster)).unwrap();

@@ -3,10 +3,12 @@
 //! The record at the end of a to-one relation is joined to the rows if the database has at most one. Other values are
 //! subqueries that refer to the row. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite
 //! always begins such a join at the rows, so conditions that must hold get forms with which it can begin at the related
-//! records: a join of the one record, or `IN` with a list of keys if few records match.
+//! records: a join of the one record, or `IN` with a list of keys if few records match. An aggregate that comes first in the
+//! order of all rows is computed in groups by parent if the database can, because it is needed for each row.
 
-use mesh_schema::Link;
-use sea_query::{Expr, ExprTrait as _, JoinType, Query, SelectStatement};
+use mesh_ql::AggregateFn;
+use mesh_schema::{ColumnPair, Link};
+use sea_query::{Expr, ExprTrait as _, Func, JoinType, Query, SelectStatement};
 
 use super::dialect::Dialect;
 use super::links::{JUNCTION, linked, table_operand};
@@ -38,11 +40,44 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         alias: String,
         rows: &mut SelectStatement,
     ) -> Self {
+        Self::lower(dialect, params, node, alias, (rows, None))
+    }
+
+    /// Lowers the related records of a node whose rows are all read to find the first ones in their order.
+    pub(super) fn of_ordered(
+        dialect: &'a D,
+        params: &mut Params<D::Param>,
+        node: &'a Node,
+        alias: String,
+        rows: &mut SelectStatement,
+    ) -> Self {
+        let first = node.order.first().and_then(|key| match key.source {
+            ColumnSource::Related { related, .. } => Some(related),
+            _ => None,
+        });
+        Self::lower(dialect, params, node, alias, (rows, first))
+    }
+
+    /// Lowers the related records of a node, those of that number in groups if possible.
+    fn lower(
+        dialect: &'a D,
+        params: &mut Params<D::Param>,
+        node: &'a Node,
+        alias: String,
+        (rows, grouped): (&mut SelectStatement, Option<usize>),
+    ) -> Self {
         let mut operands = Self { dialect, node, alias, related: Vec::with_capacity(node.related.len()) };
         let required = if D::REORDERS_EXISTS { Vec::new() } else { required(node.filter.as_ref()) };
         for (number, related) in node.related.iter().enumerate() {
             let alias = format!("{}_{number}", operands.alias);
-            let lowered = if is_joined(related) {
+            let groups = if grouped == Some(number) {
+                operands.join_groups(params, related, alias.clone(), rows)
+            } else {
+                None
+            };
+            let lowered = if let Some(groups) = groups {
+                groups
+            } else if is_joined(related) {
                 operands.join(params, related, alias, rows)
             } else if required.contains(&number) && related.is_unique {
                 operands.join_condition(params, related, alias, rows)
@@ -112,6 +147,95 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             None => present,
         };
         Lowered { exists, columns: Vec::new() }
+    }
+
+    /// Joins aggregates of the records that are grouped by parent, so that their table is read once and not once for each
+    /// row. `None` if groups could have other records than the rows.
+    fn join_groups(
+        &self,
+        params: &mut Params<D::Param>,
+        related: &'a Related,
+        alias: String,
+        rows: &mut SelectStatement,
+    ) -> Option<Lowered<D>> {
+        let (dialect, node) = (self.dialect, &related.node);
+        let (Link::Direct { pairs }, Some(grouping), true) =
+            (&related.link, &node.grouping, related.is_alike)
+        else {
+            return None;
+        };
+        // The sum of a group without a parent could be out of range.
+        let can_fail = grouping.aggregates.iter().any(|call| call.function == AggregateFn::Sum);
+        let of_parents = can_fail || self.node.filter.is_some();
+        // The condition on the parents would be evaluated twice.
+        if of_parents && self.node.related.iter().any(|related| related.node.grouping.is_none()) {
+            return None;
+        }
+        let mut groups = Query::select();
+        groups.from_as(dialect.table(&node.table), alias.clone());
+        let below = RowOperands::new(dialect, params, node, alias.clone(), &mut groups);
+        let operands = |source: &ColumnSource| below.get(source);
+        if let Some(filter) = &node.filter {
+            groups.and_where(predicate::lower(dialect, params, &operands, filter));
+        }
+        if of_parents {
+            groups.and_where(self.has_parent(params, related, &alias, pairs));
+        }
+        for (index, pair) in pairs.iter().enumerate() {
+            let key = Expr::col((alias.clone(), pair.target.clone()));
+            groups.expr_as(key.clone(), format!("k{index}")).add_group_by([key]);
+        }
+        for (index, call) in grouping.aggregates.iter().enumerate() {
+            groups.expr_as(group::aggregate(dialect, &operands, call).into(), format!("a{index}"));
+        }
+        let linked = pairs.iter().enumerate().map(|(index, pair)| {
+            let key = Expr::col((alias.clone(), format!("k{index}")));
+            self.equal(pair, dialect.operand(key, node.native.get(&pair.target)), &self.alias)
+        });
+        rows.join_subquery(JoinType::LeftJoin, groups, alias.clone(), linked.reduce(Expr::and)?);
+        let columns = node.columns.iter().filter_map(|column| {
+            let ColumnSource::Aggregate(index) = column.source else { return None };
+            let call = grouping.aggregates.get(index)?;
+            let value = Expr::col((alias.clone(), format!("a{index}")));
+            let value = match call.function {
+                AggregateFn::Count => Func::coalesce([value, Expr::Constant(0.into())]).into(),
+                _ => value,
+            };
+            Some(dialect.with_expr(group::aggregate(dialect, &operands, call), value))
+        });
+        let columns = columns.collect();
+        Some(Lowered { exists: Expr::Constant(true.into()), columns })
+    }
+
+    /// Returns the condition that a related record belongs to one of the rows. With it the database can begin at the rows, if
+    /// these are few.
+    fn has_parent(
+        &self,
+        params: &mut Params<D::Param>,
+        related: &Related,
+        alias: &str,
+        pairs: &[ColumnPair],
+    ) -> Expr {
+        let (dialect, node) = (self.dialect, self.node);
+        let parent = format!("{alias}_p");
+        let mut parents = Query::select();
+        parents.expr(Expr::Constant(1.into())).from_as(dialect.table(&node.table), parent.clone());
+        for pair in pairs {
+            let source = ColumnSource::Column(pair.target.clone());
+            let key = table_operand(dialect, &related.node.native, alias, &source);
+            parents.and_where(self.equal(pair, key, &parent));
+        }
+        if let Some(filter) = &node.filter {
+            let columns = |source: &ColumnSource| table_operand(dialect, &node.native, &parent, source);
+            parents.and_where(predicate::lower(dialect, params, &columns, filter));
+        }
+        Expr::exists(parents)
+    }
+
+    /// Returns the condition that a column of related records is equal to that of the node's rows under an alias.
+    fn equal(&self, pair: &ColumnPair, key: D::Operand, alias: &str) -> Expr {
+        let source = ColumnSource::Column(pair.parent.clone());
+        self.dialect.equal(key, table_operand(self.dialect, &self.node.native, alias, &source))
     }
 
     /// Looks for the row's key among those of the related records if these are few. Where the condition is false it may also

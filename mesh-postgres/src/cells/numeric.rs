@@ -70,7 +70,7 @@ mod tests {
             Some(Converted::Integer(value)) => format!("{value} whole"),
             Some(Converted::Real(value)) => format!("{value:?}"),
             Some(Converted::Text(text)) => format!("{text} as text"),
-            None => "none".to_owned(),
+            Some(Converted::Time(_)) | None => "none".to_owned(),
         };
         assert_eq!(text, expected);
     }

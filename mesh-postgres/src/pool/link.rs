@@ -4,10 +4,10 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
-use futures_util::future::try_join3;
+use futures_util::future::{try_join, try_join3};
 use mesh_plan::Generations;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
@@ -128,6 +128,25 @@ impl Link {
         let rows = rows?;
         committed?;
         Ok(rows)
+    }
+
+    /// Runs a statement, and collects its rows with the time that it took. That does not include the time until the process
+    /// of the server begins with it, which may be far longer on a busy machine.
+    ///
+    /// # Errors
+    /// Those of [`Self::query_in_transaction`].
+    pub(super) async fn query_timed(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> Result<(Vec<Row>, Duration), PoolError> {
+        self.track(self.prepare(sql)).await?;
+        // The futures send their requests when they are first polled, and an empty statement is answered at once.
+        let begin = async { Ok(self.execute("").await.map(|()| Instant::now())) };
+        let (begun, rows) = try_join(begin, self.query_within(sql, params, budget)).await?;
+        let (begun, rows) = (begun?, rows?);
+        Ok((rows, begun.elapsed()))
     }
 
     /// Runs a statement, and collects its rows while they are within the budget.

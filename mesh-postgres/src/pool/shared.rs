@@ -28,7 +28,7 @@ use crate::sql::TextParam;
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time after which it ends a statement that waits for a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
-/// The time after which a statement is not light any more.
+/// The time after which the run of a light statement is slow.
 const SLOW: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
@@ -67,7 +67,7 @@ pub(super) struct SharedLink {
 
 /// The result of a read on a shared connection.
 pub(super) enum SharedRead {
-    /// The statement has ended, and whether it was light.
+    /// The statement has ended, and whether it was slow.
     Ended(Result<Vec<Row>, Error>, bool),
     /// The statement takes too long, or its rows are too many, for a shared connection.
     Heavy,
@@ -94,6 +94,11 @@ impl SharedLinks {
     ) -> Arc<Self> {
         let (settings, links) = (settings.clone(), RwLock::default());
         Arc::new(Self { target, settings, most, slots, links, opening: AtomicBool::new(false) })
+    }
+
+    /// Whether there may be shared connections.
+    pub(super) fn is_used(&self) -> bool {
+        self.most > 0
     }
 
     /// Returns the number of connections, and of those in use.
@@ -243,7 +248,7 @@ impl SharedLease {
                 self.links.remove(&self.link);
                 SharedRead::Lost(error)
             }
-            rows => SharedRead::Ended(rows, took < SLOW),
+            rows => SharedRead::Ended(rows, took >= SLOW),
         }
     }
 }

@@ -16,8 +16,12 @@ const LIGHT: Duration = Duration::from_millis(20);
 const STATEMENTS: usize = 8_192;
 /// The light runs after which a new statement is light.
 const NEW: u8 = 1;
-/// The light runs in sequence after which a heavy statement is light.
+/// The light runs after which a heavy statement is light.
 const HEAVY: u8 = 8;
+/// The weight of a slow run on a shared connection in fast ones. On a busy machine some runs of every statement are slow.
+const SLOW_RUN: u8 = 4;
+/// The slow runs after which a statement that shares connections is heavy, in fast ones.
+const SLOW_RUNS: u8 = 3 * SLOW_RUN;
 
 /// The weights of statements, by a hash of their texts.
 pub(crate) struct Weights {
@@ -25,8 +29,13 @@ pub(crate) struct Weights {
     weights: Generations<u64, Arc<Weight>>,
 }
 
-/// The weight of a statement: the number of light runs until it is light.
-pub(crate) struct Weight(AtomicU8);
+/// The weight of a statement.
+pub(crate) struct Weight {
+    /// The number of light runs until it is light.
+    left: AtomicU8,
+    /// Its slow runs on shared connections without the fast ones since then, in fast ones.
+    slow: AtomicU8,
+}
 
 impl Default for Weights {
     fn default() -> Self {
@@ -39,7 +48,7 @@ impl Weights {
     pub(crate) fn of(&self, sql: &str) -> Arc<Weight> {
         let hash = self.hasher.hash_one(sql);
         self.weights.get(&hash).unwrap_or_else(|| {
-            let weight = Arc::new(Weight(AtomicU8::new(NEW)));
+            let weight = Arc::new(Weight { left: AtomicU8::new(NEW), slow: AtomicU8::new(0) });
             self.weights.insert(hash, Arc::clone(&weight), 1);
             weight
         })
@@ -49,12 +58,25 @@ impl Weights {
 impl Weight {
     /// Whether the statement may share a connection.
     pub(crate) fn is_light(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
+        self.left.load(Ordering::Relaxed) == 0
     }
 
     /// Records a run that took too long or returned too much for a shared connection.
     pub(super) fn record_heavy(&self) {
-        self.0.store(HEAVY, Ordering::Relaxed);
+        self.left.store(HEAVY, Ordering::Relaxed);
+        self.slow.store(0, Ordering::Relaxed);
+    }
+
+    /// Records a run on a shared connection. One of several concurrent runs may not count.
+    pub(super) fn record_shared(&self, is_slow: bool) {
+        let slow = self.slow.load(Ordering::Relaxed);
+        if is_slow && slow + SLOW_RUN >= SLOW_RUNS {
+            self.record_heavy();
+        } else if is_slow {
+            self.slow.store(slow + SLOW_RUN, Ordering::Relaxed);
+        } else if slow > 0 {
+            self.slow.store(slow - 1, Ordering::Relaxed);
+        }
     }
 
     /// Records a run on a connection that was not shared.
@@ -64,7 +86,7 @@ impl Weight {
             self.record_heavy();
         } else {
             // One of several concurrent runs may not count.
-            self.0.store(self.0.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+            self.left.store(self.left.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
         }
     }
 }

@@ -20,7 +20,7 @@ const NAPS: &str = "CREATE TABLE lengths (seconds float8 NOT NULL); INSERT INTO 
     CREATE VIEW naps AS SELECT 1 AS id, 'rested' || pg_sleep(seconds) AS v FROM lengths;";
 const NAP: &str = "{ nap v }";
 
-async fn start(cluster: &Cluster, settings: &Settings) -> Arc<Served> {
+pub(super) async fn start(cluster: &Cluster, settings: &Settings) -> Arc<Served> {
     cluster.execute(&format!("{BLOG}{NAPS}"));
     let served = Arc::new(Served::open(cluster, settings).await);
     share(&served, &served.plan_point(TITLE)).await;
@@ -52,14 +52,14 @@ impl Served {
 }
 
 /// Tasks that read a title in a loop and verify it.
-struct Neighbors {
+pub(super) struct Neighbors {
     stop: Arc<AtomicBool>,
     reads: Arc<AtomicUsize>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Neighbors {
-    fn start(served: &Arc<Served>) -> Self {
+    pub(super) fn start(served: &Arc<Served>) -> Self {
         let mut neighbors = Self { stop: Arc::default(), reads: Arc::default(), tasks: Vec::new() };
         for _ in 0..8 {
             let served = Arc::clone(served);
@@ -75,12 +75,12 @@ impl Neighbors {
     }
 
     /// Waits until they have read some more.
-    async fn wait_for_reads(&self) {
+    pub(super) async fn wait_for_reads(&self) {
         let before = self.reads.load(Ordering::Relaxed);
         until("others read", async || self.reads.load(Ordering::Relaxed) > before + 40).await;
     }
 
-    async fn end(self) {
+    pub(super) async fn end(self) {
         self.wait_for_reads().await;
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
@@ -176,6 +176,23 @@ async fn a_read_that_becomes_heavy_moves_to_its_own_connection() {
     // It is light again when it has been for some time.
     cluster.execute("UPDATE lengths SET seconds = 0");
     share(&served, &nap).await;
+}
+
+/// A busy machine delays some runs of every statement.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_that_is_slow_once_still_shares_a_connection() {
+    let Some(cluster) = Cluster::start() else { return };
+    let served = start(&cluster, &Settings::default()).await;
+    let nap = served.plan_list(NAP);
+    share(&served, &nap).await;
+    cluster.execute("UPDATE lengths SET seconds = 0.06");
+    served.collection(NAP).await.unwrap();
+    assert!(served.is_light(&nap).await);
+    until("it is always slow", async || {
+        served.collection(NAP).await.unwrap();
+        !served.is_light(&nap).await
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -75,7 +75,7 @@ impl Accounts {
     }
 
     async fn check(&self, login: &str, password: &str) -> Result<Identity, LoginError> {
-        let account = self.source.find(login).await.map_err(LoginError::Failed)?;
+        let account = self.source.find(login).await.map_err(LoginError::of_accounts)?;
         let known = account.as_ref().and_then(|account| account.hash.as_deref());
         let usable_hash: Option<Arc<str>> = known.filter(|hash| usable(hash).is_some()).map(Arc::from);
         if let (Some(account), Some(_), None) = (&account, known, &usable_hash) {
@@ -143,7 +143,7 @@ impl Authenticator for Accounts {
     ) -> BoxFuture<'a, Result<Option<String>, LoginError>> {
         Box::pin(async move {
             let Some(login) = login(credentials) else { return Ok(None) };
-            let found = self.source.find(login).await.map_err(LoginError::Failed)?;
+            let found = self.source.find(login).await.map_err(LoginError::of_accounts)?;
             let name = found.as_ref().map_or(login, |account| &account.login);
             Ok(Some(name.trim().to_lowercase()))
         })

@@ -323,7 +323,9 @@ impl<'p> Lowering<'p> {
         let alias = table_alias(number);
         let mut rows = Query::select();
         rows.from_as(dialect.table(&node.table), alias.clone());
-        let values = RowOperands::new(&dialect, &mut self.params, node, alias.clone(), &mut rows);
+        // The rows of one parent are few.
+        let lower = if linked.is_none() && !self.point { RowOperands::of_ordered } else { RowOperands::new };
+        let values = lower(&dialect, &mut self.params, node, alias.clone(), &mut rows);
         let operands = |source: &ColumnSource| values.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| self.point && linked.is_none()) {
             let id = operands(&id.source);
