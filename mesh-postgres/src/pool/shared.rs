@@ -32,10 +32,15 @@ pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 const SLOW: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
-/// The number of reads on each connection of a runtime from which another connection is opened.
-const DEPTH_TO_GROW: usize = 4;
+/// The time that a read would wait for those before it on each connection of a runtime, from which another connection is
+/// opened. Fewer connections have more answers in each message and fewer processes that take turns.
+const WAIT_TO_GROW: Duration = Duration::from_millis(2);
+/// The number of reads from which another one is opened in any case.
+const DEPTH_TO_GROW: usize = 48;
 /// The maximum number of reads on a connection.
 const MAX_DEPTH: usize = 64;
+/// The part of a new time in the average.
+const AVERAGE_OF: u64 = 16;
 /// The delay after a connection could not be opened.
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
@@ -62,6 +67,8 @@ pub(super) struct SharedLink {
     answered: AtomicU64,
     /// The time of the last answer, in nanoseconds after `opened`.
     last_answer: AtomicU64,
+    /// The average time of an answer in nanoseconds.
+    average: AtomicU64,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -136,7 +143,7 @@ impl SharedLinks {
         let local = chosen.as_ref().filter(|link| link.link.runtime == runtime);
         // Each runtime has a connection, if possible, before the first ones take more.
         let most = if local.is_none() { self.most } else { (self.most / 2).max(1) };
-        if count < most && local.is_none_or(|link| link.depth() >= DEPTH_TO_GROW) {
+        if count < most && local.is_none_or(|link| link.is_busy()) {
             self.open_another();
         }
         let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
@@ -178,6 +185,7 @@ impl SharedLinks {
             depth: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
             last_answer: AtomicU64::new(0),
+            average: AtomicU64::new(0),
             _slot: slot,
         });
         watch::start(Arc::downgrade(self), Arc::downgrade(&link), self.settings.idle_timeout);
@@ -204,6 +212,14 @@ impl SharedLink {
         self.depth.load(Ordering::Relaxed)
     }
 
+    /// Whether a read would wait for long.
+    fn is_busy(&self) -> bool {
+        let depth = self.depth();
+        let average = Duration::from_nanos(self.average.load(Ordering::Relaxed));
+        depth >= DEPTH_TO_GROW
+            || average.saturating_mul(u32::try_from(depth).unwrap_or(u32::MAX)) >= WAIT_TO_GROW
+    }
+
     /// Counts an answer. Returns the time since the statement was sent, or since the answer before it if that is later:
     /// PostgreSQL begins a statement when the one before it has ended.
     fn record_answer(&self, sent: Instant) -> Duration {
@@ -212,7 +228,12 @@ impl SharedLink {
         let now = self.opened.elapsed();
         let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let before = Duration::from_nanos(self.last_answer.swap(nanoseconds, Ordering::Relaxed));
-        now.saturating_sub(before.max(sent.saturating_duration_since(self.opened)))
+        let took = now.saturating_sub(before.max(sent.saturating_duration_since(self.opened)));
+        // One of several concurrent answers may not count.
+        let (average, new) =
+            (self.average.load(Ordering::Relaxed), u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        self.average.store(average - average / AVERAGE_OF + new / AVERAGE_OF, Ordering::Relaxed);
+        took
     }
 }
 
