@@ -18,17 +18,16 @@ INSERT INTO post_tags SELECT p.id, t.id FROM posts AS p, tags AS t ON CONFLICT D
 ANALYZE;
 ";
 
-const MANY: &str = "INSERT INTO posts SELECT n, 'post', n % 10, n % 3 + 1 FROM generate_series(1000, 400000) AS n; ANALYZE posts";
+const MANY: &str = "INSERT INTO posts SELECT n, 'post', n % 10, n % 3 + 1 FROM generate_series(1000, 200000) AS n; ANALYZE posts";
 
 const ACTIVE: &str = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server' \
     AND clock_timestamp() - query_start > '300 ms'";
 
-/// Conditions as deep as they may be, of which the database evaluates each for every pair of the one before.
+/// Conditions as deep as they may be, each of which joins all pairs.
 fn nested() -> Value {
     let innermost = json!({"field": "label", "op": "ne", "value": "no tag"});
-    (0..3).fold(innermost, |condition, depth| {
+    (0..7).fold(innermost, |condition, depth| {
         let relation = if depth % 2 == 0 { "tags" } else { "posts" };
-        let condition = json!({"or": [condition, {"field": "id", "op": "lt", "value": 0}]});
         json!({"relation": relation, "op": "every", "where": condition})
     })
 }
@@ -42,15 +41,15 @@ async fn expensive_reads_end_at_their_deadline_and_do_not_disturb_light_ones() {
         cluster.execute(statement);
     }
     let order = json!([{"relation": "posts", "aggregate": {"fn": "count"}, "direction": "desc"}]);
-    let nested = json!({"tag": {"$select": {"id": true}, "$where": nested()}});
+    let nested = json!({"post": {"$select": {"id": true}, "$where": nested()}});
     let sorted = json!({"user": {"$select": {"id": true}, "$orderBy": order}});
     let neighbors = Neighbors::start(&served);
-    for (query, milliseconds, before) in [(nested, 500, "SELECT 1"), (sorted, 10, MANY)] {
+    for (query, before) in [(nested, "SELECT 1"), (sorted, MANY)] {
         cluster.execute(before);
         let query = query.to_string();
         let plan = served.mesh.plan(&Request::collection(Format::Json, &query)).unwrap();
         let mut context = Context::default();
-        context.deadline = Some(Instant::now() + Duration::from_millis(milliseconds));
+        context.deadline = Some(Instant::now() + Duration::from_millis(10));
         let result = served.mesh.read(&plan, &context).await;
         assert!(matches!(result, Err(ResolveError::TimedOut)), "{query} {:?}", result.err());
         neighbors.wait_for_reads().await;
