@@ -305,6 +305,9 @@ pub enum Link {
         parent: String,
         /// The target's column that `to` refers to.
         target: String,
+        /// Whether a key of the database makes the pairs unique, and both `to` and `target` are integers, so that a record
+        /// is paired with a parent at most once.
+        is_unique: bool,
     },
 }
 

@@ -173,7 +173,7 @@ impl OpenFile {
         {
             return Ok(Some(body));
         }
-        if self.heavy.get(plan.id()).is_some() {
+        if self.is_heavy(plan.id()) {
             return Ok(None);
         }
         let budget = slow_read_thread::inline_budget();
@@ -181,17 +181,12 @@ impl OpenFile {
             Ok(read) => Ok(Some(self.keep(plan, read))),
             // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
-                self.mark_heavy(plan);
+                self.mark_heavy(plan.id());
                 Ok(None)
             }
             Err(ResolveError::Busy) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Records that reads of the plan's query take long.
-    pub(crate) fn mark_heavy(&self, plan: &Plan) {
-        self.heavy.insert(plan.id().clone(), (), 1);
     }
 
     /// Reads on a thread of low priority, which may block until a writer has finished.
@@ -203,7 +198,12 @@ impl OpenFile {
         let _interrupt = reader.interrupt.cancel_on_drop();
         let file = self.clone();
         let reading = slow_read_thread::run(move || {
+            let start = Instant::now();
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());
+            let is_light = slow_read_thread::is_light(reader.interrupt.checked(), start.elapsed());
+            if file.is_heavy(plan.id()) {
+                file.mark(plan.id(), is_light && result.is_ok());
+            }
             file.pool.give(reader);
             drop(permit);
             result.map(|read| file.keep(&plan, read))

@@ -4,7 +4,9 @@
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
 //! in WAL mode, in which readers and the writer do not block each other.
 
+mod group;
 mod log;
+mod queue;
 
 use std::fmt;
 use std::path::Path;
@@ -17,8 +19,8 @@ use mesh_plan::{
     BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Value, ValueRef, WriteError,
     WriteOutcome,
 };
-use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior, ffi};
-use tokio::sync::Mutex;
+use parking_lot::Mutex;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ffi};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
@@ -30,6 +32,7 @@ use crate::pool::DEFAULT_TIMEOUT;
 use crate::pool::interrupt::{Budget, Interrupt};
 use crate::read;
 use log::Log;
+use queue::Queue;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
@@ -44,6 +47,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Writer {
     connection: Arc<Mutex<WriteConnection>>,
+    queue: Arc<Queue>,
     file: Arc<CurrentFile>,
     log: Arc<Log>,
 }
@@ -64,27 +68,19 @@ impl Database {
         let other = Arc::downgrade(&connection);
         self.file.on_replaced(move || {
             let Some(connection) = other.upgrade() else { return Ok(()) };
-            let Ok(mut connection) = connection.try_lock() else { return Err("a write is under way") };
+            let Some(mut connection) = connection.try_lock() else { return Err("a write is under way") };
             connection.reopen_if_replaced().map_err(|_| "it cannot be written")
         });
-        Ok(Writer { connection, file: Arc::clone(&self.file), log: Arc::new(Log::new(path)) })
+        let (queue, file) = (Arc::default(), Arc::clone(&self.file));
+        Ok(Writer { connection, queue, file, log: Arc::new(Log::new(path)) })
     }
 }
 
 impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let free = Arc::clone(&self.connection).lock_owned();
-        let mut connection =
-            tokio::time::timeout_at(deadline.into(), free).await.map_err(|_| ResolveError::Busy)?;
-        let log = Arc::clone(&self.log);
-        let writing = tokio::task::spawn_blocking(move || {
-            connection.reopen_if_replaced()?;
-            connection.run(&mutation, deadline).map(|written| (written, log.is_long()))
-        });
-        let (written, is_long) =
-            writing.await.map_err(|error| ResolveError::Panicked(error.to_string()))??;
-        if is_long {
+        let written = self.queue.run(&self.connection, mutation, deadline).await?;
+        if self.log.is_long() {
             self.empty_log();
         }
         Ok(written)
@@ -164,26 +160,32 @@ impl WriteConnection {
         }
     }
 
-    /// Executes a write in one transaction.
-    fn run(&self, mutation: &Mutation, deadline: Instant) -> Result<WriteOutcome, WriteError> {
-        let failed = |error| failed(error, mutation);
-        self.interrupt.begin(Budget::default());
-        // A rollback that failed is repeated.
-        if !self.connection.is_autocommit() {
-            self.connection.execute_batch("ROLLBACK").map_err(failed)?;
-        }
-        self.interrupt.begin(Budget::until(deadline));
+    /// Begins a transaction in the file that is at the path.
+    fn begin(&mut self, deadline: Instant) -> Result<(), WriteError> {
         let left = deadline.saturating_duration_since(Instant::now());
-        self.connection.busy_timeout(left).map_err(failed)?;
-        // Rolled back if it is dropped without a commit.
-        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
-        let transaction = transaction.map_err(failed)?;
-        let written = self.run_steps(mutation)?;
-        if Instant::now() >= deadline {
-            return Err(ResolveError::TimedOut.into());
+        if left.is_zero() {
+            return Err(ResolveError::Busy.into());
         }
-        transaction.commit().map_err(failed)?;
-        Ok(written)
+        self.reopen_if_replaced()?;
+        // A rollback that failed is repeated.
+        self.rollback();
+        self.interrupt.begin(Budget::until(deadline));
+        self.connection.busy_timeout(left).map_err(read::failed)?;
+        self.execute("BEGIN IMMEDIATE").map_err(read::failed)?;
+        Ok(())
+    }
+
+    /// Rolls back the transaction, unless an error has done so.
+    fn rollback(&self) {
+        if !self.connection.is_autocommit() {
+            self.interrupt.begin(Budget::default());
+            let _ = self.execute("ROLLBACK");
+        }
+    }
+
+    /// Executes a statement that begins or ends the transaction.
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.raw_execute().map(drop)
     }
 
     /// Runs the statements of a write, inside the transaction.

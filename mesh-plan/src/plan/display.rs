@@ -106,7 +106,7 @@ impl fmt::Display for ShownLink<'_> {
                     pairs.iter().map(|pair| format!("{} = parent {}", pair.target, pair.parent)).collect();
                 f.write_str(&pairs.join(" and "))
             }
-            Link::Through { table, from, to, parent, target } => {
+            Link::Through { table, from, to, parent, target, .. } => {
                 write!(f, "{target} = {table}.{to} where {table}.{from} = parent {parent}")
             }
         }

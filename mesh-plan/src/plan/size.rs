@@ -84,7 +84,7 @@ fn table(table: &TableName) -> usize {
 fn link(link: &Link) -> usize {
     match link {
         Link::Direct { pairs } => list(pairs, |pair| text(&pair.parent) + text(&pair.target)),
-        Link::Through { table, from, to, parent, target } => {
+        Link::Through { table, from, to, parent, target, .. } => {
             self::table(table) + text(from) + text(to) + text(parent) + text(target)
         }
     }

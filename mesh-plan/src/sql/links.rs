@@ -58,7 +58,7 @@ pub(super) fn linked<D: Dialect>(
             .reduce(Expr::and)
             .unwrap_or_else(|| Expr::Constant(true.into())),
         // A subquery with `IN` returns a child once, even if the junction holds the pair twice.
-        Link::Through { table: junction, from, to, target: column_name, parent: id } => {
+        Link::Through { table: junction, from, to, target: column_name, parent: id, .. } => {
             let (from, key) = (Expr::col((JUNCTION, from.clone())), keys.next().unwrap_or_else(Expr::null));
             let mut pairs = Query::select();
             pairs

@@ -259,7 +259,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 list.column((alias.to_owned(), pair.target.clone()));
                 &pair.parent
             }
-            Link::Through { table, from, to, parent, target } => {
+            Link::Through { table, from, to, parent, target, .. } => {
                 list.column((alias.to_owned(), target.clone()));
                 let to = Expr::col((JUNCTION, to.clone()));
                 let mut pairs = Query::select();
@@ -300,7 +300,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         }
         match &related.link {
             // A record may occur more than once here.
-            Link::Through { table, from, to, target, parent }
+            Link::Through { table, from, to, target, parent, .. }
                 if D::REORDERS_EXISTS && node.columns.is_empty() =>
             {
                 let junction = |column: &String| Expr::col((format!("{alias}_{JUNCTION}"), column.clone()));

@@ -4,8 +4,8 @@ use super::Loader;
 use super::lookup::{find_column, is_default};
 use crate::document::join_condition::{self, ColumnRef, Equality};
 use crate::{
-    Cardinality, ColumnPair, Entity, EntityId, JoinDocument, Link, Member, Relation, RelationId, Table,
-    TableName, ThroughDocument,
+    Cardinality, ColumnPair, Entity, EntityId, FieldType, JoinDocument, Link, Member, Relation, RelationId,
+    Table, TableName, ThroughDocument,
 };
 
 /// The two ends of a relation.
@@ -210,7 +210,8 @@ impl<'a> Loader<'a> {
             parent: None,
             target: None,
         };
-        if let Some(stored) = self.stored_table(&inner, &junction.table) {
+        let stored = self.stored_table(&inner, &junction.table);
+        if let Some(stored) = stored {
             junction.table = stored.full_name();
             for (key, column) in [("from", &mut junction.from), ("to", &mut junction.to)] {
                 *column = self.stored_column(&format!("{inner}.{key}"), Some(stored), column);
@@ -228,7 +229,24 @@ impl<'a> Loader<'a> {
         let parent = junction.parent.or_else(|| self.key_column(path, ends.parent, "from", &junction.from));
         let target = junction.target.or_else(|| self.key_column(path, ends.target, "to", &junction.to));
         let Junction { table, from, to, .. } = junction;
-        Some(Link::Through { table, from, to, parent: parent?, target: target? })
+        let target = target?;
+        let is_unique =
+            stored.is_some_and(|stored| self.has_unique_pairs(stored, [&from, &to], ends, &target));
+        Some(Link::Through { table, from, to, parent: parent?, target, is_unique })
+    }
+
+    /// Returns whether a key of a junction makes its pairs of `from` and `to` unique, and `to` and the column `target` that it
+    /// refers to are integers, of which no two that differ are equal.
+    fn has_unique_pairs(&self, junction: &Table, [from, to]: [&String; 2], ends: Ends, target: &str) -> bool {
+        let keys = junction.unique.iter().chain(std::iter::once(&junction.primary_key));
+        let mut keys = keys.filter(|key| !key.is_empty() && !junction.has_heirs);
+        let is_integer = |table: &Table, column: &str| {
+            table.column(column).is_some_and(|column| column.ty == Some(FieldType::Integer))
+        };
+        let targets = self.stored.get(ends.target.0 as usize).copied().flatten();
+        keys.any(|key| key.iter().all(|column| column == from || column == to))
+            && is_integer(junction, to)
+            && targets.is_some_and(|targets| is_integer(targets, target))
     }
 
     /// Resolves an equality of an `on` beside `through`, which specifies the columns that `from` or `to` refer to.

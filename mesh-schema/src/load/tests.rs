@@ -50,7 +50,7 @@ pub(crate) fn shown(link: &Link) -> String {
                 pairs.iter().map(|pair| format!("parent.{} = target.{}", pair.parent, pair.target)).collect();
             pairs.join(", ")
         }
-        Link::Through { table, from, to, parent, target } => {
+        Link::Through { table, from, to, parent, target, .. } => {
             format!("parent.{parent} = {table}.{from}, {table}.{to} = target.{target}")
         }
     }

@@ -21,6 +21,10 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The number of queries that are remembered as heavy.
 const HEAVY: usize = 512;
 
+/// The number of runs after which a query does not count as heavy any more. It may have been slow once, on a busy machine or
+/// when the file was not in memory; but where some records take long and others do not, trying takes time of other reads.
+const LIGHT_RUNS: u8 = 4;
+
 /// The default size of the response cache in bytes.
 const RESPONSE_CACHE: usize = 64 << 20;
 
@@ -29,8 +33,9 @@ const RESPONSE_CACHE: usize = 64 << 20;
 pub(crate) struct OpenFile {
     pub(crate) pool: Arc<Pool>,
     pub(crate) cache: Arc<ResponseCache>,
-    /// The queries that take too long for a thread of the runtime.
-    pub(crate) heavy: Arc<Generations<PlanId, ()>>,
+    /// The queries that took too long for a thread of the runtime, with the number of runs since then that did not, one after
+    /// the other.
+    pub(crate) heavy: Arc<Generations<PlanId, u8>>,
 }
 
 impl OpenFile {
@@ -38,6 +43,22 @@ impl OpenFile {
         let pool = Arc::new(Pool::open(path, mapped)?);
         let cache = Arc::new(ResponseCache::new(cache_bytes));
         Ok(Self { pool, cache, heavy: Arc::new(Generations::new(HEAVY)) })
+    }
+
+    /// Returns whether reads of a query take long.
+    pub(crate) fn is_heavy(&self, id: &PlanId) -> bool {
+        self.heavy.get(id).is_some_and(|runs| runs < LIGHT_RUNS)
+    }
+
+    /// Records that a read of a query took long.
+    pub(crate) fn mark_heavy(&self, id: &PlanId) {
+        self.heavy.insert(id.clone(), 0, 1);
+    }
+
+    /// Records whether a read of a heavy query was light.
+    pub(crate) fn mark(&self, id: &PlanId, is_light: bool) {
+        let runs = self.heavy.get(id).filter(|_| is_light).map_or(0, |runs| runs.saturating_add(1));
+        self.heavy.insert(id.clone(), runs, 1);
     }
 }
 

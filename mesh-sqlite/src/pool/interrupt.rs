@@ -34,6 +34,8 @@ pub(crate) struct Interrupt {
 #[derive(Debug, Default)]
 struct State {
     budget: Budget,
+    /// The checks since it was set.
+    checked: u32,
     /// Counts how often a budget was set.
     run: u64,
     /// The run that was cancelled.
@@ -63,7 +65,13 @@ impl Interrupt {
     pub(crate) fn begin(&self, budget: Budget) {
         let mut state = self.state.lock();
         state.budget = budget;
+        state.checked = 0;
         state.run += 1;
+    }
+
+    /// Returns the number of checks of the current run.
+    pub(crate) fn checked(&self) -> u32 {
+        self.state.lock().checked
     }
 
     /// Runs a part of the current run that may take only so many checks. Those that it does not take are left for the rest.
@@ -89,6 +97,7 @@ impl Interrupt {
 impl State {
     /// Counts a check, and returns whether the current run has to stop.
     fn is_over(&mut self) -> bool {
+        self.checked = self.checked.saturating_add(1);
         let budget = &mut self.budget;
         if let Some(checks) = &mut budget.checks {
             let Some(left) = checks.checked_sub(1) else { return true };

@@ -28,11 +28,21 @@ pub(crate) fn record_processors() {
     }
 }
 
+/// The checks of a light read.
+const LIGHT_CHECKS: u32 = 20;
+/// The time of a light read.
+const LIGHT_TIME: Duration = Duration::from_millis(10);
+
 /// Returns the budget of a read on the calling thread, after which it is slow: one or two milliseconds of work, while most
 /// reads take a fraction of that. It is counted in checks between steps of SQLite, because on a busy machine every read
 /// takes long; the time only limits steps that are slow.
 pub(crate) fn inline_budget() -> Budget {
-    Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None }
+    Budget { checks: Some(LIGHT_CHECKS), time: Some(LIGHT_TIME), deadline: None }
+}
+
+/// Returns whether a read would have ended within the budget of the calling thread.
+pub(crate) fn is_light(checks: u32, time: Duration) -> bool {
+    checks < LIGHT_CHECKS && time < LIGHT_TIME
 }
 
 /// Runs `work` on a new thread of low priority. Starting a thread takes some ten microseconds, while slow reads take

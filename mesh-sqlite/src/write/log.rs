@@ -50,12 +50,11 @@ impl Writer {
         tokio::spawn(async move {
             let _emptying = Emptying(Arc::clone(&writer.log));
             let gap = slow_reads.gap().await;
-            let connection = Arc::clone(&writer.connection).lock_owned().await;
-            let log = Arc::clone(&writer.log);
+            let (connection, log) = (Arc::clone(&writer.connection), Arc::clone(&writer.log));
             // The thread keeps the gap even if this task ends with the server.
             let _ = tokio::task::spawn_blocking(move || {
-                connection.empty_log();
-                drop((connection, gap));
+                connection.lock().empty_log();
+                drop(gap);
                 let length = log.length();
                 log.next.store(length.saturating_add(BOUND), Ordering::Relaxed);
                 tracing::debug!(length, "the write-ahead log was emptied between slow reads");
@@ -99,7 +98,7 @@ mod tests {
         let snapshot = file.connect();
         snapshot.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         for _ in 0..5 {
-            writer.connection.lock().await.connection.execute_batch(WRITE).unwrap();
+            writer.connection.lock().connection.execute_batch(WRITE).unwrap();
         }
         let long = writer.log.length();
         assert!(long > 300_000, "{long}");
@@ -112,7 +111,7 @@ mod tests {
         tokio::pin!(second);
         assert!((&mut second).now_or_never().is_none(), "it waits for the first");
         assert_eq!(writer.log.length(), long, "the first needs the log");
-        writer.connection.lock().await.connection.execute_batch(WRITE).expect("writes do not wait");
+        writer.connection.lock().connection.execute_batch(WRITE).expect("writes do not wait");
         snapshot.execute_batch("COMMIT").unwrap();
         drop(first);
         let _second = second.await.unwrap();

@@ -13,7 +13,7 @@ use crate::mutation::{KeyColumns, LinkKey};
 pub(super) fn stored_key(parent: &Entity, relation: &Relation, target: &Entity) -> LinkKey {
     let pairs = match &relation.link {
         Link::Direct { pairs } => pairs,
-        Link::Through { table, from, to, parent, target } => {
+        Link::Through { table, from, to, parent, target, .. } => {
             return LinkKey::Junction {
                 table: table.clone(),
                 from: from.clone(),

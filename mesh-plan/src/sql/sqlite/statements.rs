@@ -1,7 +1,7 @@
 //! The statements of a plan: one for the rows of each node, except for to-one relations, whose records are joined to the rows
 //! of their parents.
 
-use mesh_schema::{ColumnPair, Link};
+use mesh_schema::{ColumnPair, Link, TableName};
 use sea_query::{
     Asterisk, Expr, ExprTrait as _, JoinType, Query, SelectStatement, SqliteQueryBuilder, UnionType,
 };
@@ -13,7 +13,7 @@ use crate::Value;
 use crate::plan::{ColumnSource, Join, JoinForm, Node, PageSize, Plan, Target};
 use crate::sql::custom::count_rows;
 use crate::sql::dialect::{Dialect as _, Operands};
-use crate::sql::links::{linked, table, table_operand};
+use crate::sql::links::{JUNCTION, linked, table, table_operand};
 use crate::sql::order::{order_by, sort_terms};
 use crate::sql::related::{RowOperands, is_subquery};
 use crate::sql::statement::{Params, Statement};
@@ -132,13 +132,23 @@ impl Lowering<'_> {
         let mut select = Query::select();
         select.from_as(table(&node.table), alias.clone());
         let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), &mut select);
-        let values = |source: &ColumnSource| operands.get(source);
+        let junction = parent.and_then(|(_, join)| UniquePairs::of(&join.link));
+        // The junction's column is equal, and its index may have the rows in order.
+        let values = |source: &ColumnSource| match (&junction, source) {
+            (Some(pairs), ColumnSource::Column(column)) if column == pairs.target => pairs.column(pairs.to),
+            _ => operands.get(source),
+        };
         for (part, id) in node.id.iter().enumerate().filter(|_| point) {
             select.and_where(values(&id.source).eq(params.add(Param::Id(part))));
         }
         if let Some((parent, join)) = parent {
-            let keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
-            select.and_where(linked(&sqlite, parent, (&join.link, node), &alias, keys));
+            let mut keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
+            match &junction {
+                Some(pairs) => pairs.join(&mut select, &alias, keys.next()),
+                None => {
+                    select.and_where(linked(&sqlite, parent, (&join.link, node), &alias, keys));
+                }
+            }
         }
         if let Some(filter) = &node.filter {
             select.and_where(predicate::lower(&sqlite, &mut params, &values, filter));
@@ -213,6 +223,37 @@ impl Lowering<'_> {
         };
         let joins = self.joins(rows, node, &alias, most);
         Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
+    }
+}
+
+/// A junction that has each pair of a parent and a record once, so that it can be joined to the records.
+struct UniquePairs<'a> {
+    table: &'a TableName,
+    from: &'a str,
+    to: &'a str,
+    target: &'a str,
+}
+
+impl<'a> UniquePairs<'a> {
+    fn of(link: &'a Link) -> Option<Self> {
+        match link {
+            Link::Through { table, from, to, target, is_unique: true, .. } => {
+                Some(Self { table, from, to, target })
+            }
+            _ => None,
+        }
+    }
+
+    fn column(&self, name: &str) -> Expr {
+        Expr::col((JUNCTION, name.to_owned()))
+    }
+
+    /// Joins the pairs of one parent to the records under that alias.
+    fn join(&self, records: &mut SelectStatement, alias: &str, parent: Option<Expr>) {
+        let target = Expr::col((alias.to_owned(), self.target.to_owned()));
+        records
+            .join_as(JoinType::InnerJoin, table(self.table), JUNCTION, target.eq(self.column(self.to)))
+            .and_where(self.column(self.from).eq(parent.unwrap_or_else(Expr::null)));
     }
 }
 

@@ -1,0 +1,115 @@
+//! Writes that are committed together.
+//!
+//! A commit waits for the disk, and takes most of the work of a write. So the writes that have arrived during a commit share
+//! the next one. Each is a savepoint, and one that fails undoes only itself. If one of them ends the transaction, as an
+//! interrupt or `RAISE(ROLLBACK)` does, or if the commit fails, nothing was written, and each gets a transaction of its own.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::{Duration, Instant};
+
+use mesh_plan::{ResolveError, WriteError};
+
+use super::queue::{Queue, Waiting, Written};
+use super::{WriteConnection, failed};
+use crate::pool::interrupt::Budget;
+
+/// The most writes that are committed together.
+const MOST: usize = 64;
+/// How long a transaction is open to further writes.
+const OPEN: Duration = Duration::from_millis(2);
+/// What a write may take while others wait for its end, of which the first ones are done: some milliseconds, as a read on a
+/// thread of the runtime. With more to do it gets a transaction of its own.
+const SHARED: Budget = Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
+
+impl WriteConnection {
+    /// Runs a write, and those that wait behind it in the same transaction.
+    pub(super) fn run(&mut self, first: Waiting, queue: &Queue) {
+        let mut group = vec![(self.begin_with(&first), first)];
+        let is_done = match group.first() {
+            Some((Ok(_), _)) => self.add_waiting(&mut group, queue) && self.commit_all(&mut group),
+            // It is rolled back.
+            _ => true,
+        };
+        self.rollback();
+        for (written, waiting) in group {
+            let written = if is_done { written } else { self.run_alone(&waiting) };
+            // The receiver is gone if the request was cancelled.
+            let _ = waiting.done.send(written);
+        }
+    }
+
+    /// Runs a write in a transaction of its own.
+    fn run_alone(&mut self, waiting: &Waiting) -> Written {
+        let written = self.begin_with(waiting).and_then(|written| {
+            self.execute("COMMIT").map_err(|error| failed(error, &waiting.mutation))?;
+            Ok(written)
+        });
+        if written.is_err() {
+            self.rollback();
+        }
+        written
+    }
+
+    /// Begins a transaction with a write.
+    fn begin_with(&mut self, waiting: &Waiting) -> Written {
+        self.begin(waiting.deadline)?;
+        let written = self.run_steps(&waiting.mutation)?;
+        if Instant::now() >= waiting.deadline {
+            return Err(ResolveError::TimedOut.into());
+        }
+        Ok(written)
+    }
+
+    /// Adds writes that wait to the transaction. Returns `false` if that has ended.
+    fn add_waiting(&self, group: &mut Vec<(Written, Waiting)>, queue: &Queue) -> bool {
+        let begun = Instant::now();
+        while group.len() < MOST
+            && begun.elapsed() < OPEN
+            && let Some(next) = queue.next()
+        {
+            let written = if Instant::now() < next.deadline { self.add(&next) } else { Some(Err(busy())) };
+            let has_ended = written.is_none();
+            group.push((written.unwrap_or_else(|| Err(busy())), next));
+            if has_ended {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Adds a write to the transaction. Returns `None` if that has ended, or has to.
+    fn add(&self, waiting: &Waiting) -> Option<Written> {
+        self.interrupt.begin(SHARED);
+        self.execute("SAVEPOINT one").ok()?;
+        let written = self.run_steps(&waiting.mutation);
+        let took_long = matches!(written, Err(WriteError::Failed(ResolveError::TimedOut)));
+        if took_long || self.connection.is_autocommit() {
+            return None;
+        }
+        if written.is_err() {
+            self.execute("ROLLBACK TO one").ok()?;
+        }
+        self.execute("RELEASE one").ok()?;
+        Some(written)
+    }
+
+    /// Commits the transaction of some writes. Returns `false` if that failed and there are several, of which any may be
+    /// the cause.
+    fn commit_all(&self, group: &mut [(Written, Waiting)]) -> bool {
+        self.interrupt.begin(Budget::default());
+        match (self.execute("COMMIT"), group) {
+            (Ok(()), _) => true,
+            (Err(error), [(written, waiting)]) => {
+                *written = Err(failed(error, &waiting.mutation));
+                true
+            }
+            (Err(_), _) => false,
+        }
+    }
+}
+
+fn busy() -> WriteError {
+    ResolveError::Busy.into()
+}

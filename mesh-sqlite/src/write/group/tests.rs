@@ -1,0 +1,167 @@
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use mesh_plan::{Context, Fields, Mesh, RecordId, Rule, WriteError, WriteReply, WriteRequest, WriteTarget};
+use mesh_schema::Document;
+
+use super::*;
+use crate::tests::File;
+use crate::write::Writer;
+
+/// Triggers that fail for certain numbers, that end the transaction, and that take long.
+const TABLES: &str = "PRAGMA journal_mode = wal;
+    CREATE TABLE parents (id INTEGER PRIMARY KEY);
+    CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER UNIQUE,
+        parent_id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+    CREATE TABLE log (n INTEGER);
+    CREATE TRIGGER logged AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.n); END;
+    CREATE TRIGGER fails AFTER INSERT ON t WHEN new.n = 100 BEGIN SELECT RAISE(ABORT, 'no'); END;
+    CREATE TRIGGER ends AFTER INSERT ON t WHEN new.n = 200 BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
+    CREATE TRIGGER takes_long AFTER INSERT ON t WHEN new.n = 300 BEGIN
+        INSERT INTO log SELECT sum(i) FROM (WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000)
+            SELECT i FROM c);
+    END;";
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// A database with a writer of `t`.
+struct Written {
+    file: File,
+    writer: Writer,
+    mesh: Mesh,
+}
+
+impl Written {
+    fn new() -> Self {
+        let file = File::new(TABLES);
+        let document = Document::parse(
+            r#"{"entities": {"t": {"table": "t", "fields": ["id", "n", "parent_id"], "writable": true}}}"#,
+        );
+        let database = file.database();
+        let catalog = database.contents(&[]).unwrap().catalog;
+        let schema = document.unwrap().load(Some(&catalog)).unwrap();
+        let writer = database.writer().unwrap();
+        let mesh = Mesh::builder(schema).default_resolver(database).default_mutator(writer.clone());
+        Self { file, writer, mesh: mesh.build().unwrap() }
+    }
+
+    async fn write(&self, target: WriteTarget<'_>, body: &str) -> Result<WriteReply, WriteError> {
+        self.write_within(target, body, Duration::from_secs(60)).await
+    }
+
+    async fn write_within(
+        &self,
+        target: WriteTarget<'_>,
+        body: &str,
+        time: Duration,
+    ) -> Result<WriteReply, WriteError> {
+        let fields = Fields::parse(body.as_bytes()).unwrap();
+        let mutation = self.mesh.plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
+        self.mesh.write(mutation, &Context::new("test").with_deadline(Instant::now() + time)).await
+    }
+
+    async fn create(&self, body: &str) -> Result<WriteReply, WriteError> {
+        self.write(WriteTarget::Create { entity: "t" }, body).await
+    }
+
+    /// Creates rows at the same time: all wait until the connection is free.
+    async fn create_together(&self, bodies: &[&str]) -> Vec<Result<WriteReply, WriteError>> {
+        let held = self.writer.connection.lock();
+        let mut creating = Box::pin(join_all(bodies.iter().map(|body| self.create(body))));
+        assert!((&mut creating).now_or_never().is_none());
+        drop(held);
+        creating.await
+    }
+
+    fn numbers(&self, table: &str) -> Vec<i64> {
+        let connection = self.file.connect();
+        let mut statement = connection.prepare(&format!("SELECT n FROM {table} ORDER BY rowid")).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Returns the number of commits in the log.
+    fn commits(&self) -> usize {
+        let log = std::fs::read(self.file.path().with_extension("db-wal")).unwrap();
+        let frames = log.get(32..).unwrap_or_default().chunks_exact(24 + 4096);
+        frames.filter(|frame| frame[4..8] != [0; 4]).count()
+    }
+}
+
+#[tokio::test]
+async fn writes_that_wait_are_committed_together() {
+    let t = Written::new();
+    let before = t.commits();
+    let bodies: Vec<String> = (0..20).map(|n| format!(r#"{{"n":{n}}}"#)).collect();
+    let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
+    for (n, reply) in t.create_together(&bodies).await.into_iter().enumerate() {
+        let body = reply.unwrap().body.unwrap();
+        assert_eq!(body.bytes, format!(r#"{{"id":{},"n":{n},"parent_id":null}}"#, n + 1));
+    }
+    assert_eq!(t.numbers("log"), (0..20).collect::<Vec<_>>());
+    assert!(t.commits() - before < 10, "{} commits", t.commits() - before);
+}
+
+#[tokio::test]
+async fn a_write_that_fails_undoes_only_itself() {
+    let t = Written::new();
+    let replies = t.create_together(&[r#"{"n":1}"#, r#"{"n":1}"#, r#"{"n":100}"#, r#"{"n":2}"#]).await;
+    let [Ok(_), Err(WriteError::Conflict { rule: Rule::Unique, .. }), Err(_), Ok(_)] = &replies[..] else {
+        panic!("{replies:?}")
+    };
+    assert_eq!((t.numbers("t"), t.numbers("log")), (vec![1, 2], vec![1, 2]));
+}
+
+#[tokio::test]
+async fn a_write_that_ends_the_transaction_fails_alone() {
+    // A trigger ends it, a reference is checked at the commit, and a write takes longer than others may wait for.
+    for wrong in [r#"{"n":200}"#, r#"{"n":9,"parent_id":7}"#, r#"{"n":300}"#] {
+        let t = Written::new();
+        let replies = t.create_together(&[r#"{"n":1}"#, r#"{"n":2}"#, wrong, r#"{"n":3}"#]).await;
+        let done: Vec<bool> = replies.iter().map(Result::is_ok).collect();
+        let takes_long = wrong.contains("300");
+        assert_eq!(done, [true, true, takes_long, true], "{wrong}: {replies:?}");
+        let expected = if takes_long { vec![1, 2, 300, 3] } else { vec![1, 2, 3] };
+        assert_eq!(t.numbers("t"), expected, "{wrong}");
+        if !takes_long {
+            assert_eq!(t.numbers("log"), expected, "{wrong}: written once");
+        }
+    }
+}
+
+#[test]
+fn a_write_that_cannot_begin_in_time_is_refused_and_not_run() {
+    let t = Written::new();
+    let runtime = runtime();
+    let held = t.writer.connection.lock();
+    let target = WriteTarget::Create { entity: "t" };
+    let (late, given_up) = (Duration::from_millis(20), Duration::from_secs(60));
+    let (first, second) = runtime.block_on(async {
+        tokio::join!(
+            t.write_within(target, r#"{"n":1}"#, late),
+            tokio::time::timeout(late, t.write_within(target, r#"{"n":2}"#, given_up))
+        )
+    });
+    assert!(matches!(first, Err(WriteError::Failed(ResolveError::Busy))), "{first:?}");
+    assert!(second.is_err());
+    drop(held);
+    runtime.block_on(t.create(r#"{"n":3}"#)).unwrap();
+    assert_eq!(t.numbers("t"), [3]);
+    let id = RecordId::Text("1");
+    runtime.block_on(t.write(WriteTarget::Update { entity: "t", id }, r#"{"n":4}"#)).unwrap();
+    assert_eq!(t.numbers("t"), [4]);
+}
+
+#[test]
+fn a_runtime_that_ends_leaves_the_queue_to_others() {
+    let t = Written::new();
+    let held = t.writer.connection.lock();
+    let ended = runtime();
+    ended.block_on(async { assert!(t.create(r#"{"n":1}"#).now_or_never().is_none()) });
+    ended.shutdown_background();
+    drop(held);
+    runtime().block_on(t.create(r#"{"n":2}"#)).unwrap();
+    assert!(t.numbers("t").contains(&2));
+}
