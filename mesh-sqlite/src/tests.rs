@@ -114,7 +114,7 @@ async fn heavy_and_light_reads_share_connections() {
 #[tokio::test]
 async fn a_query_that_was_slow_once_is_light_again() {
     let file = File::new(ROWS);
-    let database = file.database();
+    let database = file.database().response_cache(0);
     let mesh = mesh(&database);
     let once = plan(&mesh, "{ t id }");
     database.file.last().mark_heavy(once.id());
