@@ -10,6 +10,8 @@ use std::path::Path;
 use bytes::Bytes;
 use rusqlite::{Connection, OpenFlags, Row, Statement};
 
+pub use writes::Group;
+
 use crate::json::Cells;
 use crate::{Ask, Error};
 

@@ -40,16 +40,19 @@ pub(crate) enum Variant {
     Rows,
     /// One statement, in which the database builds the JSON.
     Json,
+    /// Writes that have arrived are committed together, on a thread of their own.
+    Group,
 }
 
 impl Kind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Limit,
         Self::Hand(Variant::Nested),
         Self::Hand(Variant::Joined),
         Self::Hand(Variant::Levels),
         Self::Hand(Variant::Rows),
         Self::Hand(Variant::Json),
+        Self::Hand(Variant::Group),
         Self::Mesh,
         Self::Constant,
         Self::GraphQl,
@@ -79,6 +82,7 @@ impl Kind {
             Self::Hand(Variant::Levels) => "levels",
             Self::Hand(Variant::Rows) => "rows",
             Self::Hand(Variant::Json) => "json",
+            Self::Hand(Variant::Group) => "group",
             Self::Mesh => "mesh",
             Self::Constant => "constant",
             Self::GraphQl => "graphql",

@@ -1,11 +1,16 @@
 //! An update of one row, and a row that is created with a link to another.
 
-use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{Answer, each};
-use crate::Error;
+use bytes::Bytes;
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::oneshot;
+
+use super::{Answer, body, each, open};
 use crate::json;
 use crate::json::Kind::{Integer, Text};
+use crate::{Ask, Error};
 
 type Database = &'static Connection;
 
@@ -65,4 +70,72 @@ pub(super) fn create(connection: Database) -> Result<Answer, Error> {
             Ok(())
         })
     }))
+}
+
+/// The most writes of a transaction.
+const GROUP: usize = 64;
+
+/// A thread that commits the writes which have arrived in one transaction. The thread of the connections does not wait for
+/// the disk, so reads would not wait for commits.
+pub struct Group(Sender<Waiting>);
+
+struct Waiting {
+    id: i64,
+    body: Bytes,
+    done: oneshot::Sender<Result<Bytes, String>>,
+}
+
+impl Group {
+    pub fn start(path: PathBuf, workload: String) -> Self {
+        let (sender, waiting) = channel();
+        std::thread::spawn(move || {
+            if let Err(error) = serve(&path, &workload, &waiting) {
+                eprintln!("error: {error}");
+                std::process::exit(1);
+            }
+        });
+        Self(sender)
+    }
+
+    pub async fn run(&self, ask: Ask<'_>) -> Result<Bytes, Error> {
+        let (done, written) = oneshot::channel();
+        self.0.send(Waiting { id: ask.id, body: Bytes::copy_from_slice(ask.body), done })?;
+        Ok(written.await??)
+    }
+}
+
+fn serve(path: &Path, workload: &str, waiting: &Receiver<Waiting>) -> Result<(), Error> {
+    let connection: Database = Box::leak(Box::new(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?));
+    let mut answer = statement(connection, workload)?;
+    let (mut begin, mut commit) = (connection.prepare("BEGIN IMMEDIATE")?, connection.prepare("COMMIT")?);
+    let (mut savepoint, mut release) =
+        (connection.prepare("SAVEPOINT one")?, connection.prepare("RELEASE one")?);
+    let mut undo = connection.prepare("ROLLBACK TO one")?;
+    let mut group = Vec::with_capacity(GROUP);
+    while let Ok(first) = waiting.recv() {
+        begin.raw_execute()?;
+        for Waiting { id, body: sent, done } in std::iter::once(first).chain(waiting.try_iter()).take(GROUP) {
+            savepoint.raw_execute()?;
+            let written = body(&mut answer, Ask { id, body: &sent }).map_err(|error| error.to_string());
+            if written.is_err() {
+                undo.raw_execute()?;
+            }
+            release.raw_execute()?;
+            group.push((done, written));
+        }
+        commit.raw_execute()?;
+        for (done, written) in group.drain(..) {
+            let _ = done.send(written);
+        }
+    }
+    Ok(())
+}
+
+/// Prepares a write.
+fn statement(connection: Database, workload: &str) -> Result<Answer, Error> {
+    match workload {
+        "update" => update(connection),
+        "create" => create(connection),
+        other => Err(format!("'{other}' is no write").into()),
+    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mesh_tests::Request;
 
-use crate::bench::request::Variant::{self, Joined, Json, Levels, Nested, Rows};
+use crate::bench::request::Variant::{self, Group, Joined, Json, Levels, Nested, Rows};
 
 /// The database of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +111,7 @@ impl Read {
             (Self::Nested | Self::Deep | Self::Tags | Self::Tree, Engine::Postgres) => &[Rows, Levels, Json],
             (Self::Some | Self::Busiest, _) => &[Nested, Joined],
             (Self::Every, _) => &[Nested],
+            (Self::Update | Self::Create, Engine::Sqlite) => &[Joined, Group],
             (Self::Update | Self::Create | Self::Rows(_), _) => &[Joined],
             (Self::Page { .. } | Self::Many, _) => &[],
         }
