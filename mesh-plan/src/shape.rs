@@ -119,7 +119,7 @@ impl Plan {
         let page = node.page.as_ref();
         let mut items = Items::new(self, page);
         let mut has_more = false;
-        let mut ends: Option<(CursorValues, CursorValues)> = None;
+        let (mut first, mut last) = (None, CursorValues::default());
         shaper.out.extend_from_slice(br#"{"items":["#);
         source.visit(None, |row, children| {
             if items.is_full() {
@@ -127,14 +127,14 @@ impl Plan {
                 return Ok(Flow::Stop);
             }
             items.begin(&mut shaper.out);
-            let keys = || node.order.iter().filter_map(|key| key.column).map(|column| row.cell(column));
-            keys().try_for_each(|key| shaper.check_cell(Some(FieldType::Binary), key))?;
-            match &mut ends {
-                Some((_, end)) => end.replace(keys()),
-                None => {
-                    let start = CursorValues::new(keys());
-                    ends = Some((start.clone(), start));
-                }
+            last.clear();
+            for column in node.order.iter().filter_map(|key| key.column) {
+                let key = row.cell(column);
+                shaper.check_cell(Some(FieldType::Binary), key)?;
+                last.push(key);
+            }
+            if first.is_none() {
+                first = Some(last.clone());
             }
             shaper.object(node, row, children)?;
             Ok(Flow::Continue)
@@ -154,10 +154,10 @@ impl Plan {
             out.extend_from_slice(br#","hasPreviousPage":"#);
             out.extend_from_slice(flag(has_more));
         }
-        match &mut ends {
+        match &mut first {
             None => out.extend_from_slice(br#","startCursor":null,"endCursor":null"#),
-            Some((first, last)) => {
-                let (start, end) = if is_reversed { (last, first) } else { (first, last) };
+            Some(first) => {
+                let (start, end) = if is_reversed { (&mut last, first) } else { (first, &mut last) };
                 out.extend_from_slice(br#","startCursor":""#);
                 self.query.seal.write(out, start);
                 out.extend_from_slice(br#"","endCursor":""#);

@@ -1,4 +1,4 @@
-//! Writes: one connection, and one transaction for each write. `SPEC §11`
+//! Writes: one connection, and transactions of one write or of several that waited for it. `SPEC §11`
 //!
 //! SQLite allows one writer at a time, so a second connection would only block a thread inside SQLite. Writes of this
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept

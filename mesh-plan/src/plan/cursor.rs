@@ -66,8 +66,9 @@ impl CursorMac {
     /// Returns the cursor of a row.
     #[cfg(test)]
     pub(crate) fn text<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> String {
-        let mut out = Vec::new();
-        self.write(&mut out, &mut CursorValues::new(values));
+        let (mut out, mut row) = (Vec::new(), CursorValues::default());
+        values.into_iter().for_each(|value| row.push(value));
+        self.write(&mut out, &mut row);
         String::from_utf8(out).unwrap()
     }
 
@@ -86,18 +87,23 @@ impl CursorMac {
 pub(crate) struct CursorValues(Vec<u8>);
 
 impl CursorValues {
-    /// Encodes the values of a row.
-    pub(crate) fn new<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Self {
-        let mut row = Self(Vec::with_capacity(64));
-        row.0.resize(TAG, 0);
-        row.replace(values);
-        row
+    /// Removes the values, to encode those of another row.
+    pub(crate) fn clear(&mut self) {
+        self.0.truncate(TAG);
     }
 
-    /// Replaces the values by those of another row.
-    pub(crate) fn replace<'a>(&mut self, values: impl IntoIterator<Item = ValueRef<'a>>) {
-        self.0.truncate(TAG);
-        values.into_iter().for_each(|value| encode(&mut self.0, value));
+    /// Encodes the next value of the row.
+    pub(crate) fn push(&mut self, value: ValueRef<'_>) {
+        encode(&mut self.0, value);
+    }
+}
+
+impl Default for CursorValues {
+    /// Returns a row without values.
+    fn default() -> Self {
+        let mut row = Vec::with_capacity(64);
+        row.resize(TAG, 0);
+        Self(row)
     }
 }
 
