@@ -1,3 +1,5 @@
+//! Writes that wait for each other, and how they fail.
+
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
