@@ -200,6 +200,20 @@ pub enum ResolveError {
         /// The bound.
         bytes: usize,
     },
+    /// An order by values of related records scans more rows than the bound allows. `SPEC §14.9`
+    #[error(
+        "The order of '{path}' by values of related records would scan about {scanned} rows, more than the bound `related_sort_rows` ({bound}); {hint}"
+    )]
+    SortTooLarge {
+        /// Dotted names from the root entity to the node with the order.
+        path: String,
+        /// The estimate.
+        scanned: u64,
+        /// The bound.
+        bound: u64,
+        /// What would help.
+        hint: String,
+    },
     /// A sum does not fit 64 bits: one of integers, or one of reals if the database has no infinity. `SPEC §3.12`
     #[error("A sum does not fit 64 bits; narrow it with `$where`, or use `avg` for integers")]
     SumOverflow,

@@ -50,6 +50,8 @@ pub(crate) struct PlannedQuery {
     pub(crate) rows: usize,
     /// The largest number of bytes of a response.
     pub(crate) bytes: usize,
+    /// How many rows orders by values of related records may scan, if there are such orders.
+    pub(crate) related_sort_rows: Option<u64>,
     /// The session values that conditions need, by slot.
     pub(crate) slots: Vec<SessionBinding>,
     /// The parameters, if there are any.
@@ -136,6 +138,12 @@ impl Plan {
     /// Returns the largest number of bytes that the response may have. `SPEC §3.11`
     pub fn bytes_max(&self) -> usize {
         self.query.bytes
+    }
+
+    /// Returns how many rows may be scanned for orders by values of related records ([`Node::sorts_related`]); `None` if the
+    /// plan has no such order. `SPEC §14.9`
+    pub fn related_sort_rows(&self) -> Option<u64> {
+        self.query.related_sort_rows
     }
 
     /// Returns the session value of a slot ([`Predicate::Session`]); NULL if the session lacks it.

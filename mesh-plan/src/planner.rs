@@ -96,7 +96,9 @@ pub(crate) fn plan(
     let (rows, bytes) = (limits.rows, limits.response_bytes);
     let slots = planner.slots;
     let (params, inputs) = planner.params.finish(cursor.as_deref())?;
-    Ok(Planned { query: PlannedQuery { node, id, seal, rows, bytes, slots, params }, cursor, inputs })
+    let related_sort_rows = node.has_related_sort().then_some(limits.related_sort_rows);
+    let query = PlannedQuery { node, id, seal, rows, bytes, related_sort_rows, slots, params };
+    Ok(Planned { query, cursor, inputs })
 }
 
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.

@@ -3,6 +3,7 @@
 //! The system tables are read without prepared statements, which also works through a pooler. Tables that the account may
 //! not read are left out.
 
+pub(crate) mod indexes;
 mod sample;
 mod types;
 

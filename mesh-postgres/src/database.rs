@@ -8,13 +8,15 @@ use mesh_plan::{
     Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, TracedStatement,
     Usage, Value,
 };
-use mesh_schema::Catalog;
+use mesh_schema::{Catalog, TableName};
 
+use crate::catalog::indexes;
 use crate::error::{BoxError, OpenError};
 use crate::other_servers::OtherServers;
 use crate::pool::connect_url::{ConnectUrl, without_password};
 use crate::pool::replicas::Replicas;
 use crate::pool::{Pool, PoolError, Purpose};
+use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::sql::TextParam;
@@ -31,6 +33,7 @@ pub struct Database {
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) other_servers: Arc<OtherServers>,
     pub(crate) statements: Arc<StatementCache>,
+    pub(crate) sort_bound: Arc<SortBound>,
     pub(crate) schemas: Arc<[String]>,
 }
 
@@ -85,6 +88,7 @@ impl Database {
                 pool,
                 replicas,
                 statements: Arc::new(StatementCache::new(features)),
+                sort_bound: Arc::default(),
                 schemas: settings.schemas.clone().into(),
             })
         };
@@ -130,6 +134,33 @@ impl Database {
         Ok((statement.read.statement.to_string(), steps))
     }
 
+    /// Checks the bound on orders by values of related records ([`Plan::related_sort_rows`]), as every read does.
+    ///
+    /// # Errors
+    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
+    pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
+        let statement = self.statements.of_plan(plan);
+        let steps = async || {
+            let link = self.pool.take(false).await?;
+            read::query_plan(&link, plan, &statement.read).await
+        };
+        self.sort_bound.check(plan, steps).await
+    }
+
+    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub async fn has_index(
+        &self,
+        table: &TableName,
+        columns: &[String],
+    ) -> Result<Option<bool>, ResolveError> {
+        let link = self.pool.take(false).await?;
+        let table = sql::table(&sql::qualified(table, self.default_schema()));
+        Ok(indexes::has_index(&link, &table, columns).await.map_err(PoolError::Failed)?)
+    }
+
     /// Checks that the database responds. If all connections are in use, it does.
     ///
     /// # Errors
@@ -151,7 +182,13 @@ impl Database {
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        let reading = tokio::time::timeout_at(deadline.into(), self.read_any(&plan));
+        let reading = async {
+            if plan.related_sort_rows().is_some() {
+                self.check_sorts(&plan).await?;
+            }
+            self.read_any(&plan).await
+        };
+        let reading = tokio::time::timeout_at(deadline.into(), reading);
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
             trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);

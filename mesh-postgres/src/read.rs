@@ -1,5 +1,6 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
+pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
 use mesh_plan::sql::postgres::{self, ReadStatement};

@@ -10,6 +10,7 @@ mod reads;
 mod shared;
 mod state;
 mod statements;
+mod totals;
 mod writes;
 
 use std::sync::Arc;

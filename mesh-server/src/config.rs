@@ -188,6 +188,7 @@ impl Config {
                 page_max: limits.page_max,
             },
             page_default: limits.page_default,
+            related_sort_rows: limits.related_sort_rows,
             rows: limits.rows,
             response_bytes: limits.response_bytes,
             plans: self.cache.plans,

@@ -3,6 +3,7 @@
 //! An object that cannot be read is left out with a note, and does not hide the others.
 
 mod declared;
+pub(crate) mod indexes;
 mod keys;
 mod sample;
 

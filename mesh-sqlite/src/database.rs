@@ -12,11 +12,11 @@ use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
 use mesh_schema::{Catalog, TableName};
 
-use crate::catalog;
+use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
 use crate::pool::{DEFAULT_TIMEOUT, connect, slow_read_thread, thread_connection};
-use crate::read::{self, failed};
+use crate::read::{self, failed, sort_bound};
 use current_file::{CurrentFile, OpenFile};
 
 /// A SQLite database that is open for reading. Clones share connections and caches.
@@ -133,6 +133,30 @@ impl Database {
         let statements = read::lower(&reader, plan);
         pool.give(reader);
         Ok(statements)
+    }
+
+    /// Checks the bound on orders by values of related records ([`Plan::related_sort_rows`]), as every read does.
+    ///
+    /// # Errors
+    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
+    pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
+        let pool = &self.file.current()?.pool;
+        let reader = pool.take().map_err(failed)?;
+        let checked = sort_bound::check(&reader, plan, &read::lower(&reader, plan));
+        pool.give(reader);
+        checked
+    }
+
+    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub fn has_index(&self, table: &TableName, columns: &[String]) -> Result<Option<bool>, ResolveError> {
+        let pool = &self.file.current()?.pool;
+        let reader = pool.take().map_err(failed)?;
+        let found = indexes::has_index(&reader.connection, table, columns).map_err(failed)?;
+        pool.give(reader);
+        Ok(found)
     }
 
     /// Returns the number of rows of a table, counted up to `most`, or `None` for a view.

@@ -17,6 +17,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::file::data_version::{DataVersion, VersionReader};
 use crate::functions::add_functions;
+use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, failed};
 use interrupt::{Budget, Interrupt};
 use slow_read_queue::SlowReadQueue;
@@ -104,6 +105,8 @@ impl Pool {
 pub(crate) struct Reader {
     pub(crate) connection: Connection,
     pub(crate) interrupt: Arc<Interrupt>,
+    /// The sizes of tables whose rows are sorted by values of related records.
+    pub(crate) sizes: TableSizes,
 }
 
 /// Opens a connection for reading, whose statements do not wait for writers.
@@ -124,7 +127,7 @@ impl Reader {
         connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
         let interrupt = Interrupt::new(&mut connection)?;
         add_functions(&connection, &interrupt)?;
-        Ok(Self { connection, interrupt })
+        Ok(Self { connection, interrupt, sizes: TableSizes::default() })
     }
 
     /// Reads a plan in one transaction, so that all rows belong to one snapshot, and waits for a writer that holds the file.
@@ -141,7 +144,9 @@ impl Reader {
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let body = read::read_in_transaction(&snapshot, plan, &read::lower(self, plan), trace)?;
+        let statements = read::lower(self, plan);
+        sort_bound::check(self, plan, &statements)?;
+        let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
         // The snapshot was taken between two readings of the version. If they are equal, it has that version.
         let version = before.filter(|version| versions.current() == Some(*version));
         snapshot.commit().map_err(failed)?;

@@ -1,5 +1,6 @@
 //! Reads: the statements of a plan, run for each parent row and written straight into the answer.
 
+pub(crate) mod sort_bound;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -206,6 +207,9 @@ impl<'c> StatementTree<'c> {
         if let (PreparedRows::Statement { statement, .. }, Some(text)) = (&self.rows, tree.rows.statement()) {
             traced.extend(statement.cost.as_ref().map(|cost| cost.record(text, node)));
         }
+        if let (Some(statement), Some(text)) = (&self.total, &tree.total) {
+            traced.extend(statement.cost.as_ref().map(|cost| cost.record(text, node)));
+        }
         for ((join, tree), below) in self.joins.iter().zip(&tree.joins).zip(&node.joins) {
             join.push_costs(tree, &below.node, traced);
         }
@@ -258,8 +262,16 @@ impl RowSource for StatementTree<'_> {
 
     fn total(&mut self) -> Result<u64, ResolveError> {
         let missing = || ResolveError::new("the plan has no statement that counts its rows");
-        let mut rows = self.total.as_mut().ok_or_else(missing)?.statement.raw_query();
-        let row = rows.next().map_err(failed)?.ok_or_else(missing)?;
+        let PreparedStatement { statement, cost, .. } = &mut **self.total.as_mut().ok_or_else(missing)?;
+        let mut rows = statement.raw_query();
+        if let Some(cost) = cost {
+            cost.begin();
+        }
+        let row = rows.next().map_err(failed)?;
+        if let Some(cost) = cost {
+            cost.pause(row.is_some());
+        }
+        let row = row.ok_or_else(missing)?;
         row.get::<_, i64>(0).map(i64::unsigned_abs).map_err(failed)
     }
 }

@@ -7,6 +7,7 @@ mod junctions;
 mod patterns;
 mod related;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -207,6 +208,44 @@ async fn the_rows_of_one_read_belong_to_one_snapshot() {
     }
     stop.store(1, Ordering::Relaxed);
     writing.join().unwrap();
+}
+
+/// `SPEC §14.6`
+#[tokio::test]
+async fn a_total_belongs_to_the_snapshot_of_its_page() {
+    let file = File::new(
+        "PRAGMA journal_mode = wal; CREATE TABLE t (id INTEGER PRIMARY KEY, size INTEGER NOT NULL);
+         INSERT INTO t (size) VALUES (1);",
+    );
+    let mesh = file.mesh();
+    let writer = file.connect();
+    let stop = Arc::new(AtomicU32::new(0));
+    let stopped = Arc::clone(&stop);
+    let writing = std::thread::spawn(move || {
+        let mut size = 1;
+        while stopped.load(Ordering::Relaxed) == 0 {
+            size = size % 20 + 1;
+            let rows = vec![format!("({size})"); size].join(",");
+            let replace = format!("BEGIN; DELETE FROM t; INSERT INTO t (size) VALUES {rows}; COMMIT");
+            writer.execute_batch(&replace).unwrap();
+        }
+    });
+    let mut sizes = HashSet::new();
+    for page in [r#"{"first":50,"total":true}"#, r#"{"last":50,"total":true}"#] {
+        let query = format!(r#"{{"t":{{"$select":{{"size":true}},"$page":{page}}}}}"#);
+        let read = mesh.plan(&Request::collection(Format::Json, &query)).unwrap();
+        for _ in 0..500 {
+            let body = mesh.read(&read, &until(Duration::from_secs(60))).await.unwrap();
+            let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+            let (items, total) = (body["items"].as_array().unwrap(), &body["pageInfo"]["totalCount"]);
+            assert_eq!(*total, items.len(), "{body}");
+            assert!(items.iter().all(|item| item["size"] == *total), "{body}");
+            sizes.insert(items.len());
+        }
+    }
+    stop.store(1, Ordering::Relaxed);
+    writing.join().unwrap();
+    assert!(sizes.len() > 1, "the writer has written meanwhile: {sizes:?}");
 }
 
 #[tokio::test]

@@ -67,6 +67,8 @@ named_enum! {
         CursorMismatch = "CURSOR_MISMATCH",
         /// The response would have more objects than allowed. `SPEC §3.11`
         ResultTooLarge = "RESULT_TOO_LARGE",
+        /// An order by values of related records would scan too many rows. `SPEC §14.9`
+        SortTooLarge = "SORT_TOO_LARGE",
         /// A sum of integers exceeds 64 bits. `SPEC §3.12`
         SumOverflow = "SUM_OVERFLOW",
         /// A resolver exceeded its deadline. `SPEC §12.1`

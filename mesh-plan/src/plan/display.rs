@@ -1,4 +1,7 @@
-//! The text form of plans, which `explain` prints and cursors are bound to.
+//! The text form of plans, which `explain` prints.
+//!
+//! Cursors are bound to the texts that conditions, orders and groupings have on their own, which name related records by
+//! number. The text of a plan names them as the query does.
 
 use std::fmt;
 
@@ -6,8 +9,8 @@ use mesh_ql::{Direction, Nulls};
 use mesh_schema::Link;
 
 use super::{
-    Aggregate, ColumnSource, Comparand, CompareOp, Grouping, Join, JoinForm, Node, Output, PageSize, Plan,
-    Predicate, SortKey, Target,
+    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, JoinForm, Node, Output, PageSize,
+    Plan, Predicate, Related, SortKey, Target,
 };
 use crate::Value;
 
@@ -21,7 +24,10 @@ impl fmt::Display for Plan {
                 writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, parts.join(", "))?;
             }
         }
-        write_node(f, node, self.cursor(), 1)
+        write_node(f, node, self.cursor(), 1)?;
+        let inputs = self.inputs().iter().enumerate();
+        let inputs: Vec<_> = inputs.map(|(slot, value)| format!("${slot} = {}", Shown(value))).collect();
+        if inputs.is_empty() { Ok(()) } else { writeln!(f, "  params  {}", inputs.join(", ")) }
     }
 }
 
@@ -35,7 +41,11 @@ fn write_node(
     let indent = "  ".repeat(level);
     let columns = |selected| {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
-        named.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+        let name = |column: &Column| match &column.source {
+            source if source.is_related() => ShownSource { source, node: Some(node) }.to_string(),
+            _ => column.name.clone(),
+        };
+        named.map(name).collect::<Vec<_>>().join(", ")
     };
     let computed = node.output.iter().filter_map(|output| match output {
         Output::Computed { key, .. } => Some(key.name()),
@@ -48,13 +58,16 @@ fn write_node(
         }
     }
     if let Some(filter) = &node.filter {
-        writeln!(f, "{indent}where   {filter}")?;
+        writeln!(f, "{indent}where   {}", ShownPredicate { predicate: filter, node: Some(node) })?;
     }
-    if let Some(grouping) = &node.grouping {
+    // The one group of related records is shown where it is used.
+    let has_names = |grouping: &&Grouping| grouping.aggregates.iter().all(|call| !call.alias.is_empty());
+    if let Some(grouping) = node.grouping.as_ref().filter(has_names) {
         writeln!(f, "{indent}group   {grouping}")?;
     }
     if !node.order.is_empty() {
-        let order: Vec<_> = node.order.iter().map(SortKey::to_string).collect();
+        let shown = |key| ShownKey { key, node: Some(node) }.to_string();
+        let order: Vec<_> = node.order.iter().map(shown).collect();
         writeln!(f, "{indent}order   {}", order.join(", "))?;
     }
     if let Some(page) = &node.page {
@@ -67,13 +80,15 @@ fn write_node(
         f.write_str(if page.total { ", with the total\n" } else { "\n" })?;
     }
     for related in &node.related {
-        write!(
-            f,
-            "{indent}{}: used by controls, {} of {}, ",
-            related.name, related.node.entity, related.node.table
-        )?;
-        writeln!(f, "{}", ShownLink(&related.link))?;
-        write_node(f, &related.node, None, level + 1)?;
+        let (name, below) = (related.relation(), &related.node);
+        let used = match (&below.grouping, below.columns.is_empty()) {
+            (Some(_), _) => "for the order",
+            (None, false) => "for paths",
+            (None, true) => "for a condition",
+        };
+        let link = ShownLink(&related.link);
+        writeln!(f, "{indent}{name}, {used}: {} of {}, {link}", below.entity, below.table)?;
+        write_node(f, below, None, level + 1)?;
     }
     for join in &node.joins {
         writeln!(f, "{indent}{join}")?;
@@ -149,68 +164,164 @@ impl fmt::Display for PageSize {
 
 impl fmt::Display for ColumnSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Column(column) => f.write_str(column),
-            Self::Aggregate(index) => write!(f, "#{index}"),
-            Self::Related { related, column } => write!(f, "related {related} #{column}"),
-            Self::Exists(related) => write!(f, "exists {related}"),
-            Self::Json { of, at, ty } => write!(f, "{of} at {:?} as {}", at.to_string(), ty.name()),
+        ShownSource { source: self, node: None }.fmt(f)
+    }
+}
+
+/// Writes the source of a value, with the names of related records if the node is given.
+struct ShownSource<'a> {
+    source: &'a ColumnSource,
+    node: Option<&'a Node>,
+}
+
+impl fmt::Display for ShownSource<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |number: &usize| self.node.and_then(|node| node.related.get(*number));
+        match self.source {
+            ColumnSource::Column(column) => f.write_str(column),
+            ColumnSource::Aggregate(index) => write!(f, "#{index}"),
+            ColumnSource::Related { related, column } => match named(related) {
+                Some(found) => write_related(f, found, *column),
+                None => write!(f, "related {related} #{column}"),
+            },
+            ColumnSource::Exists(related) => match named(related) {
+                Some(found) => write!(f, "{} some", found.relation()),
+                None => write!(f, "exists {related}"),
+            },
+            ColumnSource::Json { of, at, ty } => {
+                let of = ShownSource { source: of, node: self.node };
+                write!(f, "{of} at {:?} as {}", at.to_string(), ty.name())
+            }
+        }
+    }
+}
+
+/// Writes a value of related records: `author.name`, `comments (count)`.
+fn write_related(f: &mut fmt::Formatter<'_>, related: &Related, column: usize) -> fmt::Result {
+    let (name, node) = (related.relation(), &related.node);
+    let Some(column) = node.columns.get(column) else { return f.write_str(name) };
+    let aggregate = match (&node.grouping, &column.source) {
+        (Some(grouping), ColumnSource::Aggregate(index)) => grouping.aggregates.get(*index),
+        _ => None,
+    };
+    match aggregate {
+        None => write!(f, "{name}.{}", column.name),
+        Some(Aggregate { function, distinct, column, .. }) => {
+            write!(f, "{name} ({}", function.name())?;
+            let distinct = if *distinct { " distinct" } else { "" };
+            column.as_ref().map_or(Ok(()), |column| write!(f, "{distinct} {column}"))?;
+            f.write_str(")")
         }
     }
 }
 
 impl fmt::Display for SortKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let direction = match self.direction {
+        ShownKey { key: self, node: None }.fmt(f)
+    }
+}
+
+/// Writes a key of an order, with the names of related records if the node is given.
+struct ShownKey<'a> {
+    key: &'a SortKey,
+    node: Option<&'a Node>,
+}
+
+impl fmt::Display for ShownKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, node } = *self;
+        let direction = match key.direction {
             Direction::Asc => "asc",
             Direction::Desc => "desc",
         };
-        let nulls = match (self.nullable, self.nulls) {
+        let nulls = match (key.nullable, key.nulls) {
             (false, _) => "",
             (true, Nulls::First) => " nulls first",
             (true, Nulls::Last) => " nulls last",
         };
-        write!(f, "{} {direction}{nulls}", self.source)
+        write!(f, "{} {direction}{nulls}", ShownSource { source: &key.source, node })
     }
 }
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, list: &[Self], operator: &str, empty: &str| {
+        ShownPredicate { predicate: self, node: None }.fmt(f)
+    }
+}
+
+/// Writes a condition, with the names of related records and their conditions if the node is given.
+struct ShownPredicate<'a> {
+    predicate: &'a Predicate,
+    node: Option<&'a Node>,
+}
+
+impl fmt::Display for ShownPredicate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let node = self.node;
+        let shown = |predicate| ShownPredicate { predicate, node };
+        let of = |source| ShownSource { source, node };
+        let list = |f: &mut fmt::Formatter<'_>, list: &[Predicate], operator: &str, empty: &str| {
             if list.is_empty() {
                 return f.write_str(empty);
             }
-            let parts: Vec<_> = list.iter().map(Self::to_string).collect();
+            let parts: Vec<_> =
+                list.iter().map(|predicate| ShownPredicate { predicate, node }.to_string()).collect();
             write!(f, "({})", parts.join(operator))
         };
-        match self {
-            Self::All(parts) => list(f, parts, " and ", "true"),
-            Self::Any(parts) => list(f, parts, " or ", "false"),
-            Self::Not(part) => write!(f, "not {part}"),
-            Self::NotTrue(part) => write!(f, "{part} is not true"),
-            Self::Exists { related, negated } => {
-                write!(f, "{}exists {related}", if *negated { "not " } else { "" })
-            }
-            Self::Param { text, .. } => f.write_str(text),
-            Self::Compare { source, op, value } => write!(f, "{source} {} {value}", op.symbol()),
-            Self::Session { source, op, value, .. } => {
-                write!(f, "{source} {} session.{}", op.symbol(), value.name())
-            }
-            Self::In { source, values, negated } => {
-                let values: Vec<_> = values.iter().map(Comparand::to_string).collect();
-                write!(f, "{source} {}in ({})", if *negated { "not " } else { "" }, values.join(", "))
-            }
-            Self::Like { source, pattern, ignore_case } => {
-                let operator = if *ignore_case { "ilike" } else { "like" };
-                match pattern {
-                    Comparand::Value(pattern) => write!(f, "{source} {operator} {pattern:?}"),
-                    Comparand::Input { slot, .. } => write!(f, "{source} {operator} ${slot}"),
+        match self.predicate {
+            Predicate::All(parts) => list(f, parts, " and ", "true"),
+            Predicate::Any(parts) => list(f, parts, " or ", "false"),
+            Predicate::Not(part) => write!(f, "not {}", shown(part)),
+            Predicate::NotTrue(part) => write!(f, "{} is not true", shown(part)),
+            Predicate::Exists { related, negated } => {
+                match node.and_then(|node| node.related.get(*related)) {
+                    Some(related) => write_condition(f, related, *negated),
+                    None => write!(f, "{}exists {related}", if *negated { "not " } else { "" }),
                 }
             }
-            Self::IsNull { source, negated } => {
-                write!(f, "{source} is {}null", if *negated { "not " } else { "" })
+            // The condition has the slots of the values, the text the names of the parameters.
+            Predicate::Param { condition, .. } if node.is_some() => shown(condition).fmt(f),
+            Predicate::Param { text, .. } => f.write_str(text),
+            Predicate::Compare { source, op, value } => {
+                write!(f, "{} {} {value}", of(source), op.symbol())
+            }
+            Predicate::Session { source, op, value, .. } => {
+                write!(f, "{} {} session.{}", of(source), op.symbol(), value.name())
+            }
+            Predicate::In { source, values, negated } => {
+                let values: Vec<_> = values.iter().map(Comparand::to_string).collect();
+                let not = if *negated { "not " } else { "" };
+                write!(f, "{} {not}in ({})", of(source), values.join(", "))
+            }
+            Predicate::Like { source, pattern, ignore_case } => {
+                let operator = if *ignore_case { "ilike" } else { "like" };
+                match pattern {
+                    Comparand::Value(pattern) => write!(f, "{} {operator} {pattern:?}", of(source)),
+                    Comparand::Input { slot, .. } => write!(f, "{} {operator} ${slot}", of(source)),
+                }
+            }
+            Predicate::IsNull { source, negated } => {
+                write!(f, "{} is {}null", of(source), if *negated { "not " } else { "" })
             }
         }
+    }
+}
+
+/// Writes a condition on related records as the query has it: `comments some (stars > 3)`.
+fn write_condition(f: &mut fmt::Formatter<'_>, related: &Related, negated: bool) -> fmt::Result {
+    let (name, node) = (related.relation(), &related.node);
+    let (word, filter) = match (negated, &node.filter) {
+        (true, Some(Predicate::NotTrue(part))) => ("every", Some(&**part)),
+        (true, filter) => ("none", filter.as_ref()),
+        (false, filter) => ("some", filter.as_ref()),
+    };
+    write!(f, "{name} {word}")?;
+    let shown = |predicate| ShownPredicate { predicate, node: Some(node) };
+    match filter {
+        None => Ok(()),
+        // A list has parentheses of its own.
+        Some(filter @ (Predicate::All(_) | Predicate::Any(_))) => write!(f, " {}", shown(filter)),
+        Some(filter) => write!(f, " ({})", shown(filter)),
     }
 }
 

@@ -67,6 +67,16 @@ impl Node {
         }
     }
 
+    /// Returns whether rows are ordered by a value of related records. No index of the table has that order.
+    pub fn sorts_related(&self) -> bool {
+        self.order.iter().any(|key| key.source.is_related())
+    }
+
+    /// Returns whether this node or one of its nested relations is ordered by a value of related records.
+    pub(crate) fn has_related_sort(&self) -> bool {
+        self.sorts_related() || self.joins.iter().any(|join| join.node.has_related_sort())
+    }
+
     /// Returns the names of the scalar fields that the client selected.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())

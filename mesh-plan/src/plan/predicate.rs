@@ -88,7 +88,7 @@ impl From<Value> for Comparand<Value> {
 
 impl Predicate {
     /// Calls `visit` with the source of every stored value that is compared.
-    pub(crate) fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
+    pub fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_source(visit)),
             Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {

@@ -22,3 +22,10 @@ pub struct Related {
     /// The records. For a condition its filter has the whole condition; `columns` has the values that the parent uses.
     pub node: Node,
 }
+
+impl Related {
+    /// Returns the name of the relation.
+    pub fn relation(&self) -> &str {
+        self.name.rsplit_once('$').map_or(&*self.name, |(relation, _)| relation)
+    }
+}

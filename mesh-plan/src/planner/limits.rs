@@ -7,6 +7,8 @@ pub struct Limits {
     pub query: mesh_ql::Limits,
     /// The page size of a query without `first`.
     pub page_default: u32,
+    /// The number of rows that the database scans, by its estimate, for an order by values of related records.
+    pub related_sort_rows: u64,
     /// The number of objects in one response.
     pub rows: usize,
     /// The number of bytes of one response.
@@ -22,6 +24,7 @@ impl Default for Limits {
         Self {
             query: mesh_ql::Limits::default(),
             page_default: 50,
+            related_sort_rows: 50_000_000,
             rows: 100_000,
             response_bytes: 32 * 1_024 * 1_024,
             plans: 1_024,

@@ -4,6 +4,7 @@ mod group;
 mod order;
 mod predicate;
 mod records;
+mod sort;
 
 pub(super) use records::{Records, Row};
 
@@ -60,8 +61,13 @@ pub(super) fn apply<'a>(
     }
     let total = records.rows.len() as u64;
     if !applied.contains(Applied::ORDER) {
-        steps.check()?;
-        order::sort(&mut records, &node.order)?;
+        if node.sorts_related()
+            && let Some(bound) = plan.related_sort_rows().filter(|bound| total > *bound)
+        {
+            let hint = "narrow the rows with `$where`".to_owned();
+            return Err(ResolveError::SortTooLarge { path: node.path.clone(), scanned: total, bound, hint });
+        }
+        order::sort(&mut records, &node.order, steps)?;
     }
     if let Some(page) = &node.page
         && !applied.contains(Applied::PAGE)

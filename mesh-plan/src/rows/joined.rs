@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use super::tree::{HashKey, Parents, RowTree, row_key};
-use super::{Table, nested_path};
+use super::{Steps, Table, nested_path};
 use crate::plan::{Node, Output, TemplatePiece};
 use crate::{ResolveError, Value};
 
 /// Splits a wide table by the paths of its columns.
-pub(super) fn split(root: &Node, wide: &Table) -> Result<RowTree, ResolveError> {
+pub(super) fn split(root: &Node, wide: &Table, steps: &Steps) -> Result<RowTree, ResolveError> {
     let mut part = Part::new(root, wide, "")?;
     for row in 0..wide.len() {
+        steps.step()?;
         part.add(wide, row, 0);
     }
     Ok(part.into_tree())

@@ -26,7 +26,7 @@ impl Plan {
         let mut tree = if rows.joined && !is_ungrouped(node, applied) {
             let table = rows.tables.remove("").unwrap_or_default();
             check_width("the root", &table)?;
-            joined::split(node, &table)?
+            joined::split(node, &table, steps)?
         } else {
             let root = rows.tables.get("").map_or(0, Table::len);
             build(node, &mut rows, "", Parents::ByRow(vec![(0..root).collect()]), steps)?
@@ -92,7 +92,7 @@ fn build(
     let path = shown.to_owned();
     let (default_rows, total) = (Vec::new(), None);
     let mut tree = RowTree { path, table, positions, parents, default_rows, children, related, total };
-    tree.fold_duplicates(node);
+    tree.fold_duplicates(node, steps)?;
     Ok(tree)
 }
 

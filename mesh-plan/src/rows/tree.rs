@@ -44,19 +44,25 @@ impl Parents {
 
 impl RowTree {
     /// Keeps the first of several rows with one row key below one parent.
-    pub(crate) fn fold_duplicates(&mut self, node: &Node) {
+    pub(crate) fn fold_duplicates(&mut self, node: &Node, steps: &Steps) -> Result<(), ResolveError> {
         let positions: Vec<usize> =
             node.row_key.iter().filter_map(|column| self.table.column(&column.name)).collect();
         if positions.is_empty() || positions.len() != node.row_key.len() {
-            return;
+            return Ok(());
         }
         for list in self.parents.lists() {
             let mut seen = HashSet::with_capacity(list.len());
+            let mut result = Ok(());
             list.retain(|row| {
+                if result.is_ok() {
+                    result = steps.step();
+                }
                 let key = row_key(&self.table, *row, &positions);
                 key.contains(&HashKey::Null) || seen.insert(key)
             });
+            result?;
         }
+        Ok(())
     }
 
     /// Applies the controls of the plan that the resolver has not applied, to this node and those below it. The depth of the

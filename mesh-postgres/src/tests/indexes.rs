@@ -2,6 +2,7 @@
 
 use mesh_plan::Request;
 use mesh_ql::Format;
+use mesh_schema::TableName;
 use mesh_tests::Cluster;
 use serde_json::{Value, json};
 
@@ -172,4 +173,30 @@ async fn an_order_by_groups_is_that_of_the_records_of_each_row() {
     // The sum of the other city's posts is out of range.
     let sum = order(json!({"fn": "sum", "field": "likes"}), "asc", "first");
     assert_eq!(walk(&sum, Some(city)).await, [2, 4, 1]);
+}
+
+#[tokio::test]
+async fn an_index_serves_its_first_columns() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE t (id integer PRIMARY KEY, a integer, b integer, c integer, d integer, e integer UNIQUE);
+         CREATE INDEX ON t (b, a) INCLUDE (d);
+         CREATE INDEX ON t (c) WHERE a > 1;
+         CREATE INDEX ON t ((d + 1), d);
+         CREATE VIEW v AS SELECT * FROM t;",
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let indexed = async |table: &str, columns: &[&str]| {
+        let table = TableName { schema: None, name: table.to_owned() };
+        let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+        served.database.has_index(&table, &columns).await.unwrap()
+    };
+    for columns in [&["id"][..], &["b"], &["a", "b"], &["b", "a"], &["e"]] {
+        assert_eq!(indexed("t", columns).await, Some(true), "{columns:?}");
+    }
+    for columns in [&["a"][..], &["c"], &["d"], &["b", "c"], &["a", "b", "d"]] {
+        assert_eq!(indexed("t", columns).await, Some(false), "{columns:?}");
+    }
+    assert_eq!(indexed("v", &["id"]).await, None);
+    assert_eq!(indexed("missing", &["id"]).await, None);
 }

@@ -45,7 +45,9 @@ fn tables() -> [(&'static str, Vec<Row>); 5] {
     });
     let codes = Code::ALL.into_iter().map(|code| {
         let error = match code {
-            Code::CursorMismatch | Code::ResultTooLarge | Code::SumOverflow => WireError::validation(""),
+            Code::CursorMismatch | Code::ResultTooLarge | Code::SortTooLarge | Code::SumOverflow => {
+                WireError::validation("")
+            }
             Code::Timeout => WireError::timeout(),
             Code::QueryIdUnknown => WireError::query_id_unknown(),
             code => WireError::integrity(code, ""),

@@ -15,7 +15,10 @@ pub(crate) fn chain(request_id: &str, error: &(dyn StdError + 'static)) {
 pub(crate) fn resolve_error(request_id: &str, error: &ResolveError) {
     match error {
         // The client is sent these as they are.
-        ResolveError::TooLarge { .. } | ResolveError::TooManyBytes { .. } | ResolveError::SumOverflow => {}
+        ResolveError::TooLarge { .. }
+        | ResolveError::TooManyBytes { .. }
+        | ResolveError::SortTooLarge { .. }
+        | ResolveError::SumOverflow => {}
         // Under overload there may be very many of these.
         ResolveError::Busy => tracing::debug!(request = %request_id, "{error}"),
         error => chain(request_id, error),

@@ -15,7 +15,7 @@ use self_cell::self_cell;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::{Pool, Reader};
-use crate::read::{StatementTree, failed, lower};
+use crate::read::{StatementTree, failed, lower, sort_bound};
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
@@ -51,8 +51,9 @@ impl<'c> PreparedPlans<'c> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let mut statements =
-            StatementTree::prepare(&reader.connection, &lower(reader, plan)).map_err(failed)?;
+        let lowered = lower(reader, plan);
+        sort_bound::check(reader, plan, &lowered)?;
+        let mut statements = StatementTree::prepare(&reader.connection, &lowered).map_err(failed)?;
         let read = statements.run(plan);
         let bytes = statements.bytes();
         self.plans.insert(plan.id().clone(), statements, bytes);

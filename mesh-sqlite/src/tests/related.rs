@@ -100,18 +100,22 @@ fn orders_by_aggregates_search_the_index_of_the_foreign_key_once_per_row() {
     check(
         &[&count, &last],
         expect![[r#"
-        SELECT "t0"."id", (SELECT COUNT(1) FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id") AS "sort1" FROM "users" AS "t0" ORDER BY "sort1" DESC, "t0"."id" DESC LIMIT ?
-          -> SCAN t0 USING COVERING INDEX users_city
-          -> CORRELATED SCALAR SUBQUERY 1
-          -> SEARCH t0_0 USING COVERING INDEX posts_user (user_id=?)
-          -> USE TEMP B-TREE FOR ORDER BY
+            SELECT "t0"."id", (SELECT COUNT(1) FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id") AS "sort1" FROM "users" AS "t0" ORDER BY "sort1" DESC, "t0"."id" DESC LIMIT ?
+              -> SCAN t0 USING COVERING INDEX users_city
+              -> CORRELATED SCALAR SUBQUERY 1
+              -> SEARCH t0_0 USING COVERING INDEX posts_user (user_id=?)
+              -> USE TEMP B-TREE FOR ORDER BY
+            SELECT COUNT(*) FROM "users" AS "t"
+              -> SCAN users USING COVERING INDEX users_city
 
-        SELECT "t0"."id", (SELECT MAX("t0_0"."day") FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id") AS "sort1" FROM "users" AS "t0" ORDER BY "sort1" DESC, "t0"."id" DESC LIMIT ?
-          -> SCAN t0 USING COVERING INDEX users_city
-          -> CORRELATED SCALAR SUBQUERY 1
-          -> SEARCH t0_0 USING COVERING INDEX posts_user (user_id=?)
-          -> USE TEMP B-TREE FOR ORDER BY
-    "#]],
+            SELECT "t0"."id", (SELECT MAX("t0_0"."day") FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id") AS "sort1" FROM "users" AS "t0" ORDER BY "sort1" DESC, "t0"."id" DESC LIMIT ?
+              -> SCAN t0 USING COVERING INDEX users_city
+              -> CORRELATED SCALAR SUBQUERY 1
+              -> SEARCH t0_0 USING COVERING INDEX posts_user (user_id=?)
+              -> USE TEMP B-TREE FOR ORDER BY
+            SELECT COUNT(*) FROM "users" AS "t"
+              -> SCAN users USING COVERING INDEX users_city
+        "#]],
     );
 }
 

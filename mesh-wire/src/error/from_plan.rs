@@ -73,6 +73,10 @@ impl From<ResolveError> for WireError {
                 Self::validation(error.to_string()).with_code(Code::ResultTooLarge)
             }
             ResolveError::SumOverflow => Self::validation(error.to_string()).with_code(Code::SumOverflow),
+            ResolveError::SortTooLarge { ref path, .. } => {
+                let path = path.clone();
+                Self::validation(error.to_string()).with_path(path).with_code(Code::SortTooLarge)
+            }
             ResolveError::TimedOut => Self::timeout(),
             ResolveError::Busy => Self::unavailable(RETRY_AFTER),
             _ => Self::resolver(),

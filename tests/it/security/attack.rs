@@ -7,6 +7,7 @@ mod framing;
 mod inputs;
 pub(crate) mod page;
 mod pressure;
+mod relations;
 mod work;
 
 use mesh_tests::{Database, Request, Response, Server};

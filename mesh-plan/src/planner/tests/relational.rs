@@ -139,3 +139,43 @@ fn messages_of_refused_conditions_on_json() {
         Operator 'eq' cannot be used on 'meta', which is of type json"#]]
     .assert_eq(&messages.join("\n"));
 }
+
+#[test]
+fn the_text_of_a_plan_names_related_records_as_the_query_does() {
+    let shown = |query: &str| plan(query).unwrap().to_string();
+    let every = r#"{"user":{"$select":{"id":true},
+        "$where":{"and":[{"relation":"posts","op":"every","where":{"field":"status","op":"eq","value":"live"}},
+            {"not":{"relation":"posts","op":"some","where":{"or":[{"field":"author.name","op":"isNull"},{"field":"id","op":"gt","value":7}]}}},
+            {"relation":"posts","op":"none"}]},
+        "$orderBy":[{"relation":"posts","aggregate":{"fn":"count"},"direction":"desc"},
+            {"relation":"posts","aggregate":{"fn":"max","field":"id"},"direction":"asc"}],
+        "$page":{"last":3,"total":true}}}"#;
+    let path = r#"{"post":{"$select":{"id":true},"$where":{"field":"author.name","op":"in","value":["Ada"]},
+        "$orderBy":[{"field":"author.name","direction":"asc"}]}}"#;
+    expect_test::expect![[r#"
+        user: collection of users
+          fields  id
+          keys    posts (count), posts (max id)
+          where   (posts every (status = "live") and not posts some (author.name is null or id > 7) and posts none)
+          order   posts (count) asc, posts (max id) desc nulls first, id desc
+          page    last 3, with the total
+          posts, for a condition: post of posts, author_id = parent id
+            where   status = "live" is not true
+          posts, for a condition: post of posts, author_id = parent id
+            where   (author.name is null or id > 7)
+            author, for paths: user of users, id = parent author_id
+              keys    name
+          posts, for a condition: post of posts, author_id = parent id
+          posts, for the order: post of posts, author_id = parent id
+          posts, for the order: post of posts, author_id = parent id
+
+        post: collection of posts
+          fields  id
+          keys    author.name
+          where   author.name in ("Ada")
+          order   author.name asc nulls last, id asc
+          page    first 50
+          author, for paths: user of users, id = parent author_id
+            keys    name
+    "#]].assert_eq(&[shown(every), shown(path)].join("\n"));
+}

@@ -9,7 +9,9 @@ use super::Run;
 use super::order::{self, Number};
 use super::predicate;
 use super::records::{Records, Row};
+use super::sort::sort_by;
 use crate::plan::{Aggregate, ColumnSource, Grouping};
+use crate::rows::Steps;
 use crate::{ResolveError, Value};
 
 /// Returns the groups that satisfy `having`, each a row of its keys and aggregates. NULL is a key like any other value.
@@ -27,7 +29,7 @@ pub(super) fn fold<'a>(
         let compared = keys.iter().map(|key| order::compare(cell(left, *key), cell(right, *key)));
         compared.fold(Ordering::Equal, Ordering::then)
     };
-    records.rows.sort_by(|left, right| by_key(left, right));
+    sort_by(&mut records.rows, run.steps, |left, right| by_key(left, right))?;
     let groups: Vec<&[Row<'_>]> = if keys.is_empty() {
         vec![&records.rows]
     } else {
@@ -39,7 +41,7 @@ pub(super) fn fold<'a>(
         let first = group.first().map_or(&[][..], |row| row);
         let mut row: Vec<Value> = keys.iter().map(|key| cell(first, *key).clone()).collect();
         for (aggregate, column) in grouping.aggregates.iter().zip(&columns) {
-            row.push(compute(aggregate, *column, group)?);
+            row.push(compute(aggregate, *column, group, run.steps)?);
         }
         rows.push(Row { index: 0, cells: Cow::Owned(row) });
     }
@@ -57,13 +59,18 @@ fn cell(row: &[Value], position: usize) -> &Value {
     row.get(position).unwrap_or(&Value::Null)
 }
 
-fn compute(aggregate: &Aggregate, column: Option<usize>, rows: &[Row<'_>]) -> Result<Value, ResolveError> {
+fn compute(
+    aggregate: &Aggregate,
+    column: Option<usize>,
+    rows: &[Row<'_>],
+    steps: &Steps,
+) -> Result<Value, ResolveError> {
     let Some(column) = column else { return Ok(count(rows.len())) };
     let mut values: Vec<&Value> = rows.iter().map(|row| cell(row, column)).collect();
     values.retain(|value| **value != Value::Null);
     let by_order = |left: &&Value, right: &&Value| order::compare(left, right);
     if aggregate.distinct {
-        values.sort_by(by_order);
+        sort_by(&mut values, steps, by_order)?;
         values.dedup_by(|left, right| by_order(left, right).is_eq());
     }
     Ok(match aggregate.function {

@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 use mesh_ql::{Direction, Nulls};
 
 use super::records::Records;
+use super::sort::sort_by;
 use crate::plan::SortKey;
+use crate::rows::Steps;
 use crate::{ResolveError, Value};
 
 /// Compares two values: NULL, then numbers and truth values, then text, then bytes, as in SQLite.
@@ -77,14 +79,13 @@ fn integer_with_real(integer: i64, real: f64) -> Ordering {
 }
 
 /// Sorts rows; equal rows keep their order. A key that only breaks ties is skipped if the rows lack its column.
-pub(super) fn sort(records: &mut Records<'_>, order: &[SortKey]) -> Result<(), ResolveError> {
+pub(super) fn sort(records: &mut Records<'_>, order: &[SortKey], steps: &Steps) -> Result<(), ResolveError> {
     let is_used = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
     let order: Vec<&SortKey> = order.iter().filter(is_used).collect();
     let positions = positions(records, &order)?;
-    records
-        .rows
-        .sort_by(|left, right| compare_rows(&order, cells(left, &positions), cells(right, &positions)));
-    Ok(())
+    sort_by(&mut records.rows, steps, |left, right| {
+        compare_rows(&order, cells(left, &positions), cells(right, &positions))
+    })
 }
 
 fn cells<'r>(row: &'r [Value], positions: &'r [usize]) -> impl Iterator<Item = &'r Value> {

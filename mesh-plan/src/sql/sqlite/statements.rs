@@ -64,15 +64,15 @@ impl Statements {
         Lowering { sqlite: Sqlite { probe }, nodes: 0 }.node(plan.node(), None, point)
     }
 
-    /// Returns the statements, parents before children.
+    /// Returns the statements, parents before children. That which counts all rows follows that of the rows.
     pub fn iter(&self) -> impl Iterator<Item = &Statement<Param>> {
         let mut left = vec![self];
-        let mut trees = std::iter::from_fn(move || {
+        let trees = std::iter::from_fn(move || {
             let tree = left.pop()?;
             left.extend(tree.joins.iter().rev());
             Some(tree)
         });
-        std::iter::from_fn(move || trees.find_map(|tree| tree.rows.statement()))
+        trees.flat_map(|tree| tree.rows.statement().into_iter().chain(&tree.total))
     }
 }
 

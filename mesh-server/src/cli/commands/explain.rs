@@ -1,5 +1,6 @@
 //! `mesh-server explain`: prints the plan of a query, its SQL and the database's query plan.
 
+mod foreign_keys;
 mod index_advice;
 
 use std::fmt::{Display, Write as _};
@@ -7,14 +8,15 @@ use std::io;
 
 use clap::Args;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Error, Join, Mesh, Node, Request};
+use mesh_plan::{Error, Join, Mesh, Node, Request, ResolveError};
 use mesh_schema::TableName;
 
 use crate::cli::args::{QueryTextArgs, SourceArgs};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, chain};
 use crate::cli::output::print;
 use crate::cli::server::database::Database;
 use crate::cli::terminal::{Colors, Look, excerpt};
+use foreign_keys::Lookup;
 use index_advice::{Rows, SMALL, index_advice};
 
 /// Arguments of `explain`.
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut out = format!("{plan}\n");
     if let Some(Database::Postgres(_)) = &source.database {
         for (statement, steps) in steps {
-            write_statement(&mut out, plan.node(), &statement, &steps);
+            write_statement(&mut out, &plan.node().path, &statement, &steps);
         }
     } else {
         let statements = match &source.database {
@@ -64,6 +66,23 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             None => Ok(Rows::Many),
         };
         write_statements(&mut out, &statements, (plan.node(), None), &mut steps.into_iter(), &rows)?;
+    }
+    if let Some(database) = &source.database {
+        // The statements of nested relations have advice of their own in SQLite.
+        let is_advised = |lookup: &Lookup<'_>| lookup.is_nested && matches!(database, Database::Sqlite(_));
+        for lookup in foreign_keys::lookups(plan.node()).into_iter().filter(|lookup| !is_advised(lookup)) {
+            if database.has_index(lookup.table, &lookup.columns)? == Some(false) {
+                // Writing to a String cannot fail.
+                let _ = writeln!(out, "{lookup}");
+            }
+        }
+        match database.check_sorts(&plan) {
+            Ok(()) => {}
+            Err(error @ ResolveError::SortTooLarge { .. }) => {
+                let _ = writeln!(out, "warning: the server refuses this query. {error}");
+            }
+            Err(error) => return Err(Failure::found(chain(&error))),
+        }
     }
     print(colored(out.trim_end()))
 }
@@ -95,9 +114,9 @@ fn colored(out: &str) -> String {
 }
 
 /// Writes a statement and the steps of its query plan.
-fn write_statement(out: &mut String, node: &Node, statement: impl Display, steps: &[String]) {
+fn write_statement(out: &mut String, title: &str, statement: impl Display, steps: &[String]) {
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "-- {}\n{statement}", node.path);
+    let _ = writeln!(out, "-- {title}\n{statement}");
     for step in steps {
         let _ = writeln!(out, "  -> {step}");
     }
@@ -113,10 +132,15 @@ fn write_statements(
 ) -> Result<(), Failure> {
     if let Some(statement) = tree.rows.statement() {
         let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
-        write_statement(out, node, statement, &query_plan);
+        write_statement(out, &node.path, statement, &query_plan);
         if let Some(advice) = index_advice(node, join, &query_plan, rows)? {
             let _ = writeln!(out, "  {advice}");
         }
+        out.push('\n');
+    }
+    if let Some(total) = &tree.total {
+        let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+        write_statement(out, &format!("{}, the total", node.path), total, &query_plan);
         out.push('\n');
     }
     for (tree, join) in tree.joins.iter().zip(&node.joins) {

@@ -7,7 +7,7 @@ use mesh_integrity::{
     AttemptStore, NonceStore, NonceTable, RevocationStore, SharedNonces, StoreError, UsersTable,
 };
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, Usage};
+use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError, Usage};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;
@@ -185,6 +185,23 @@ impl Database {
             }
             Self::Postgres(_) => Ok(Statements::from_plan(plan)),
         }
+    }
+
+    /// Checks the bound on orders by values of related records.
+    pub(crate) fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
+        match self {
+            Self::Sqlite(database) => database.check_sorts(plan),
+            Self::Postgres(database) => block_on(database.check_sorts(plan)).map_err(ResolveError::new)?,
+        }
+    }
+
+    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
+    pub(crate) fn has_index(&self, table: &TableName, columns: &[String]) -> Result<Option<bool>, Failure> {
+        let found = match self {
+            Self::Sqlite(database) => database.has_index(table, columns),
+            Self::Postgres(database) => block_on(database.has_index(table, columns))?,
+        };
+        found.map_err(|error| Failure::found(chain(&error)))
     }
 
     /// Returns the number of rows of a table of SQLite, counted up to `most`, or `None` for a view and for tables of other

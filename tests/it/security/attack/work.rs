@@ -15,7 +15,7 @@ fn hostile_filter(conditions: usize) -> Value {
 }
 
 /// Starts a server with one thread for requests.
-fn on_one_thread(arguments: &[&str]) -> Server {
+pub(super) fn on_one_thread(arguments: &[&str]) -> Server {
     let mut all = vec!["serve", "--listen", "127.0.0.1:0", "--log", "off"];
     all.extend_from_slice(arguments);
     Server::spawn(command(&all).env("MESH_THREADS", "1").env("MESH_REQUEST_TIMEOUT", "2s"))
@@ -31,7 +31,7 @@ const LONG_TEXT: &str = "
 const USER: &str = r#"{"user":{"$select":{"name":true}}}"#;
 
 /// Sends a request and meanwhile runs `meanwhile` until it is answered; returns the answer and the number of runs.
-fn beside(server: &Server, request: &Request, mut meanwhile: impl FnMut()) -> (Response, usize) {
+pub(super) fn beside(server: &Server, request: &Request, mut meanwhile: impl FnMut()) -> (Response, usize) {
     let mut runs = 0;
     let reply = std::thread::scope(|scope| {
         let hostile = scope.spawn(|| server.send(request));

@@ -4,7 +4,7 @@ use mesh_schema::{Catalog, Column, FieldType, Schema, Table};
 use serde_json::{Value as Json, json};
 
 use super::{Tables, condition, mesh, read, rows, schema, tables};
-use crate::{Error, Mesh, PlanErrorKind, Value};
+use crate::{Error, Limits, Mesh, PlanErrorKind, ResolveError, Value};
 
 /// Returns the items of all pages of a read, by following its cursors.
 fn walk(mesh: &Mesh, entity: &str, read_node: &Json, first: usize) -> Vec<Json> {
@@ -162,4 +162,29 @@ fn a_page_starts_after_its_cursor_even_if_the_row_is_deleted() {
         .unwrap();
     let rest = read(&later, &query(&body["pageInfo"]["endCursor"])).unwrap();
     assert_eq!(rest["items"], json!([{"id": 3}, {"id": 4}]));
+}
+
+/// `SPEC §14.9`
+#[test]
+fn an_order_by_values_of_related_records_sorts_a_bounded_number_of_rows() {
+    let mesh = |related_sort_rows| {
+        let limits = Limits { related_sort_rows, ..Limits::default() };
+        Mesh::builder(schema()).default_resolver(tables()).limits(limits).build().unwrap()
+    };
+    let by_count = json!([{"relation": "comments", "aggregate": {"fn": "count"}, "direction": "desc"}]);
+    let by_path = json!([{"field": "author.name", "direction": "asc"}]);
+    for order in [&by_count, &by_path] {
+        let query = json!({"post": {"$select": {"id": true}, "$orderBy": order, "$page": {"first": 1}}});
+        assert!(read(&mesh(5), &query).is_ok());
+        let error = read(&mesh(4), &query).unwrap_err();
+        let is_refused = matches!(&error, Error::Resolve(ResolveError::SortTooLarge { path, scanned: 5, bound: 4, .. }) if path == "post");
+        assert!(is_refused, "{error:?}");
+        // Rows that the filter removes are not sorted.
+        let mut filtered = query.clone();
+        filtered["post"]["$where"] = condition("id", "lte", 4);
+        assert!(read(&mesh(4), &filtered).is_ok());
+    }
+    let own =
+        json!({"post": {"$select": {"id": true}, "$orderBy": [{"field": "title", "direction": "asc"}]}});
+    assert!(read(&mesh(0), &own).is_ok());
 }

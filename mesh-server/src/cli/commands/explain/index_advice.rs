@@ -26,15 +26,15 @@ pub(super) fn index_advice<E>(
     steps: &[String],
     rows: impl Fn(&TableName) -> Result<Rows, E>,
 ) -> Result<Option<String>, E> {
-    // A scan of a subquery reads only what the subquery found.
-    let scans = steps.iter().any(|step| step.starts_with("SCAN ") && !step.starts_with("SCAN (subquery"));
+    let is_through = join.is_some_and(|join| matches!(join.link, Link::Through { .. }));
+    let scans = steps.iter().any(|step| scans_rows(step, is_through));
     let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
     let filtered = node.filter.is_some() || join.is_some();
     let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
     if !(filtered && scans || paged && sorts) {
         return Ok(None);
     }
-    let (table, columns) = useful_index(node, join);
+    let (table, mut columns) = useful_index(node, join);
     let rows = rows(table)?;
     // A scan in the order of the page ends when the page is full.
     if rows == Rows::Few && paged && !sorts {
@@ -46,6 +46,12 @@ pub(super) fn index_advice<E>(
             format!("no index matches these rows of {kind}{table}, so whole tables are scanned")
         }
         (true, _) => format!("no index matches these rows of {table}, so the whole table is scanned"),
+        (false, _) if node.sorts_related() => {
+            columns.clear();
+            format!(
+                "no index has the values of related records, so all rows of {kind}{table} are sorted by them"
+            )
+        }
         (false, _) => format!("no index provides this order of {kind}{table}, so all rows are sorted"),
     };
     let index = match columns.is_empty() || rows == Rows::View {
@@ -53,6 +59,19 @@ pub(super) fn index_advice<E>(
         false => format!("; an index on ({}) would help", columns.join(", ")),
     };
     Ok(Some(format!("warning: {problem}{index}")))
+}
+
+/// Returns whether a step scans the table of a node, or the junction that leads to it. A scan of a subquery reads only what
+/// the subquery found, and related records of controls have names such as `t0_1`.
+fn scans_rows(step: &str, is_through: bool) -> bool {
+    let Some(alias) = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next()) else {
+        return false;
+    };
+    let is_related = alias.split_once('_').is_some_and(|(node, related)| {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        node.strip_prefix('t').is_some_and(is_number) && related.split('_').all(is_number)
+    });
+    !(alias.starts_with("(subquery") || is_related || alias == "j" && !is_through)
 }
 
 /// Returns the table and the columns of a useful index, none if no index would help: the columns that are compared for

@@ -1,0 +1,147 @@
+//! The bound on orders by values of related records, which no index has. `SPEC §14.9`
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use mesh_plan::sql::sqlite::Statements;
+use mesh_plan::{Node, Plan, ResolveError};
+use mesh_schema::{Link, TableName};
+use rusqlite::Connection;
+use sea_query::{Expr, Func, Query, SqliteQueryBuilder};
+
+use super::{failed, row_count, steps};
+use crate::pool::Reader;
+
+/// The most rows of a table that are counted if `ANALYZE` has not counted them.
+const COUNTED: u64 = 1_000_000;
+
+/// How long the estimated size of a table is used.
+const SIZE_AGE: Duration = Duration::from_secs(60);
+
+/// Estimated numbers of rows, by table.
+#[derive(Debug, Default)]
+pub(crate) struct TableSizes(RefCell<HashMap<TableName, (Instant, u64)>>);
+
+/// Refuses a plan whose orders by values of related records scan more rows than its bound allows.
+pub(crate) fn check(reader: &Reader, plan: &Plan, statements: &Statements) -> Result<(), ResolveError> {
+    match plan.related_sort_rows() {
+        Some(bound) => check_node(reader, plan.node(), statements, bound),
+        None => Ok(()),
+    }
+}
+
+/// Checks a node and those below it. The depth of the recursion is that of the query, which is bounded.
+fn check_node(reader: &Reader, node: &Node, tree: &Statements, bound: u64) -> Result<(), ResolveError> {
+    if node.sorts_related()
+        && let Some(statement) = tree.rows.statement()
+    {
+        let steps = steps(&reader.connection, statement).map_err(failed)?;
+        if steps.iter().any(|step| step.contains("TEMP B-TREE FOR") && step.ends_with("ORDER BY")) {
+            check_steps(reader, node, &steps, bound)?;
+        }
+    }
+    (node.joins.iter().zip(&tree.joins))
+        .try_for_each(|(join, tree)| check_node(reader, &join.node, tree, bound))
+}
+
+/// Checks the steps of a statement that sorts. Each row of the node scans the tables of related records that have no index.
+fn check_steps(reader: &Reader, node: &Node, steps: &[String], bound: u64) -> Result<(), ResolveError> {
+    let (mut rows, mut related, mut through) = (1, 0u64, None);
+    let mut missing = None;
+    for step in steps {
+        let mut words = step.split(' ');
+        let (kind, Some(alias)) = (words.next(), words.next()) else { continue };
+        let found = find(node, alias);
+        if let Some(Scanned::Related(below, link)) = found {
+            through = Some((below, link));
+        }
+        match (kind, found) {
+            (Some("SCAN"), Some(Scanned::Rows)) => rows = reader.size(&node.table)?,
+            (Some("SCAN"), Some(Scanned::Related(below, _))) => {
+                related = related.saturating_add(reader.size(&below.table)?);
+                missing = Some(below);
+            }
+            // The junction of the records that were named last.
+            (Some("SCAN"), None) => {
+                if let Some((below, Link::Through { table, .. })) = through {
+                    related = related.saturating_add(reader.size(table)?);
+                    missing = Some(below);
+                }
+            }
+            _ => {}
+        }
+    }
+    let scanned = rows.saturating_mul(related.saturating_add(1));
+    if scanned <= bound {
+        return Ok(());
+    }
+    let hint = match missing {
+        Some(below) => format!("an index for the relation '{}' would help", below.path),
+        None => "narrow the records with `$where` on a field that has an index".to_owned(),
+    };
+    Err(ResolveError::SortTooLarge { path: node.path.clone(), scanned, bound, hint })
+}
+
+/// What an alias in a step refers to.
+#[derive(Clone, Copy)]
+enum Scanned<'a> {
+    /// The rows of the node.
+    Rows,
+    /// Related records.
+    Related(&'a Node, &'a Link),
+}
+
+/// Finds the table of an alias: `t0` is that of the node, `t0_1` that of its related records with the number 1.
+fn find<'a>(node: &'a Node, alias: &str) -> Option<Scanned<'a>> {
+    let mut parts = alias.strip_prefix('t')?.split('_');
+    parts.next()?.parse::<usize>().ok()?;
+    let mut found = (node, None);
+    for part in parts {
+        let related = found.0.related.get(part.parse::<usize>().ok()?)?;
+        found = (&related.node, Some(&related.link));
+    }
+    Some(found.1.map_or(Scanned::Rows, |link| Scanned::Related(found.0, link)))
+}
+
+impl Reader {
+    /// Returns the estimated number of rows of a table; 0 for a view.
+    fn size(&self, table: &TableName) -> Result<u64, ResolveError> {
+        let known = self.sizes.0.borrow().get(table).copied();
+        if let Some((at, rows)) = known
+            && at.elapsed() < SIZE_AGE
+        {
+            return Ok(rows);
+        }
+        let rows = estimate(&self.connection, table).map_err(failed)?;
+        self.sizes.0.borrow_mut().insert(table.clone(), (Instant::now(), rows));
+        Ok(rows)
+    }
+}
+
+/// Estimates the number of rows of a table: from `ANALYZE`, by counting a small table, or from the range of row ids.
+fn estimate(connection: &Connection, table: &TableName) -> rusqlite::Result<u64> {
+    const ANALYZED: &str = "SELECT CAST(stat AS INTEGER) FROM main.sqlite_stat1 WHERE lower(tbl) = lower(?1)";
+    // Without the table, nothing was analyzed.
+    let analyzed = connection.query_row(ANALYZED, [&table.name], |row| row.get::<_, i64>(0));
+    if let Ok(rows) = analyzed {
+        return Ok(rows.unsigned_abs());
+    }
+    match row_count(connection, table, COUNTED)? {
+        None => Ok(0),
+        Some(rows) if rows < COUNTED => Ok(rows),
+        Some(rows) => Ok(row_id_range(connection, table).unwrap_or(rows).max(rows)),
+    }
+}
+
+/// Returns the number of row ids between the first and the last one. A table without row ids has none.
+fn row_id_range(connection: &Connection, table: &TableName) -> rusqlite::Result<u64> {
+    let end = |value| {
+        let sql =
+            Query::select().expr(value).from(("main", table.name.clone())).to_string(SqliteQueryBuilder);
+        connection.query_row(&sql, [], |row| row.get::<_, i64>(0))
+    };
+    let row_id = || Expr::col("rowid");
+    let (first, last) = (end(Func::min(row_id()))?, end(Func::max(row_id()))?);
+    Ok(last.abs_diff(first).saturating_add(1))
+}

@@ -1,0 +1,151 @@
+//! Exhaustion by relational queries: conditions that visit every combination of records, and orders by values of related
+//! records.
+
+use mesh_tests::{Cluster, Database, Request, Server, command};
+use serde_json::{Value, json};
+
+use super::work::{beside, on_one_thread};
+
+/// Sixty posts with sixty tags each, and 20,000 notes with as many replies that no index finds.
+const DATA: &str = "
+    CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE posts (id INTEGER PRIMARY KEY);
+    CREATE TABLE tags (id INTEGER PRIMARY KEY);
+    CREATE TABLE post_tags (post_id INTEGER REFERENCES posts, tag_id INTEGER REFERENCES tags, PRIMARY KEY (post_id, tag_id));
+    CREATE INDEX post_tags_tag ON post_tags (tag_id);
+    CREATE TABLE notes (id INTEGER PRIMARY KEY);
+    CREATE TABLE replies (id INTEGER PRIMARY KEY, note_id INTEGER REFERENCES notes);
+    INSERT INTO users VALUES (1, 'Ada');
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO posts SELECT i FROM n;
+    INSERT INTO tags SELECT id FROM posts;
+    INSERT INTO post_tags SELECT posts.id, tags.id FROM posts, tags;
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO notes SELECT i FROM n;
+    INSERT INTO replies SELECT id, id FROM notes;";
+
+const USER: &str = r#"{"user":{"$select":{"name":true}}}"#;
+
+/// Posts all of whose tags have only posts all of whose tags …, in this many conditions.
+fn nested_every(conditions: usize) -> Value {
+    let mut filter = json!({"field": "id", "op": "gt", "value": 0});
+    for level in (0..conditions).rev() {
+        let relation = if level % 2 == 0 { "tags" } else { "posts" };
+        filter = json!({"relation": relation, "op": "every", "where": filter});
+    }
+    json!({"post": {"$select": {"id": true}, "$where": filter}})
+}
+
+/// Records by the number of their related ones.
+fn by_count(entity: &str, relation: &str, filter: &Value) -> Value {
+    let order = json!([{"relation": relation, "aggregate": {"fn": "count"}, "direction": "desc"}]);
+    json!({entity: {"$select": {"id": true}, "$orderBy": order, "$where": filter, "$page": {"first": 2}}})
+}
+
+fn any() -> Value {
+    json!({"field": "id", "op": "gt", "value": 0})
+}
+
+fn posted(query: &Value) -> Request {
+    Request::post("/mesh", &json!({"query": query.to_string()}).to_string())
+}
+
+#[test]
+fn expensive_relational_reads_end_at_the_deadline_and_do_not_delay_others() {
+    let database = Database::new(DATA);
+    let config =
+        database.dir.write("mesh.toml", "[limits]\nfilter_depth = 16\nrelated_sort_rows = 1000000000000\n");
+    let server = on_one_thread(&["--config", &config, "--database", &database.url()]);
+    let mut connection = server.connect();
+    for query in [nested_every(8), by_count("note", "replies", &any())] {
+        let (reply, reads) = beside(&server, &posted(&query), || {
+            assert_eq!(connection.send(&Request::get("/mesh/user/1", USER)).status, 200);
+        });
+        assert_eq!((reply.status, &reply.json()["code"]), (500, &json!("TIMEOUT")), "{}", reply.text());
+        assert!(reads > 20, "{reads} reads were answered beside {query}");
+    }
+}
+
+#[test]
+fn an_order_that_scans_too_much_is_refused_until_an_index_serves_it() {
+    let database = Database::new(DATA);
+    let server = Server::with_database(&database);
+    let query = by_count("note", "replies", &any());
+    let refused = server.send(&posted(&query));
+    let body = refused.json();
+    assert_eq!((refused.status, &body["code"]), (400, &json!("SORT_TOO_LARGE")), "{body}");
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("related_sort_rows") && message.contains("'note.replies'"), "{message}");
+    // The names of tables and columns are not shown.
+    assert!(!message.contains("note_id"), "{message}");
+    database.connect().execute_batch("CREATE INDEX replies_note ON replies (note_id)").unwrap();
+    let answered = server.send(&posted(&query));
+    assert_eq!(answered.status, 200, "{}", answered.text());
+}
+
+/// Orders of 3,000 posts by the number of their comments, within bounds of 2,000 and of 100,000 rows.
+fn check_bound(database: &str) {
+    let folder = mesh_tests::TempDir::new();
+    let start = |bound: u64| {
+        let config = folder.write("mesh.toml", &format!("[limits]\nrelated_sort_rows = {bound}\n"));
+        Server::spawn(command(&[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "off",
+            "--config",
+            &config,
+            "--database",
+            database,
+            "--docs",
+        ]))
+    };
+    let all = by_count("post", "comments", &any());
+    let few = by_count("post", "comments", &json!({"field": "id", "op": "in", "value": [1, 2, 3]}));
+    let by_path = json!({"comment": {"$select": {"id": true},
+        "$orderBy": [{"field": "post.title", "direction": "asc"}], "$page": {"first": 2}}});
+    let nested = json!({"post": {"$select": {"comments": {"$select": {"id": true},
+        "$orderBy": [{"field": "post.title", "direction": "asc"}]}}}});
+    for (bound, is_refused) in [(2_000, true), (100_000, false)] {
+        let server = start(bound);
+        for query in [&all, &by_path] {
+            let text = json!({"query": query.to_string()}).to_string();
+            for target in ["/mesh", "/docs/execute"] {
+                // The second request finds the cached plan.
+                for _ in 0..2 {
+                    let reply = server.send(&Request::post(target, &text));
+                    let shown = format!("{bound} {target} {query}: {}", reply.text());
+                    assert_eq!(reply.status, if is_refused { 400 } else { 200 }, "{shown}");
+                    assert_eq!(reply.json()["code"] == "SORT_TOO_LARGE", is_refused, "{shown}");
+                }
+            }
+        }
+        for query in [&few, &nested] {
+            let reply = server.send(&posted(query));
+            assert_eq!(reply.status, 200, "{bound} {query}: {}", reply.text());
+        }
+    }
+}
+
+#[test]
+fn orders_by_values_of_related_records_are_bounded_by_the_rows_that_are_scanned() {
+    let database = Database::new(
+        "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT);
+         CREATE TABLE comments (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts);
+         CREATE INDEX comments_post ON comments (post_id);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO posts SELECT i, 't' || i FROM n;
+         INSERT INTO comments SELECT id, id % 1000 + 1 FROM posts;",
+    );
+    check_bound(&database.url());
+    database.connect().execute_batch("ANALYZE").unwrap();
+    check_bound(&database.url());
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE posts (id integer PRIMARY KEY, title text);
+         CREATE TABLE comments (id integer PRIMARY KEY, post_id integer REFERENCES posts);
+         CREATE INDEX comments_post ON comments (post_id);
+         INSERT INTO posts SELECT i, 't' || i FROM generate_series(1, 3000) i;
+         INSERT INTO comments SELECT id, id % 1000 + 1 FROM posts;
+         ANALYZE;",
+    );
+    check_bound(&cluster.url());
+}
