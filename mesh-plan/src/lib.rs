@@ -7,6 +7,43 @@
 //! 3. a [`Resolver`]: plan → [`Rows`], or rows that are passed directly to [`Plan::shape`];
 //! 4. [`Plan::nest`] and [`Plan::shape`]: rows → JSON.
 //!
+//! A query can be text or built in code. This one reads a relation under two aliases, of records that a condition on the
+//! relation lets through, ordered by the number of related records:
+//!
+//! ```
+//! use mesh_plan::{Context, Mesh, Request, memory::Tables};
+//! use mesh_ql::build::{count, desc, field, query, related};
+//! use mesh_schema::{FieldType, JoinDocument, Schema};
+//! # use futures_util::FutureExt as _;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let schema = Schema::builder()
+//!     .entity("user", |user| user.field("id", FieldType::Integer).field("name", FieldType::String))
+//!     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
+//!     .relation("user.posts", JoinDocument::many("post", "posts.user_id = users.id"))
+//!     .build()?;
+//! let posts = [vec![1.into(), 1.into(), "Dawn".into()], vec![2.into(), 2.into(), "Noon".into()], vec![3.into(), 2.into(), "Dusk".into()]];
+//! let tables = Tables::new()
+//!     .with("users", ["id", "name"], [vec![1.into(), "Ada".into()], vec![2.into(), "Ben".into()]])
+//!     .with("posts", ["id", "user_id", "title"], posts);
+//! let mesh = Mesh::builder(schema).default_resolver(tables).build()?;
+//!
+//! let writers = query("user")
+//!     .field_as("writer", "name")
+//!     .relation_as("latest", "posts", |posts| posts.field("title").order_by(desc("id")).first(1))
+//!     .relation_as("written", "posts", |posts| posts.aggregate("n", count()))
+//!     .filter(related("posts").some(field("title").like("D%")))
+//!     .order_by(desc(related("posts").aggregate(count())))
+//!     .build();
+//! let plan = mesh.plan(&Request::new(&writers))?;
+//! let body = mesh.read(&plan, &Context::default()).now_or_never().ok_or("the read is pending")??;
+//! let ben = r#"{"writer":"Ben","latest":[{"title":"Dusk"}],"written":{"n":2}}"#;
+//! let ada = r#"{"writer":"Ada","latest":[{"title":"Dawn"}],"written":{"n":1}}"#;
+//! assert!(body.bytes.starts_with(format!(r#"{{"items":[{ben},{ada}],"#).as_bytes()));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! [`memory::Tables`] is a resolver over data in memory that answers every plan, for tests, prototypes and small data that
 //! does not change. [`policy`] restricts what principals can read and write. Writers publish their changes in
 //! [`Changes`].

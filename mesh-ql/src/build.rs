@@ -12,6 +12,27 @@
 //! assert_eq!(busy.build().root.controls.order.len(), 2);
 //! ```
 //!
+//! A relation can be read more than once, under aliases, and its records can be counted, ordered by and be part of a condition:
+//!
+//! ```
+//! use mesh_ql::build::{asc, count, desc, field, query, related};
+//! use mesh_ql::print_json;
+//!
+//! let discussed = query("post")
+//!     .field_as("name", "title")
+//!     .relation_as("newest", "comments", |comments| comments.field("text").order_by(desc("id")).first(1))
+//!     .relation_as("replies", "comments", |comments| comments.aggregate("n", count()))
+//!     .filter(related("comments").every(field("author.name").ne("Spam")) & related("tags").exists())
+//!     .order_by(desc(related("comments").aggregate(count())))
+//!     .order_by(asc("author.name"))
+//!     .last(5)
+//!     .total()
+//!     .build();
+//! let text = print_json(&discussed);
+//! assert!(text.contains(r#""replies":{"$relation":"comments","$select":{},"$aggregate":{"n":{"fn":"count"}}}"#), "{text}");
+//! assert!(text.contains(r#""$page":{"last":5,"total":true}"#), "{text}");
+//! ```
+//!
 //! The result is a [`Query`] like a parsed one, without locations. The server checks whether its names exist and
 //! whether its controls are allowed where they are used.
 

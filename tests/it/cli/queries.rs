@@ -1,6 +1,6 @@
 //! `explain` and `query`.
 
-use mesh_tests::{Database, Server, run};
+use mesh_tests::{Cluster, Database, Server, run};
 use serde_json::{Value, json};
 
 use super::{assert_fails, introspect, stderr, stdout};
@@ -56,6 +56,98 @@ fn explain_recommends_no_index_that_cannot_exist_or_is_not_needed() {
     let scanned = explain(&filtered("note"));
     assert!(scanned.contains("warning: no index matches these rows of notes"), "{scanned}");
     assert!(scanned.contains("an index on (author, id) would help"), "{scanned}");
+}
+
+const SHOP: &str = "
+    CREATE TABLE customers (id integer PRIMARY KEY, city text);
+    CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer REFERENCES customers, day text);
+    CREATE TABLE tags (id integer PRIMARY KEY, label text);
+    CREATE TABLE order_tags (
+        order_id integer REFERENCES orders, tag_id integer REFERENCES tags, note text, PRIMARY KEY (order_id, tag_id)
+    );";
+
+/// Checks what `explain` says of relational queries of the shop. `is_sqlite`: there is a statement for each list.
+fn check_relational(url: &str, is_sqlite: bool, create_index: impl Fn(&str)) {
+    let explain = |arguments: &[&str]| {
+        let output = run(&[&["explain", "--database", url], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let advice = |table: &str, column: &str| format!("an index on {table} ({column}) would help");
+    let orders = json!({"relation": "orders", "op": "every", "where": {"field": "day", "op": "eq", "value": {"$param": "day"}}});
+    let count = json!([{"relation": "orders", "aggregate": {"fn": "count"}, "direction": "desc"}]);
+    let page = json!({"last": {"$param": "n"}, "total": true});
+    let customers =
+        json!({"customer": {"$select": {"id": true}, "$where": orders, "$orderBy": count, "$page": page}});
+    let customers = customers.to_string();
+    let customers = || explain(&["--params", r#"{"day": "Monday", "n": 3}"#, &customers]);
+    let said = customers();
+    for line in [
+        "where   orders every (day = $0)",
+        "order   orders (count) asc, id asc",
+        "page    last $1, with the total",
+        "params  $0 = \"Monday\", $1 = 3",
+    ] {
+        assert!(said.contains(line), "{line} expected in: {said}");
+    }
+    assert_eq!(said.contains("-- customer, the total\n"), is_sqlite, "{said}");
+    assert!(said.contains(&advice("orders", "customer_id")), "{said}");
+    let by_city = json!({"order": {"$select": {"id": true},
+        "$where": {"or": [{"field": "customer.city", "op": "eq", "value": "Berlin"}, {"relation": "tags", "op": "none"}]},
+        "$orderBy": [{"field": "customer.city", "direction": "asc"}]}});
+    let by_city = explain(&[&by_city.to_string()]);
+    for line in
+        ["where   (customer.city = \"Berlin\" or tags none)", "order   customer.city asc nulls last, id asc"]
+    {
+        assert!(by_city.contains(line), "{line} expected in: {by_city}");
+    }
+    assert!(by_city.contains(&advice("orders", "customer_id")), "{by_city}");
+    assert!(!by_city.contains("order_tags ("), "{by_city}");
+    let nested = "{ tag orders { id customer { city orders { id } } } }";
+    let said = explain(&[nested]);
+    // The statement of a list has advice of its own, which includes the order.
+    let junction = if is_sqlite {
+        "an index on (tag_id, order_id) would help".to_owned()
+    } else {
+        advice("order_tags", "tag_id")
+    };
+    assert!(said.contains(&junction), "{said}");
+    create_index("CREATE INDEX orders_customer ON orders (customer_id)");
+    create_index("CREATE INDEX order_tags_tag ON order_tags (tag_id, order_id)");
+    assert!(!customers().contains("an index on"), "{}", customers());
+    assert!(!explain(&[nested]).contains("warning:"), "{}", explain(&[nested]));
+    let key = explain(&["--id", "1,2", "{ orderTag note }"]);
+    assert!(key.starts_with("orderTag: one record of order_tags, id 1, 2\n"), "{key}");
+    assert_fails(
+        &run(&["explain", "--database", url, "--params", "day=Monday", "{ tag id }"]),
+        2,
+        &["--params", r#"'{"city": "Berlin"}'"#],
+    );
+}
+
+#[test]
+fn explain_names_related_records_and_the_indexes_that_their_keys_lack() {
+    let database = Database::new(SHOP);
+    check_relational(&database.url(), true, |index| database.connect().execute_batch(index).unwrap());
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(SHOP);
+    check_relational(&cluster.url(), false, |index| cluster.execute(index));
+}
+
+#[test]
+fn explain_says_that_a_server_refuses_an_order() {
+    let database =
+        Database::new(&format!("{SHOP} INSERT INTO customers VALUES (1, 'a'), (2, 'b'), (3, 'c');"));
+    let config = database.dir.write("mesh.toml", "[limits]\nrelated_sort_rows = 2\n");
+    let count = json!([{"relation": "orders", "aggregate": {"fn": "count"}, "direction": "desc"}]);
+    let query = json!({"customer": {"$select": {"id": true}, "$orderBy": count}}).to_string();
+    let output = run(&["explain", "--config", &config, "--database", &database.url(), &query]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(
+        said.contains("warning: the server refuses this query. ") && said.contains("related_sort_rows"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -27,8 +27,11 @@ impl QueryTextArgs {
     /// Returns the values of the parameters.
     pub(crate) fn params(&self) -> Result<ParamValues, Failure> {
         let Some(text) = &self.params else { return Ok(ParamValues::new()) };
-        ParamValues::parse(text)
-            .map_err(|error| Failure::start(format!("--params is not a JSON object of values: {error}")))
+        ParamValues::parse(text).map_err(|error| {
+            Failure::start(format!(
+                "--params takes a JSON object of values, such as '{{\"city\": \"Berlin\"}}': {error}"
+            ))
+        })
     }
 
     /// Returns the format and the text of the query; `input` is read if the query is `-`.
