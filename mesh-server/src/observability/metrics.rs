@@ -51,12 +51,14 @@ struct Shared {
 }
 
 /// The names of the limits that refuse requests.
-const LIMITS: [&str; 6] = ["header_bytes", "body_bytes", "rows", "request_timeout", "busy", "rate"];
+const LIMITS: [&str; 7] =
+    ["header_bytes", "body_bytes", "rows", "related_sort_rows", "request_timeout", "busy", "rate"];
 
 /// Returns the limit that causes an error, if one does.
 fn exceeded_limit(error: &WireError) -> Option<&'static str> {
     match (error.status.as_u16(), error.code) {
         (_, Some(Code::ResultTooLarge)) => Some("rows"),
+        (_, Some(Code::SortTooLarge)) => Some("related_sort_rows"),
         (_, Some(Code::Timeout)) => Some("request_timeout"),
         (413, _) => Some("body_bytes"),
         (414 | 431, _) => Some("header_bytes"),

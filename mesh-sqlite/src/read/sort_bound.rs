@@ -16,6 +16,9 @@ use crate::pool::Reader;
 /// The most rows of a table that are counted if `ANALYZE` has not counted them.
 const COUNTED: u64 = 1_000_000;
 
+/// Reads as little as possible.
+const ONE_ROW: &str = "SELECT 1 FROM main.sqlite_schema LIMIT 1";
+
 /// How long the estimated size of a table is used.
 const SIZE_AGE: Duration = Duration::from_secs(60);
 
@@ -36,6 +39,8 @@ fn check_node(reader: &Reader, node: &Node, tree: &Statements, bound: u64) -> Re
     if node.sorts_related()
         && let Some(statement) = tree.rows.statement()
     {
+        // A connection notices new indexes when it reads, not when it explains.
+        reader.connection.query_row(ONE_ROW, [], |_| Ok(())).map_err(failed)?;
         let steps = steps(&reader.connection, statement).map_err(failed)?;
         if steps.iter().any(|step| step.contains("TEMP B-TREE FOR") && step.ends_with("ORDER BY")) {
             check_steps(reader, node, &steps, bound)?;

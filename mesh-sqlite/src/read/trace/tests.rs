@@ -54,3 +54,19 @@ async fn a_trace_has_query_plans_on_request() {
     );
     assert_eq!(statements[0].params.first(), Some(&Value::Integer(1)));
 }
+
+#[tokio::test]
+async fn a_trace_has_the_statement_of_a_total() {
+    let file = File::new(BLOG);
+    let mesh = file.mesh();
+    let query = r#"{"post": {"$select": {"title": true}, "$where": {"field": "id", "op": "gt", "value": 1}, "$page": {"first": 1, "total": true}}}"#;
+    let request = Request::collection(Format::Json, query);
+    let (body, statements) = traced(&mesh, &request, Trace::new().with_query_plans()).await;
+    assert!(body.contains(r#""totalCount":2"#), "{body}");
+    let counts: Vec<_> = statements.iter().map(|one| (one.path.as_str(), one.runs, one.rows)).collect();
+    // The row after the page shows that another page follows.
+    assert_eq!(counts, [("post", 1, 2), ("post", 1, 1)]);
+    let total = &statements[1];
+    assert!(total.sql.contains("COUNT(*)") && !total.query_plan.is_empty(), "{total:?}");
+    assert_eq!(total.params.first(), Some(&Value::Integer(1)));
+}
