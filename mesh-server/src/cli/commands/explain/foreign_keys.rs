@@ -118,7 +118,9 @@ mod tests {
     fn nested_relations_find_their_records_by_the_keys_of_parents() {
         check(
             r#"{"user":{"$select":{"posts":{"$select":{"tags":{"$select":{"name":true}}}}}}}"#,
-            expect![""],
+            expect![[r#"
+                posts (author_id) for user.posts
+                post_tags (post_id) for user.posts.tags"#]],
         );
     }
 
@@ -126,16 +128,25 @@ mod tests {
     fn conditions_begin_on_either_side() {
         check(
             r#"{"post":{"$select":{"id":true},"$where":{"field":"author.name","op":"eq","value":"Ada"}}}"#,
-            expect![""],
+            expect![[r#"
+                users (id) for post.author
+                posts (author_id) for post.author"#]],
         );
-        check(r#"{"user":{"$select":{"id":true},"$where":{"relation":"posts","op":"none"}}}"#, expect![""]);
+        check(
+            r#"{"user":{"$select":{"id":true},"$where":{"relation":"posts","op":"none"}}}"#,
+            expect![[r#"
+            posts (author_id) for user.posts
+            users (id) for user.posts"#]],
+        );
     }
 
     #[test]
     fn orders_find_the_related_records() {
         check(
             r#"{"post":{"$select":{"id":true},"$orderBy":[{"relation":"tags","aggregate":{"fn":"count"},"direction":"desc"},{"field":"author.name","direction":"asc"}]}}"#,
-            expect![""],
+            expect![[r#"
+                post_tags (post_id) for post.tags
+                users (id) for post.author"#]],
         );
     }
 }
