@@ -70,6 +70,13 @@ impl PlanError {
     }
 }
 
+impl PlanErrorKind {
+    /// Returns the error of a parameter that the query does not have. The name may be any text of a client.
+    pub(crate) fn unknown_parameter(name: &str) -> Self {
+        Self::UnknownParameter { name: name.chars().take(64).flat_map(char::escape_debug).collect() }
+    }
+}
+
 /// A rule that a query violates.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

@@ -107,9 +107,7 @@ impl PersistedQuery {
         let used = check(&Request::collection(self.format, &self.text).with_params(defaults.as_ref()))?;
         match self.params.names().find(|name| !used.iter().any(|used| used == name)) {
             None => Ok(()),
-            Some(name) => {
-                Err(PlanError::new(PlanErrorKind::UnknownParameter { name: name.to_owned() }, "").into())
-            }
+            Some(name) => Err(PlanError::new(PlanErrorKind::unknown_parameter(name), "").into()),
         }
     }
 

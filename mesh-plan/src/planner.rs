@@ -232,6 +232,12 @@ impl<'a> Planner<'a> {
         if !paged {
             return Ok(None);
         }
+        let cursor = requested.and_then(|page| page.after.as_ref().or(page.before.as_ref()));
+        if let (Role::Relation(relation, _), Some(Spanned { value: OrParam::Param { name }, span })) =
+            (role, cursor)
+        {
+            self.params.no_cursor(path, (name, *span), relation)?;
+        }
         let size = match last.or_else(|| requested?.first.as_ref()) {
             None => PageSize::Rows(self.limits.page_default),
             Some(Spanned { value: OrParam::Value(size), .. }) => PageSize::Rows(*size),
@@ -271,6 +277,8 @@ fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>
             let root_only = present.find(|(control, _)| *control == "$distinct");
             let page = controls.page.as_ref();
             let cursor = page.and_then(|page| page.after.as_ref().or(page.before.as_ref()));
+            // The value of a parameter may be null.
+            let cursor = cursor.filter(|cursor| cursor.value.value().is_some());
             match (root_only, cursor) {
                 (Some((control, span)), _) => (span, PlanErrorKind::ControlOnNested { control, relation }),
                 (None, Some(cursor)) => (cursor.span, PlanErrorKind::CursorOnNested { relation }),

@@ -23,6 +23,11 @@ pub(crate) enum Use {
     Condition(Box<ConditionUse>),
     PageSize(PageUse),
     Cursor(PageUse),
+    /// The cursor of a page of a relation, which can only be `null`.
+    NoCursor {
+        place: PageUse,
+        relation: String,
+    },
 }
 
 /// A condition with parameters.
@@ -74,6 +79,9 @@ impl Parameters {
                 size_of::<ConditionUse>() + 5 * 16 + place.path.len() + 2 * place.name.len() + operand
             }
             Use::PageSize(place) | Use::Cursor(place) => 3 * 16 + place.path.len() + place.name.len(),
+            Use::NoCursor { place, relation } => {
+                4 * 16 + place.path.len() + place.name.len() + relation.len()
+            }
         });
         size_of::<Self>() + self.form.len() + uses.map(|bytes| bytes + size_of::<Use>()).sum::<usize>()
     }

@@ -77,6 +77,27 @@ fn pages_are_walked_by_parameters() {
 }
 
 #[test]
+fn the_cursor_of_a_relation_is_null() {
+    let server = Server::with_database(&Database::blog());
+    for page in [r#""first":1,"after""#, r#""last":1,"before""#] {
+        let query = format!(
+            r#"{{"post":{{"$select":{{"comments":{{"$select":{{"id":true}},"$page":{{{page}:{{"$param":"c"}}}}}}}},"$page":{{"first":1}}}}}}"#
+        );
+        let literal = server.get("/post", &query.replace(r#"{"$param":"c"}"#, "null"));
+        for _ in 0..2 {
+            assert_eq!(items(&get(&server, &query, &json!({"c": null}))), items(&literal));
+            for (params, words) in [(json!({"c": "abc"}), "'c' is wrong"), (json!({}), "'c' has no value")] {
+                let refused = get(&server, &query, &params);
+                assert_eq!(why(&refused), (400, "ValidationError".to_owned()));
+                assert!(refused.text().contains(words), "{}", refused.text());
+            }
+        }
+    }
+    let odd = get(&server, BY_LIKES, &json!({"likes": [5], "a\n\u{202e}": 1}));
+    assert!(odd.text().contains(r"no parameter 'a\\n\\u{202e}'"), "{}", odd.text());
+}
+
+#[test]
 fn values_are_refused_as_the_literals_would_be() {
     let server = Server::with_database(&Database::blog());
     let all = json!({"least": 1, "size": 1, "cursor": null});

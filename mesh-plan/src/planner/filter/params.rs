@@ -112,6 +112,20 @@ impl<'v> Recorder<'v> {
         Ok(text)
     }
 
+    /// Plans the cursor of a page of a relation, which can only be `null`.
+    pub(in crate::planner) fn no_cursor(
+        &mut self,
+        path: &str,
+        (name, span): (&Name, Option<Span>),
+        relation: &Name,
+    ) -> Result<(), PlanError> {
+        let place = PageUse { path: path.to_owned(), name: name.clone(), span };
+        let relation = relation.value.clone();
+        self.binder.no_cursor(&place, &relation)?;
+        self.uses.push(Use::NoCursor { place, relation });
+        Ok(())
+    }
+
     /// Completes the plan. `cursor` has the values of a cursor that a parameter has.
     pub(in crate::planner) fn finish(
         mut self,
@@ -135,7 +149,9 @@ impl PlannedQuery {
         let uses = self.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
         let names = uses.iter().flat_map(|place| match place {
             Use::Condition(place) => params(&place.operand).map(|(name, _)| name.value.clone()).collect(),
-            Use::PageSize(place) | Use::Cursor(place) => vec![place.name.value.clone()],
+            Use::PageSize(place) | Use::Cursor(place) | Use::NoCursor { place, .. } => {
+                vec![place.name.value.clone()]
+            }
         });
         names.collect()
     }
@@ -160,6 +176,7 @@ impl PlannedQuery {
             match place {
                 Use::Condition(place) => binder.condition(place).map(drop)?,
                 Use::PageSize(place) => binder.page_size(place)?,
+                Use::NoCursor { place, relation } => binder.no_cursor(place, relation)?,
                 Use::Cursor(place) => {
                     has_cursor = true;
                     if let Some(text) = binder.cursor(place)? {
@@ -199,14 +216,14 @@ fn check_known(uses: &[Use], given: Given<'_>) -> Result<(), PlanError> {
     let is_used = |name: &str| {
         uses.iter().any(|place| match place {
             Use::Condition(place) => params(&place.operand).any(|(known, _)| known.value == name),
-            Use::PageSize(place) | Use::Cursor(place) => place.name.value == name,
+            Use::PageSize(place) | Use::Cursor(place) | Use::NoCursor { place, .. } => {
+                place.name.value == name
+            }
         })
     };
     match given.values().iter().find(|(name, _)| !is_used(name)) {
         None => Ok(()),
-        Some((name, _)) => {
-            Err(PlanError::new(PlanErrorKind::UnknownParameter { name: name.chars().take(64).collect() }, ""))
-        }
+        Some((name, _)) => Err(PlanError::new(PlanErrorKind::unknown_parameter(name), "")),
     }
 }
 

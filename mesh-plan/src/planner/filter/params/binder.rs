@@ -147,6 +147,15 @@ impl<'v> Binder<'v> {
         Err(place.error(PlanErrorKind::ParameterValue { takes, found }))
     }
 
+    /// Checks that the cursor of a relation's page is `null`.
+    pub(super) fn no_cursor(&self, place: &PageUse, relation: &str) -> Result<(), PlanError> {
+        match (self.given.values().get(&place.name), self.given) {
+            (Some(ParamValue::Null), _) | (None, Given::Defaults(_)) => Ok(()),
+            (None, Given::Values(_)) => Err(place.missing()),
+            (Some(_), _) => Err(place.error(PlanErrorKind::CursorOnNested { relation: relation.to_owned() })),
+        }
+    }
+
     /// Adds to the form which values of the cursor are NULL.
     pub(super) fn describe_cursor(&mut self, cursor: Option<&[Value]>) {
         self.form.push('@');
