@@ -1,8 +1,10 @@
 //! Reading of a list page by page.
 
+use std::mem;
+
 use bytes::Bytes;
 use http::{Request, Response};
-use mesh_ql::{OrParam, ParamValues, Query};
+use mesh_ql::{OrParam, ParamValue, ParamValues, Query};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -105,12 +107,24 @@ impl Pages {
             self.operation = None;
             return Ok(Some(page));
         }
+        let Some(cursor) = cursor else { return Err(ReplyError::Unexpected { status }) };
         // A cursor that does not advance would never reach the end.
-        let earlier = position.as_ref().and_then(|cursor| cursor.value.value());
-        if cursor.is_none() || earlier == cursor.as_ref() {
+        let is_new = match position.as_mut().map(|position| &mut position.value) {
+            Some(OrParam::Param { name }) => {
+                let value = ParamValue::from(cursor.as_str());
+                let is_new = self.params.get(&name.value) != Some(&value);
+                self.params.insert(name.value.as_str(), value);
+                is_new
+            }
+            Some(OrParam::Value(earlier)) => mem::replace(earlier, cursor.clone()) != *cursor,
+            None => {
+                *position = Some(OrParam::Value(cursor.clone()).into());
+                true
+            }
+        };
+        if !is_new {
             return Err(ReplyError::Unexpected { status });
         }
-        *position = cursor.clone().map(|cursor| OrParam::Value(cursor).into());
         self.operation = Some(self.client.collection(&self.query).with_params(self.params.clone()));
         Ok(Some(page))
     }

@@ -151,6 +151,38 @@ fn explain_says_that_a_server_refuses_an_order() {
 }
 
 #[test]
+fn query_sends_the_values_of_parameters() {
+    let server = Server::with_database(&Database::blog());
+    let url = format!("http://{}{}", server.address, server.base);
+    let ask = |arguments: &[&str]| run(&[&["query", "--url", &url], arguments].concat());
+    let items = |arguments: &[&str]| {
+        let output = ask(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        printed.get("items").cloned().unwrap_or(printed)
+    };
+    let page = r#"{"post":{"$select":{"id":true},"$where":{"field":"id","op":"in","value":{"$param":"ids"}},"$page":{"first":{"$param":"n"},"after":{"$param":"after"}}}}"#;
+    let values = r#"{"ids": [1, 3, 4], "n": 2, "after": null}"#;
+    assert_eq!(items(&["--params", values, page]), json!([{"id": 1}, {"id": 3}]));
+    assert_eq!(items(&["--params", values, "--all", page]), json!([{"id": 1}, {"id": 3}, {"id": 4}]));
+    let few =
+        r#"{"post":{"$select":{"comments":{"$select":{"text":true},"$page":{"last":{"$param":"n"}}}}}}"#;
+    assert_eq!(
+        items(&["--params", r#"{"n": 1}"#, "--id", "1", few]),
+        json!({"comments": [{"text": "third"}]})
+    );
+    // Values that are too long for a header are posted.
+    let long = json!({"titles": ["A map", "x".repeat(40_000)]}).to_string();
+    let titles = r#"{"post":{"$select":{"id":true},"$where":{"field":"title","op":"in","value":{"$param":"titles"}}}}"#;
+    assert_eq!(items(&["--params", &long, titles]), json!([{"id": 3}]));
+    // All pages from the end are printed in the order of the list.
+    let back = r#"{"post":{"$select":{"id":true},"$page":{"last":3}}}"#;
+    assert_eq!(items(&["--all", back]), json!([{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]));
+    assert_fails(&ask(&[page]), 1, &["'ids' has no value"]);
+    assert_fails(&ask(&["--params", "[1]", page]), 2, &["--params is not a JSON object of values"]);
+}
+
+#[test]
 fn query_prints_the_answer_of_a_server() {
     let server = Server::with_database(&Database::blog());
     let url = format!("http://{}{}", server.address, server.base);

@@ -324,3 +324,18 @@ fn faults_of_relational_queries_are_explained_at_their_place() {
     }
     page.assert_clean();
 }
+
+#[test]
+fn a_record_is_read_by_a_key_of_several_columns() {
+    let Some(page) = posts() else { return };
+    let browser = &page.browser;
+    browser.choose("[data-testid=entity]", "postTag");
+    page.wait_for_query("\"postTag\"");
+    browser.type_into("[data-testid=id]", "1,3");
+    runs(&page, "\"tagId\": 3");
+    let call = copied(&page, "curl");
+    assert!(call.contains("/mesh/postTag/1,3'"), "{call}");
+    let code = copied(&page, "TypeScript");
+    assert!(code.contains(r#"mesh.one("1,3", {"#), "{code}");
+    page.assert_clean();
+}

@@ -1,10 +1,13 @@
 //! `mesh-server query`: sends a query to a server and prints the answer.
 
 use std::io::{self, IsTerminal};
+use std::mem;
 
+use bytes::Bytes;
 use clap::Args;
+use http::Request;
 use http_body_util::Full;
-use mesh_ql::{Format, Limits, OrParam, ParamValues, Position, Query};
+use mesh_ql::{Format, Limits, ParamValues, Position, Query};
 use mesh_wire::client::{self as wire, ReplyError};
 use mesh_wire::{ErrorKind, QuerySource};
 use serde_json::Value;
@@ -45,11 +48,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let answer = Client::run(&args.server, async |client| {
         let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
         let reader = Reader { client, typed: &text, params, spinner };
-        if args.all {
-            reader.all_pages(format).await
-        } else {
-            reader.read(format, &text, args.id.as_deref()).await
-        }
+        if args.all { reader.all_pages(format).await } else { reader.read(format, args.id.as_deref()).await }
     })?;
     if args.table { show_table(&answer) } else { show(&answer) }
 }
@@ -65,9 +64,17 @@ struct Reader<'c> {
 
 impl Reader<'_> {
     /// Reads a record, or one page of a list.
-    async fn read(&self, format: Format, text: &str, id: Option<&str>) -> Result<Value, Failure> {
-        let endpoint = &self.client.endpoint;
-        let request = if text.len() > HEADER_QUERY {
+    async fn read(&self, format: Format, id: Option<&str>) -> Result<Value, Failure> {
+        let reply = self.client.send(self.request(format, id)?, Full::new).await?;
+        let body = wire::result(reply).map_err(|error| self.refused(error, true))?;
+        serde_json::from_slice(&body).map_err(Failure::found)
+    }
+
+    /// Builds the request of a record, or of the first page of a list, with the query as typed.
+    fn request(&self, format: Format, id: Option<&str>) -> Result<Request<Bytes>, Failure> {
+        let (endpoint, text) = (&self.client.endpoint, self.typed);
+        let params = serde_json::to_string(&self.params)?;
+        let request = if text.len() + params.len() > HEADER_QUERY {
             wire::post(endpoint, format, text, id.map(Into::into))
         } else {
             let entity = parse(format, text)?.entity;
@@ -77,41 +84,43 @@ impl Reader<'_> {
                 None => wire::collection(endpoint, &entity, &source),
             }
         };
-        let reply = self.client.send(wire::with_params(request?, &self.params), Full::new).await?;
-        let body = wire::result(reply).map_err(|error| self.refused(error, text))?;
-        serde_json::from_slice(&body).map_err(Failure::found)
+        Ok(wire::with_params(request?, &self.params))
     }
 
-    /// Follows the cursors and returns the items of all pages in one array.
+    /// Follows the cursors and returns the items of all pages in one array, in the order of the list.
     async fn all_pages(&self, format: Format) -> Result<Value, Failure> {
-        let mut query = parse(format, self.typed)?;
+        let client = wire::Client::new(self.client.endpoint.clone());
+        let mut pages = client.pages(parse(format, self.typed)?).with_params(self.params.clone());
         let mut items = Vec::new();
-        let mut page = self.read(format, self.typed, None).await?;
-        loop {
-            if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
+        let mut request = Some(self.request(format, None)?);
+        let mut is_typed = true;
+        while let Some(next) = request {
+            let reply = self.client.send(next, Full::new).await?;
+            let page = pages.receive(reply).map_err(|error| self.refused(error, is_typed))?;
+            if let Some(page) = page {
+                let mut more = page.items::<Value>().map_err(Failure::found)?;
+                // Pages that are read from the end come last page first.
+                let later = if page.has_previous.is_some() { mem::take(&mut items) } else { Vec::new() };
+                more.extend(later);
                 items.extend(more);
             }
-            if page.pointer("/pageInfo/hasNextPage") != Some(&Value::Bool(true)) {
-                return Ok(items.into());
-            }
             self.spinner.set_message(format!("{} items so far", items.len()));
-            let after = page.pointer("/pageInfo/endCursor").and_then(Value::as_str);
-            let after = after.map(|cursor| OrParam::Value(cursor.to_owned()).into());
-            query.root.controls.page.get_or_insert_default().after = after;
-            page = self.read(Format::Json, &mesh_ql::print_json(&query), None).await?;
+            is_typed = false;
+            request = pages.request().transpose()?;
         }
+        Ok(items.into())
     }
 
-    /// Describes an error with an excerpt of the query, if it has a position in the typed one.
-    fn refused(&self, error: ReplyError, text: &str) -> Failure {
+    /// Describes an error with an excerpt of the query, if the request had it as typed.
+    fn refused(&self, error: ReplyError, is_typed: bool) -> Failure {
         let ReplyError::Refused { mut body, .. } = error else { return Failure::found(error) };
-        if text != self.typed {
+        if !is_typed {
             (body.line, body.column) = (None, None);
         }
         let more = match (ErrorKind::parse(&body.error), body.line.zip(body.column)) {
             (Some(ErrorKind::NotFound), _) => format!("\n{BASE_HINT}"),
             (_, Some((line, column))) => {
-                excerpt(text, Position { line, column }, Colors::for_stream(&io::stderr()))
+                excerpt(self.typed, Position { line, column }, Colors::for_stream(&io::stderr()))
             }
             (_, None) => String::new(),
         };

@@ -51,6 +51,36 @@ fn a_query_text_takes_one_request() {
 }
 
 #[test]
+fn values_of_parameters_are_sent_beside_the_query() {
+    let text =
+        r#"{"post":{"$select":{"id":true},"$where":{"field":"title","op":"eq","value":{"$param":"t"}}}}"#;
+    let query = mesh_ql::parse(Format::Json, text, &mesh_ql::Limits::default()).unwrap();
+    let params = |value: &str| ParamValues::new().with("t", value);
+    let header = |operation: &Operation| {
+        let request = operation.request().unwrap();
+        let value = request.headers().get("x-mesh-params").map(|value| value.as_bytes().to_vec());
+        value.map(|value| String::from_utf8(data_encoding::BASE64.decode(&value).unwrap()).unwrap())
+    };
+    let expected = Some(r#"{"t":"Größe"}"#.to_owned());
+    assert_eq!(header(&client().collection(&query).with_params(params("Größe"))), expected);
+    assert_eq!(header(&client().point(&query, "7").with_params(params("Größe"))), expected);
+    assert_eq!(header(&client().collection(&query)), None);
+    // With the id of the query, and with the text after all, but not with its registration.
+    let mut byid = client().with_persisted_queries().collection(&query).with_params(params("Größe"));
+    assert_eq!(header(&byid), expected);
+    assert_eq!(byid.receive(refusal(&WireError::query_id_unknown())).unwrap(), None);
+    assert_eq!(header(&byid), None);
+    assert_eq!(byid.receive(reply(200, r#"{"id":"q_assigned"}"#)).unwrap(), None);
+    assert_eq!(header(&byid), expected);
+    // Long values are posted with the query.
+    let posted = client().point(&query, "7").with_params(params(&"x".repeat(9_000))).request().unwrap();
+    let body: Value = serde_json::from_slice(posted.body()).unwrap();
+    assert_eq!((posted.method().as_str(), posted.uri().path()), ("POST", "/mesh"));
+    assert_eq!((body["params"]["t"].as_str().map(str::len), &body["id"]), (Some(9_000), &Value::from("7")));
+    assert!(!posted.headers().contains_key("x-mesh-params"));
+}
+
+#[test]
 fn an_unknown_query_is_registered() {
     let unknown = || refusal(&WireError::query_id_unknown());
     let registered = || reply(200, r#"{"id":"q_assigned"}"#);

@@ -45,6 +45,28 @@ fn each_page_continues_after_the_previous_one() {
     assert_eq!(pages.receive(page("", true, "null")).unwrap(), None, "no request was pending");
 }
 
+fn sent_params(request: &Request<Bytes>) -> String {
+    let value = request.headers()["x-mesh-params"].as_bytes();
+    String::from_utf8(data_encoding::BASE64.decode(value).unwrap()).unwrap()
+}
+
+#[test]
+fn a_parameter_for_the_cursor_gets_the_cursor_as_its_value() {
+    let text = r#"{"post":{"$select":{"id":true},"$page":{"first":{"$param":"n"},"after":{"$param":"at"}}}}"#;
+    let query = mesh_ql::parse(mesh_ql::Format::Json, text, &mesh_ql::Limits::default()).unwrap();
+    let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
+    let params = ParamValues::new().with("n", 2).with("at", ParamValue::Null);
+    let mut pages = client.pages(query).with_params(params);
+    assert_eq!(sent_params(&pages.request().unwrap().unwrap()), r#"{"at":null,"n":2}"#);
+    assert!(pages.receive(page(r#"{"id":1},{"id":2}"#, true, r#""b""#)).unwrap().is_some());
+    // The query, and with it its id, is that of all pages.
+    assert_eq!(next_query(&pages), text);
+    assert_eq!(sent_params(&pages.request().unwrap().unwrap()), r#"{"at":"b","n":2}"#);
+    assert!(pages.clone().receive(page("", true, r#""b""#)).is_err(), "the cursor does not advance");
+    assert!(pages.receive(page(r#"{"id":3}"#, false, r#""c""#)).unwrap().is_some());
+    assert!(pages.request().is_none());
+}
+
 #[test]
 fn pages_whose_cursor_does_not_advance_are_refused() {
     assert!(pages().receive(page("", true, "null")).is_err());

@@ -14,7 +14,10 @@ fn subscription() -> Subscription {
 #[test]
 fn a_subscription_resumes_after_the_last_event() {
     let mut subscription = subscription();
+    let with_params = subscription.clone().with_params(ParamValues::new().with("n", 1)).request().unwrap();
+    assert_eq!(with_params.headers()["x-mesh-params"], "eyJuIjoxfQ==");
     let request = subscription.request().unwrap();
+    assert!(!request.headers().contains_key("x-mesh-params"));
     assert_eq!(request.uri().path(), "/mesh/post/a%2Fb/events");
     assert_eq!(request.headers()["accept"], "text/event-stream");
     assert!(
