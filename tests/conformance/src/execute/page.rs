@@ -82,6 +82,9 @@ fn references(response: &Response) -> Vec<String> {
         }
         for (at, _) in text.match_indices(lead) {
             let (before, after) = text.split_at(at);
+            if is_script && lead.starts_with("from") && is_quoted_import(before) {
+                continue;
+            }
             let tag = before.rsplit('<').next().unwrap_or_default();
             let after = after.get(lead.len()..).unwrap_or_default().trim_start_matches(['"', '\'']);
             let end = after.find(['"', '\'', ')', '\n']).unwrap_or(after.len());
@@ -94,6 +97,12 @@ fn references(response: &Response) -> Vec<String> {
         }
     }
     found
+}
+
+/// Returns whether an import whose source follows `before` is text of the script: the beginning of a string.
+fn is_quoted_import(before: &str) -> bool {
+    let import = before.rfind("import").and_then(|at| before.get(..at));
+    import.is_some_and(|rest| rest.ends_with(['"', '\'', '`']))
 }
 
 /// Resolves a relative reference.
