@@ -12,6 +12,10 @@ const PLANS: usize = 1_024;
 /// How long an estimate is used.
 const AGE: Duration = Duration::from_secs(60);
 
+/// The steps of a query plan that read tables.
+const SCANS: [&str; 5] =
+    ["Seq Scan ", "Index Scan ", "Index Only Scan ", "Bitmap Heap Scan ", "Foreign Scan "];
+
 /// Estimates of how many rows plans sort, by the ids of the plans.
 pub(crate) struct SortBound {
     estimates: Generations<PlanId, (Instant, u64)>,
@@ -54,14 +58,20 @@ impl SortBound {
     }
 }
 
-/// Returns the number of rows of the largest sort of a query plan.
+/// Returns the number of rows of the largest sort of a query plan, but at most those that its scans of tables return.
+/// Estimates of joins multiply without statistics, although each of them adds at most one record to a row.
 fn sorted_rows(steps: &[String]) -> u64 {
-    let rows = |step: &String| {
+    let rows = |step: &str| step.split_once(" rows=")?.1.split(' ').next()?.parse::<u64>().ok();
+    let (mut largest, mut scanned) = (0_u64, 0_u64);
+    for step in steps {
         let step = step.trim_start().trim_start_matches("->").trim_start();
-        let (_, rest) = step.strip_prefix("Sort ")?.split_once(" rows=")?;
-        rest.split(' ').next()?.parse().ok()
-    };
-    steps.iter().filter_map(rows).max().unwrap_or(0)
+        if step.starts_with("Sort ") {
+            largest = largest.max(rows(step).unwrap_or(0));
+        } else if SCANS.iter().any(|scan| step.trim_start_matches("Parallel ").starts_with(scan)) {
+            scanned = scanned.saturating_add(rows(step).unwrap_or(0));
+        }
+    }
+    largest.min(scanned)
 }
 
 #[cfg(test)]
@@ -79,6 +89,14 @@ mod tests {
             "              ->  Sort  (cost=0.00..15.00 rows=7 width=44)",
         ];
         assert_eq!(sorted_rows(&steps.map(str::to_owned)), 1000);
+        let steps = [
+            "  ->  Sort  (cost=17.35..19.85 rows=1000000 width=44)",
+            "        ->  Nested Loop Left Join  (cost=0.00..15.00 rows=1000000 width=44)",
+            "              ->  Parallel Seq Scan on posts t0  (cost=0.00..15.00 rows=3000 width=44)",
+            "              ->  Index Only Scan using users_pkey on users t1  (cost=0.00..15.00 rows=7 width=44)",
+            "              ->  CTE Scan on r1  (cost=0.00..15.00 rows=9999 width=44)",
+        ];
+        assert_eq!(sorted_rows(&steps.map(str::to_owned)), 3007);
         assert_eq!(sorted_rows(&["Seq Scan on posts  (cost=0.00..15.00 rows=3000 width=44)".to_owned()]), 0);
     }
 }
