@@ -16,7 +16,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
@@ -29,6 +30,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The time limit of waiting for a writer of another process.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The time between attempts to switch to WAL mode.
+const RETRY: Duration = Duration::from_millis(5);
+
 /// The limits of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
@@ -95,9 +99,24 @@ impl State {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    use_wal(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
+}
+
+/// Switches to WAL mode. SQLite does not wait for another connection that does the same, so this tries again.
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end =>
+            {
+                thread::sleep(RETRY);
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Returns the number that a statement selects.
