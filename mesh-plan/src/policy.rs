@@ -8,6 +8,7 @@
 //! Plans are cached per class, not per user: conditions that depend on the user contain a [`SessionValue`], which is bound
 //! for each run. Decisions depend only on the class, and a cached plan is found only by principals of its class.
 
+mod claims;
 mod document;
 mod principal;
 mod view;
@@ -20,6 +21,7 @@ use mesh_ql::{FilterOp, Literal};
 pub use mesh_schema::policy::SessionValue;
 use mesh_schema::{Entity, Member};
 
+pub use claims::{ClaimValue, Claims};
 pub use document::SchemaPolicy;
 pub use principal::Principal;
 pub(crate) use view::{SessionBinding, View, Views};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::SessionValue;
+use super::{ClaimValue, Claims, SessionValue};
 
 /// The user and session of a request. It is taken from a verified session, never from unverified input of the client.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -15,12 +15,14 @@ pub struct Principal {
     pub tenant: Option<String>,
     /// The session's id.
     pub session: String,
+    /// Further values that the issuer of the session has attested.
+    pub claims: Claims,
 }
 
 impl Principal {
-    /// Creates a principal without role and tenant.
+    /// Creates a principal without role, tenant and claims.
     pub fn new(user: impl Into<String>, session: impl Into<String>) -> Self {
-        Self { user: user.into(), role: None, tenant: None, session: session.into() }
+        Self { user: user.into(), role: None, tenant: None, session: session.into(), claims: Claims::new() }
     }
 
     /// Sets the role.
@@ -37,6 +39,13 @@ impl Principal {
         self
     }
 
+    /// Adds a claim. It replaces one of the same name.
+    #[must_use]
+    pub fn with_claim(mut self, name: impl Into<Box<str>>, value: impl Into<ClaimValue>) -> Self {
+        self.claims.insert(name, value);
+        self
+    }
+
     /// Returns a value for conditions of policies.
     pub(super) fn value(&self, value: SessionValue) -> Option<&str> {
         match value {
@@ -48,13 +57,14 @@ impl Principal {
     }
 }
 
-/// Omits the session's id, which must not appear in logs.
+/// Omits the session's id and the values of claims, which must not appear in logs.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")
             .field("user", &self.user)
             .field("role", &self.role)
             .field("tenant", &self.tenant)
+            .field("claims", &self.claims)
             .finish_non_exhaustive()
     }
 }
