@@ -90,9 +90,9 @@ pub use persisted::{
     Registration,
 };
 pub use plan::{
-    Aggregate, Column, ColumnSource, Comparand, CompareOp, ComputedFunction, ComputedInputs, Grouping, Join,
-    JoinForm, Node, Output, Page, PageSize, Plan, PlanId, PlanKey, Predicate, Related, SortKey, Target,
-    TemplatePiece,
+    Aggregate, Column, ColumnSource, Comparand, CompareOp, ComputedFunction, ComputedInputs, ConditionOrigin,
+    Grouping, Join, JoinForm, Node, Output, Page, PageSize, Plan, PlanCondition, PlanId, PlanKey, Predicate,
+    Related, SortKey, Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};

@@ -1,6 +1,7 @@
 //! Plans: checked queries with every name resolved, which specify what to fetch and the shape of the response.
 
 pub(crate) mod computed;
+mod conditions;
 pub(crate) mod cursor;
 mod display;
 mod node;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use crate::policy::SessionBinding;
 use crate::{Key, Principal, Value};
+pub use conditions::{ConditionOrigin, PlanCondition};
 pub use computed::{ComputedFunction, ComputedInputs};
 use cursor::CursorMac;
 pub use node::{

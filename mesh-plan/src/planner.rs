@@ -184,7 +184,7 @@ impl<'a> Planner<'a> {
             Some(tree) => Some(filter::plan(self, &mut scope, tree, None)?),
             None => None,
         };
-        let filter = related::both(self.policy_filter(id)?, requested);
+        let policy = self.policy_filter(id)?;
         let order = match role {
             Role::Point => Vec::new(),
             _ => order::plan(self, &mut scope, &read.controls.order, grouping.as_ref(), &columns)?,
@@ -193,7 +193,6 @@ impl<'a> Planner<'a> {
             output,
             joins,
             related: scope.related,
-            filter,
             order,
             page: self.page(&path, &read.controls, role)?,
             row_key: if grouping.is_some() { Vec::new() } else { row_key(entity) },
@@ -201,6 +200,7 @@ impl<'a> Planner<'a> {
             grouping,
             ..Node::of_entity(entity)
         };
+        node.restrict(policy, requested);
         if matches!(role, Role::Collection) {
             for key in &mut node.order {
                 key.column = Some(columns.add_source(entity, &key.source));

@@ -72,7 +72,12 @@ The exit status is 0 without faults and 1 with faults.")]
     /// Show the plan of a query and its SQL, without running it
     #[command(after_help = "Examples:
   mesh-server explain --database sqlite:blog.db '{ post title author { name } }'
-  mesh-server explain --schema schema.json --id 7 '{\"post\": {\"$select\": {\"title\": true}}}'")]
+  mesh-server explain --schema schema.json --id 7 '{\"post\": {\"$select\": {\"title\": true}}}'
+  mesh-server explain --schema schema.json --role editor --user 7 --claim teamIds=1,2 '{ post title }'
+
+With --role, the query is planned as the policies of the schema show it to that role: 'policy' marks the conditions that \
+they add, and hidden names are refused as they are for clients. The value of a claim is text, or values between commas; \
+JSON is accepted as well, such as '[1]' for a list of one.")]
     Explain(explain::ExplainArgs),
     /// Send a query to a server and print the answer
     #[command(after_help = "Examples:

@@ -31,6 +31,11 @@ impl fmt::Display for Plan {
     }
 }
 
+/// Returns the text of a condition of a node, as the text of a plan has it.
+pub(super) fn condition_text(predicate: &Predicate, node: &Node) -> String {
+    ShownPredicate { predicate, node: Some(node) }.to_string()
+}
+
 /// Writes a node and those below it. The depth of the recursion is bounded by that of queries.
 fn write_node(
     f: &mut fmt::Formatter<'_>,
@@ -57,8 +62,10 @@ fn write_node(
             writeln!(f, "{indent}{label:7} {names}")?;
         }
     }
-    if let Some(filter) = &node.filter {
-        writeln!(f, "{indent}where   {}", ShownPredicate { predicate: filter, node: Some(node) })?;
+    for (label, filter) in [("policy", node.policy_filter()), ("where", node.requested_filter())] {
+        if let Some(predicate) = filter {
+            writeln!(f, "{indent}{label:7} {}", ShownPredicate { predicate, node: Some(node) })?;
+        }
     }
     // The one group of related records is shown where it is used.
     let has_names = |grouping: &&Grouping| grouping.aggregates.iter().all(|call| !call.alias.is_empty());
@@ -79,9 +86,10 @@ fn write_node(
         }
         f.write_str(if page.total { ", with the total\n" } else { "\n" })?;
     }
-    for related in &node.related {
+    for (number, related) in node.related.iter().enumerate() {
         let (name, below) = (related.relation(), &related.node);
         let used = match (&below.grouping, below.columns.is_empty()) {
+            _ if node.policy_filter().is_some_and(|filter| filter.uses_related(number)) => "for the policy",
             (Some(_), _) => "for the order",
             (None, false) => "for paths",
             (None, true) => "for a condition",
@@ -307,13 +315,14 @@ impl fmt::Display for ShownPredicate<'_> {
     }
 }
 
-/// Writes a condition on related records as the query has it: `comments some (stars > 3)`.
+/// Writes a condition on related records as the query has it: `comments some (stars > 3)`. What policies add to it is shown
+/// with the related records.
 fn write_condition(f: &mut fmt::Formatter<'_>, related: &Related, negated: bool) -> fmt::Result {
     let (name, node) = (related.relation(), &related.node);
-    let (word, filter) = match (negated, &node.filter) {
+    let (word, filter) = match (negated, node.requested_filter()) {
         (true, Some(Predicate::NotTrue(part))) => ("every", Some(&**part)),
-        (true, filter) => ("none", filter.as_ref()),
-        (false, filter) => ("some", filter.as_ref()),
+        (true, filter) => ("none", filter),
+        (false, filter) => ("some", filter),
     };
     write!(f, "{name} {word}")?;
     let shown = |predicate| ShownPredicate { predicate, node: Some(node) };

@@ -26,8 +26,10 @@ pub struct Node {
     pub joins: Vec<Join>,
     /// Related records that filter and order use and the response does not show.
     pub related: Vec<Related>,
-    /// The condition on rows.
+    /// The condition on rows: that of policies, and that of the query.
     pub filter: Option<Predicate>,
+    /// How much of the condition is that of policies.
+    pub(crate) policy: PolicyPart,
     /// The order of rows. It is total, except for rows that nothing distinguishes. Empty at the root of a point read, reversed
     /// for a page of the last rows ([`Page::reversed`]).
     pub order: Vec<SortKey>,
@@ -57,6 +59,7 @@ impl Node {
             joins: Vec::new(),
             related: Vec::new(),
             filter: None,
+            policy: PolicyPart::None,
             order: Vec::new(),
             page: None,
             grouping: None,
@@ -65,6 +68,35 @@ impl Node {
             id: Vec::new(),
             native: Arc::clone(&entity.native),
         }
+    }
+
+    /// Returns the part of the condition that policies added.
+    pub fn policy_filter(&self) -> Option<&Predicate> {
+        match (self.policy, &self.filter) {
+            (PolicyPart::None, _) => None,
+            (PolicyPart::First, Some(Predicate::All(parts))) => parts.first(),
+            (PolicyPart::First | PolicyPart::Whole, filter) => filter.as_ref(),
+        }
+    }
+
+    /// Returns the part of the condition that the query contains.
+    pub fn requested_filter(&self) -> Option<&Predicate> {
+        match (self.policy, &self.filter) {
+            (PolicyPart::None, filter) => filter.as_ref(),
+            (PolicyPart::First, Some(Predicate::All(parts))) => parts.get(1),
+            (PolicyPart::First | PolicyPart::Whole, _) => None,
+        }
+    }
+
+    /// Sets the condition to those of policies and of the query.
+    pub(crate) fn restrict(&mut self, policy: Option<Predicate>, requested: Option<Predicate>) {
+        (self.filter, self.policy) = match (policy, requested) {
+            (Some(policy), Some(requested)) => {
+                (Some(Predicate::All(vec![policy, requested])), PolicyPart::First)
+            }
+            (Some(policy), None) => (Some(policy), PolicyPart::Whole),
+            (None, requested) => (requested, PolicyPart::None),
+        };
     }
 
     /// Returns whether rows are ordered by a value of related records. No index of the table has that order.
@@ -81,6 +113,17 @@ impl Node {
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())
     }
+}
+
+/// How much of the condition of a node is that of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PolicyPart {
+    /// Nothing.
+    None,
+    /// The first of its two parts.
+    First,
+    /// All of it.
+    Whole,
 }
 
 /// A column in the rows of a node.

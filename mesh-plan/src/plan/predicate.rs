@@ -103,6 +103,33 @@ impl Predicate {
         }
     }
 
+    /// Returns whether the condition depends on these related records, by their index in [`super::Node::related`].
+    pub(crate) fn uses_related(&self, index: usize) -> bool {
+        let mut is_used = false;
+        self.for_each_source(&mut |source| {
+            if let ColumnSource::Related { related, .. } | ColumnSource::Exists(related) = source {
+                is_used |= *related == index;
+            }
+        });
+        is_used
+    }
+
+    /// Calls `visit` with the name and the slot of every session value that is compared.
+    pub(crate) fn for_each_session(&self, visit: &mut impl FnMut(&str, usize)) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_session(visit)),
+            Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {
+                part.for_each_session(visit);
+            }
+            Self::Session { value, slot, .. } => visit(value.name(), *slot),
+            Self::Exists { .. }
+            | Self::Compare { .. }
+            | Self::In { .. }
+            | Self::Like { .. }
+            | Self::IsNull { .. } => {}
+        }
+    }
+
     /// Returns the predicate with these values of the session and of parameters filled in. The depth of predicates is
     /// bounded by the parser or by the author of a policy.
     pub(crate) fn bound(&self, session: &[Value], inputs: &[Value]) -> Cow<'_, Self> {

@@ -32,7 +32,7 @@ impl Planner<'_> {
         };
         let mut node = self.related_node(scope.context, relation)?;
         node.related = below.related;
-        node.filter = both(node.filter, requested);
+        node.restrict(node.filter.take(), requested);
         let related = scope.add(relation, entity, node);
         Ok(Predicate::Exists { related, negated: *condition.op != Quantifier::Some })
     }
@@ -125,11 +125,10 @@ impl Planner<'_> {
     /// Returns the records of a relation that the policies let the principal see.
     fn related_node(&mut self, parent: NodeContext<'_>, relation: &Relation) -> Result<Node, PlanError> {
         let entity = self.schema.entity(relation.target);
-        Ok(Node {
-            path: format!("{}.{}", parent.path, relation.name),
-            filter: self.policy_filter(relation.target)?,
-            ..Node::of_entity(entity)
-        })
+        let path = format!("{}.{}", parent.path, relation.name);
+        let mut node = Node { path, ..Node::of_entity(entity) };
+        node.restrict(self.policy_filter(relation.target)?, None);
+        Ok(node)
     }
 
     /// Completes related records: the columns that their controls use.
@@ -182,13 +181,5 @@ fn relation<'a>(context: NodeContext<'a>, name: &str, span: Option<Span>) -> Res
             Err(context.error(span, PlanErrorKind::FieldAsRelation { entity, field }))
         }
         None => Err(context.unknown_field(name, span)),
-    }
-}
-
-/// Returns the condition that both conditions hold.
-pub(super) fn both(first: Option<Predicate>, second: Option<Predicate>) -> Option<Predicate> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(Predicate::All(vec![first, second])),
-        (first, second) => first.or(second),
     }
 }

@@ -1,6 +1,7 @@
 //! Arguments that several commands have.
 
 pub(super) mod query_text;
+pub(crate) mod role;
 mod schema_output;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 pub(crate) use query_text::QueryTextArgs;
+pub(crate) use role::RoleArgs;
 pub(crate) use schema_output::SchemaOutputArgs;
 
 use crate::cli::failure::Failure;

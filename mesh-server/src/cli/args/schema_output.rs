@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use mesh_plan::{Mesh, Principal};
-use mesh_schema::policy::ANY_ROLE;
-use mesh_schema::{Schema, nearest};
+use mesh_schema::Schema;
 
 use super::SourceArgs;
+use super::role::check_role;
 use crate::cli::failure::Failure;
 use crate::cli::output::write;
 use crate::config::Config;
@@ -49,21 +49,7 @@ impl SchemaOutputArgs {
 
 /// Returns the part of a schema that its policies show to a role.
 fn visible_to(role: &str, schema: Schema) -> Result<Arc<Schema>, Failure> {
-    let Some(policies) = schema.policies() else {
-        return Err(Failure::start(format_args!(
-            "--role {role}: the schema has no policies, so every role can see all of it"
-        )));
-    };
-    if policies.get(role).is_none() {
-        let hint = match nearest(role, policies.keys()) {
-            Some(near) => format!("did you mean '{near}'?"),
-            None if policies.get(ANY_ROLE).is_some() => {
-                format!("for roles that are not listed, pass --role '{ANY_ROLE}'")
-            }
-            None => "roles that are not listed can see nothing".to_owned(),
-        };
-        return Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")));
-    }
+    check_role(role, &schema)?;
     let mesh = Mesh::builder(schema).build()?;
     Ok(mesh.schema_for(Some(&Principal::new("", "").with_role(role))))
 }

@@ -1,21 +1,23 @@
 //! `mesh-server explain`: prints the plan of a query, its SQL and the database's query plan.
 
+mod explanation;
 mod foreign_keys;
 mod index_advice;
 
-use std::fmt::{Display, Write as _};
 use std::io;
 
 use clap::Args;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Error, Join, Mesh, Node, Request, ResolveError};
+use mesh_plan::{Error, Join, Mesh, Node, Plan, Request, ResolveError};
 use mesh_schema::TableName;
 
-use crate::cli::args::{QueryTextArgs, SourceArgs};
+use crate::cli::args::role::check_role;
+use crate::cli::args::{QueryTextArgs, RoleArgs, SourceArgs};
 use crate::cli::failure::{Failure, chain};
 use crate::cli::output::print;
 use crate::cli::server::database::Database;
-use crate::cli::terminal::{Colors, Look, excerpt};
+use crate::cli::terminal::{Colors, excerpt};
+use explanation::{Explanation, Statement};
 use foreign_keys::Lookup;
 use index_advice::{Rows, SMALL, index_advice};
 
@@ -25,66 +27,104 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
+    role: RoleArgs,
+    #[command(flatten)]
     pub(crate) text: QueryTextArgs,
     /// Explain the point read of this id instead of the collection read
     #[arg(long, allow_negative_numbers = true)]
     id: Option<String>,
+    /// Print JSON: the conditions with their origin and values, the statements, and the warnings
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (config, source) = args.source.open()?;
     let (format, text) = args.text.resolve(io::stdin())?;
+    if let Some(role) = args.role.role() {
+        check_role(role, &source.schema)?;
+    }
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build()?;
     let request = match &args.id {
         Some(id) => Request::point(format, &text, id),
         None => Request::collection(format, &text),
     };
-    let params = args.text.params()?;
-    let plan = mesh
-        .plan_unrestricted(&request.with_params(Some(&params)))
-        .map_err(|error| refused(&error, &text))?;
-    let steps = match &source.database {
-        Some(database) => database.query_plan(&plan)?,
+    let (params, principal) = (args.text.params()?, args.role.principal()?);
+    let request = request.with_params(Some(&params)).with_principal(principal.as_ref());
+    let plan = match args.role.role() {
+        Some(_) => mesh.plan(&request),
+        None => mesh.plan_unrestricted(&request),
+    };
+    let plan = plan.map_err(|error| refused(&error, &text))?;
+    let compares_user = plan.conditions().iter().any(|it| it.session.iter().any(|(name, _)| name == "userId"));
+    if compares_user && principal.is_some() && !args.role.has_user() {
+        return Err(Failure::start("the policy compares with userId, which every session has; pass --user ID"));
+    }
+    let mut explanation = Explanation::new(&plan, args.role.role());
+    let database = source.database.as_ref();
+    explain_statements(&mut explanation, database)?;
+    if let Some(database) = database {
+        explanation.warnings = warnings(&plan, database)?;
+    }
+    print(if args.json { explanation.to_json() } else { explanation.to_text() })
+}
+
+/// Adds the statements of the plan, with the query plans of the database.
+fn explain_statements(
+    explanation: &mut Explanation<'_>,
+    database: Option<&Database>,
+) -> Result<(), Failure> {
+    let plan = explanation.plan;
+    let steps = match database {
+        Some(database) => database.query_plan(plan)?,
         None => Vec::new(),
     };
-    let mut out = format!("{plan}\n");
-    if let Some(Database::Postgres(_)) = &source.database {
-        for (statement, steps) in steps {
-            write_statement(&mut out, &plan.node().path, &statement, &steps);
+    if let Some(Database::Postgres(_)) = database {
+        for (sql, steps) in steps {
+            let title = plan.node().path.clone();
+            explanation.statements.push(Statement { title, sql, steps, advice: None });
         }
-    } else {
-        let statements = match &source.database {
-            Some(database) => database.statements(&plan)?,
-            None => Statements::from_plan(&plan),
-        };
-        let rows = |table: &TableName| match &source.database {
-            Some(database) => Ok(match database.row_count(table, SMALL + 1)? {
-                None => Rows::View,
-                Some(count) if count <= SMALL => Rows::Few,
-                Some(_) => Rows::Many,
-            }),
-            None => Ok(Rows::Many),
-        };
-        write_statements(&mut out, &statements, (plan.node(), None), &mut steps.into_iter(), &rows)?;
+        return Ok(());
     }
-    if let Some(database) = &source.database {
-        // The statements of nested relations have advice of their own in SQLite.
-        let is_advised = |lookup: &Lookup<'_>| lookup.is_nested && matches!(database, Database::Sqlite(_));
-        for lookup in foreign_keys::lookups(plan.node()).into_iter().filter(|lookup| !is_advised(lookup)) {
-            if database.has_index(lookup.table, &lookup.columns)? == Some(false) {
-                // Writing to a String cannot fail.
-                let _ = writeln!(out, "{lookup}");
-            }
-        }
-        match database.check_sorts(&plan) {
-            Ok(()) => {}
-            Err(error @ ResolveError::SortTooLarge { .. }) => {
-                let _ = writeln!(out, "warning: the server refuses this query. {error}");
-            }
-            Err(error) => return Err(Failure::found(chain(&error))),
+    let statements = match database {
+        Some(database) => database.statements(plan)?,
+        None => Statements::from_plan(plan),
+    };
+    let rows = |table: &TableName| match database {
+        Some(database) => Ok(match database.row_count(table, SMALL + 1)? {
+            None => Rows::View,
+            Some(count) if count <= SMALL => Rows::Few,
+            Some(_) => Rows::Many,
+        }),
+        None => Ok(Rows::Many),
+    };
+    add_statements(
+        &mut explanation.statements,
+        &statements,
+        (plan.node(), None),
+        &mut steps.into_iter(),
+        &rows,
+    )
+}
+
+/// Returns warnings that concern the whole plan.
+fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    // The statements of nested relations have advice of their own in SQLite.
+    let is_advised = |lookup: &Lookup<'_>| lookup.is_nested && matches!(database, Database::Sqlite(_));
+    for lookup in foreign_keys::lookups(plan.node()).into_iter().filter(|lookup| !is_advised(lookup)) {
+        if database.has_index(lookup.table, &lookup.columns)? == Some(false) {
+            warnings.push(lookup.to_string());
         }
     }
-    print(colored(out.trim_end()))
+    match database.check_sorts(plan) {
+        Ok(()) => Ok(warnings),
+        Err(error @ ResolveError::SortTooLarge { .. }) => {
+            warnings.push(format!("warning: the server refuses this query. {error}"));
+            Ok(warnings)
+        }
+        Err(error) => Err(Failure::found(chain(&error))),
+    }
 }
 
 /// Describes why the query has no plan, with an excerpt of the query.
@@ -101,50 +141,27 @@ fn refused(error: &Error, text: &str) -> Failure {
     }
 }
 
-/// Colors the lines: names of nodes, query plans and warnings.
-fn colored(out: &str) -> String {
-    let colors = Colors::for_stream(&io::stdout());
-    let line = |line: &str| match line.trim_start() {
-        _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
-        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Detail, line),
-        inner if inner.starts_with("warning:") => colors.paint(Look::Fault, line),
-        _ => line.to_owned(),
-    };
-    out.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// Writes a statement and the steps of its query plan.
-fn write_statement(out: &mut String, title: &str, statement: impl Display, steps: &[String]) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "-- {title}\n{statement}");
-    for step in steps {
-        let _ = writeln!(out, "  -> {step}");
-    }
-}
-
-/// Writes the statements of a tree with advice about indexes. The tree is as deep as the query, whose depth is limited.
-fn write_statements(
-    out: &mut String,
+/// Adds the statements of a tree with advice about indexes. The tree is as deep as the query, whose depth is limited.
+fn add_statements(
+    statements: &mut Vec<Statement>,
     tree: &Statements,
     (node, join): (&Node, Option<&Join>),
     steps: &mut impl Iterator<Item = (String, Vec<String>)>,
     rows: &impl Fn(&TableName) -> Result<Rows, Failure>,
 ) -> Result<(), Failure> {
     if let Some(statement) = tree.rows.statement() {
-        let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
-        write_statement(out, &node.path, statement, &query_plan);
-        if let Some(advice) = index_advice(node, join, &query_plan, rows)? {
-            let _ = writeln!(out, "  {advice}");
-        }
-        out.push('\n');
+        let steps = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+        let advice = index_advice(node, join, &steps, rows)?;
+        let (title, sql) = (node.path.clone(), statement.to_string());
+        statements.push(Statement { title, sql, steps, advice });
     }
     if let Some(total) = &tree.total {
-        let query_plan = steps.next().map(|(_, steps)| steps).unwrap_or_default();
-        write_statement(out, &format!("{}, the total", node.path), total, &query_plan);
-        out.push('\n');
+        let steps = steps.next().map(|(_, steps)| steps).unwrap_or_default();
+        let (title, sql) = (format!("{}, the total", node.path), total.to_string());
+        statements.push(Statement { title, sql, steps, advice: None });
     }
     for (tree, join) in tree.joins.iter().zip(&node.joins) {
-        write_statements(out, tree, (&join.node, Some(join)), steps, rows)?;
+        add_statements(statements, tree, (&join.node, Some(join)), steps, rows)?;
     }
     Ok(())
 }

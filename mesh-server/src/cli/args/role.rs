@@ -1,0 +1,115 @@
+//! The role and the session that a command acts for: `explain`, and the role of `types`, `openapi` and `json-schema`.
+
+use clap::Args;
+use mesh_plan::Principal;
+use mesh_plan::policy::ClaimValue;
+use mesh_ql::Literal;
+use mesh_schema::policy::ANY_ROLE;
+use mesh_schema::{Schema, nearest};
+use serde_json::Value as Json;
+
+use crate::cli::failure::Failure;
+
+/// A role and the values of its session.
+#[derive(Debug, Args)]
+pub(crate) struct RoleArgs {
+    /// Apply the policies of this role; '*' is any role that they do not list
+    #[arg(long, value_name = "NAME")]
+    role: Option<String>,
+    /// A claim of the session, such as teamIds=1,2 or city=Berlin; can be repeated
+    #[arg(long = "claim", value_name = "NAME=VALUE[,VALUE]", requires = "role")]
+    claims: Vec<String>,
+    /// The user id of the session
+    #[arg(long, value_name = "ID", requires = "role", allow_negative_numbers = true)]
+    user: Option<String>,
+    /// The tenant of the session
+    #[arg(long, value_name = "TENANT", requires = "role", allow_negative_numbers = true)]
+    tenant: Option<String>,
+}
+
+impl RoleArgs {
+    /// Returns the role, if one is given.
+    pub(crate) fn role(&self) -> Option<&str> {
+        self.role.as_deref()
+    }
+
+    /// Returns whether the session has a user.
+    pub(crate) fn has_user(&self) -> bool {
+        self.user.is_some()
+    }
+
+    /// Returns the session; `None` without any of its values, for a request of [`ANY_ROLE`] without a session.
+    pub(crate) fn principal(&self) -> Result<Option<Principal>, Failure> {
+        let role = self.role.as_deref().filter(|role| *role != ANY_ROLE);
+        if role.is_none() && self.user.is_none() && self.tenant.is_none() && self.claims.is_empty() {
+            return Ok(None);
+        }
+        let mut principal = Principal::new(self.user.clone().unwrap_or_default(), "");
+        principal.role = role.map(str::to_owned);
+        principal.tenant.clone_from(&self.tenant);
+        for claim in &self.claims {
+            let (name, value) =
+                claim.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+                    Failure::start(format_args!("--claim takes NAME=VALUE, such as teamIds=1,2, not '{claim}'"))
+                })?;
+            principal = principal.with_claim(name, claim_value(value));
+        }
+        Ok(Some(principal))
+    }
+}
+
+/// Returns the value of a claim: JSON text, number, boolean or a list of them; otherwise values between commas, each a
+/// number or boolean if it looks like one.
+fn claim_value(text: &str) -> ClaimValue {
+    let json = serde_json::from_str(text).ok();
+    match json.as_ref().and_then(claim_of_json) {
+        Some(value) => value,
+        None if text.contains(',') => ClaimValue::Many(text.split(',').map(item).collect()),
+        None => ClaimValue::One(Literal::Text(text.to_owned())),
+    }
+}
+
+/// Returns a claim with the value of a JSON scalar or of a list of scalars.
+pub(crate) fn claim_of_json(json: &Json) -> Option<ClaimValue> {
+    match json {
+        Json::Array(items) => items.iter().map(literal).collect::<Option<_>>().map(ClaimValue::Many),
+        scalar => literal(scalar).map(ClaimValue::One),
+    }
+}
+
+fn item(text: &str) -> Literal {
+    let json = serde_json::from_str(text).ok();
+    json.as_ref().and_then(literal).unwrap_or_else(|| Literal::Text(text.to_owned()))
+}
+
+fn literal(json: &Json) -> Option<Literal> {
+    match json {
+        Json::Bool(value) => Some(Literal::Boolean(*value)),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => Some(Literal::Integer(number)),
+            None => number.as_f64().map(Literal::Number),
+        },
+        Json::String(text) => Some(Literal::Text(text.clone())),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// Checks that the policies of a schema have a role.
+pub(crate) fn check_role(role: &str, schema: &Schema) -> Result<(), Failure> {
+    let Some(policies) = schema.policies() else {
+        return Err(Failure::start(format_args!(
+            "--role {role}: the schema has no policies, so every role can see all of it"
+        )));
+    };
+    if policies.get(role).is_some() {
+        return Ok(());
+    }
+    let hint = match nearest(role, policies.keys()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None if policies.get(ANY_ROLE).is_some() => {
+            format!("for roles that are not listed, pass --role '{ANY_ROLE}'")
+        }
+        None => "roles that are not listed can see nothing".to_owned(),
+    };
+    Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")))
+}

@@ -1,0 +1,152 @@
+//! The output of `explain`: text or JSON.
+
+use std::fmt::{self, Write as _};
+use std::io;
+
+use data_encoding::BASE64;
+use mesh_plan::{ConditionOrigin, Plan, Value};
+use serde_json::{Map, Value as Json, json};
+
+use crate::cli::terminal::{Colors, Look};
+
+/// What is known about a plan.
+pub(super) struct Explanation<'p> {
+    pub(super) plan: &'p Plan,
+    role: Option<&'p str>,
+    pub(super) statements: Vec<Statement>,
+    /// Warnings that concern the whole plan.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A statement of a plan.
+pub(super) struct Statement {
+    /// The path of its node.
+    pub(super) title: String,
+    pub(super) sql: String,
+    /// The steps of the database's query plan.
+    pub(super) steps: Vec<String>,
+    /// A warning about a missing index.
+    pub(super) advice: Option<String>,
+}
+
+impl<'p> Explanation<'p> {
+    pub(super) fn new(plan: &'p Plan, role: Option<&'p str>) -> Self {
+        Self { plan, role, statements: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Returns the session values that the plan compares with, by name.
+    fn session(&self) -> Vec<(String, &'p Value)> {
+        let mut all: Vec<(String, &Value)> = Vec::new();
+        for entry in self.plan.conditions().into_iter().flat_map(|condition| condition.session) {
+            if !all.contains(&entry) {
+                all.push(entry);
+            }
+        }
+        all
+    }
+
+    /// Returns the explanation as text, with colors for a terminal.
+    pub(super) fn to_text(&self) -> String {
+        let mut out = self.plan.to_string();
+        // Writing to a String cannot fail.
+        let session: Vec<_> =
+            self.session().iter().map(|(name, value)| format!("{name} = {}", Shown(value))).collect();
+        if !session.is_empty() {
+            let _ = writeln!(out, "  session {}", session.join(", "));
+        }
+        out.push('\n');
+        for Statement { title, sql, steps, advice } in &self.statements {
+            let _ = writeln!(out, "-- {title}\n{sql}");
+            for step in steps {
+                let _ = writeln!(out, "  -> {step}");
+            }
+            if let Some(advice) = advice {
+                let _ = writeln!(out, "  {advice}");
+            }
+            out.push('\n');
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(out, "{warning}");
+        }
+        colored(out.trim_end())
+    }
+
+    /// Returns the explanation as JSON.
+    pub(super) fn to_json(&self) -> String {
+        let conditions = self.plan.conditions().into_iter().map(|condition| {
+            let mut shown = json!({
+                "path": condition.path,
+                "entity": condition.entity,
+                "origin": match condition.origin {
+                    ConditionOrigin::Policy => "policy",
+                    ConditionOrigin::Query => "query",
+                },
+                "condition": condition.text,
+            });
+            if condition.origin == ConditionOrigin::Policy {
+                let session: Map<_, _> =
+                    condition.session.into_iter().map(|(name, value)| (name, json_of(value))).collect();
+                shown["session"] = session.into();
+            }
+            shown
+        });
+        let statements = self.statements.iter().map(|statement| {
+            json!({
+                "path": statement.title,
+                "sql": statement.sql,
+                "queryPlan": statement.steps,
+                "warning": statement.advice.as_deref().map(without_prefix),
+            })
+        });
+        let warnings: Vec<_> = self.warnings.iter().map(|warning| without_prefix(warning)).collect();
+        let shown = json!({
+            "entity": self.plan.node().entity,
+            "role": self.role,
+            "plan": self.plan.to_string().lines().collect::<Vec<_>>(),
+            "conditions": conditions.collect::<Vec<_>>(),
+            "statements": statements.collect::<Vec<_>>(),
+            "warnings": warnings,
+        });
+        format!("{shown:#}")
+    }
+}
+
+fn without_prefix(warning: &str) -> &str {
+    warning.strip_prefix("warning: ").unwrap_or(warning)
+}
+
+fn json_of(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Boolean(value) => json!(value),
+        Value::Integer(value) => json!(value),
+        Value::Real(value) => json!(value),
+        Value::Text(value) => json!(value),
+        Value::Bytes(value) => json!(BASE64.encode(value)),
+    }
+}
+
+/// Shows a value of the session.
+struct Shown<'v>(&'v Value);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Null => f.write_str("null, with which no comparison holds"),
+            value => json_of(value).fmt(f),
+        }
+    }
+}
+
+/// Colors the lines: names of nodes, conditions of policies, query plans and warnings.
+fn colored(out: &str) -> String {
+    let colors = Colors::for_stream(&io::stdout());
+    let line = |line: &str| match line.trim_start() {
+        _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
+        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Detail, line),
+        inner if inner.starts_with("policy ") => colors.paint(Look::Name, line),
+        inner if inner.starts_with("warning:") => colors.paint(Look::Fault, line),
+        _ => line.to_owned(),
+    };
+    out.lines().map(line).collect::<Vec<_>>().join("\n")
+}
