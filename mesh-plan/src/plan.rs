@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use crate::policy::SessionBinding;
 use crate::{Key, Principal, Value};
-pub use conditions::{ConditionOrigin, PlanCondition};
 pub use computed::{ComputedFunction, ComputedInputs};
+pub use conditions::{ConditionOrigin, PlanCondition};
 use cursor::CursorMac;
 pub use node::{
     Aggregate, Column, ColumnSource, Grouping, Join, JoinForm, Node, Output, Page, PageSize, SortKey,

@@ -3,6 +3,7 @@
 mod databases;
 mod mistakes;
 mod queries;
+mod roles;
 mod schemas;
 mod settings;
 mod terminal;

@@ -32,7 +32,8 @@ impl Planner<'_> {
         };
         let mut node = self.related_node(scope.context, relation)?;
         node.related = below.related;
-        node.restrict(node.filter.take(), requested);
+        let policy = node.filter.take();
+        node.restrict(policy, requested);
         let related = scope.add(relation, entity, node);
         Ok(Predicate::Exists { related, negated: *condition.op != Quantifier::Some })
     }

@@ -50,7 +50,9 @@ impl RoleArgs {
         for claim in &self.claims {
             let (name, value) =
                 claim.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-                    Failure::start(format_args!("--claim takes NAME=VALUE, such as teamIds=1,2, not '{claim}'"))
+                    Failure::start(format_args!(
+                        "--claim takes NAME=VALUE, such as teamIds=1,2, not '{claim}'"
+                    ))
                 })?;
             principal = principal.with_claim(name, claim_value(value));
         }

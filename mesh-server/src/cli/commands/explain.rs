@@ -56,9 +56,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         None => mesh.plan_unrestricted(&request),
     };
     let plan = plan.map_err(|error| refused(&error, &text))?;
-    let compares_user = plan.conditions().iter().any(|it| it.session.iter().any(|(name, _)| name == "userId"));
+    let compares_user =
+        plan.conditions().iter().any(|it| it.session.iter().any(|(name, _)| name == "userId"));
     if compares_user && principal.is_some() && !args.role.has_user() {
-        return Err(Failure::start("the policy compares with userId, which every session has; pass --user ID"));
+        return Err(Failure::start(
+            "the policy compares with userId, which every session has; pass --user ID",
+        ));
     }
     let mut explanation = Explanation::new(&plan, args.role.role());
     let database = source.database.as_ref();
@@ -70,10 +73,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 }
 
 /// Adds the statements of the plan, with the query plans of the database.
-fn explain_statements(
-    explanation: &mut Explanation<'_>,
-    database: Option<&Database>,
-) -> Result<(), Failure> {
+fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Database>) -> Result<(), Failure> {
     let plan = explanation.plan;
     let steps = match database {
         Some(database) => database.query_plan(plan)?,

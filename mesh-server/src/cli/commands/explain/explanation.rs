@@ -74,7 +74,9 @@ impl<'p> Explanation<'p> {
     /// Returns the explanation as JSON.
     pub(super) fn to_json(&self) -> String {
         let conditions = self.plan.conditions().into_iter().map(|condition| {
-            let mut shown = json!({
+            let session: Map<_, _> =
+                condition.session.into_iter().map(|(name, value)| (name, json_of(value))).collect();
+            json!({
                 "path": condition.path,
                 "entity": condition.entity,
                 "origin": match condition.origin {
@@ -82,13 +84,8 @@ impl<'p> Explanation<'p> {
                     ConditionOrigin::Query => "query",
                 },
                 "condition": condition.text,
-            });
-            if condition.origin == ConditionOrigin::Policy {
-                let session: Map<_, _> =
-                    condition.session.into_iter().map(|(name, value)| (name, json_of(value))).collect();
-                shown["session"] = session.into();
-            }
-            shown
+                "session": session,
+            })
         });
         let statements = self.statements.iter().map(|statement| {
             json!({
