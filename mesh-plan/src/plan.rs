@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::policy::SessionBinding;
-use crate::{Key, Principal, Value};
+use crate::policy::{SessionBinding, SessionInput};
+use crate::{Key, Principal, Value, ValueRef};
 pub use computed::{ComputedFunction, ComputedInputs};
 pub use conditions::{ConditionOrigin, PlanCondition};
 use cursor::CursorMac;
@@ -34,7 +34,7 @@ pub struct Plan {
     pub(crate) query: Arc<PlannedQuery>,
     pub(crate) target: Target,
     /// The session values of this run, by slot.
-    pub(crate) session: Option<Arc<[Value]>>,
+    pub(crate) session: Option<Arc<[SessionInput]>>,
     /// The values of parameters in this run, by slot.
     pub(crate) inputs: Option<Arc<[Value]>>,
     /// The sort values of the row that the page follows in the order of the node.
@@ -62,7 +62,7 @@ pub(crate) struct PlannedQuery {
 
 impl PlannedQuery {
     /// Returns the session values for a principal; `None` if the plan needs none.
-    pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[Value]>> {
+    pub(crate) fn session(&self, principal: Option<&Principal>) -> Option<Arc<[SessionInput]>> {
         let bind = |slot: &SessionBinding| slot.bind(principal);
         (!self.slots.is_empty()).then(|| self.slots.iter().map(bind).collect())
     }
@@ -150,7 +150,18 @@ impl Plan {
 
     /// Returns the session value of a slot ([`Predicate::Session`]); NULL if the session lacks it.
     pub fn session_value(&self, slot: usize) -> &Value {
-        self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&Value::Null)
+        self.session_input(slot).one()
+    }
+
+    /// Returns the session values of the list of a slot ([`Predicate::SessionIn`]). NULL stands for values that no record has;
+    /// it is the only value if the session lacks the list.
+    pub fn session_values(&self, slot: usize) -> &[Value] {
+        self.session_input(slot).many()
+    }
+
+    /// Returns the session value or list of a slot.
+    pub(crate) fn session_input(&self, slot: usize) -> &SessionInput {
+        self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&SessionInput::One(Value::Null))
     }
 
     /// Returns the values of parameters, by slot ([`Comparand::Input`], [`PageSize::Input`]).
@@ -205,7 +216,13 @@ impl Plan {
             Target::Collection => values.push(u8::MAX),
             Target::Point(key) => key.iter().for_each(|part| cursor::encode(&mut values, part.as_ref())),
         }
-        let lists = [&self.session, &self.inputs, &self.cursor];
+        for input in self.session.iter().flat_map(|inputs| inputs.iter()) {
+            if let SessionInput::Many(list) = input {
+                cursor::encode(&mut values, ValueRef::Integer(list.len() as i64));
+            }
+            input.many().iter().for_each(|value| cursor::encode(&mut values, value.as_ref()));
+        }
+        let lists = [&self.inputs, &self.cursor];
         for value in lists.into_iter().flatten().flat_map(|values| values.iter()) {
             cursor::encode(&mut values, value.as_ref());
         }

@@ -26,13 +26,14 @@ use ring::digest;
 
 use crate::plan::cursor::{CursorKey, UnverifiedCursor};
 use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate, SortKey};
-use crate::policy::{SessionBinding, View};
+use crate::policy::View;
 use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
 use context::{NodeContext, Scope, nearest};
 pub(crate) use filter::params::Given;
 use filter::params::Recorder;
 pub use limits::Limits;
+use policy_condition::Slots;
 pub use query_source::QuerySource;
 
 /// The role of a node in its query, which determines the controls that are allowed.
@@ -62,7 +63,8 @@ pub(crate) fn plan(
     given: Given<'_>,
 ) -> Result<Planned, PlanError> {
     let params = Recorder::new(given, limits);
-    let mut planner = Planner { view, schema: &view.schema, limits, slots: Vec::new(), params };
+    let mut planner =
+        Planner { view, schema: &view.schema, limits, slots: Slots::new(limits.query.in_values), params };
     let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
     let role = if is_point { Role::Point } else { Role::Collection };
     let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
@@ -94,7 +96,7 @@ pub(crate) fn plan(
     }
     let id = PlanId::default();
     let (rows, bytes) = (limits.rows, limits.response_bytes);
-    let slots = planner.slots;
+    let slots = planner.slots.list;
     let (params, inputs) = planner.params.finish(cursor.as_deref())?;
     let related_sort_rows = node.has_related_sort().then_some(limits.related_sort_rows);
     let query = PlannedQuery { node, id, seal, rows, bytes, related_sort_rows, slots, params };
@@ -155,7 +157,7 @@ struct Planner<'a> {
     schema: &'a Schema,
     limits: &'a Limits,
     /// The session values that the conditions of policies need.
-    slots: Vec<SessionBinding>,
+    slots: Slots,
     /// The parameters of conditions and pages.
     params: Recorder<'a>,
 }

@@ -11,6 +11,7 @@
 mod claims;
 mod document;
 mod principal;
+mod session;
 mod view;
 
 use std::borrow::Cow;
@@ -24,7 +25,9 @@ use mesh_schema::{Entity, Member};
 pub use claims::{ClaimValue, Claims};
 pub use document::SchemaPolicy;
 pub use principal::Principal;
-pub(crate) use view::{SessionBinding, View, Views};
+pub(crate) use session::SessionBinding;
+pub use session::SessionInput;
+pub(crate) use view::{View, Views};
 
 /// Decides what each class of principals may do. Closures over the role (empty without one) and the entity implement it.
 ///

@@ -10,9 +10,12 @@
 
 mod restrict;
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 
-use crate::serialize::{is_default, named_enum};
+use crate::serialize::is_default;
 use crate::{Entries, Writable};
 pub use restrict::Restriction;
 
@@ -90,7 +93,8 @@ pub enum ConditionDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperandDocument {
-    /// `{"session": name}`: a value of the request's session. Without that value the comparison is never true.
+    /// `{"session": name}`: a value of the request's session. Without that value the comparison is never true. `in` and
+    /// `nin` take claims only.
     Session(SessionValue),
     /// No operand, for `isNull` and `isNotNull`.
     #[default]
@@ -115,18 +119,58 @@ pub enum Constant {
     Text(String),
 }
 
-named_enum! {
-    /// A value of a session.
-    #[derive(PartialOrd, Ord)]
-    SessionValue {
-        /// The user's id.
-        UserId = "userId",
-        /// The user's role.
-        Role = "role",
-        /// The tenant of the user.
-        Tenant = "tenant",
-        /// The id of the session.
-        Session = "session",
+/// A value of a session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SessionValue {
+    /// The user's id.
+    UserId,
+    /// The user's role.
+    Role,
+    /// The tenant of the user.
+    Tenant,
+    /// The id of the session.
+    Session,
+    /// The claim of that name: a scalar, or a list of them for `in` and `nin`.
+    Claim(Arc<str>),
+}
+
+impl SessionValue {
+    /// The names of the values in schema documents; `NAME` stands for that of any claim.
+    pub const NAMES: [&str; 5] = ["userId", "role", "tenant", "session", "claim.NAME"];
+
+    /// Returns the value of a claim.
+    pub fn claim(name: impl Into<Arc<str>>) -> Self {
+        Self::Claim(name.into())
+    }
+
+    /// Returns the value with that name in schema documents.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "userId" => Some(Self::UserId),
+            "role" => Some(Self::Role),
+            "tenant" => Some(Self::Tenant),
+            "session" => Some(Self::Session),
+            name => name.strip_prefix("claim.").filter(|name| !name.is_empty()).map(Self::claim),
+        }
+    }
+}
+
+/// Writes the name in schema documents.
+impl fmt::Display for SessionValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UserId => "userId",
+            Self::Role => "role",
+            Self::Tenant => "tenant",
+            Self::Session => "session",
+            Self::Claim(name) => return write!(f, "claim.{name}"),
+        })
+    }
+}
+
+impl Serialize for SessionValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -163,7 +163,7 @@ impl MeshBuilder {
             Ok(policy) => self.policies.extend(policy.map(|policy| Arc::new(policy) as Arc<dyn Policy>)),
             Err(wrong) => faults.extend(wrong.into_iter().map(BuildFault::SchemaPolicy)),
         }
-        let views = Views::new(self.schema, self.policies);
+        let views = Views::new(self.schema, self.policies, self.limits.query.in_values);
         faults.extend(views.find(None).faults().map(BuildFault::Policy));
         if !faults.is_empty() {
             faults.sort_by_cached_key(ToString::to_string);

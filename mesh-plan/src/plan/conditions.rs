@@ -1,7 +1,7 @@
 //! The conditions of a plan, with their origin.
 
 use super::{Node, Plan, display};
-use crate::Value;
+use crate::policy::SessionInput;
 
 /// A condition on the records of one use of an entity in a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +15,8 @@ pub struct PlanCondition<'p> {
     pub origin: ConditionOrigin,
     /// The condition as the text of the plan has it.
     pub text: String,
-    /// The session values that it compares with, by name. NULL if the session lacks a value or the field cannot hold it.
-    pub session: Vec<(String, &'p Value)>,
+    /// The session values that it compares with, by name.
+    pub session: Vec<(String, &'p SessionInput)>,
 }
 
 /// Who wrote a condition.
@@ -44,11 +44,11 @@ impl Plan {
         ];
         for (origin, filter) in parts {
             let Some(filter) = filter else { continue };
-            let mut session: Vec<(String, &Value)> = Vec::new();
-            filter.for_each_session(&mut |name, slot| {
-                let value = self.session_value(slot);
-                if !session.iter().any(|other| (&*other.0, other.1) == (name, value)) {
-                    session.push((name.to_owned(), value));
+            let mut session: Vec<(String, &SessionInput)> = Vec::new();
+            filter.for_each_session(&mut |value, slot| {
+                let entry = (value.to_string(), self.session_input(slot));
+                if !session.contains(&entry) {
+                    session.push(entry);
                 }
             });
             let text = display::condition_text(filter, node);

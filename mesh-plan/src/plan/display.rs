@@ -294,7 +294,11 @@ impl fmt::Display for ShownPredicate<'_> {
                 write!(f, "{} {} {value}", of(source), op.symbol())
             }
             Predicate::Session { source, op, value, .. } => {
-                write!(f, "{} {} session.{}", of(source), op.symbol(), value.name())
+                write!(f, "{} {} session.{value}", of(source), op.symbol())
+            }
+            Predicate::SessionIn { source, value, negated, .. } => {
+                let not = if *negated { "not " } else { "" };
+                write!(f, "{} {not}in session.{value}", of(source))
             }
             Predicate::In { source, values, negated } => {
                 let values: Vec<_> = values.iter().map(Comparand::to_string).collect();

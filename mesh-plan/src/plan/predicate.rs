@@ -6,7 +6,7 @@ use mesh_ql::FilterOp;
 
 use super::ColumnSource;
 use crate::Value;
-use crate::policy::SessionValue;
+use crate::policy::{SessionInput, SessionValue};
 
 /// A condition. Comparisons follow SQL: a comparison with NULL is unknown, and so is its negation. `source` is the left side
 /// of a comparison.
@@ -30,6 +30,9 @@ pub enum Predicate {
     /// A comparison with a value of the session, from the condition of a policy. `slot` is that of
     /// [`crate::Plan::session_value`]. The condition does not hold if the session lacks the value.
     Session { source: ColumnSource, op: CompareOp, value: SessionValue, slot: usize },
+    /// The value is in a list of the session, from the condition of a policy; `negated`: it is not in the list. `slot` is that
+    /// of [`crate::Plan::session_values`]. The condition does not hold if the session lacks the list.
+    SessionIn { source: ColumnSource, value: SessionValue, slot: usize, negated: bool },
     /// The value is in a list, which is not empty; `negated`: it is not in the list (`nin`).
     In { source: ColumnSource, values: Vec<Comparand<Value>>, negated: bool },
     /// The value matches a pattern with `%`, `_` and `\` as in `SPEC §3.7`; `ignore_case`: in any letter case (`ilike`).
@@ -97,6 +100,7 @@ impl Predicate {
             Self::Exists { related, .. } => visit(&ColumnSource::Exists(*related)),
             Self::Compare { source, .. }
             | Self::Session { source, .. }
+            | Self::SessionIn { source, .. }
             | Self::In { source, .. }
             | Self::Like { source, .. }
             | Self::IsNull { source, .. } => visit(source.stored()),
@@ -114,14 +118,14 @@ impl Predicate {
         is_used
     }
 
-    /// Calls `visit` with the name and the slot of every session value that is compared.
-    pub(crate) fn for_each_session(&self, visit: &mut impl FnMut(&str, usize)) {
+    /// Calls `visit` with every session value that is compared, and with its slot.
+    pub(crate) fn for_each_session(&self, visit: &mut impl FnMut(&SessionValue, usize)) {
         match self {
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_session(visit)),
             Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {
                 part.for_each_session(visit);
             }
-            Self::Session { value, slot, .. } => visit(value.name(), *slot),
+            Self::Session { value, slot, .. } | Self::SessionIn { value, slot, .. } => visit(value, *slot),
             Self::Exists { .. }
             | Self::Compare { .. }
             | Self::In { .. }
@@ -130,9 +134,24 @@ impl Predicate {
         }
     }
 
+    /// Looks for a value in a list of the session. NULL in it makes the result unknown unless a value is found.
+    fn in_session(source: &ColumnSource, list: &[Value], negated: bool) -> Self {
+        let values: Vec<_> =
+            list.iter().filter(|value| **value != Value::Null).cloned().map(Comparand::Value).collect();
+        let mut parts = Vec::new();
+        if values.len() < list.len() {
+            let value = Value::Null.into();
+            parts.push(Self::Compare { source: source.clone(), op: CompareOp::Eq, value });
+        }
+        if !values.is_empty() {
+            parts.push(Self::In { source: source.clone(), values, negated });
+        }
+        if negated { Self::All(parts) } else { Self::Any(parts) }
+    }
+
     /// Returns the predicate with these values of the session and of parameters filled in. The depth of predicates is
     /// bounded by the parser or by the author of a policy.
-    pub(crate) fn bound(&self, session: &[Value], inputs: &[Value]) -> Cow<'_, Self> {
+    pub(crate) fn bound(&self, session: &[SessionInput], inputs: &[Value]) -> Cow<'_, Self> {
         if session.is_empty() && inputs.is_empty() {
             return Cow::Borrowed(self);
         }
@@ -145,8 +164,12 @@ impl Predicate {
             Self::NotTrue(part) => Self::NotTrue(Box::new(below(part))),
             Self::Param { condition, .. } => below(condition),
             Self::Session { source, op, slot, .. } => {
-                let value = session.get(*slot).cloned().unwrap_or_default().into();
+                let value = session.get(*slot).map(SessionInput::one).cloned().unwrap_or_default().into();
                 Self::Compare { source: source.clone(), op: *op, value }
+            }
+            Self::SessionIn { source, slot, negated, .. } => {
+                let values = session.get(*slot).map_or(&[Value::Null][..], SessionInput::many);
+                Self::in_session(source, values, *negated)
             }
             Self::Compare { source, op, value: value @ Comparand::Input { .. } } => {
                 Self::Compare { source: source.clone(), op: *op, value: value.bound(inputs) }

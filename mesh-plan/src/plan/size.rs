@@ -135,7 +135,9 @@ fn predicate(predicate: &Predicate) -> usize {
             self::text(text) + ALLOCATION + size_of::<Predicate>() + self::predicate(condition)
         }
         Predicate::Compare { source, value, .. } => self::source(source) + comparand(value),
-        Predicate::Session { source, .. } | Predicate::IsNull { source, .. } => self::source(source),
+        Predicate::Session { source, .. }
+        | Predicate::SessionIn { source, .. }
+        | Predicate::IsNull { source, .. } => self::source(source),
         Predicate::In { source, values, .. } => self::source(source) + list(values, comparand),
         Predicate::Like { source, pattern, .. } => self::source(source) + text(pattern.parts().0),
     }

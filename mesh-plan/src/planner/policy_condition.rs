@@ -1,19 +1,41 @@
 //! Conditions of policies as predicates.
 
 use mesh_ql::{FilterOp, Name, OrParam};
+use mesh_schema::policy::SessionValue;
 use mesh_schema::{EntityId, Schema};
 
 use super::context::NodeContext;
-use super::filter;
 use super::subject::{self, Comparable};
+use super::{filter, stored};
 use crate::plan::{CompareOp, Predicate};
 use crate::policy::{Condition, Operand, SessionBinding, View};
 use crate::{PlanError, PlanErrorKind, Principal};
 
+/// The session values that conditions need.
+pub(crate) struct Slots {
+    pub(crate) list: Vec<SessionBinding>,
+    /// The largest number of values in a list.
+    in_values: usize,
+}
+
+impl Slots {
+    pub(crate) fn new(in_values: usize) -> Self {
+        Self { list: Vec::new(), in_values }
+    }
+
+    /// Returns the slot of a value, which is added if there is none.
+    fn add(&mut self, binding: SessionBinding) -> usize {
+        self.list.iter().position(|other| *other == binding).unwrap_or_else(|| {
+            self.list.push(binding);
+            self.list.len() - 1
+        })
+    }
+}
+
 /// Checks that a condition fits its entity.
 pub(crate) fn check(schema: &Schema, entity: EntityId, condition: &Condition) -> Result<(), PlanError> {
     let entity = schema.entity(entity);
-    walk(&NodeContext { entity, path: &entity.key }, condition, &mut Vec::new()).map(drop)
+    walk(&NodeContext { entity, path: &entity.key }, condition, &mut Slots::new(usize::MAX)).map(drop)
 }
 
 /// Plans a condition over the whole schema, since it may use hidden fields. Adds the session values that it needs to
@@ -22,7 +44,7 @@ pub(crate) fn plan(
     schema: &Schema,
     entity: EntityId,
     condition: &Condition,
-    slots: &mut Vec<SessionBinding>,
+    slots: &mut Slots,
 ) -> Result<Predicate, PlanError> {
     let entity = schema.entity(entity);
     walk(&NodeContext { entity, path: &entity.key }, condition, slots).map_err(|error| {
@@ -38,18 +60,14 @@ pub(super) fn bound(
     principal: Option<&Principal>,
 ) -> Result<Option<Predicate>, PlanError> {
     let Some(condition) = view.condition(entity) else { return Ok(None) };
-    let mut slots = Vec::new();
+    let mut slots = Slots::new(view.in_values);
     let predicate = plan(&view.whole, entity, condition, &mut slots)?;
-    let values: Vec<_> = slots.iter().map(|slot| slot.bind(principal)).collect();
+    let values: Vec<_> = slots.list.iter().map(|slot| slot.bind(principal)).collect();
     Ok(Some(predicate.bound(&values, &[]).into_owned()))
 }
 
 /// The depth of the recursion is bounded for conditions of documents. Other conditions are written by the application.
-fn walk(
-    node: &NodeContext<'_>,
-    condition: &Condition,
-    slots: &mut Vec<SessionBinding>,
-) -> Result<Predicate, PlanError> {
+fn walk(node: &NodeContext<'_>, condition: &Condition, slots: &mut Slots) -> Result<Predicate, PlanError> {
     let mut all =
         |parts: &[Condition]| parts.iter().map(|part| walk(node, part, slots)).collect::<Result<Vec<_>, _>>();
     Ok(match condition {
@@ -75,7 +93,7 @@ fn walk(
                 return Err(node.error(None, PlanErrorKind::Literal { field, ty, found }));
             }
             let operand = match value {
-                Operand::Session(value) => return session(node, left, *op, *value, slots),
+                Operand::Session(value) => return session(node, left, *op, value, slots),
                 Operand::None => mesh_ql::Operand::None,
                 Operand::One(literal) => mesh_ql::Operand::One(OrParam::Value(literal.clone()).into()),
                 Operand::Many(literals) => {
@@ -88,25 +106,38 @@ fn walk(
     })
 }
 
+/// Plans a comparison with a value of the session.
 fn session(
     node: &NodeContext<'_>,
     left: Comparable<'_>,
     op: FilterOp,
-    value: mesh_schema::policy::SessionValue,
-    slots: &mut Vec<SessionBinding>,
+    value: &SessionValue,
+    slots: &mut Slots,
 ) -> Result<Predicate, PlanError> {
     let field = || left.name.value.clone();
-    let Some(compare) = CompareOp::from_filter(op) else {
-        let (ty, found) = ("constants with this operator", "a value of the session".to_owned());
-        return Err(node.error(None, PlanErrorKind::Literal { field: field(), ty, found }));
+    let refused = |ty| {
+        let found = format!("'{value}' of the session");
+        Err(node.error(None, PlanErrorKind::Literal { field: field(), ty, found }))
     };
     if let Some(ty) = left.ty.filter(|ty| !filter::applies(op, *ty)) {
         return Err(node.error(None, PlanErrorKind::Operator { field: field(), op, ty }));
     }
-    let slot = SessionBinding { value, ty: left.ty, time_form: left.time_form };
-    let index = slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
-        slots.push(slot);
-        slots.len() - 1
-    });
-    Ok(Predicate::Session { source: left.source, op: compare, value, slot: index })
+    if stored::is_rewritten(&left) {
+        return refused("constants, since its column stores values in another form");
+    }
+    let binding =
+        |list| SessionBinding { value: value.clone(), ty: left.ty, time_form: left.time_form, list };
+    match (CompareOp::from_filter(op), op, value) {
+        (Some(op), ..) => {
+            let slot = slots.add(binding(None));
+            Ok(Predicate::Session { source: left.source, op, value: value.clone(), slot })
+        }
+        (None, FilterOp::In | FilterOp::Nin, SessionValue::Claim(_)) => {
+            let slot = slots.add(binding(Some(slots.in_values)));
+            let negated = op == FilterOp::Nin;
+            Ok(Predicate::SessionIn { source: left.source, value: value.clone(), slot, negated })
+        }
+        (None, FilterOp::In | FilterOp::Nin, _) => refused("a list or a claim with this operator"),
+        _ => refused("constants with this operator"),
+    }
 }

@@ -32,6 +32,15 @@ pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predica
     }
 }
 
+/// Returns whether comparisons with the column depend on the value that it is compared with.
+pub(super) fn is_rewritten(left: &Comparable<'_>) -> bool {
+    matches!(
+        (left.ty, left.stored, left.time_form),
+        (Some(FieldType::Boolean), Some(FieldType::String), _)
+            | (Some(FieldType::Date), _, Some(TimeForm::UnixSeconds | TimeForm::UnixMillis))
+    )
+}
+
 /// Returns the value of a write in the form of the column.
 pub(super) fn written(field: &Field, value: Value) -> Value {
     if is_number(field.stored) { as_number(value) } else { value }

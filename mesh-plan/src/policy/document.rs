@@ -108,7 +108,7 @@ fn operand(value: &OperandDocument) -> Operand {
         OperandDocument::None => Operand::None,
         OperandDocument::One(constant) => Operand::One(literal(constant)),
         OperandDocument::Many(constants) => Operand::Many(constants.iter().map(literal).collect()),
-        OperandDocument::Session(value) => Operand::Session(*value),
+        OperandDocument::Session(value) => Operand::Session(value.clone()),
     }
 }
 

@@ -47,14 +47,22 @@ impl Principal {
     }
 
     /// Returns a value for conditions of policies.
-    pub(super) fn value(&self, value: SessionValue) -> Option<&str> {
-        match value {
-            SessionValue::UserId => Some(&self.user),
+    pub(super) fn value(&self, value: &SessionValue) -> Option<Given<'_>> {
+        let text = match value {
+            SessionValue::UserId => Some(&*self.user),
             SessionValue::Role => self.role.as_deref(),
             SessionValue::Tenant => self.tenant.as_deref(),
-            SessionValue::Session => Some(&self.session),
-        }
+            SessionValue::Session => Some(&*self.session),
+            SessionValue::Claim(name) => return self.claims.get(name).map(Given::Claim),
+        };
+        text.map(Given::Text)
     }
+}
+
+/// A value of a session.
+pub(super) enum Given<'p> {
+    Text(&'p str),
+    Claim(&'p ClaimValue),
 }
 
 /// Omits the session's id and the values of claims, which must not appear in logs.

@@ -1,5 +1,6 @@
 //! Policies hold wherever a query can name something.
 
+mod claims;
 mod document;
 mod writes;
 

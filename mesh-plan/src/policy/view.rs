@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mesh_schema::policy::{Restriction, SessionValue};
-use mesh_schema::{Entity, EntityId, FieldType, Schema, TimeForm};
+use mesh_schema::policy::Restriction;
+use mesh_schema::{Entity, EntityId, Schema};
 
 use super::{Access, Condition, Policy, Sight};
+use crate::planner::policy_condition::{self, Slots};
 use crate::planner::write::References;
-use crate::planner::{literal, policy_condition};
-use crate::{Generations, PlanError, Principal, Value};
+use crate::{Generations, PlanError, Principal};
 
 /// The number of classes with a cached view. Views of more classes are created again and again, which is slow.
 const CLASSES: usize = 256;
@@ -24,6 +24,8 @@ pub(crate) struct View {
     pub(crate) whole: Arc<Schema>,
     /// Identifies the class; empty without policies.
     pub(crate) class: Box<str>,
+    /// The largest number of values in a list of the session.
+    pub(crate) in_values: usize,
     /// The references between the records of the whole schema.
     pub(crate) references: Arc<References>,
     conditions: HashMap<EntityId, Condition>,
@@ -32,12 +34,13 @@ pub(crate) struct View {
 
 impl View {
     /// Creates the view of a schema without policies.
-    fn unrestricted(schema: Arc<Schema>) -> Self {
+    fn unrestricted(schema: Arc<Schema>, in_values: usize) -> Self {
         Self {
             references: Arc::new(References::new(&schema)),
             whole: Arc::clone(&schema),
             schema,
             class: Box::default(),
+            in_values,
             conditions: HashMap::new(),
             dropped: HashSet::new(),
         }
@@ -50,6 +53,7 @@ impl View {
             schema: Arc::clone(whole),
             whole: Arc::clone(whole),
             class: class.into(),
+            in_values: unrestricted.in_values,
             references: Arc::clone(&unrestricted.references),
             conditions: HashMap::new(),
             dropped: HashSet::new(),
@@ -96,30 +100,14 @@ impl View {
     /// Returns the faults of conditions that do not fit their entity.
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
         self.conditions.iter().filter_map(|(entity, condition)| {
-            policy_condition::plan(&self.whole, *entity, condition, &mut Vec::new()).err()
+            let mut slots = Slots::new(self.in_values);
+            policy_condition::plan(&self.whole, *entity, condition, &mut slots).err()
         })
     }
 
     /// Returns whether a selection may name this hidden member without an error.
     pub(crate) fn drops(&self, entity: EntityId, name: &str) -> bool {
         !self.dropped.is_empty() && self.dropped.contains(&(entity, name.to_owned()))
-    }
-}
-
-/// A session value in a plan, with the type of the field that it is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SessionBinding {
-    pub(crate) value: SessionValue,
-    pub(crate) ty: Option<FieldType>,
-    pub(crate) time_form: Option<TimeForm>,
-}
-
-impl SessionBinding {
-    /// Returns the value of a session. It is NULL, with which no comparison holds, if the session lacks the value or the
-    /// field cannot hold it.
-    pub(crate) fn bind(&self, principal: Option<&Principal>) -> Value {
-        let text = principal.and_then(|principal| principal.value(self.value));
-        text.and_then(|text| literal::id(self.ty, self.time_form, text)).unwrap_or_default()
     }
 }
 
@@ -131,9 +119,9 @@ pub(crate) struct Views {
 }
 
 impl Views {
-    pub(crate) fn new(schema: Arc<Schema>, policies: Vec<Arc<dyn Policy>>) -> Self {
+    pub(crate) fn new(schema: Arc<Schema>, policies: Vec<Arc<dyn Policy>>, in_values: usize) -> Self {
         let by_class = Generations::new(if policies.is_empty() { 0 } else { CLASSES });
-        Self { unrestricted: Arc::new(View::unrestricted(schema)), policies, by_class }
+        Self { unrestricted: Arc::new(View::unrestricted(schema, in_values)), policies, by_class }
     }
 
     /// Returns the view of the whole schema, without policies.

@@ -1,7 +1,7 @@
 //! What sea-query has no methods for.
 
 use sea_query::extension::postgres::PgFunc;
-use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, SelectStatement};
+use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, Query, SelectStatement};
 
 use super::statement::Statement;
 use crate::plan::CompareOp;
@@ -56,6 +56,13 @@ pub(super) fn is_not_true(condition: Expr) -> Expr {
 /// Returns a value of SQLite without the affinity of its column, which would convert the other side of a comparison.
 pub(super) fn without_affinity(column: Expr) -> Expr {
     Expr::cust_with_expr("+?", column)
+}
+
+/// Selects the values of SQLite's JSON array, without an affinity.
+pub(super) fn values_of_json(array: Expr) -> SelectStatement {
+    let mut values = Query::select();
+    values.expr(without_affinity(Expr::col("value"))).from_function(Func::cust("json_each").arg(array), "l");
+    values
 }
 
 /// Applies a collation.

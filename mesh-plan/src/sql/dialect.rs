@@ -87,6 +87,15 @@ pub(super) trait Dialect {
         slot: usize,
     ) -> Expr;
 
+    /// Looks for a value in the session's list of that slot.
+    fn is_in_session(
+        &self,
+        params: &mut Params<Self::Param>,
+        left: Self::Operand,
+        slot: usize,
+        negated: bool,
+    ) -> Expr;
+
     /// Looks for a value in a list that is not empty.
     fn is_in(
         &self,

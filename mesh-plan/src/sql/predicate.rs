@@ -40,6 +40,10 @@ pub(super) fn lower<D: Dialect>(
             let left = operand(params, source);
             dialect.compare_session(params, left, *op, *slot)
         }
+        Predicate::SessionIn { source, slot, negated, .. } => {
+            let left = operand(params, source);
+            dialect.is_in_session(params, left, *slot, *negated)
+        }
         Predicate::In { source, values, negated } => {
             let left = operand(params, source);
             dialect.is_in(params, left, values, *negated)

@@ -32,7 +32,8 @@ fn policies_are_parsed_and_printed() {
                 "$where": {"and": [
                     {"field": "ownerId", "op": "eq", "value": {"session": "userId"}},
                     {"not": {"or": [{"field": "id", "op": "in", "value": [1, 2.5, "x", true]},
-                        {"field": "title", "op": "isNull", "value": null}, {"field": "title", "op": "like", "value": "a%"}]}}
+                        {"field": "title", "op": "isNull", "value": null}, {"field": "title", "op": "like", "value": "a%"},
+                        {"field": "id", "op": "in", "value": {"session": "claim.teams.ids"}}]}}
                 ]}
             }},
             "*": {}
@@ -119,22 +120,26 @@ fn invalid_structures_are_faults() {
             "h": {"post": {"$where": {"and": [{"field": "id", "op": "isNull"}], "or": []}}},
             "i": {"post": {"$where": {"field": "id", "op": "eq"}}},
             "j": {"post": {"$where": {"field": "id", "op": "in", "value": {"session": "userId"}}}},
-            "k": {"post": {"$where": {}}}
+            "k": {"post": {"$where": {}}},
+            "l": {"post": {"$where": {"field": "id", "op": "nin", "value": {"session": "claim."}}}},
+            "m": {"post": {"$where": {"field": "title", "op": "like", "value": {"session": "claim.c"}}}}
         }"#,
         expect![[r#"
             policies.a: Expected an object of entities, or true for a role without limits, found a boolean
             policies.b.post: Expected an object, found text
             policies.c.post.field: Unknown key 'field'; did you mean 'fields'?
             policies.c.post.$where.op: Unknown operator 'is'; did you mean 'in'?
-            policies.d.post.$where.value.session: Unknown session value 'user'; expected one of userId, role, tenant, session
+            policies.d.post.$where.value.session: Unknown session value 'user'; expected one of userId, role, tenant, session, claim.NAME
             policies.e.post.$where.value: Expected text, a number, true or false; use 'isNull' to find NULL
             policies.f.post.$where.and: Expected at least one condition
             policies.g.post.$where.value: 'isNull' takes no value
             policies.h.post.$where.and: 'and' must be the only key of its object
             policies.i.post.$where.value: 'eq' needs a value
-            policies.j.post.$where.value: Expected a list, found an object
+            policies.j.post.$where.value: 'in' takes a list or a claim, and 'userId' is neither
             policies.k.post.$where: 'field' is missing
             policies.k.post.$where: 'op' is missing
+            policies.l.post.$where.value.session: Unknown session value 'claim.'; expected one of userId, role, tenant, session, claim.NAME
+            policies.m.post.$where.value: Expected text, found an object
         "#]],
     );
 }

@@ -1,5 +1,6 @@
 //! Policies over SQL and over tables in memory, for reads and writes.
 
+mod conditions;
 mod signed_writes;
 
 use std::borrow::Cow;

@@ -96,6 +96,7 @@ impl<'p> Condition<'p> {
             Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
             // `Plan::bound` replaces them before.
             Predicate::Session { .. }
+            | Predicate::SessionIn { .. }
             | Predicate::Compare { value: Comparand::Input { .. }, .. }
             | Predicate::Like { pattern: Comparand::Input { .. }, .. } => Self::Unknown,
         })

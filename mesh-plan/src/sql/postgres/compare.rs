@@ -66,7 +66,11 @@ pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'
     if ty.is_none() && values.iter().all(|value| text_of(value).is_none()) {
         return if negated { never(left).not() } else { never(left) };
     }
-    let list = param::list(params, &left.class, ty, given);
+    any_or_all(&column, param::list(params, &left.class, ty, given), negated)
+}
+
+/// Returns whether a column equals one value of an array, or else no value of it.
+pub(super) fn any_or_all(column: &Operand, list: Expr, negated: bool) -> Expr {
     if negated {
         column.compare(CompareOp::Ne, PgFunc::all(list).into())
     } else {

@@ -114,6 +114,11 @@ impl Dialect for Postgres<'_> {
         left.holder().compare(op, right)
     }
 
+    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
+        let list = param::session_list(params, slot, &left.class);
+        compare::any_or_all(&left.holder(), list, negated)
+    }
+
     fn is_in(
         &self,
         params: &mut Params<Param>,

@@ -24,6 +24,8 @@ enum Binding {
     Id(usize, TypeClass),
     /// A value of the session, by its slot in [`Plan::session_value`].
     Session(usize, TypeClass),
+    /// An array of the session's values in the list of that slot ([`Plan::session_values`]).
+    SessionList(usize, TypeClass),
     /// The value of a parameter, by its index into [`Plan::inputs`]. It is compared in the type of that name, or else as text.
     Input(usize, TypeClass, Option<String>),
     /// An array of such values, compared in the type of that name, or else as text.
@@ -60,13 +62,17 @@ impl Param {
             (Binding::Id(part, class), Target::Point(id)) => class.held(id.get(*part)?).map(Cow::Owned),
             (Binding::Id(..), Target::Collection) => None,
             (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)).map(Cow::Owned),
+            (Binding::SessionList(slot, class), _) => {
+                let texts = plan.session_values(*slot).iter().map(|value| class.held(value));
+                Some(Cow::Owned(array(texts)))
+            }
             (Binding::Input(slot, class, ty), _) => {
                 read_as(class, ty.is_some(), plan.inputs().get(*slot)?).map(Cow::Owned)
             }
             (Binding::InputList(slots, class, ty), _) => {
                 let values = slots.iter().filter_map(|slot| plan.inputs().get(*slot));
-                let texts: Vec<_> = values.filter_map(|value| read_as(class, ty.is_some(), value)).collect();
-                Some(Cow::Owned(array(&texts)))
+                let texts = values.filter_map(|value| read_as(class, ty.is_some(), value));
+                Some(Cow::Owned(array(texts.map(Some))))
             }
             (Binding::Pattern(slot), _) => match plan.inputs().get(*slot) {
                 Some(Value::Text(pattern)) => Some(Cow::Owned(like::escape_end(pattern))),
@@ -89,6 +95,7 @@ impl Param {
             Binding::Id(part, class) => class.held(id.get(*part)?).map(Cow::Owned),
             // Conditions of a write have no slots, and it has no cursor.
             Binding::Session(..)
+            | Binding::SessionList(..)
             | Binding::Input(..)
             | Binding::InputList(..)
             | Binding::Pattern(_)
@@ -114,7 +121,11 @@ impl Param {
                 !values.iter().any(|value| has_nul(value)) && shared_type(class, &values) == ty.as_deref()
             }
             Binding::Pattern(slot) => plan.inputs().get(*slot).is_some_and(|value| !has_nul(value)),
-            Binding::Text(_) | Binding::Id(..) | Binding::Session(..) | Binding::Limit(..) => true,
+            Binding::Text(_)
+            | Binding::Id(..)
+            | Binding::Session(..)
+            | Binding::SessionList(..)
+            | Binding::Limit(..) => true,
         }
     }
 }
@@ -132,9 +143,10 @@ pub(super) fn shared_type<'c>(class: &'c TypeClass, values: &[&Value]) -> Option
     (!first.is_empty() && types.all(|ty| ty == Some(first))).then_some(first)
 }
 
-/// Returns the text form of an array.
-fn array(texts: &[String]) -> String {
-    let quoted = texts.iter().map(|text| {
+/// Returns the text form of an array, in which `None` is NULL.
+fn array(texts: impl Iterator<Item = Option<String>>) -> String {
+    let quoted = texts.map(|text| {
+        let Some(text) = text else { return "NULL".to_owned() };
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{escaped}\"")
     });
@@ -178,7 +190,7 @@ pub(super) fn list(
         Some(slots) => Binding::InputList(slots, class.clone(), ty.map(str::to_owned)),
         None => {
             let texts = values.iter().filter_map(|(value, _)| read_as(class, ty.is_some(), value));
-            Binding::Text(Some(array(&texts.collect::<Vec<_>>())))
+            Binding::Text(Some(array(texts.map(Some))))
         }
     };
     typed(params.add(Param(binding)), &format!("{}[]", ty.unwrap_or("text")))
@@ -213,6 +225,13 @@ pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &TypeClass
     typed(params.add(Param(Binding::Session(slot, class.clone()))), class.held_type())
 }
 
+/// Adds the session's list.
+pub(super) fn session_list(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
+    let ty = class.held_type();
+    let ty = if ty.is_empty() { String::new() } else { format!("{ty}[]") };
+    typed(params.add(Param(Binding::SessionList(slot, class.clone()))), &ty)
+}
+
 /// Adds the cursor's value of that index, which is `value` in this page.
 pub(super) fn after(params: &mut Params<Param>, index: usize, class: &TypeClass, value: &Value) -> Expr {
     let ty = class.value(value).map(|(_, ty)| ty);
@@ -236,6 +255,7 @@ impl fmt::Display for Param {
             Binding::Input(slot, ..) | Binding::Pattern(slot) | Binding::Limit(slot, 0) => {
                 write!(f, "the parameters' value {slot}")
             }
+            Binding::SessionList(slot, _) => write!(f, "the session's list {slot}"),
             Binding::InputList(slots, ..) => {
                 let (first, last) = (slots.first().copied(), slots.last().copied());
                 write!(f, "the parameters' values {} to {}", first.unwrap_or(0), last.unwrap_or(0))

@@ -114,6 +114,11 @@ impl Dialect for Sqlite<'_> {
         compare(left, op, params.add(Param::Session(slot)))
     }
 
+    fn is_in_session(&self, params: &mut Params<Param>, left: Expr, slot: usize, negated: bool) -> Expr {
+        let values = custom::values_of_json(params.add(Param::SessionList(slot)));
+        if negated { left.not_in_subquery(values) } else { left.in_subquery(values) }
+    }
+
     fn is_in(
         &self,
         params: &mut Params<Param>,

@@ -18,6 +18,8 @@ pub enum Param {
     Parent(usize),
     /// A value of the session, by its slot in [`crate::Plan::session_value`].
     Session(usize),
+    /// A JSON array of the session's values in the list of that slot ([`crate::Plan::session_values`]).
+    SessionList(usize),
     /// The value of a parameter, by its index into [`crate::Plan::inputs`].
     Input(usize),
     /// The least text, or else the text behind the last one, that begins as the pattern in that input does.
@@ -35,6 +37,7 @@ impl Param {
         Some(match (self, plan.target()) {
             (Self::Id(part), Target::Point(id)) => found(id.get(*part)),
             (Self::Session(slot), _) => Cow::Borrowed(plan.session_value(*slot)),
+            (Self::SessionList(slot), _) => Cow::Owned(json_array(plan.session_values(*slot)).into()),
             (Self::Input(slot), _) => found(plan.inputs().get(*slot)),
             (Self::PatternBound(slot, is_end), _) => match plan.inputs().get(*slot) {
                 Some(Value::Text(pattern)) => Cow::Owned(prefix::bound(pattern, *is_end).into()),
@@ -50,6 +53,18 @@ impl Param {
     }
 }
 
+/// Returns the values as a JSON array. What it cannot represent equals no value of a column that is compared with a list.
+fn json_array(values: &[Value]) -> String {
+    let values = values.iter().map(|value| match value {
+        Value::Boolean(value) => serde_json::Value::from(i64::from(*value)),
+        Value::Integer(value) => (*value).into(),
+        Value::Real(value) => (*value).into(),
+        Value::Text(text) if !text.contains('\0') => text.as_str().into(),
+        Value::Null | Value::Text(_) | Value::Bytes(_) => serde_json::Value::Null,
+    });
+    serde_json::Value::Array(values.collect()).to_string()
+}
+
 impl fmt::Display for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -57,6 +72,7 @@ impl fmt::Display for Param {
             Self::Id(part) => write!(f, "part {part} of the id"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
+            Self::SessionList(slot) => write!(f, "the session's list {slot}"),
             Self::Input(slot) | Self::Limit(slot, 0) => write!(f, "the parameters' value {slot}"),
             Self::PatternBound(slot, _) => write!(f, "a beginning of the parameters' value {slot}"),
             Self::Limit(slot, more) => write!(f, "the parameters' value {slot} and {more}"),

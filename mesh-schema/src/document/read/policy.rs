@@ -104,6 +104,14 @@ impl<'t> Reader<'t> {
                 self.json.fault(format!("{path}.value"), format!("'{op}' needs a value"));
                 None
             }
+            ("in" | "nin", Some(node)) if node.is_object() => match self.session_value(&node)? {
+                claim @ SessionValue::Claim(_) => Some(OperandDocument::Session(claim)),
+                value => {
+                    let message = format!("'{op}' takes a list or a claim, and '{value}' is neither");
+                    self.json.fault(node.path, message);
+                    None
+                }
+            },
             ("in" | "nin", Some(node)) => {
                 let items = self.json.list(&node)?;
                 let constants = items.iter().map(|item| self.constant(item)).collect::<Option<_>>();
@@ -112,14 +120,15 @@ impl<'t> Reader<'t> {
             ("like" | "ilike", Some(node)) => {
                 self.json.text(&node).map(|pattern| OperandDocument::One(Constant::Text(pattern)))
             }
-            (_, Some(node)) if node.is_object() => {
-                let [session] = self.json.members(&node, ["session"], 1)?;
-                let names = SessionValue::ALL.map(SessionValue::name);
-                let value = self.json.name(&session?, "session value", SessionValue::parse, &names);
-                value.map(OperandDocument::Session)
-            }
+            (_, Some(node)) if node.is_object() => self.session_value(&node).map(OperandDocument::Session),
             (_, Some(node)) => self.constant(&node).map(OperandDocument::One),
         }
+    }
+
+    /// Parses `{"session": name}`.
+    fn session_value(&mut self, node: &Node<'t>) -> Option<SessionValue> {
+        let [session] = self.json.members(node, ["session"], 1)?;
+        self.json.name(&session?, "session value", SessionValue::parse, &SessionValue::NAMES)
     }
 
     fn constant(&mut self, node: &Node<'t>) -> Option<Constant> {

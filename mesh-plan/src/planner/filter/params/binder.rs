@@ -191,7 +191,10 @@ impl<'v> Binder<'v> {
                 self.inputs.push(Value::Text(sample.clone()));
                 *pattern = Comparand::Input { slot, sample };
             }
-            Predicate::Exists { .. } | Predicate::Session { .. } | Predicate::IsNull { .. } => {}
+            Predicate::Exists { .. }
+            | Predicate::Session { .. }
+            | Predicate::SessionIn { .. }
+            | Predicate::IsNull { .. } => {}
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::io;
 
 use data_encoding::BASE64;
+use mesh_plan::policy::SessionInput;
 use mesh_plan::{ConditionOrigin, Plan, Value};
 use serde_json::{Map, Value as Json, json};
 
@@ -35,8 +36,8 @@ impl<'p> Explanation<'p> {
     }
 
     /// Returns the session values that the plan compares with, by name.
-    fn session(&self) -> Vec<(String, &'p Value)> {
-        let mut all: Vec<(String, &Value)> = Vec::new();
+    fn session(&self) -> Vec<(String, &'p SessionInput)> {
+        let mut all: Vec<(String, &SessionInput)> = Vec::new();
         for entry in self.plan.conditions().into_iter().flat_map(|condition| condition.session) {
             if !all.contains(&entry) {
                 all.push(entry);
@@ -75,7 +76,7 @@ impl<'p> Explanation<'p> {
     pub(super) fn to_json(&self) -> String {
         let conditions = self.plan.conditions().into_iter().map(|condition| {
             let session: Map<_, _> =
-                condition.session.into_iter().map(|(name, value)| (name, json_of(value))).collect();
+                condition.session.into_iter().map(|(name, value)| (name, json_of_input(value))).collect();
             json!({
                 "path": condition.path,
                 "entity": condition.entity,
@@ -123,14 +124,21 @@ fn json_of(value: &Value) -> Json {
     }
 }
 
+fn json_of_input(input: &SessionInput) -> Json {
+    match input {
+        SessionInput::One(value) => json_of(value),
+        SessionInput::Many(values) => values.iter().map(json_of).collect(),
+    }
+}
+
 /// Shows a value of the session.
-struct Shown<'v>(&'v Value);
+struct Shown<'v>(&'v SessionInput);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Value::Null => f.write_str("null, with which no comparison holds"),
-            value => json_of(value).fmt(f),
+            SessionInput::One(Value::Null) => f.write_str("null, with which no comparison holds"),
+            input => json_of_input(input).fmt(f),
         }
     }
 }

@@ -99,6 +99,7 @@ fn useful_index<'n>(node: &'n Node, join: Option<&'n Join>) -> (&'n TableName, V
                 _ => ranges.push(column.clone()),
             },
             Predicate::In { source: ColumnSource::Column(column), negated: false, .. }
+            | Predicate::SessionIn { source: ColumnSource::Column(column), negated: false, .. }
             | Predicate::IsNull { source: ColumnSource::Column(column), negated: false } => {
                 columns.push(column.clone());
             }

@@ -1,0 +1,76 @@
+//! Values of a session in the runs of a plan.
+
+use mesh_ql::Literal;
+use mesh_schema::policy::SessionValue;
+use mesh_schema::{FieldType, TimeForm};
+
+use super::ClaimValue;
+use super::principal::Given;
+use crate::planner::literal;
+use crate::{Principal, Value};
+
+/// A session value in a plan, with the type of the field that it is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionBinding {
+    pub(crate) value: SessionValue,
+    pub(crate) ty: Option<FieldType>,
+    pub(crate) time_form: Option<TimeForm>,
+    /// The largest number of values, for a list.
+    pub(crate) list: Option<usize>,
+}
+
+/// A session value in a run of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionInput {
+    /// The value. It is NULL, with which no comparison holds, if the session lacks it or the field cannot hold it.
+    One(Value),
+    /// The values of a list, for [`crate::Predicate::SessionIn`]. NULL stands for those that the field cannot hold; the
+    /// only value is NULL if the session lacks the list.
+    Many(Vec<Value>),
+}
+
+impl SessionBinding {
+    /// Returns the value of a session.
+    pub(crate) fn bind(&self, principal: Option<&Principal>) -> SessionInput {
+        let given = principal.and_then(|principal| principal.value(&self.value));
+        match (self.list, given) {
+            (None, Some(Given::Text(text))) => SessionInput::One(self.text(text)),
+            (None, Some(Given::Claim(ClaimValue::One(literal)))) => SessionInput::One(self.literal(literal)),
+            (None, Some(Given::Claim(ClaimValue::Many(_))) | None) => SessionInput::One(Value::Null),
+            (Some(max), Some(Given::Claim(claim))) if claim.as_list().len() <= max => {
+                SessionInput::Many(claim.as_list().iter().map(|literal| self.literal(literal)).collect())
+            }
+            (Some(_), _) => SessionInput::Many(vec![Value::Null]),
+        }
+    }
+
+    /// Converts text in the form that ids have in paths.
+    fn text(&self, text: &str) -> Value {
+        literal::id(self.ty, self.time_form, text).unwrap_or_default()
+    }
+
+    fn literal(&self, literal: &Literal) -> Value {
+        match literal {
+            Literal::Text(text) => self.text(text),
+            literal => literal::value(self.ty, self.time_form, literal).unwrap_or_default(),
+        }
+    }
+}
+
+impl SessionInput {
+    /// Returns the value, which is NULL for a list.
+    pub(crate) fn one(&self) -> &Value {
+        match self {
+            Self::One(value) => value,
+            Self::Many(_) => &Value::Null,
+        }
+    }
+
+    /// Returns the values of a list.
+    pub(crate) fn many(&self) -> &[Value] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+}
