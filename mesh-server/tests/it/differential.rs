@@ -13,6 +13,7 @@ mod documents;
 mod kind;
 mod others;
 mod params;
+mod policies;
 mod query;
 mod script;
 mod soak;
@@ -40,6 +41,6 @@ fn databases_and_memory_agree() {
     // Empty databases and trivial queries would agree as well.
     assert!(tally.bodies > 6_000 && tally.pages > 800 && tally.rows > 6_000, "{tally}");
     if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
-        soak::run(Duration::from_secs(seconds), tally, &others);
+        soak::run(Duration::from_secs(seconds), tally, |seed| check::seed(seed, false, &others));
     }
 }

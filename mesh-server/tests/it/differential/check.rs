@@ -82,7 +82,7 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
 }
 
 /// Returns the id of a record as in a path, or a text that is the id of no record.
-fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
+pub(super) fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
     let ids: Vec<_> = ids
         .iter()
         .filter_map(|id| match id {
@@ -112,7 +112,7 @@ struct Engines<'o> {
 
 impl<'o> Engines<'o> {
     fn new(seed: u64, database: Database, verbose: bool, others: &'o Others) -> Self {
-        let folder = Folder::new(seed);
+        let folder = Folder::new("differential", seed);
         let path = folder.0.join("data.db");
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;").unwrap();
@@ -141,7 +141,7 @@ impl<'o> Engines<'o> {
         let builder =
             |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret).limits(limits);
         let postgres = others.postgres.as_ref().map(|served| {
-            let (schema, opened) = served.open(&database, &catalog);
+            let (schema, opened) = served.open(&database, database.schema.document(), &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
         });
         Self {
@@ -317,18 +317,18 @@ fn shown(result: &Result<String, Error>) -> String {
     }
 }
 
-fn write_sql(out: &mut String, plan: &Plan) {
+pub(super) fn write_sql(out: &mut String, plan: &Plan) {
     for statement in Statements::from_plan(plan).iter() {
         writeln!(out, "{statement}").unwrap();
     }
 }
 
 /// The folder of a database, removed on drop.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(seed: u64) -> Self {
-        let path = std::env::temp_dir().join(format!("mesh-differential-{}-{seed}", std::process::id()));
+    pub(super) fn new(name: &str, seed: u64) -> Self {
+        let path = std::env::temp_dir().join(format!("mesh-{name}-{}-{seed}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -16,9 +16,23 @@ pub(crate) struct Database {
     pub(crate) scripts: Scripts,
     /// The same data in memory.
     pub(crate) tables: Tables,
+    /// The tables of pairs in it.
+    pub(crate) junctions: Vec<Junction>,
     pub(crate) schema: SchemaBuilder,
 }
 
+/// A table of pairs of keys.
+#[derive(Clone)]
+pub(crate) struct Junction {
+    pub(crate) table: String,
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+impl Junction {
+    pub(crate) const COLUMNS: [&str; 2] = ["from", "to"];
+}
+
+#[derive(Clone)]
 pub(crate) struct Entity {
     pub(crate) key: &'static str,
     /// The fields, including the id.
@@ -28,24 +42,24 @@ pub(crate) struct Entity {
     pub(crate) points: bool,
     /// The ids of the rows, as text if they have several parts; NULL for rows without one.
     pub(crate) ids: Vec<Value>,
-    table: String,
+    pub(crate) table: String,
     id: Id,
     id_column: String,
     /// Storage columns with their declarations.
-    columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     /// A constraint of the table.
     constraint: &'static str,
     options: &'static str,
-    rows: Vec<Vec<Value>>,
+    pub(crate) rows: Vec<Vec<Value>>,
 }
 
 #[derive(Clone)]
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    column: String,
+    pub(crate) column: String,
     /// Whether the schema declares its type.
-    is_typed: bool,
+    pub(crate) is_typed: bool,
 }
 
 #[derive(Clone)]
@@ -86,6 +100,7 @@ impl Database {
         }
         let mut scripts = Scripts::default();
         let mut tables = Tables::new();
+        let mut junctions = Vec::new();
         for number in 0..count + 3 {
             let (from, to) = (dice.below(count), dice.below(count));
             let both = (entities[from].has_id(), entities[to].has_id());
@@ -116,7 +131,8 @@ impl Database {
                     };
                     let columns = [column("from", &entities[from]), column("to", &entities[to])];
                     scripts.add_table(&junction, &columns, "", "", &rows);
-                    tables = tables.with(&junction, ["from", "to"], rows);
+                    tables = tables.with(&junction, Junction::COLUMNS, rows.clone());
+                    junctions.push(Junction { table: junction.clone(), rows });
                     for (from, to, start, end) in [(from, to, "from", "to"), (to, from, "to", "from")] {
                         let name = format!("via{number}{start}");
                         let through = ThroughDocument::new(&junction, start, end);
@@ -148,7 +164,7 @@ impl Database {
             let columns = entity.columns.iter().map(|column| &column.name);
             tables = tables.with(&entity.table, columns, entity.rows.clone());
         }
-        Self { entities, scripts, tables, schema }
+        Self { entities, scripts, tables, junctions, schema }
     }
 }
 
@@ -320,6 +336,20 @@ impl Entity {
     /// Returns the type of the id in PostgreSQL.
     fn key_type(&self) -> &'static str {
         if self.id == Id::Text { "text" } else { "integer" }
+    }
+
+    /// Returns whether a column is part of the key.
+    pub(crate) fn is_key(&self, column: &str) -> bool {
+        match self.id {
+            Id::None => false,
+            Id::Pair | Id::Key => ["k 1", "k2"].contains(&column),
+            Id::Integer | Id::Text | Id::Loose => column == self.id_column,
+        }
+    }
+
+    /// Returns the index of the column of a field.
+    pub(crate) fn column(&self, field: &Field) -> usize {
+        self.columns.iter().position(|column| column.name == field.column).unwrap()
     }
 
     /// Returns whether the key is one column, which others can refer to.

@@ -24,7 +24,7 @@ impl Others {
 
 pub(crate) mod served {
     use mesh_postgres::Settings;
-    use mesh_schema::{Catalog, Column, Schema};
+    use mesh_schema::{Catalog, Column, Document, Schema};
     use mesh_tests::Cluster;
     use tokio::runtime::Handle;
 
@@ -40,11 +40,12 @@ pub(crate) mod served {
             Some(Self { cluster: Cluster::start()?, runtime: runtime.clone() })
         }
 
-        /// Creates the database. Returns it with a schema of SQLite's catalog and PostgreSQL's storage types, so that
-        /// names, types and orders are planned equally for both.
+        /// Creates the database. Returns it with the schema of a document, SQLite's catalog and PostgreSQL's storage types,
+        /// so that names, types and orders are planned equally for both.
         pub(crate) fn open(
             &self,
             database: &Database,
+            document: &Document,
             catalog: &Catalog,
         ) -> (Schema, mesh_postgres::Database) {
             self.cluster.execute(&format!(
@@ -64,10 +65,8 @@ pub(crate) mod served {
                     table.columns.push(Column { nullable: false, ..row_id.clone() });
                 }
             }
-            let schema = database
-                .schema
-                .clone()
-                .build_with(&catalog)
+            let schema = document
+                .load(Some(&catalog))
                 .unwrap_or_else(|faults| panic!("{}\n{}", faults[0], database.scripts.postgres));
             (schema, opened)
         }

@@ -1,9 +1,8 @@
 //! Environment variables for longer runs and for single seeds.
 
+use std::fmt::Display;
+use std::ops::AddAssign;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use super::check::{self, Tally};
-use super::others::Others;
 
 /// Returns the number in an environment variable, if it is set.
 pub(crate) fn number(variable: &str) -> Option<u64> {
@@ -11,14 +10,18 @@ pub(crate) fn number(variable: &str) -> Option<u64> {
 }
 
 /// Compares further seeds, starting from the current time.
-pub(crate) fn run(time: Duration, mut tally: Tally, others: &Others) {
+pub(crate) fn run<T: AddAssign + Display>(
+    time: Duration,
+    mut tally: T,
+    check: impl Fn(u64) -> Result<T, String>,
+) {
     let start = Instant::now();
     let mut shown = start;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970");
     let mut seed = now.as_micros() as u64;
     while start.elapsed() < time {
         seed += 1;
-        tally += check::seed(seed, false, others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        tally += check(seed).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         if shown.elapsed() > Duration::from_secs(5) {
             shown = Instant::now();
             eprintln!("{:4} s, seed {seed}: {tally}", start.elapsed().as_secs());

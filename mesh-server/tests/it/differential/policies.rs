@@ -1,0 +1,39 @@
+//! Policies against a model: a server with a policy answers as one without policies over the data that the policy leaves.
+//!
+//! Schemas, data, policies, sessions and queries are random. The model ([`model`]) removes hidden records and fields from the
+//! data with simple code, and the rest is read without policies. All answers have to be equal: rows, aggregates, totals,
+//! orders, the values in cursors, and errors, in memory, on SQLite and on PostgreSQL. The variables are those of the
+//! differential tests.
+
+mod check;
+mod model;
+mod rules;
+
+use std::time::Duration;
+
+use check::Tally;
+
+use super::others::Others;
+use super::soak;
+
+/// The seeds of every run.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=20;
+
+#[test]
+fn policies_answer_as_the_data_that_they_leave() {
+    let others = Others::start();
+    if let Some(seed) = soak::number("MESH_DIFF_SEED") {
+        let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        eprintln!("seed {seed}: {tally}");
+        return;
+    }
+    let mut tally = Tally::default();
+    for seed in SEEDS {
+        tally += check::seed(seed, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+    }
+    // Policies that hide nothing would agree as well.
+    assert!(tally.answers > 1_000 && tally.restricted > 300 && tally.refused > 100, "{tally}");
+    if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
+        soak::run(Duration::from_secs(seconds), tally, |seed| check::seed(seed, false, &others));
+    }
+}

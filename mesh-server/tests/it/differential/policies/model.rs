@@ -1,0 +1,212 @@
+//! The model: the data and the schema without what a session cannot see. It knows nothing of plans and of SQL.
+
+use std::cmp::Ordering;
+
+use mesh_plan::memory::Tables;
+use mesh_plan::{Principal, Value};
+use serde_json::{Value as Json, json};
+
+use super::super::data::{Database, Entity, Junction};
+use super::super::kind::Kind;
+use super::rules::{Role, Rule};
+
+/// Returns the tables without the records that a session cannot see, and without the values of hidden fields.
+pub(super) fn tables(database: &Database, role: &Role, session: Option<&Principal>) -> Tables {
+    let mut tables = Tables::new();
+    for Junction { table, rows } in &database.junctions {
+        tables = tables.with(table, Junction::COLUMNS, rows.clone());
+    }
+    for (entity, rule) in database.entities.iter().zip(&role.rules) {
+        let rows = rule.as_ref().map(|rule| visible(entity, rule, session)).unwrap_or_default();
+        let columns = entity.columns.iter().map(|column| column.name.as_str());
+        tables = tables.with(&entity.table, columns.chain(["rowid"]), rows);
+    }
+    tables
+}
+
+/// Returns the records of an entity that fulfill the condition of the rule, with the numbers of their rows.
+fn visible(entity: &Entity, rule: &Rule, session: Option<&Principal>) -> Vec<Vec<Value>> {
+    let holds = |row: &[Value]| match &rule.condition {
+        None => true,
+        Some(condition) => Row { entity, row, session }.fulfills(condition) == Some(true),
+    };
+    let rows = entity.rows.iter().zip(1i64..).filter(|(row, _)| holds(row));
+    let rows = rows.map(|(row, number)| {
+        let mut row = row.clone();
+        blank(&mut row, entity, rule);
+        row.push(number.into());
+        row
+    });
+    rows.collect()
+}
+
+/// Removes the values of hidden fields. Keys remain, because records are found, linked and ordered by them.
+fn blank(row: &mut [Value], entity: &Entity, rule: &Rule) {
+    for field in entity.fields.iter().filter(|field| rule.hidden.contains(&field.name)) {
+        if !entity.is_key(&field.column) {
+            row[entity.column(field)] = Value::Null;
+        }
+    }
+}
+
+/// Returns the document without hidden entities and the relations to them. Hidden fields get names that nobody can guess:
+/// some of them are keys.
+pub(super) fn document(database: &Database, role: &Role) -> Json {
+    let mut document: Json = serde_json::from_str(&database.schema.document().to_json()).unwrap();
+    for (entity, rule) in database.entities.iter().zip(&role.rules) {
+        let entities = document["entities"].as_object_mut().unwrap();
+        match rule {
+            None => {
+                entities.remove(entity.key);
+                if let Some(joins) = document.get_mut("joins") {
+                    let begins = format!("{}.", entity.key);
+                    joins
+                        .as_object_mut()
+                        .unwrap()
+                        .retain(|name, join| !name.starts_with(&begins) && join["entity"] != entity.key);
+                }
+            }
+            Some(rule) => {
+                for (number, name) in rule.hidden.iter().enumerate() {
+                    rename(
+                        &mut entities[entity.key],
+                        name,
+                        &format!("hidden_from_this_role_{number}_{name}"),
+                    );
+                }
+            }
+        }
+    }
+    document
+}
+
+/// Renames a field of an entity of a document.
+fn rename(entity: &mut Json, name: &str, new: &str) {
+    for place in entity["fields"].as_array_mut().unwrap() {
+        if *place == name {
+            *place = json!(new);
+        }
+    }
+    for part in ["types", "columns"] {
+        if let Some(value) = entity.get_mut(part).and_then(|part| part.as_object_mut()?.remove(name)) {
+            entity[part][new] = value;
+        }
+    }
+    if entity["columns"].get(new).is_none() {
+        entity["columns"][new] = json!(name);
+    }
+    match entity.get_mut("idField") {
+        // The field `id` is the default.
+        None if name == "id" => entity["idField"] = json!(new),
+        Some(Json::String(id)) if id == name => *id = new.to_owned(),
+        Some(Json::Array(ids)) => ids.iter_mut().filter(|id| **id == name).for_each(|id| *id = json!(new)),
+        _ => {}
+    }
+}
+
+/// A record and the session that wants to see it.
+struct Row<'a> {
+    entity: &'a Entity,
+    row: &'a [Value],
+    session: Option<&'a Principal>,
+}
+
+impl Row<'_> {
+    /// Returns whether the record fulfills a condition; `None` if that is unknown.
+    fn fulfills(&self, condition: &Json) -> Option<bool> {
+        let parts = |parts: &Json| -> Vec<_> {
+            parts.as_array().unwrap().iter().map(|part| self.fulfills(part)).collect()
+        };
+        if let Some(list) = condition.get("and") {
+            return parts(list).into_iter().fold(Some(true), |all, part| match (all, part) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            });
+        }
+        if let Some(list) = condition.get("or") {
+            return parts(list).into_iter().fold(Some(false), |any, part| match (any, part) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            });
+        }
+        if let Some(part) = condition.get("not") {
+            return self.fulfills(part).map(|holds| !holds);
+        }
+        self.compares(condition)
+    }
+
+    /// Returns whether a comparison holds.
+    fn compares(&self, condition: &Json) -> Option<bool> {
+        let field = self.entity.fields.iter().find(|field| condition["field"] == *field.name).unwrap();
+        let left = &self.row[self.entity.column(field)];
+        let operand = &condition["value"];
+        let right = |literal: &Json| match literal.get("session") {
+            None => Some(literal.clone()),
+            Some(name) => self.session_value(name.as_str().unwrap(), field.kind),
+        };
+        let compare = |literal: &Json| compared(left, &right(literal)?);
+        match condition["op"].as_str().unwrap() {
+            "isNull" => Some(*left == Value::Null),
+            "isNotNull" => Some(*left != Value::Null),
+            "eq" => compare(operand).map(Ordering::is_eq),
+            "ne" => compare(operand).map(Ordering::is_ne),
+            "gt" => compare(operand).map(Ordering::is_gt),
+            "gte" => compare(operand).map(Ordering::is_ge),
+            "lt" => compare(operand).map(Ordering::is_lt),
+            "lte" => compare(operand).map(Ordering::is_le),
+            op @ ("in" | "nin") => {
+                let list = operand.as_array().unwrap();
+                if list.is_empty() {
+                    return Some(op == "nin");
+                }
+                let is_in = list
+                    .iter()
+                    .map(|literal| compare(literal))
+                    .try_fold(false, |found, order| order.map(|order| found || order.is_eq()));
+                is_in.map(|is_in| is_in == (op == "in"))
+            }
+            "like" => {
+                let prefix = operand.as_str().unwrap().strip_suffix('%').unwrap();
+                match left {
+                    Value::Text(text) => Some(text.starts_with(prefix)),
+                    _ => None,
+                }
+            }
+            other => panic!("the model has no operator {other}"),
+        }
+    }
+
+    /// Returns a value of the session in the form of a field; `None` if the session lacks it or the field cannot hold it.
+    fn session_value(&self, name: &str, kind: Kind) -> Option<Json> {
+        let session = self.session?;
+        let text = match name {
+            "userId" => Some(&session.user),
+            "tenant" => session.tenant.as_ref(),
+            "role" => session.role.as_ref(),
+            "session" => Some(&session.session),
+            other => panic!("the model has no session value {other}"),
+        }?;
+        match kind {
+            Kind::Text => Some(json!(text)),
+            Kind::Integer => {
+                let number: i64 = text.parse().ok()?;
+                (number.to_string() == *text).then(|| json!(number))
+            }
+            Kind::Boolean => text.parse::<bool>().ok().map(|value| json!(value)),
+            other => panic!("the model has no session values of {other:?}"),
+        }
+    }
+}
+
+/// Compares a stored value with a literal; `None` if that is unknown.
+fn compared(left: &Value, right: &Json) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Null, _) => None,
+        (Value::Text(left), Json::String(right)) => Some(left.as_bytes().cmp(right.as_bytes())),
+        (Value::Integer(left), Json::Number(right)) => Some(left.cmp(&right.as_i64().unwrap())),
+        (Value::Integer(left), Json::Bool(right)) => Some(left.cmp(&i64::from(*right))),
+        other => panic!("the model does not compare {other:?}"),
+    }
+}

@@ -1,0 +1,159 @@
+//! Random policies: what each role sees of the entities of a database.
+
+use std::collections::BTreeSet;
+
+use mesh_plan::Principal;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::data::{Entity, Field};
+use super::super::dice::Dice;
+use super::super::kind::{Kind, TEXTS};
+
+/// The roles of each database. `*` is that of requests without a session and of roles that are not listed.
+pub(super) const ROLES: [&str; 3] = ["reader", "owner", "*"];
+
+/// What a role sees.
+pub(super) struct Role {
+    pub(super) name: &'static str,
+    /// A rule for each entity; `None` hides it.
+    pub(super) rules: Vec<Option<Rule>>,
+}
+
+/// What a role sees of an entity.
+pub(super) struct Rule {
+    /// The names of hidden fields.
+    pub(super) hidden: BTreeSet<String>,
+    /// The condition on records, as in the document.
+    pub(super) condition: Option<Json>,
+}
+
+impl Role {
+    /// Returns a role that sees at least one entity.
+    pub(super) fn random(dice: &mut Dice, name: &'static str, entities: &[Entity]) -> Self {
+        let mut rules: Vec<_> = (0..entities.len())
+            .map(|at| (!dice.chance(20)).then(|| Rule::random(dice, entities, at)))
+            .collect();
+        if rules.iter().all(Option::is_none) {
+            let at = dice.below(entities.len());
+            rules[at] = Some(Rule::random(dice, entities, at));
+        }
+        Self { name, rules }
+    }
+
+    /// Returns the role as a schema document has it.
+    pub(super) fn to_json(&self, entities: &[Entity]) -> Json {
+        let rules = self.rules.iter().zip(entities).filter_map(|(rule, entity)| {
+            let rule = rule.as_ref()?;
+            let mut listed = Map::new();
+            if !rule.hidden.is_empty() {
+                let names = entity.fields.iter().map(|field| &field.name);
+                let fields: Vec<_> = names.filter(|name| !rule.hidden.contains(*name)).collect();
+                listed.insert("fields".to_owned(), json!(fields));
+            }
+            if let Some(condition) = &rule.condition {
+                listed.insert("$where".to_owned(), condition.clone());
+            }
+            Some((entity.key.to_owned(), if listed.is_empty() { json!(true) } else { listed.into() }))
+        });
+        Json::Object(rules.collect())
+    }
+
+    /// Returns the entities as the role can name them. Indexes do not change.
+    pub(super) fn seen(&self, entities: &[Entity]) -> Vec<Entity> {
+        let mut seen = entities.to_vec();
+        for (entity, rule) in seen.iter_mut().zip(&self.rules) {
+            entity.relations.retain(|relation| self.rules[relation.target].is_some());
+            if let Some(rule) = rule {
+                entity.fields.retain(|field| !rule.hidden.contains(&field.name));
+            }
+        }
+        seen
+    }
+}
+
+impl Rule {
+    fn random(dice: &mut Dice, entities: &[Entity], at: usize) -> Self {
+        let entity = &entities[at];
+        let names: Vec<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
+        let most = if dice.chance(50) { dice.below(names.len()) } else { 0 };
+        let hidden = dice.some(&names, most).into_iter().collect();
+        let condition = dice.chance(75).then(|| condition(dice, entity, 3));
+        Self { hidden, condition }
+    }
+}
+
+/// Returns a condition on fields, which can be hidden ones, for which the model has a comparison.
+fn condition(dice: &mut Dice, entity: &Entity, depth: usize) -> Json {
+    if depth > 0 && dice.chance(40) {
+        return match dice.below(4) {
+            0 => json!({"not": condition(dice, entity, depth - 1)}),
+            choice => {
+                let parts: Vec<_> = (0..=dice.below(3)).map(|_| condition(dice, entity, depth - 1)).collect();
+                if choice == 1 { json!({"and": parts}) } else { json!({"or": parts}) }
+            }
+        };
+    }
+    let compared = |field: &&Field| matches!(field.kind, Kind::Text | Kind::Integer | Kind::Boolean);
+    let fields: Vec<_> = entity.fields.iter().filter(compared).cloned().collect();
+    if fields.is_empty() || dice.chance(10) {
+        let fields: Vec<_> =
+            entity.fields.iter().filter(|field| !matches!(field.kind, Kind::Json(_))).cloned().collect();
+        let Some(field) = (!fields.is_empty()).then(|| dice.pick(&fields)) else { return json!({"and": []}) };
+        return json!({"field": field.name, "op": dice.pick(&["isNull", "isNotNull", "isNotNull"])});
+    }
+    let field = dice.pick(&fields);
+    // Without a type, the form of a session's value depends on the value.
+    if field.is_typed && dice.chance(45) {
+        let op = dice.pick(&["eq", "eq", "ne", "gt", "gte", "lt", "lte"]);
+        let op = if field.kind == Kind::Boolean { "eq" } else { op };
+        let name = dice.pick(&["userId", "userId", "tenant", "role", "session"]);
+        return json!({"field": field.name, "op": op, "value": {"session": name}});
+    }
+    match (dice.below(6), field.kind) {
+        (0 | 1, _) => {
+            let values: Vec<_> = (0..dice.below(4)).map(|_| literal(dice, field.kind)).collect();
+            json!({"field": field.name, "op": dice.pick(&["in", "nin"]), "value": values})
+        }
+        (2, Kind::Text) => {
+            let prefix = dice.pick(&["", "a", "b", "日"]);
+            json!({"field": field.name, "op": "like", "value": format!("{prefix}%")})
+        }
+        (_, Kind::Boolean) => {
+            json!({"field": field.name, "op": dice.pick(&["eq", "ne"]), "value": dice.chance(50)})
+        }
+        (_, kind) => {
+            let op = dice.pick(&["eq", "ne", "gt", "gte", "lt", "lte"]);
+            json!({"field": field.name, "op": op, "value": literal(dice, kind)})
+        }
+    }
+}
+
+fn literal(dice: &mut Dice, kind: Kind) -> Json {
+    match kind {
+        Kind::Text => json!(dice.pick(&TEXTS)),
+        Kind::Boolean => json!(dice.chance(50)),
+        _ => json!(dice.pick(&[-1, 0, 1, 2, 3, 4, 7])),
+    }
+}
+
+/// Returns sessions of a role; `None` is a request without one.
+pub(super) fn sessions(dice: &mut Dice, role: &'static str) -> Vec<Option<Principal>> {
+    let mut sessions: Vec<_> = (0..2)
+        .map(|_| {
+            let values = ["1", "2", "3", "-1", "01", "a", "b", "é", "", "true", "nobody", "1 OR 1=1"];
+            let mut principal = Principal::new(dice.pick(&values), dice.pick(&["2", "s"]));
+            principal.role = match role {
+                "*" => dice.pick(&[None, Some("guest".to_owned())]),
+                role => Some(role.to_owned()),
+            };
+            if dice.chance(60) {
+                principal.tenant = Some(dice.pick(&values).to_owned());
+            }
+            Some(principal)
+        })
+        .collect();
+    if role == "*" {
+        sessions.push(None);
+    }
+    sessions
+}
