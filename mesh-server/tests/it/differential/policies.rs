@@ -17,7 +17,7 @@ use super::others::Others;
 use super::soak;
 
 /// The seeds of every run.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=20;
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=16;
 
 #[test]
 fn policies_answer_as_the_data_that_they_leave() {
@@ -32,7 +32,7 @@ fn policies_answer_as_the_data_that_they_leave() {
         tally += check::seed(seed, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
     }
     // Policies that hide nothing would agree as well.
-    assert!(tally.answers > 1_000 && tally.restricted > 300 && tally.refused > 100, "{tally}");
+    assert!(tally.answers > 900 && tally.restricted > 200 && tally.refused > 80, "{tally}");
     if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
         soak::run(Duration::from_secs(seconds), tally, |seed| check::seed(seed, false, &others));
     }

@@ -3,12 +3,17 @@
 use std::cmp::Ordering;
 
 use mesh_plan::memory::Tables;
+use mesh_plan::policy::ClaimValue;
 use mesh_plan::{Principal, Value};
+use mesh_ql::Literal;
 use serde_json::{Value as Json, json};
 
 use super::super::data::{Database, Entity, Junction};
 use super::super::kind::Kind;
 use super::rules::{Role, Rule};
+
+/// The largest list of a claim that is compared.
+const LIST: usize = 200;
 
 /// Returns the tables without the records that a session cannot see, and without the values of hidden fields.
 pub(super) fn tables(database: &Database, role: &Role, session: Option<&Principal>) -> Tables {
@@ -157,15 +162,11 @@ impl Row<'_> {
             "lt" => compare(operand).map(Ordering::is_lt),
             "lte" => compare(operand).map(Ordering::is_le),
             op @ ("in" | "nin") => {
-                let list = operand.as_array().unwrap();
-                if list.is_empty() {
-                    return Some(op == "nin");
-                }
-                let is_in = list
-                    .iter()
-                    .map(|literal| compare(literal))
-                    .try_fold(false, |found, order| order.map(|order| found || order.is_eq()));
-                is_in.map(|is_in| is_in == (op == "in"))
+                let list = match operand.as_array() {
+                    Some(list) => list.iter().cloned().map(Some).collect(),
+                    None => self.session_list(operand["session"].as_str().unwrap(), field.kind),
+                };
+                self.is_in(left, &list).map(|is_in| is_in == (op == "in"))
             }
             "like" => {
                 let prefix = operand.as_str().unwrap().strip_suffix('%').unwrap();
@@ -178,25 +179,59 @@ impl Row<'_> {
         }
     }
 
+    /// Returns whether a value is in a list, in which `None` stands for a value that no record has.
+    fn is_in(&self, left: &Value, list: &[Option<Json>]) -> Option<bool> {
+        let compared = list.iter().map(|right| compared(left, right.as_ref()?).map(Ordering::is_eq));
+        compared.fold(Some(false), |found, next| match (found, next) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        })
+    }
+
     /// Returns a value of the session in the form of a field; `None` if the session lacks it or the field cannot hold it.
     fn session_value(&self, name: &str, kind: Kind) -> Option<Json> {
         let session = self.session?;
         let text = match name {
-            "userId" => Some(&session.user),
-            "tenant" => session.tenant.as_ref(),
-            "role" => session.role.as_ref(),
-            "session" => Some(&session.session),
-            other => panic!("the model has no session value {other}"),
-        }?;
-        match kind {
-            Kind::Text => Some(json!(text)),
-            Kind::Integer => {
-                let number: i64 = text.parse().ok()?;
-                (number.to_string() == *text).then(|| json!(number))
+            "userId" => &session.user,
+            "tenant" => session.tenant.as_ref()?,
+            "role" => session.role.as_ref()?,
+            "session" => &session.session,
+            claim => match session.claims.get(claim.strip_prefix("claim.").unwrap())? {
+                ClaimValue::One(value) => return held(value, kind),
+                ClaimValue::Many(_) => return None,
+            },
+        };
+        held(&Literal::Text(text.clone()), kind)
+    }
+
+    /// Returns the values of a list of the session.
+    fn session_list(&self, name: &str, kind: Kind) -> Vec<Option<Json>> {
+        let claim = name.strip_prefix("claim.").unwrap();
+        match self.session.and_then(|session| session.claims.get(claim)) {
+            Some(ClaimValue::One(value)) => vec![held(value, kind)],
+            Some(ClaimValue::Many(values)) if values.len() <= LIST => {
+                values.iter().map(|value| held(value, kind)).collect()
             }
-            Kind::Boolean => text.parse::<bool>().ok().map(|value| json!(value)),
-            other => panic!("the model has no session values of {other:?}"),
+            _ => vec![None],
         }
+    }
+}
+
+/// Returns a value of a session as a field of this kind has it; `None` if the field cannot hold it.
+fn held(value: &Literal, kind: Kind) -> Option<Json> {
+    match (kind, value) {
+        (Kind::Text, Literal::Text(text)) => Some(json!(text)),
+        (Kind::Integer, Literal::Text(text)) => {
+            let number: i64 = text.parse().ok()?;
+            (number.to_string() == *text).then(|| json!(number))
+        }
+        (Kind::Integer, Literal::Integer(number)) => Some(json!(number)),
+        (Kind::Integer, Literal::Number(number)) => (number.fract() == 0.0).then(|| json!(*number as i64)),
+        (Kind::Boolean, Literal::Text(text)) => text.parse::<bool>().ok().map(|value| json!(value)),
+        (Kind::Boolean, Literal::Boolean(value)) => Some(json!(value)),
+        (Kind::Text | Kind::Integer | Kind::Boolean, _) => None,
+        (other, _) => panic!("the model has no session values of {other:?}"),
     }
 }
 

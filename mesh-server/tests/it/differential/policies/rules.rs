@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mesh_plan::Principal;
+use mesh_ql::Literal;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::data::{Entity, Field};
@@ -104,9 +105,13 @@ fn condition(dice: &mut Dice, entity: &Entity, depth: usize) -> Json {
     let field = dice.pick(&fields);
     // Without a type, the form of a session's value depends on the value.
     if field.is_typed && dice.chance(45) {
+        if field.kind != Kind::Boolean && dice.chance(40) {
+            let name = dice.pick(&["claim.ids", "claim.ids", "claim.one", "claim.absent"]);
+            return json!({"field": field.name, "op": dice.pick(&["in", "in", "nin"]), "value": {"session": name}});
+        }
         let op = dice.pick(&["eq", "eq", "ne", "gt", "gte", "lt", "lte"]);
         let op = if field.kind == Kind::Boolean { "eq" } else { op };
-        let name = dice.pick(&["userId", "userId", "tenant", "role", "session"]);
+        let name = dice.pick(&["userId", "userId", "tenant", "role", "session", "claim.one", "claim.ids"]);
         return json!({"field": field.name, "op": op, "value": {"session": name}});
     }
     match (dice.below(6), field.kind) {
@@ -136,6 +141,16 @@ fn literal(dice: &mut Dice, kind: Kind) -> Json {
     }
 }
 
+/// Returns a value of a claim. Few fit every field.
+fn claim(dice: &mut Dice) -> Literal {
+    match dice.below(8) {
+        0 => Literal::Boolean(dice.chance(50)),
+        1 => Literal::Number(dice.pick(&[2.0, 0.5])),
+        2..=4 => Literal::Text(dice.pick(&["a", "B", "é", "2", "01", "", "true"]).to_owned()),
+        _ => Literal::Integer(dice.pick(&[-1, 0, 1, 2, 3, 4])),
+    }
+}
+
 /// Returns sessions of a role; `None` is a request without one.
 pub(super) fn sessions(dice: &mut Dice, role: &'static str) -> Vec<Option<Principal>> {
     let mut sessions: Vec<_> = (0..2)
@@ -148,6 +163,15 @@ pub(super) fn sessions(dice: &mut Dice, role: &'static str) -> Vec<Option<Princi
             };
             if dice.chance(60) {
                 principal.tenant = Some(dice.pick(&values).to_owned());
+            }
+            if dice.chance(70) {
+                // Above 200 there are too many to compare with.
+                let count = dice.pick(&[0, 1, 2, 3, 4, 201]);
+                let ids: Vec<_> = (0..count).map(|_| claim(dice)).collect();
+                principal = principal.with_claim("ids", ids);
+            }
+            if dice.chance(70) {
+                principal = principal.with_claim("one", claim(dice));
             }
             Some(principal)
         })
