@@ -1,4 +1,4 @@
-//! The model: the data and the schema without what a session cannot see. It knows nothing of plans and of SQL.
+//! The model: the data and the schema without what a session cannot see. It uses neither plans nor SQL.
 
 use std::cmp::Ordering;
 
@@ -54,7 +54,7 @@ fn blank(row: &mut [Value], entity: &Entity, rule: &Rule) {
     }
 }
 
-/// Returns the document without hidden entities and the relations to them. Hidden fields get names that nobody can guess:
+/// Returns the document without hidden entities and the relations to them. Hidden fields get names that no query has:
 /// some of them are keys.
 pub(super) fn document(database: &Database, role: &Role) -> Json {
     let mut document: Json = serde_json::from_str(&database.schema.document().to_json()).unwrap();
@@ -123,18 +123,11 @@ impl Row<'_> {
             parts.as_array().unwrap().iter().map(|part| self.fulfills(part)).collect()
         };
         if let Some(list) = condition.get("and") {
-            return parts(list).into_iter().fold(Some(true), |all, part| match (all, part) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            });
+            let wrong = parts(list).into_iter().map(|part| part.map(|holds| !holds)).collect();
+            return any(wrong).map(|is_wrong| !is_wrong);
         }
         if let Some(list) = condition.get("or") {
-            return parts(list).into_iter().fold(Some(false), |any, part| match (any, part) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            });
+            return any(parts(list));
         }
         if let Some(part) = condition.get("not") {
             return self.fulfills(part).map(|holds| !holds);
@@ -181,12 +174,7 @@ impl Row<'_> {
 
     /// Returns whether a value is in a list, in which `None` stands for a value that no record has.
     fn is_in(&self, left: &Value, list: &[Option<Json>]) -> Option<bool> {
-        let compared = list.iter().map(|right| compared(left, right.as_ref()?).map(Ordering::is_eq));
-        compared.fold(Some(false), |found, next| match (found, next) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        })
+        any(list.iter().map(|right| compared(left, right.as_ref()?).map(Ordering::is_eq)).collect())
     }
 
     /// Returns a value of the session in the form of a field; `None` if the session lacks it or the field cannot hold it.
@@ -216,6 +204,12 @@ impl Row<'_> {
             _ => vec![None],
         }
     }
+}
+
+/// Returns whether one of these holds; `None` if that is unknown.
+fn any(parts: Vec<Option<bool>>) -> Option<bool> {
+    let is_unknown = parts.contains(&None);
+    if parts.contains(&Some(true)) { Some(true) } else { (!is_unknown).then_some(false) }
 }
 
 /// Returns a value of a session as a field of this kind has it; `None` if the field cannot hold it.
