@@ -318,6 +318,8 @@ pub struct ColumnPair {
     pub parent: String,
     /// A column of the target's table.
     pub target: String,
+    /// Whether the database stores integers in both columns, or text in both, so that they compare alike everywhere.
+    pub is_alike: bool,
 }
 
 /// A field computed from other fields. `SPEC §13.5`

@@ -164,7 +164,7 @@ impl Scope<'_> {
             name,
             link: relation.link.clone(),
             is_unique: select::links_to_unique(relation, target),
-            is_alike: select::links_alike(relation, self.context.entity, target),
+            is_alike: select::links_alike(relation),
             parent_keys,
             child_keys,
             node,

@@ -69,7 +69,7 @@ impl Planner<'_> {
                         relation: name.value.clone(),
                         form: form(relation.cardinality, &node),
                         is_unique: links_to_unique(relation, target),
-                        is_alike: links_alike(relation, entity, target),
+                        is_alike: links_alike(relation),
                         parent_keys,
                         child_keys,
                         link: relation.link.clone(),
@@ -130,17 +130,9 @@ pub(super) fn links_to_unique(relation: &Relation, target: &Entity) -> bool {
     target.unique.iter().any(|key| key.iter().all(is_compared))
 }
 
-/// Returns whether the compared columns have the same type.
-pub(super) fn links_alike(relation: &Relation, parent: &Entity, target: &Entity) -> bool {
-    let stored = |entity: &Entity, column: &str| {
-        let stored = entity.field(entity.field_of_column(column)?).stored;
-        stored.filter(|ty| matches!(ty, FieldType::Integer | FieldType::String))
-    };
-    let Link::Direct { pairs } = &relation.link else { return false };
-    pairs.iter().all(|pair| {
-        let parent = stored(parent, &pair.parent);
-        parent.is_some() && parent == stored(target, &pair.target)
-    })
+/// Returns whether the compared columns are stored as the same type.
+pub(super) fn links_alike(relation: &Relation) -> bool {
+    matches!(&relation.link, Link::Direct { pairs } if pairs.iter().all(|pair| pair.is_alike))
 }
 
 /// Returns the indexes of the parent's columns that a relation compares, and the names of the columns with their values in flat

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
-use super::lookup::find_column;
+use super::lookup::{are_alike, find_column};
 use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
@@ -51,15 +51,16 @@ impl<'a> Loader<'a> {
     fn foreign_keys(&self, table: &Table) -> Vec<KeyReference> {
         let key = |key: &ForeignKey| {
             let name = TableName { schema: key.target_schema.clone(), name: key.target.clone() };
-            let target = self.tables.as_ref()?.find(&name)?;
+            let target_table = self.tables.as_ref()?.find(&name)?;
             let columns =
-                if key.target_columns.is_empty() { &target.primary_key } else { &key.target_columns };
+                if key.target_columns.is_empty() { &target_table.primary_key } else { &key.target_columns };
             let pair = |(parent, target): (&String, &String)| ColumnPair {
                 parent: parent.clone(),
                 target: target.clone(),
+                is_alike: are_alike([table, target_table], [parent, target]),
             };
             let pairs = key.columns.iter().zip(columns).map(pair).collect();
-            Some(KeyReference { table: target.full_name(), pairs })
+            Some(KeyReference { table: target_table.full_name(), pairs })
         };
         table.foreign_keys.iter().filter_map(key).collect()
     }

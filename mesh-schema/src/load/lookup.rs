@@ -60,5 +60,15 @@ pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<(&'c str, 
     row_id.eq_ignore_ascii_case(name).then_some((row_id, None))
 }
 
+/// Returns whether a column of a table and one of another both hold integers, or both text.
+pub(crate) fn are_alike(tables: [&Table; 2], columns: [&str; 2]) -> bool {
+    let [table, other_table] = tables;
+    let [column, other_column] = columns;
+    // The row id is an integer.
+    let stored = |table, column| find_column(table, column)?.1.map_or(Some(FieldType::Integer), |column| column.ty);
+    let ty = stored(table, column);
+    ty == stored(other_table, other_column) && matches!(ty, Some(FieldType::Integer | FieldType::String))
+}
+
 #[cfg(test)]
 mod tests;

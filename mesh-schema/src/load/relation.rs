@@ -1,7 +1,7 @@
 //! Loading of relations.
 
 use super::Loader;
-use super::lookup::{find_column, is_default};
+use super::lookup::{are_alike, find_column, is_default};
 use crate::document::join_condition::{self, ColumnRef, Equality};
 use crate::{
     Cardinality, ColumnPair, Entity, EntityId, FieldType, JoinDocument, Link, Member, Relation, RelationId,
@@ -135,7 +135,9 @@ impl<'a> Loader<'a> {
         }
         let parent = self.end_column(path, ends.parent, &parent.column);
         let target = self.end_column(path, ends.target, &target.column);
-        (self.faults.len() == before).then_some(ColumnPair { parent, target })
+        let tables = [ends.parent, ends.target].map(|end| self.stored.get(end.0 as usize).copied().flatten());
+        let is_alike = matches!(tables, [Some(ours), Some(theirs)] if are_alike([ours, theirs], [&parent, &target]));
+        (self.faults.len() == before).then_some(ColumnPair { parent, target, is_alike })
     }
 
     /// Returns the end whose table a column names. In a self-join either end matches.
