@@ -299,7 +299,7 @@ pub(crate) fn row_count(
 
 /// Lowers a plan to the statements that are best for this database.
 pub(crate) fn lower(reader: &Reader, plan: &Plan) -> Statements {
-    Statements::with_probe(plan, reader)
+    Statements::with_probe(plan, &FirstRun { reader, plan })
 }
 
 /// The most records of a relation that are few.
@@ -308,30 +308,34 @@ const FEW: u64 = 1_000;
 /// How long few records are searched, in checks of the budget. It is less than a millisecond.
 const FEW_CHECKS: u32 = 10;
 
+/// The database as the first run of a plan finds it. Later runs use the same statements, whatever their parameters and session.
+struct FirstRun<'a> {
+    reader: &'a Reader,
+    plan: &'a Plan,
+}
+
 /// A statement that cannot be explained or run cannot be prepared later either, which is reported then.
-impl Probe for Reader {
+impl Probe for FirstRun<'_> {
     fn sorts(&self, statement: &Statement<Param>) -> bool {
         let is_sort = |step: &String| step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY");
-        steps(&self.connection, statement).is_ok_and(|steps| steps.iter().any(is_sort))
+        steps(&self.reader.connection, statement).is_ok_and(|steps| steps.iter().any(is_sort))
     }
 
     fn are_few(&self, statement: &Statement<Param>) -> bool {
-        self.interrupt.within(FEW_CHECKS, || self.count(statement)).is_ok_and(|count| count <= FEW)
+        self.reader.interrupt.within(FEW_CHECKS, || self.count(statement)).is_ok_and(|count| count <= FEW)
     }
 }
 
-impl Reader {
+impl FirstRun<'_> {
     /// Returns the number of rows of a statement, counted up to one more than are few.
     fn count(&self, statement: &Statement<Param>) -> rusqlite::Result<u64> {
-        let mut prepared = self.connection.prepare(&statement.sql)?;
-        for (index, param) in (1..).zip(&statement.params) {
-            match param {
-                Param::Value(value) => prepared.raw_bind_parameter(index, Bound(value.as_ref()))?,
-                // It is known later how many there are.
-                _ => return Ok(u64::MAX),
-            }
+        let mut prepared = PreparedStatement::new(&self.reader.connection, statement)?;
+        prepared.bind(self.plan)?;
+        if prepared.params.iter().any(|(_, param)| matches!(param, Param::Parent(_))) {
+            // Each parent has its own.
+            return Ok(u64::MAX);
         }
-        let (mut rows, mut count) = (prepared.raw_query(), 0);
+        let (mut rows, mut count) = (prepared.statement.raw_query(), 0);
         while count <= FEW && rows.next()?.is_some() {
             count += 1;
         }

@@ -1,7 +1,7 @@
 //! Planning of `$select`: fields and relations. `SPEC §3.3`
 
 use mesh_ql::Selection;
-use mesh_schema::{Cardinality, Computed, Entity, EntityId, FieldType, Link, Member, Piece, Relation};
+use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, Relation};
 
 use super::columns::{self, Columns};
 use super::context::NodeContext;

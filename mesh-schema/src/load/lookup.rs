@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Catalog, Column, Table, TableName};
+use crate::{Catalog, Column, FieldType, Table, TableName};
 
 /// Names of the default namespace, for which catalogs have `None`.
 const DEFAULT_NAMESPACES: [&str; 2] = ["main", "public"];
@@ -65,7 +65,8 @@ pub(crate) fn are_alike(tables: [&Table; 2], columns: [&str; 2]) -> bool {
     let [table, other_table] = tables;
     let [column, other_column] = columns;
     // The row id is an integer.
-    let stored = |table, column| find_column(table, column)?.1.map_or(Some(FieldType::Integer), |column| column.ty);
+    let stored =
+        |table, column| find_column(table, column)?.1.map_or(Some(FieldType::Integer), |column| column.ty);
     let ty = stored(table, column);
     ty == stored(other_table, other_column) && matches!(ty, Some(FieldType::Integer | FieldType::String))
 }

@@ -136,7 +136,8 @@ impl<'a> Loader<'a> {
         let parent = self.end_column(path, ends.parent, &parent.column);
         let target = self.end_column(path, ends.target, &target.column);
         let tables = [ends.parent, ends.target].map(|end| self.stored.get(end.0 as usize).copied().flatten());
-        let is_alike = matches!(tables, [Some(ours), Some(theirs)] if are_alike([ours, theirs], [&parent, &target]));
+        let is_alike =
+            matches!(tables, [Some(ours), Some(theirs)] if are_alike([ours, theirs], [&parent, &target]));
         (self.faults.len() == before).then_some(ColumnPair { parent, target, is_alike })
     }
 

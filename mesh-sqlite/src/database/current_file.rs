@@ -50,9 +50,10 @@ impl OpenFile {
         self.heavy.get(id).is_some_and(|runs| runs < LIGHT_RUNS)
     }
 
-    /// Records that a read of a query took long.
+    /// Records that a read of a query took long. It is repeated on another thread, which decides: on a busy machine, a light read
+    /// takes long if the system runs others in between.
     pub(crate) fn mark_heavy(&self, id: &PlanId) {
-        self.heavy.insert(id.clone(), 0, 1);
+        self.heavy.insert(id.clone(), LIGHT_RUNS - 1, 1);
     }
 
     /// Records whether a read of a heavy query was light.

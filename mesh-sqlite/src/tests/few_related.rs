@@ -1,9 +1,11 @@
 //! Conditions that few related records satisfy.
 
-use mesh_plan::{Context, Request};
-use mesh_ql::Format;
+use mesh_plan::{Context, Mesh, Plan, Request};
+use mesh_ql::{Format, ParamValues};
+use mesh_schema::Document;
 
 use super::File;
+use crate::Database;
 
 /// 2,000 posts of 20 users, a tenth of them tagged. One user has posts that no other one has, with rare words.
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
@@ -20,6 +22,18 @@ const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
     INSERT INTO tags VALUES (1, 'rust'), (2, 'go');
     INSERT INTO post_tags SELECT id, 1 FROM posts WHERE id % 200 = 0;";
 
+/// The ids that a plan of users returns.
+async fn ids(mesh: &Mesh, plan: &Plan) -> Vec<i64> {
+    let body = mesh.read(plan, &Context::new("test")).await.unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+    body["items"].as_array().unwrap().iter().map(|user| user["id"].as_i64().unwrap()).collect()
+}
+
+/// Whether a plan is lowered to a condition that is checked for each row.
+fn checks_each_row(database: &Database, plan: &Plan) -> bool {
+    database.statements(plan).unwrap().iter().next().unwrap().sql.contains("EXISTS")
+}
+
 #[tokio::test]
 async fn few_related_records_are_found_first() {
     let file = File::new(BLOG);
@@ -27,12 +41,7 @@ async fn few_related_records_are_found_first() {
     let read = async |condition: &str| {
         let text = format!(r#"{{"user":{{"$select":{{"id":true}},"$where":{condition}}}}}"#);
         let plan = mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
-        let body = mesh.read(&plan, &Context::new("test")).await.unwrap();
-        let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
-        let ids: Vec<_> =
-            body["items"].as_array().unwrap().iter().map(|user| user["id"].as_i64().unwrap()).collect();
-        let statements = database.statements(&plan).unwrap();
-        (ids, statements.iter().next().unwrap().sql.contains("EXISTS"))
+        (ids(&mesh, &plan).await, checks_each_row(&database, &plan))
     };
     let posts = |op: &str, word: &str| {
         format!(r#"{{"relation":"posts","op":"{op}","where":{{"field":"word","op":"eq","value":"{word}"}}}}"#)
@@ -50,4 +59,39 @@ async fn few_related_records_are_found_first() {
     };
     assert_eq!(read(&tagged("rust")).await, (vec![10, 11], false));
     assert_eq!(read(&tagged("go")).await, (Vec::new(), false));
+}
+
+#[tokio::test]
+async fn few_related_records_are_found_first_by_a_foreign_key_that_is_no_field() {
+    const DOCUMENT: &str = r#"{
+        "entities": {"user": {"fields": ["id"]}, "post": {"fields": ["id", "word"]}},
+        "joins": {"user.posts": {"entity": "post", "type": "many", "on": "posts.author_id = users.id"}}
+    }"#;
+    let file = File::new(BLOG);
+    let database = file.database();
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = Document::parse(DOCUMENT).unwrap().load(Some(&catalog)).unwrap();
+    let mesh = Mesh::builder(schema).default_resolver(database.clone()).build().unwrap();
+    let text = r#"{"user":{"$select":{"id":true},"$where":
+        {"relation":"posts","op":"some","where":{"field":"word","op":"eq","value":"rare"}}}}"#;
+    let plan = mesh.plan(&Request::collection(Format::Json, text)).unwrap();
+    assert_eq!(ids(&mesh, &plan).await, [1, 2, 3, 4, 5, 6, 7, 8, 10]);
+    assert!(!checks_each_row(&database, &plan));
+}
+
+#[tokio::test]
+async fn values_of_parameters_decide_what_is_few() {
+    let file = File::new(BLOG);
+    let (database, mesh) = (file.database(), file.mesh());
+    let text = r#"{"user":{"$select":{"id":true},"$where":
+        {"relation":"posts","op":"some","where":{"field":"word","op":"eq","value":{"$param":"word"}}}}}"#;
+    let read = async |word: &str| {
+        let params = ParamValues::new().with("word", word);
+        let plan = mesh.plan(&Request::collection(Format::Json, text).with_params(Some(&params))).unwrap();
+        (ids(&mesh, &plan).await, checks_each_row(&database, &plan))
+    };
+    let with_rare = vec![1, 2, 3, 4, 5, 6, 7, 8, 10];
+    assert_eq!(read("rare").await, (with_rare.clone(), false));
+    assert_eq!(read("common").await, ((11..=20).collect(), true));
+    assert_eq!(read("rare").await, (with_rare, false));
 }
