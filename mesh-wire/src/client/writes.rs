@@ -96,10 +96,7 @@ impl Client {
         relation: &str,
         other: impl Into<RecordId>,
     ) -> Operation {
-        self.write(
-            Write::new(Method::POST, &[Name(entity), Id(id.into()), Name(relation)])
-                .with_body(&json!({ "entityId": other.into().to_json() })),
-        )
+        self.link(Method::POST, entity, id.into(), relation, other.into())
     }
 
     /// Points a to-one relation at another record, which is the answer.
@@ -110,10 +107,7 @@ impl Client {
         relation: &str,
         other: impl Into<RecordId>,
     ) -> Operation {
-        self.write(
-            Write::new(Method::PUT, &[Name(entity), Id(id.into()), Name(relation)])
-                .with_body(&json!({ "entityId": other.into().to_json() })),
-        )
+        self.link(Method::PUT, entity, id.into(), relation, other.into())
     }
 
     /// Clears a to-one relation; the answer is empty.
@@ -133,6 +127,12 @@ impl Client {
             Method::DELETE,
             &[Name(entity), Id(id.into()), Name(relation), Id(child.into())],
         ))
+    }
+
+    /// Adds `other` to a relation, or makes it the related record.
+    fn link(&self, method: Method, entity: &str, id: RecordId, relation: &str, other: RecordId) -> Operation {
+        let link = Write::new(method, &[Name(entity), Id(id), Name(relation)]);
+        self.write(link.with_body(&json!({ "entityId": other.to_json() })))
     }
 
     fn write(&self, write: Write) -> Operation {

@@ -98,7 +98,7 @@ const READ_PEERS: &[Kind] = &[Kind::Limit, Kind::Mesh, Kind::Constant, Kind::Gra
 
 /// The range of the views of the sample's posts.
 const VIEWS: u32 = 1_000_000;
-/// Different queries of workloads whose queries contain the record. The sample has as many suppliers.
+/// Different records of workloads that have them in the query or its parameters. The sample has as many suppliers.
 const QUERIES: u32 = 100;
 
 /// The base of all workloads.
@@ -154,7 +154,6 @@ impl Workload {
                 let pages = (self.posts / first.max(1)).clamp(1, QUERIES);
                 return number % pages * (VIEWS / pages);
             }
-            // Each is another query, and all of them have plans.
             read if read.has_record_in_query() => return 1 + number % QUERIES,
             _ => {}
         }
@@ -176,7 +175,13 @@ impl Workload {
             Kind::Mesh => {
                 let (path, query) = (self.read.path(id), self.query_of(id));
                 match self.transport {
-                    Transport::Inline => self.read.write(Request::get(&path, &query), id),
+                    Transport::Inline => {
+                        let request = self.read.write(Request::get(&path, &query), id);
+                        match self.read.params(id) {
+                            Some(params) => request.header("X-Mesh-Params", encode(&params)),
+                            None => request,
+                        }
+                    }
                     Transport::Persisted => {
                         Request::new("GET", &path).header("X-Mesh-Query-Id", &self.prepared.id)
                     }

@@ -67,9 +67,20 @@ impl Read {
         )
     }
 
-    /// Whether the query contains the record.
+    /// Whether the query has the record, as a parameter or in its text.
     pub(crate) fn has_record_in_query(self) -> bool {
-        matches!(self, Self::Groups | Self::Some | Self::Every | Self::Busiest | Self::Rows(_))
+        self.is_parametric() || matches!(self, Self::Rows(_))
+    }
+
+    /// Whether the record is a parameter of the query.
+    pub(crate) fn is_parametric(self) -> bool {
+        matches!(self, Self::Groups | Self::Some | Self::Every | Self::Busiest)
+    }
+
+    /// Returns the parameters of the query.
+    pub(crate) fn params(self, id: u32) -> Option<String> {
+        let value = if self == Self::Every { id * 1_000 } else { id };
+        self.is_parametric().then(|| format!(r#"{{"value":{value}}}"#))
     }
 
     pub(crate) fn is_write(self) -> bool {
@@ -170,16 +181,17 @@ impl Read {
         let controls = match self {
             Self::Newest | Self::Deep | Self::Tags => PUBLISHED.to_owned(),
             Self::Wide => r#","$page":{"first":200}"#.to_owned(),
-            Self::Groups => format!(r#","$where":{{"field":"supplierId","op":"eq","value":{id}}},{GROUPS}"#),
+            Self::Groups => {
+                format!(r#","$where":{{"field":"supplierId","op":"eq","value":{VALUE}}},{GROUPS}"#)
+            }
             Self::Some => format!(
-                r#","$where":{{"and":[{{"field":"published","op":"eq","value":true}},{{"relation":"comments","op":"some","where":{{"field":"authorId","op":"eq","value":{id}}}}}]}},"$orderBy":[{{"field":"publishedAt","direction":"desc"}}],"$page":{{"first":20}}"#
+                r#","$where":{{"and":[{{"field":"published","op":"eq","value":true}},{{"relation":"comments","op":"some","where":{{"field":"authorId","op":"eq","value":{VALUE}}}}}]}},"$orderBy":[{{"field":"publishedAt","direction":"desc"}}],"$page":{{"first":20}}"#
             ),
             Self::Every => format!(
-                r#","$where":{{"relation":"posts","op":"every","where":{{"field":"views","op":"gte","value":{}}}}},"$page":{{"first":20}}"#,
-                id * 1_000
+                r#","$where":{{"relation":"posts","op":"every","where":{{"field":"views","op":"gte","value":{VALUE}}}}},"$page":{{"first":20}}"#
             ),
             Self::Busiest => format!(
-                r#","$where":{{"field":"authorId","op":"eq","value":{id}}},"$orderBy":[{{"relation":"comments","aggregate":{{"fn":"count"}},"direction":"desc"}}],"$page":{{"first":20}}"#
+                r#","$where":{{"field":"authorId","op":"eq","value":{VALUE}}},"$orderBy":[{{"relation":"comments","aggregate":{{"fn":"count"}},"direction":"desc"}}],"$page":{{"first":20}}"#
             ),
             Self::Page { first } => {
                 let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
@@ -203,6 +215,7 @@ impl Read {
     }
 }
 
+const VALUE: &str = r#"{"$param":"value"}"#;
 const NEWEST: &str = r#""id":true,"title":true,"publishedAt":true"#;
 const AUTHOR: &str = r#""author":{"$select":{"name":true}}"#;
 const COMMENTS: &str = r#""comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}"#;
