@@ -116,6 +116,33 @@ impl Code {
     }
 }
 
+/// What a 401 says in `WWW-Authenticate` about the credentials that would help. `SPEC §7.6`, `SPEC §17.4`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Challenge {
+    /// A session.
+    #[default]
+    Mesh,
+    /// A bearer.
+    Bearer,
+    /// A valid bearer: the one that was sent is not.
+    InvalidBearer,
+    /// A session or a bearer.
+    Any,
+}
+
+impl Challenge {
+    /// Returns the values of the header.
+    pub(crate) fn values(self) -> &'static [&'static str] {
+        match self {
+            Self::Mesh => &["Mesh"],
+            Self::Bearer => &["Bearer"],
+            Self::InvalidBearer => &["Bearer error=\"invalid_token\""],
+            Self::Any => &["Mesh", "Bearer"],
+        }
+    }
+}
+
 /// An error as it is sent to the client by [`crate::response::error`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {message}", .kind.name())]
@@ -138,6 +165,8 @@ pub struct WireError {
     pub allow: Option<AllowedMethods>,
     /// The number of seconds after which to retry.
     pub retry_after: Option<u32>,
+    /// The credentials that a 401 asks for.
+    pub challenge: Challenge,
 }
 
 impl WireError {
@@ -154,7 +183,15 @@ impl WireError {
             column: None,
             allow: None,
             retry_after: None,
+            challenge: Challenge::default(),
         }
+    }
+
+    /// Sets the credentials that a 401 asks for.
+    #[must_use]
+    pub fn with_challenge(mut self, challenge: Challenge) -> Self {
+        self.challenge = challenge;
+        self
     }
 
     /// Sets the code.

@@ -14,7 +14,7 @@ use mesh_ql::{Format, ParamValues};
 use crate::route::percent;
 use crate::{WireError, base64, headers};
 pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
-pub use mesh_headers::MeshHeaders;
+pub use mesh_headers::{Authorization, MeshHeaders};
 pub use post_body::{PostBody, PostedId, decode_body};
 
 /// A query as a request carries it.

@@ -106,7 +106,9 @@ pub fn error(request: &RequestHead<'_>, error: &WireError) -> Response<Bytes> {
         fields.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     if error.kind == ErrorKind::Integrity && error.status == StatusCode::UNAUTHORIZED {
-        fields.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Mesh"));
+        for challenge in error.challenge.values() {
+            fields.append(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
     }
     as_json(request, &mut reply);
     reply

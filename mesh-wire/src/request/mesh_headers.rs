@@ -7,6 +7,20 @@ use super::{RawQuery, parse_params};
 use crate::headers::{FORMAT, NONCE, PARAMS, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
 use crate::{WireError, base64};
 
+/// The authentication scheme of bearers.
+const SCHEME: &str = "Bearer";
+
+/// The credential in the header `Authorization`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorization<'h> {
+    /// There is no such header.
+    None,
+    /// The token of a bearer, unchecked; it may be empty.
+    Bearer(&'h [u8]),
+    /// A credential of another scheme.
+    Other,
+}
+
 /// The headers of a request that this protocol defines, each of which may be sent once, and the size of all headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeshHeaders<'h> {
@@ -26,6 +40,9 @@ pub struct MeshHeaders<'h> {
     pub timestamp: Option<&'h HeaderValue>,
     /// `X-Mesh-Nonce`.
     pub nonce: Option<&'h HeaderValue>,
+    /// `Authorization`. A server without bearers ignores it, so repetitions are refused by [`MeshHeaders::authorization`].
+    authorization: Option<&'h HeaderValue>,
+    authorization_repeated: bool,
     /// The size of all names and values, in bytes.
     pub size: usize,
     /// The first repeated header of the protocol.
@@ -49,6 +66,10 @@ impl<'h> MeshHeaders<'h> {
                 "x-mesh-token" => (&mut found.token, TOKEN),
                 "x-mesh-timestamp" => (&mut found.timestamp, TIMESTAMP),
                 "x-mesh-nonce" => (&mut found.nonce, NONCE),
+                "authorization" => {
+                    found.authorization_repeated |= found.authorization.replace(value).is_some();
+                    continue;
+                }
                 _ => continue,
             };
             if slot.replace(value).is_some() {
@@ -64,6 +85,25 @@ impl<'h> MeshHeaders<'h> {
     /// 400 if one of them is repeated.
     pub fn reject_repeated(self) -> Result<Self, WireError> {
         self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
+    }
+
+    /// Returns the credential in `Authorization`. `SPEC §17.1`
+    ///
+    /// # Errors
+    /// 400 if the header is repeated.
+    pub fn authorization(&self) -> Result<Authorization<'h>, WireError> {
+        let Some(value) = self.authorization else { return Ok(Authorization::None) };
+        if self.authorization_repeated {
+            return Err(repeated("Authorization"));
+        }
+        let value = value.as_bytes().trim_ascii();
+        let (scheme, rest) = value.split_at_checked(SCHEME.len()).unwrap_or((value, b""));
+        let is_bearer = scheme.eq_ignore_ascii_case(SCHEME.as_bytes());
+        match rest {
+            [] if is_bearer => Ok(Authorization::Bearer(rest)),
+            [b' ', token @ ..] if is_bearer => Ok(Authorization::Bearer(token.trim_ascii_start())),
+            _ => Ok(Authorization::Other),
+        }
     }
 
     /// Returns the undecoded query. `SPEC §2.3`, `SPEC §2.5`
@@ -163,6 +203,39 @@ mod tests {
             assert_eq!(error.status.as_u16(), 400);
             assert!(error.message.contains(name), "{}", error.message);
         }
+    }
+
+    #[test]
+    fn the_bearer_is_what_follows_the_scheme() {
+        let parse = |value: &'static str| {
+            let headers = [(http::header::AUTHORIZATION, HeaderValue::from_static(value))].into_iter().collect();
+            match MeshHeaders::scan(&headers).authorization().unwrap() {
+                Authorization::Bearer(token) => Some(String::from_utf8(token.to_vec()).unwrap()),
+                Authorization::Other => None,
+                Authorization::None => panic!("the header is there"),
+            }
+        };
+        for value in ["Bearer a.b", "bearer a.b", "BEARER   a.b ", " Bearer a.b"] {
+            assert_eq!(parse(value).as_deref(), Some("a.b"), "{value}");
+        }
+        for value in ["Bearer", "Bearer ", "bearer  "] {
+            assert_eq!(parse(value).as_deref(), Some(""), "{value}");
+        }
+        for value in ["Basic YTpi", "Bearera.b", "a.b", "", "Bear"] {
+            assert_eq!(parse(value), None, "{value}");
+        }
+        assert_eq!(MeshHeaders::default().authorization(), Ok(Authorization::None));
+    }
+
+    #[test]
+    fn a_repeated_authorization_is_refused_where_it_counts() {
+        let mut headers = HeaderMap::new();
+        headers.append("authorization", HeaderValue::from_static("Bearer a"));
+        headers.append("authorization", HeaderValue::from_static("Bearer a"));
+        let found = MeshHeaders::scan(&headers).reject_repeated().unwrap();
+        let error = found.authorization().unwrap_err();
+        assert_eq!(error.status.as_u16(), 400);
+        assert!(error.message.contains("Authorization"), "{}", error.message);
     }
 
     #[test]
