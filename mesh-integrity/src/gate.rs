@@ -121,12 +121,28 @@ impl Gate {
         session_id: [u8; 16],
         now: SystemTime,
     ) -> Result<IssuedSession, FieldTooLong> {
+        self.login_until(identity, session_id, now, None)
+    }
+
+    /// Begins a session like [`Gate::login`] that ends at `end` at the latest: at the expiry of what proved the identity.
+    ///
+    /// # Errors
+    /// [`FieldTooLong`] if the identity does not fit into a token.
+    pub fn login_until(
+        &self,
+        identity: &Identity,
+        session_id: [u8; 16],
+        now: SystemTime,
+        end: Option<SystemTime>,
+    ) -> Result<IssuedSession, FieldTooLong> {
+        let expiry = unix_millis(now).saturating_add(self.lifetime);
         let session = Session {
             user: identity.user.clone(),
             session: SessionId(session_id),
             role: identity.role.clone(),
             tenant: identity.tenant.clone(),
-            expires_at: from_unix_millis(unix_millis(now).saturating_add(self.lifetime)),
+            claims: identity.claims.clone(),
+            expires_at: from_unix_millis(end.map_or(expiry, |end| expiry.min(unix_millis(end)))),
         };
         let token = token::seal(&self.keys, &session)?;
         let signing_token = token::signing_token(&self.keys, &token);

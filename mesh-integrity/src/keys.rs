@@ -29,6 +29,12 @@ impl Secret {
         Ok(Self(bytes.into()))
     }
 
+    /// Returns the bytes, for a key that another party derives from them too.
+    #[cfg(feature = "bearer")]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Derives a key for one purpose. Keys of different labels are independent.
     #[expect(clippy::expect_used, reason = "HKDF refuses only outputs of more than 255 hashes; this is one")]
     pub fn derive(&self, label: &str) -> [u8; 32] {

@@ -22,6 +22,7 @@
 mod accounts;
 mod attempt_store;
 mod authenticator;
+pub mod bearer;
 mod error;
 mod gate;
 pub mod keys;
@@ -43,7 +44,7 @@ pub use message::{Message, SignatureTarget};
 pub use nonces::shared::{Claimed, NonceRow, NonceTable, SharedNonces};
 pub use nonces::{MemoryNonces, Nonce, NonceStore, NonceUse};
 pub use revocations::{MemoryRevocations, RevocationStore};
-pub use session::{Identity, Session, SessionId, unix_millis};
+pub use session::{Claims, ClaimsError, Identity, Session, SessionId, unix_millis};
 pub use signature::SigningKey;
 pub use store::{BoxFuture, MaybeReady, StoreError};
 pub use token::OpenedToken;

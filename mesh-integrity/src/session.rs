@@ -1,10 +1,14 @@
 //! Identities and sessions.
 
+mod claims;
+
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
+
+pub use claims::{Claims, ClaimsError};
 
 /// The user to whom credentials belong, as returned by an [`crate::Authenticator`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +19,8 @@ pub struct Identity {
     pub role: Option<String>,
     /// The tenant, if several share a deployment.
     pub tenant: Option<String>,
+    /// Further values, which conditions of policies may use. They are part of the token.
+    pub claims: Claims,
     /// Members that are added to the reply to a login. They are not part of the token.
     pub extra: Map<String, Value>,
 }
@@ -38,6 +44,13 @@ impl Identity {
         self.tenant = Some(tenant.into());
         self
     }
+
+    /// Sets the claims.
+    #[must_use]
+    pub fn with_claims(mut self, claims: Claims) -> Self {
+        self.claims = claims;
+        self
+    }
 }
 
 /// The session of a user, as decoded from a verified token.
@@ -51,8 +64,18 @@ pub struct Session {
     pub role: Option<String>,
     /// The tenant, if several share a deployment.
     pub tenant: Option<String>,
+    /// Further values, which conditions of policies may use.
+    pub claims: Claims,
     /// The time of expiry, with a precision of a millisecond.
     pub expires_at: SystemTime,
+}
+
+impl Session {
+    /// Returns the identity of the user.
+    pub fn identity(&self) -> Identity {
+        let Self { user, role, tenant, claims, .. } = self.clone();
+        Identity { role, tenant, claims, ..Identity::new(user) }
+    }
 }
 
 /// The unique id of a session: 16 bytes, displayed as 32 hex digits.
@@ -97,7 +120,7 @@ mod tests {
     fn identities_have_what_was_set() {
         let identity = Identity::new("7").with_role("editor").with_tenant("acme");
         let (role, tenant) = (Some("editor".to_owned()), Some("acme".to_owned()));
-        assert_eq!(identity, Identity { user: "7".to_owned(), role, tenant, extra: Map::new() });
+        assert_eq!(identity, Identity { user: "7".to_owned(), role, tenant, ..Identity::default() });
     }
 
     #[test]

@@ -5,12 +5,13 @@
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 1 | version of the layout: 1 |
+//! | 1 | version of the layout: 1 without claims, 2 with claims |
 //! | 8 | expiry in milliseconds since the Unix epoch |
 //! | 16 | session id |
 //! | 1 + n | user: length in bytes and UTF-8 text |
 //! | 1 + n | role, in the same form; length 255 without text if there is none |
 //! | 1 + n | tenant, like role |
+//! | 2 + n | layout 2: claims, length in bytes and a JSON object |
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,20 +22,22 @@ use data_encoding::HEXLOWER;
 use ring::hmac;
 
 use crate::session::{from_unix_millis, unix_millis};
-use crate::{IntegrityError, Keys, Session, SessionId, SigningKey};
+use crate::{Claims, IntegrityError, Keys, Session, SessionId, SigningKey};
 
 /// The prefix of all tokens.
 const PREFIX: &str = "tok_";
-/// The first byte of the payload: the version of its layout.
+/// The first byte of a payload without claims.
 const LAYOUT: u8 = 1;
+/// The first byte of a payload with claims.
+const LAYOUT_WITH_CLAIMS: u8 = 2;
 /// The length of the MAC in bytes.
 const TAG: usize = 32;
 /// The maximum length of user, role and tenant, in bytes.
-const FIELD_MAX: usize = 254;
+pub(crate) const FIELD_MAX: usize = 254;
 /// The length byte of an absent field.
 const ABSENT: u8 = 255;
 /// The length of the longest payload with its MAC, in bytes.
-const SEALED_MAX: usize = 1 + 8 + 16 + 3 * (1 + FIELD_MAX) + TAG;
+const SEALED_MAX: usize = 1 + 8 + 16 + 3 * (1 + FIELD_MAX) + 2 + Claims::MAX_BYTES + TAG;
 
 /// Seals a session in a token under the current key.
 ///
@@ -42,12 +45,19 @@ const SEALED_MAX: usize = 1 + 8 + 16 + 3 * (1 + FIELD_MAX) + TAG;
 /// [`FieldTooLong`] if user, role or tenant has more than 254 bytes.
 pub fn seal(keys: &Keys, session: &Session) -> Result<String, FieldTooLong> {
     let mut bytes = Vec::with_capacity(128);
-    bytes.push(LAYOUT);
+    bytes.push(if session.claims.is_empty() { LAYOUT } else { LAYOUT_WITH_CLAIMS });
     bytes.extend_from_slice(&unix_millis(session.expires_at).to_be_bytes());
     bytes.extend_from_slice(&session.session.0);
     write_field(&mut bytes, "user", Some(&session.user))?;
     write_field(&mut bytes, "role", session.role.as_deref())?;
     write_field(&mut bytes, "tenant", session.tenant.as_deref())?;
+    if !session.claims.is_empty() {
+        let claims = session.claims.to_json();
+        let length = u16::try_from(claims.len());
+        let length = length.map_err(|_| FieldTooLong { name: "claims", length: claims.len() })?;
+        bytes.extend_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(&claims);
+    }
     let tag = hmac::sign(&keys.current.token, &bytes);
     bytes.extend_from_slice(tag.as_ref());
     Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&bytes)))
@@ -121,9 +131,19 @@ fn decode_session(payload: &[u8]) -> Option<Session> {
     let (user, rest) = read_field(rest)?;
     let (role, rest) = read_field(rest)?;
     let (tenant, rest) = read_field(rest)?;
+    let claims = match *layout {
+        LAYOUT if rest.is_empty() => Claims::default(),
+        LAYOUT_WITH_CLAIMS => read_claims(rest)?,
+        _ => return None,
+    };
     let expires_at = from_unix_millis(u64::from_be_bytes(*expires_at));
-    let session = Session { user: user?, session: SessionId(*session), role, tenant, expires_at };
-    (*layout == LAYOUT && rest.is_empty()).then_some(session)
+    Some(Session { user: user?, session: SessionId(*session), role, tenant, claims, expires_at })
+}
+
+/// Reads the last field of a payload with claims.
+fn read_claims(bytes: &[u8]) -> Option<Claims> {
+    let (length, text) = bytes.split_first_chunk()?;
+    (usize::from(u16::from_be_bytes(*length)) == text.len()).then(|| Claims::from_json(text))?
 }
 
 fn read_field(bytes: &[u8]) -> Option<(Option<String>, &[u8])> {

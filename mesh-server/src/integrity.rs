@@ -10,10 +10,15 @@ use std::sync::Arc;
 use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError, OpenedToken};
 use mesh_plan::{Generations, Principal};
 
+use crate::identity::principal;
 use login_attempts::Attempts;
 
-/// Cached tokens, of a few hundred bytes each.
+/// Cached tokens.
 const TOKENS: usize = 8_192;
+/// Bytes of cached tokens and their sessions, an estimate.
+const TOKEN_BYTES: usize = 16 << 20;
+/// Bytes of a session in memory beyond its texts, an estimate.
+const SESSION_BYTES: usize = 1_024;
 
 /// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
 #[derive(Clone)]
@@ -43,7 +48,7 @@ impl Integrity {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
             attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
-            tokens: Arc::new(Generations::new(TOKENS)),
+            tokens: Arc::new(Generations::bounded(TOKENS, TOKEN_BYTES)),
         }
     }
 
@@ -53,13 +58,12 @@ impl Integrity {
             return Ok(known);
         }
         let opened = self.gate.open_token(token)?;
-        let session = opened.session();
-        let mut principal = Principal::new(session.user.clone(), session.session.to_string());
-        principal.role = session.role.clone();
-        principal.tenant = session.tenant.clone();
-        let known = Arc::new(KnownToken { token: opened, principal: Arc::new(principal) });
+        let principal = Arc::new(principal(opened.session()));
+        let known = Arc::new(KnownToken { token: opened, principal });
         if let Some(token) = token {
-            self.tokens.insert(token.into(), Arc::clone(&known), 1);
+            // Kept as a key, and decoded in the session and in the principal.
+            let weight = SESSION_BYTES + 3 * token.len();
+            self.tokens.insert(token.into(), Arc::clone(&known), weight);
         }
         Ok(known)
     }

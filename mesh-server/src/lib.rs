@@ -51,6 +51,7 @@ mod app;
 mod clients;
 mod connection;
 mod events;
+mod identity;
 mod integrity;
 mod observability;
 mod pipeline;
@@ -69,6 +70,7 @@ pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
 pub use events::Events;
+pub use identity::bearer::Bearer;
 pub use integrity::Integrity;
 #[cfg(feature = "accounts")]
 pub use integrity::accounts;

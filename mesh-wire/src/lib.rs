@@ -13,8 +13,8 @@ pub mod response;
 pub mod route;
 pub mod sse;
 
-pub use error::{Code, ErrorBody, ErrorKind, WireError};
-pub use request::{MeshHeaders, PostBody, QuerySource, RawQuery, RequestId};
+pub use error::{Challenge, Code, ErrorBody, ErrorKind, WireError};
+pub use request::{Authorization, MeshHeaders, PostBody, QuerySource, RawQuery, RequestId};
 pub use response::cors::{self, Cors, OriginError};
 pub use response::encoding::{self, Encoding};
 pub use response::{ETag, RequestHead};

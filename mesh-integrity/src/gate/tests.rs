@@ -382,7 +382,7 @@ fn debug_output_does_not_reveal_tokens() {
     assert_eq!(format!("{gate:?}"), "Gate { keys: Keys(0 previous), binding: Accept, .. }");
     let session = format!(
         "session: Session {{ user: \"7\", session: SessionId({}), role: Some(\"editor\"), tenant: Some(\"acme\"), \
-         expires_at: {:?} }}, ..",
+         claims: {{}}, expires_at: {:?} }}, ..",
         "03".repeat(16),
         issued.session.expires_at
     );

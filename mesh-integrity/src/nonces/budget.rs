@@ -139,7 +139,8 @@ mod tests {
 
     fn session(user: &str, number: u8) -> Session {
         let session = SessionId([number; 16]);
-        Session { user: user.to_owned(), session, role: None, tenant: None, expires_at: UNIX_EPOCH }
+        let claims = crate::Claims::default();
+        Session { user: user.to_owned(), session, role: None, tenant: None, claims, expires_at: UNIX_EPOCH }
     }
 
     /// Takes as many as are granted, at most 10,000 at a time.

@@ -15,6 +15,7 @@ fn session() -> Session {
         session: SessionId([9; 16]),
         role: Some("editor".into()),
         tenant: None,
+        claims: Claims::default(),
         expires_at: from_unix_millis(1_700_000_900_000),
     }
 }
@@ -22,13 +23,21 @@ fn session() -> Session {
 /// Returns a session whose texts are as long as they may be.
 fn full() -> Session {
     let long = "é".repeat(127);
-    Session { user: long.clone(), role: Some(long.clone()), tenant: Some(long), ..session() }
+    // The quotes, the braces and the name of the object have eight bytes.
+    let claims = claims(serde_json::json!({"a": "x".repeat(Claims::MAX_BYTES - 8)}));
+    Session { user: long.clone(), role: Some(long.clone()), tenant: Some(long), claims, ..session() }
+}
+
+fn claims(value: serde_json::Value) -> Claims {
+    Claims::new(value.as_object().unwrap().clone()).unwrap()
 }
 
 #[test]
 fn sealed_sessions_are_opened() {
     let empty = Session { user: String::new(), role: Some(String::new()), ..session() };
-    for session in [session(), empty, full()] {
+    let with_claims =
+        Session { claims: claims(serde_json::json!({"teams": [1, 2], "b": true})), ..session() };
+    for session in [session(), empty, with_claims, full()] {
         let token = seal(&keys(1), &session).unwrap();
         assert_eq!(**open(&keys(1), &token).unwrap().session(), session);
     }
@@ -110,7 +119,7 @@ proptest! {
         id: [u8; 16], expires_at: u64,
     ) {
         let expires_at = from_unix_millis(expires_at);
-        let session = Session { user, session: SessionId(id), role, tenant, expires_at };
+        let session = Session { user, session: SessionId(id), role, tenant, claims: Claims::default(), expires_at };
         let token = seal(&keys(1), &session).unwrap();
         let opened = open(&keys(1), &token).unwrap();
         prop_assert_eq!(&**opened.session(), &session);

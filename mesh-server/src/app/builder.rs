@@ -17,6 +17,8 @@ use super::limits::Limits;
 use super::shared::Shared;
 use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
+use crate::identity::bearer::Bearer;
+use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
 use crate::observability::metrics::Metrics;
@@ -118,6 +120,7 @@ impl App {
             proxies: Proxies::default(),
             hosts: AllowedHosts::default(),
             integrity: None,
+            identities: Identities::default(),
             persisted: None,
             uploads: None,
             custom_routes: Vec::new(),
@@ -208,9 +211,48 @@ impl AppBuilder {
         self
     }
 
-    /// Requires sessions: every request except login and logout must be signed. `SPEC §7`
+    /// Requires sessions: every request except login and logout must be signed, but for [`AppBuilder::bearer`]. `SPEC §7`
     pub fn integrity(mut self, integrity: Integrity) -> Self {
         self.shared.integrity = Some(integrity);
+        self
+    }
+
+    /// Requires bearers: every request needs a JWT of an issuer in `Authorization: Bearer`. With [`AppBuilder::integrity`], a
+    /// signed request of a session will do too, and bearers can be exchanged for sessions. `SPEC §17`
+    ///
+    /// ```
+    /// use mesh_plan::Mesh;
+    /// use mesh_server::mesh_integrity::bearer::{BearerVerifier, KeySet};
+    /// use mesh_server::{App, Bearer};
+    ///
+    /// # fn app(mesh: Mesh, jwks: &[u8]) -> Result<App, Box<dyn std::error::Error>> {
+    /// let verifier = BearerVerifier::new()
+    ///     .issuer("https://login.example.com/")
+    ///     .audience(["https://api.example.com"])
+    ///     .role("realm_access.roles")
+    ///     .claims(["teamIds"]);
+    /// let bearer = Bearer::new(verifier, KeySet::from_jwks(jwks)?);
+    /// let app = App::builder(mesh).bearer(bearer.clone()).build()?;
+    /// // When the issuer has new keys: bearer.set_keys(keys);
+    /// # Ok(app)
+    /// # }
+    /// ```
+    pub fn bearer(mut self, bearer: Bearer) -> Self {
+        self.shared.identities.bearer = Some(bearer);
+        self
+    }
+
+    /// Sets whether callers with a bearer may read without a signature although [`AppBuilder::integrity`] is set; by default
+    /// they may. All else needs the signature of a session. `SPEC §17.5`
+    pub fn unsigned_bearers(mut self, on: bool) -> Self {
+        self.shared.identities.unsigned = on;
+        self
+    }
+
+    /// Sets the role of requests without any credentials, if [`AppBuilder::bearer`] is set. Without one they are refused.
+    /// `SPEC §17.6`
+    pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
+        self.shared.identities.anonymous = Some(identity::anonymous(role));
         self
     }
 
@@ -282,7 +324,7 @@ impl AppBuilder {
         if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
         }
-        shared.caching = caching.values(shared.integrity.is_some() || shared.mesh.has_policies());
+        shared.caching = caching.values(shared.identifies_callers() || shared.mesh.has_policies());
         if let Some(uploads) = &mut shared.uploads {
             uploads.measure(shared.mesh.schema());
             let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);

@@ -13,6 +13,7 @@ use super::ids::Ids;
 use super::limits::Limits;
 use crate::clients::ClientLimits;
 use crate::events::Hub;
+use crate::identity::Identities;
 use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
 use crate::observability::metrics::Metrics;
@@ -40,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) proxies: Proxies,
     pub(crate) hosts: AllowedHosts,
     pub(crate) integrity: Option<Integrity>,
+    pub(crate) identities: Identities,
     pub(crate) persisted: Option<Arc<Persisted>>,
     pub(crate) uploads: Option<Uploads>,
     pub(crate) custom_routes: Vec<CustomRoute>,
@@ -58,6 +60,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Returns whether callers have to identify themselves, so that replies depend on who calls.
+    pub(crate) fn identifies_callers(&self) -> bool {
+        self.integrity.is_some() || self.identities.are_on()
+    }
+
     /// Returns the path of a record, whose id is given as in [`mesh_plan::RecordId::Text`].
     pub(crate) fn location(&self, entity: &str, id: &str) -> String {
         response::location(&self.base, entity, &self.mesh.id_segment(entity, id))

@@ -1,12 +1,15 @@
-//! Authentication: token, body, signature, in this order. `SPEC §7`
+//! Authentication: credential, body, signature, in this order. `SPEC §7`, `SPEC §17`
 //!
 //! Every handler gets its [`Caller`] from here, and no other file creates one.
+
+pub(crate) mod credential;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
+use mesh_integrity::bearer::BearerError;
 use mesh_integrity::{IntegrityError, Message, SignatureHeaders, SignatureTarget};
 use mesh_wire::request::decode_body;
 use mesh_wire::{MeshHeaders, WireError};
@@ -14,8 +17,10 @@ use mesh_wire::{MeshHeaders, WireError};
 use super::body::RequestBody;
 use super::context::{Caller, PUBLIC, RequestContext};
 use super::query;
+use crate::identity::KnownCaller;
 use crate::integrity::{Integrity, KnownToken};
 use crate::observability::error_log;
+use credential::{Credential, identify, missing};
 
 /// The content of a body, on which the signed bytes depend. `SPEC §7.4`
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,22 +29,32 @@ pub(crate) enum Content {
     Fields,
     /// The fields of a PUT on a record, which without a body is a read.
     OptionalFields,
-    /// A query, and with it the format that a bound signature covers.
+    /// A query to run, and with it the format that a bound signature covers.
     Query,
+    /// A query to register.
+    Registration,
     /// The input of a route of the application, which may also be signed as the value of the query header.
     Application,
 }
 
-/// Authenticates a request without a body, or whose body is described by its statement: the signature covers the value
-/// of the query header.
+/// Authenticates a read without a body: the signature covers the value of the query header.
 pub(crate) async fn without_body(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
+    unbound(cx, Access::Read).await
+}
+
+/// Authenticates an upload, whose body is described by its statement: the signature covers the value of the query header.
+pub(crate) async fn upload(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
+    unbound(cx, Access::Write).await
+}
+
+async fn unbound(cx: &RequestContext<'_>, access: Access) -> Result<Caller, WireError> {
     let pending = open(cx).await?;
-    if pending.token.is_none() {
+    if let Evidence::None = pending.evidence {
         return Ok(PUBLIC);
     }
     let message = bodiless(&pending.headers);
     // Boxed, so that reads without a signature need little memory.
-    Box::pin(pending.verify(cx, &message, None, Use::Any)).await
+    Box::pin(pending.verify(cx, &message, None, (access, Use::Any))).await
 }
 
 /// Authenticates a write without a body. Its signature is bound to one use, because the plain one of a read with the
@@ -48,7 +63,7 @@ pub(crate) async fn write_without_body(cx: &RequestContext<'_>) -> Result<Caller
     let pending = open(cx).await?;
     let headers = pending.headers;
     let message = Message::new(headers.statement());
-    let caller = pending.verify(cx, &message, None, Use::Once).await?;
+    let caller = pending.verify(cx, &message, None, (Access::Write, Use::Once)).await?;
     headers.reject_params()?;
     Ok(caller)
 }
@@ -76,15 +91,21 @@ pub(crate) async fn with_body(
         Content::Application => Message::for_application(statement, &body),
         _ => Message::with_body(statement, &body),
     };
-    let formats = (content == Content::Query).then(|| {
+    let formats = matches!(content, Content::Query | Content::Registration).then(|| {
         // A body that cannot be decoded is refused after the signature is verified.
         let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.name());
         format.map_or(FORMATS, |format| [format; 2])
     });
     let required = match content {
-        Content::Fields => Use::Once,
-        Content::OptionalFields if !body.is_empty() => Use::Once,
-        _ => Use::Any,
+        Content::Fields => (Access::Write, Use::Once),
+        Content::OptionalFields if body.is_empty() => (Access::Read, Use::Any),
+        Content::OptionalFields => (Access::Write, Use::Once),
+        Content::Query => (Access::Read, Use::Any),
+        Content::Registration => (Access::Registration, Use::Any),
+        Content::Application if matches!(*cx.head.method, Method::GET | Method::HEAD) => {
+            (Access::Read, Use::Any)
+        }
+        Content::Application => (Access::Write, Use::Any),
     };
     let headers = pending.headers;
     let caller = pending.verify(cx, &message, formats, required).await?;
@@ -110,20 +131,30 @@ fn is_bodiless(cx: &RequestContext<'_>, statement: &[u8], body: &Bytes) -> bool 
 
 /// Authenticates the download of a stored file: the signature covers the storage key in the path. `SPEC §9.7`
 pub(crate) async fn file(cx: &RequestContext<'_>, key: &str) -> Result<Caller, WireError> {
-    open(cx).await?.verify(cx, &Message::new(key.as_bytes()), Some(JSON), Use::Any).await
+    open(cx).await?.verify(cx, &Message::new(key.as_bytes()), Some(JSON), (Access::Read, Use::Any)).await
 }
 
-/// Authenticates a call of the docs surface, which needs no signature. `SPEC §13.3`
-pub(crate) async fn by_token(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
-    match open(cx).await?.token {
-        Some((_, known)) => caller(cx, &known),
-        None => Ok(PUBLIC),
+/// Authenticates a call of the docs surface, which needs no signature. Without a credential the options of the surface decide.
+/// `SPEC §13.3`
+pub(crate) async fn docs(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
+    let headers = cx.mesh_headers.reject_repeated()?;
+    let credential = Credential::read(cx, &headers)?;
+    if matches!(credential, Credential::None | Credential::Other) && cx.shared.identities.anonymous.is_none()
+    {
+        return Ok(PUBLIC);
+    }
+    match open(cx).await?.evidence {
+        Evidence::None => Ok(PUBLIC),
+        Evidence::Token(_, known) => caller(cx, &known),
+        Evidence::Known(known) => identified(cx, known),
+        Evidence::Anonymous(caller) => Ok(caller),
     }
 }
 
 /// Accepts a request to a route that needs neither token nor signature.
 pub(crate) fn anonymous(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
-    cx.mesh_headers.reject_repeated()?;
+    let headers = cx.mesh_headers.reject_repeated()?;
+    Credential::read(cx, &headers)?;
     Ok(PUBLIC)
 }
 
@@ -133,21 +164,69 @@ pub(crate) async fn read_body(cx: &RequestContext<'_>, body: RequestBody) -> Res
     read.ok_or_else(|| WireError::transport("The body did not arrive in time"))?
 }
 
-/// A request whose token is valid and whose signature is not yet verified.
+/// A request whose credential is valid and whose signature, if it needs one, is not yet verified.
 struct Pending<'r> {
     headers: MeshHeaders<'r>,
-    /// `None` without integrity: no signature is needed.
-    token: Option<(&'r Integrity, Arc<KnownToken>)>,
+    evidence: Evidence<'r>,
 }
 
-/// Checks the token.
+/// What shows who sent a request.
+enum Evidence<'r> {
+    /// Nothing, and nothing is required.
+    None,
+    /// The token of a session, which has to have signed the request.
+    Token(&'r Integrity, Arc<KnownToken>),
+    /// A credential that needs no signature.
+    Known(Arc<KnownCaller>),
+    /// Nothing: the caller has the role of such requests.
+    Anonymous(Caller),
+}
+
+/// Checks the credential.
 async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     let headers = cx.mesh_headers.reject_repeated()?;
-    let Some(integrity) = &cx.shared.integrity else { return Ok(Pending { headers, token: None }) };
+    let identities = &cx.shared.identities;
+    let credential = Credential::read(cx, &headers)?;
+    let evidence = match (credential, &cx.shared.integrity, &identities.anonymous) {
+        (Credential::Bearer(token), ..) => Evidence::Known(Box::pin(identify(cx, token)).await?),
+        (Credential::None, _, Some(principal)) => Evidence::Anonymous(Caller::anonymous(principal)),
+        (Credential::Session, Some(integrity), _) => session(cx, integrity, &headers).await?,
+        _ if identities.are_on() => return Err(missing(cx)),
+        (_, Some(integrity), _) => session(cx, integrity, &headers).await?,
+        (_, None, _) => Evidence::None,
+    };
+    Ok(Pending { headers, evidence })
+}
+
+/// Checks the token of a session.
+async fn session<'r>(
+    cx: &RequestContext<'r>,
+    integrity: &'r Integrity,
+    headers: &MeshHeaders<'r>,
+) -> Result<Evidence<'r>, WireError> {
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
     let checked = integrity.gate.check(known.token.session(), SystemTime::now()).await;
     checked.inspect_err(|error| log_unavailable(cx, error))?;
-    Ok(Pending { headers, token: Some((integrity, known)) })
+    Ok(Evidence::Token(integrity, known))
+}
+
+/// What a request wants to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    Registration,
+}
+
+/// Checks that a caller without a signature may do this. If signatures are required, only reads may do without, and only if
+/// the setting allows it. `SPEC §17.5`
+fn check_unsigned(cx: &RequestContext<'_>, access: Access) -> Result<(), BearerError> {
+    let needs_none = cx.shared.integrity.is_none();
+    match access {
+        _ if needs_none => Ok(()),
+        Access::Read if cx.shared.identities.unsigned => Ok(()),
+        Access::Read | Access::Write | Access::Registration => Err(BearerError::Unsigned),
+    }
 }
 
 /// The formats of a signed query: the second is tried if the signature is invalid with the first.
@@ -172,9 +251,21 @@ impl Pending<'_> {
         cx: &RequestContext<'_>,
         message: &Message<'_>,
         formats: Option<Formats<'_>>,
-        required: Use,
+        (access, required): (Access, Use),
     ) -> Result<Caller, WireError> {
-        let Some((Integrity { gate, .. }, known)) = self.token else { return Ok(PUBLIC) };
+        let (Integrity { gate, .. }, known) = match self.evidence {
+            Evidence::None => return Ok(PUBLIC),
+            Evidence::Token(integrity, known) => (integrity, known),
+            Evidence::Known(known) => {
+                check_unsigned(cx, access)?;
+                return identified(cx, known);
+            }
+            Evidence::Anonymous(caller) => {
+                // Registration requires an identity.
+                let allowed = access != Access::Registration && check_unsigned(cx, access).is_ok();
+                return if allowed { Ok(caller) } else { Err(missing(cx)) };
+            }
+        };
         let [format, other] = match formats {
             Some(formats) => formats,
             None => header_formats(cx, &self.headers).await?,
@@ -198,7 +289,22 @@ fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireErr
     let session = known.token.session();
     cx.record.set_session(session);
     cx.shared.rates.check_session(session.session)?;
-    Ok(Caller { session: Some(Arc::clone(session)), principal: Some(Arc::clone(&known.principal)) })
+    Ok(Caller {
+        session: Some(Arc::clone(session)),
+        principal: Some(Arc::clone(&known.principal)),
+        known: None,
+    })
+}
+
+/// Counts a request against the rate of the credential that identifies its caller.
+fn identified(cx: &RequestContext<'_>, known: Arc<KnownCaller>) -> Result<Caller, WireError> {
+    cx.record.set_session(&known.session);
+    cx.shared.rates.check_session(known.session.session)?;
+    Ok(Caller {
+        session: Some(Arc::clone(&known.session)),
+        principal: Some(Arc::clone(&known.principal)),
+        known: Some(known),
+    })
 }
 
 /// Returns the format of the query in the headers, and `json` without one. `SPEC §7.9`

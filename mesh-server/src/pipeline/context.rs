@@ -14,6 +14,7 @@ use tracing::Span;
 
 use crate::app::shared::Shared;
 use crate::clients::{Outbox, Peer};
+use crate::identity::KnownCaller;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 
@@ -110,13 +111,25 @@ impl<'r> RequestContext<'r> {
 pub(crate) struct Caller {
     pub(super) session: Option<Arc<Session>>,
     pub(super) principal: Option<Arc<Principal>>,
+    /// A caller that a credential without a signature has identified.
+    pub(super) known: Option<Arc<KnownCaller>>,
 }
 
 /// The caller of what needs no session.
-pub(crate) const PUBLIC: Caller = Caller { session: None, principal: None };
+pub(crate) const PUBLIC: Caller = Caller { session: None, principal: None, known: None };
 
 impl Caller {
-    /// Returns the caller's session; `None` without integrity.
+    /// Returns the caller of a request without credentials that has a role.
+    pub(super) fn anonymous(principal: &Arc<Principal>) -> Self {
+        Self { principal: Some(Arc::clone(principal)), ..PUBLIC }
+    }
+
+    /// Returns the caller if a credential without a signature has identified it.
+    pub(crate) fn known(&self) -> Option<&Arc<KnownCaller>> {
+        self.known.as_ref()
+    }
+
+    /// Returns the caller's session, or the form of one that a bearer has; `None` for requests that need no credentials.
     pub(crate) fn session(&self) -> Option<&Arc<Session>> {
         self.session.as_ref()
     }

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
+use mesh_integrity::bearer::BearerError;
 use mesh_integrity::{BoxFuture, Credentials, Identity, LoginError, unix_millis};
 use mesh_wire::{WireError, request, response};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use crate::integrity::Integrity;
 use crate::pipeline::admission;
+use crate::pipeline::authenticate::credential::{Credential, identify};
 use crate::pipeline::authenticate::{aim, log_unavailable, proof};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
@@ -20,10 +22,11 @@ const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 /// Answers `POST {base}/auth`.
 pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
-    cx.mesh_headers.reject_repeated()?;
-    let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
-    let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
-    let credentials = credentials(cx, &body)?;
+    let headers = cx.mesh_headers.reject_repeated()?;
+    if let Credential::Bearer(token) = Credential::read(cx, &headers)? {
+        return exchange(cx, integrity, token, body).await;
+    }
+    let credentials = credentials(cx, body).await?;
     let _permit = admission::admit(cx)?;
     let attempt = integrity.attempts.begin(cx.address)?;
     let account = match in_time(cx, integrity.authenticator.account(&credentials)).await {
@@ -37,7 +40,7 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     match in_time(cx, integrity.authenticator.authenticate(&credentials)).await {
         Ok(identity) => {
             attempt.forget().await;
-            begin(cx, integrity, &identity)
+            begin(cx, integrity, &identity, None)
         }
         Err(error) => {
             // Only wrong credentials may be guesses.
@@ -62,12 +65,36 @@ async fn in_time<T>(
     })
 }
 
-/// Parses the members of the credentials, which the authenticator interprets.
-fn credentials(cx: &RequestContext<'_>, body: &[u8]) -> Result<Credentials, WireError> {
+/// Exchanges a bearer for a session that ends with it at the latest. `SPEC §17.5`
+async fn exchange(
+    cx: &RequestContext<'_>,
+    integrity: &Integrity,
+    token: &[u8],
+    body: RequestBody,
+) -> Result<Response<Body>, WireError> {
+    let known = identify(cx, token).await?;
+    cx.shared.rates.check_session(known.session.session)?;
+    if !credentials(cx, body).await?.is_empty() {
+        let message =
+            "A bearer is exchanged for a session with an empty JSON object; leave the credentials out";
+        return Err(WireError::transport(message));
+    }
+    let end = known.session.expires_at;
+    if end <= SystemTime::now() {
+        // Accepted elsewhere because of the leeway.
+        return Err(BearerError::Expired.into());
+    }
+    begin(cx, integrity, &known.session.identity(), Some(end))
+}
+
+/// Reads the body, and parses the members of the credentials, which the authenticator interprets.
+async fn credentials(cx: &RequestContext<'_>, body: RequestBody) -> Result<Credentials, WireError> {
+    let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
+    let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
     }
-    match serde_json::from_slice(body) {
+    match serde_json::from_slice(&body) {
         Ok(Value::Object(credentials)) => Ok(credentials),
         _ => Err(WireError::transport("The body must be a JSON object with the credentials")),
     }
@@ -78,6 +105,7 @@ fn begin(
     cx: &RequestContext<'_>,
     integrity: &Integrity,
     identity: &Identity,
+    end: Option<SystemTime>,
 ) -> Result<Response<Body>, WireError> {
     let failed = |error: &dyn std::fmt::Display| {
         tracing::error!(request = %cx.head.request_id, "cannot begin a session: {error}");
@@ -85,7 +113,10 @@ fn begin(
     };
     let mut fresh = [0; 16];
     SystemRandom::new().fill(&mut fresh).map_err(|error| failed(&error))?;
-    let issued = integrity.gate.login(identity, fresh, SystemTime::now()).map_err(|error| failed(&error))?;
+    let issued = integrity
+        .gate
+        .login_until(identity, fresh, SystemTime::now(), end)
+        .map_err(|error| failed(&error))?;
     let mut reply = identity.extra.clone();
     reply.insert("signingToken".to_owned(), issued.signing_token.into());
     reply.insert("token".to_owned(), issued.token.into());
@@ -99,6 +130,7 @@ fn begin(
 pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, WireError> {
     let Some(integrity) = &cx.shared.integrity else { return Err(WireError::not_found()) };
     let headers = cx.mesh_headers.reject_repeated()?;
+    Credential::read(cx, &headers)?;
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
     let (proof, target) = (proof(&headers), aim(cx, "json"));
     let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;

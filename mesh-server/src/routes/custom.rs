@@ -39,7 +39,7 @@ pub(crate) async fn answer(
         Some(body) if reads => response::read(&cx.head, body, None),
         body => response::written(&cx.head, location, body),
     };
-    if reads && cx.shared.integrity.is_some() {
+    if reads && cx.shared.identifies_callers() {
         response::set_private(&mut response);
     }
     if let Some(status) = status {

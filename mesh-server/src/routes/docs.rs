@@ -17,18 +17,14 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{PUBLIC, RequestContext};
 use crate::pipeline::query;
 
-/// Answers a call. A token that is sent must be valid and then counts; without one the option `auth` decides.
+/// Answers a call. A credential that is sent must be valid and then counts; without one the option `auth` decides.
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
     call: Call,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     let Some(docs) = &cx.shared.docs else { return Err(WireError::not_found()) };
-    let caller = if call.is_guarded() && cx.mesh_headers.token.is_some() {
-        authenticate::by_token(cx).await?
-    } else {
-        PUBLIC
-    };
+    let caller = if call.is_guarded() { authenticate::docs(cx).await? } else { PUBLIC };
     let body = if call.takes_body() { authenticate::read_body(cx, body).await? } else { Bytes::new() };
     let context = cx.resolver_context(&caller);
     let mut visitor = Visitor::new(cx.head.headers, &context).with_peer(cx.address);

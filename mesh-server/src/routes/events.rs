@@ -58,8 +58,16 @@ fn refuse_and_close(cx: &RequestContext<'_>, error: &WireError) -> Response<Body
     reply
 }
 
-/// Returns a check of the session for as long as the stream is open. An unavailable store does not end the stream.
+/// Returns a check of the session, or of the bearer, for as long as the stream is open. An unavailable store does not end the
+/// stream.
 fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionCheck> {
+    if let Some(known) = caller.known() {
+        let (shared, known) = (Arc::clone(cx.shared), Arc::clone(known));
+        return Some(Arc::new(move || {
+            let checked = shared.identities.recheck(&known).map_err(WireError::from);
+            async move { checked }.boxed()
+        }));
+    }
     let gate = Arc::clone(&cx.shared.integrity.as_ref()?.gate);
     let session = Arc::clone(caller.session()?);
     Some(Arc::new(move || {

@@ -35,9 +35,9 @@ pub(crate) async fn register(
             let caller = authenticate::anonymous(cx)?;
             (caller, authenticate::read_body(cx, body).await?)
         }
-        // Registration requires a session; without integrity it is refused.
-        Registration::Signed if cx.shared.integrity.is_some() => {
-            authenticate::with_body(cx, Content::Query, body).await?
+        // Registration requires a session, or a bearer where none is needed; without either it is refused.
+        Registration::Signed if cx.shared.identifies_callers() => {
+            authenticate::with_body(cx, Content::Registration, body).await?
         }
         Registration::Signed | Registration::Closed => {
             return Err(IntegrityError::QueryNotAllowed(QueryRefusal::Closed).into());

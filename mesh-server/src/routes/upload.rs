@@ -58,7 +58,7 @@ pub(super) async fn upload(
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let announced = body.announced();
     uploads.check_announced(announced)?;
-    let caller = authenticate::without_body(cx).await?;
+    let caller = authenticate::upload(cx).await?;
     cx.mesh_headers.reject_params()?;
     if !is_form(cx) {
         return Err(UploadError::from(MultipartError::NotForm).into());
@@ -71,7 +71,7 @@ pub(super) async fn upload(
     let field = path.field.or(statement.field.as_deref());
     let (field, policy) = find_field(uploads, entity, field)?;
     let binds = requires_binding(cx);
-    if caller.session().is_some() && statement.hash.is_none() {
+    if cx.shared.integrity.is_some() && statement.hash.is_none() {
         return Err(UploadError::HashMissing.into());
     }
     if binds && statement.content_type.is_none() {

@@ -4,4 +4,4 @@ mod binding;
 mod codes;
 mod persisted;
 mod routes;
-mod site;
+pub(crate) mod site;

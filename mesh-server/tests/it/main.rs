@@ -11,6 +11,7 @@
 )]
 
 mod allocations;
+mod bearer;
 mod client;
 mod connections;
 mod differential;

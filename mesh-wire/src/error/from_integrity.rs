@@ -1,8 +1,9 @@
 //! Conversion of the errors of mesh-integrity. `SPEC §7.6`
 
+use mesh_integrity::bearer::BearerError;
 use mesh_integrity::{IntegrityError, LoginError};
 
-use crate::{Code, WireError};
+use crate::{Challenge, Code, WireError};
 
 /// Seconds after which to retry when the session store or the login is unavailable.
 const RETRY_AFTER: u32 = 1;
@@ -45,10 +46,27 @@ impl From<LoginError> for WireError {
     }
 }
 
+impl From<BearerError> for WireError {
+    fn from(error: BearerError) -> Self {
+        let (code, challenge) = match &error {
+            BearerError::Missing => (Code::TokenMissing, Challenge::Bearer),
+            BearerError::Invalid(_) | BearerError::UnknownKey => {
+                (Code::TokenInvalid, Challenge::InvalidBearer)
+            }
+            BearerError::Expired => (Code::TokenExpired, Challenge::InvalidBearer),
+            BearerError::Unsigned => (Code::SignatureMissing, Challenge::Mesh),
+            BearerError::NoKeys => return Self::unavailable(RETRY_AFTER),
+            _ => return Self::internal(),
+        };
+        Self::integrity(code, error.to_string()).with_challenge(challenge)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use mesh_integrity::bearer::BearerFault;
     use mesh_integrity::{BindingFault, QueryRefusal, ReplayReason, StoreError};
 
     use super::*;
@@ -78,6 +96,25 @@ mod tests {
             assert_eq!((wire.kind, wire.status.as_u16()), (ErrorKind::Integrity, status), "{code}");
             assert_eq!((wire.code.map(Code::name), &*wire.message), (Some(code), message.as_str()));
         }
+    }
+
+    #[test]
+    fn errors_of_bearers_have_their_code_and_challenge() {
+        use BearerError as E;
+        for (error, code, challenge) in [
+            (E::Missing, "TOKEN_MISSING", Challenge::Bearer),
+            (E::Invalid(BearerFault::Signature), "TOKEN_INVALID", Challenge::InvalidBearer),
+            (E::UnknownKey, "TOKEN_INVALID", Challenge::InvalidBearer),
+            (E::Expired, "TOKEN_EXPIRED", Challenge::InvalidBearer),
+            (E::Unsigned, "SIGNATURE_MISSING", Challenge::Mesh),
+        ] {
+            let wire = WireError::from(error.clone());
+            assert_eq!((wire.kind, wire.status.as_u16()), (ErrorKind::Integrity, 401), "{code}");
+            assert_eq!((wire.code.map(Code::name), wire.challenge), (Some(code), challenge));
+            assert_eq!(wire.message, error.to_string());
+        }
+        let unavailable = WireError::from(E::NoKeys);
+        assert_eq!((unavailable.status.as_u16(), unavailable.retry_after), (503, Some(1)));
     }
 
     #[test]

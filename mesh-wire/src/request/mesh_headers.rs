@@ -208,7 +208,8 @@ mod tests {
     #[test]
     fn the_bearer_is_what_follows_the_scheme() {
         let parse = |value: &'static str| {
-            let headers = [(http::header::AUTHORIZATION, HeaderValue::from_static(value))].into_iter().collect();
+            let headers =
+                [(http::header::AUTHORIZATION, HeaderValue::from_static(value))].into_iter().collect();
             match MeshHeaders::scan(&headers).authorization().unwrap() {
                 Authorization::Bearer(token) => Some(String::from_utf8(token.to_vec()).unwrap()),
                 Authorization::Other => None,

@@ -1,7 +1,7 @@
 //! Tests of the headers of replies.
 
 use super::*;
-use crate::{BasePath, Code, Profiles, Route};
+use crate::{BasePath, Challenge, Code, Profiles, Route};
 
 fn reply(method: Method, if_none_match: &[&str]) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
@@ -30,7 +30,7 @@ fn get_has_a_tag() {
         formatted(&reply(Method::GET, &[])),
         format!(
             "200\ncache-control: no-cache\ncontent-type: application/json; charset=utf-8\netag: {TAG}\nvary: \
-             X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Accept-Encoding, Origin\nx-request-id: \
+             X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Authorization, Accept-Encoding, Origin\nx-request-id: \
              01010101010101010101010101010101\nnull"
         )
     );
@@ -131,6 +131,15 @@ fn errors_have_the_headers_of_their_kind() {
     }
     let unsigned = WireError::new(ErrorKind::Integrity, "no token");
     assert_eq!(header(failed(Method::GET, &unsigned), WWW_AUTHENTICATE).as_deref(), Some("Mesh"));
+    for (challenge, expected) in [
+        (Challenge::Bearer, &["Bearer"][..]),
+        (Challenge::InvalidBearer, &["Bearer error=\"invalid_token\""]),
+        (Challenge::Any, &["Mesh", "Bearer"]),
+    ] {
+        let reply = failed(Method::GET, &unsigned.clone().with_challenge(challenge));
+        let sent: Vec<_> = reply.headers().get_all(WWW_AUTHENTICATE).iter().collect();
+        assert_eq!(sent, expected, "{challenge:?}");
+    }
     let denied = WireError { status: StatusCode::FORBIDDEN, ..unsigned };
     assert_eq!(header(failed(Method::GET, &denied), WWW_AUTHENTICATE), None);
 }

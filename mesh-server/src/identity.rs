@@ -1,0 +1,138 @@
+//! Callers that a credential of another party identifies, without a session of this deployment. `SPEC §17`
+
+pub(crate) mod bearer;
+pub(crate) mod failures;
+
+use std::sync::Arc;
+
+use mesh_integrity::Session;
+use mesh_integrity::bearer::{BearerError, OpenedBearer};
+use mesh_plan::Principal;
+use mesh_plan::policy::{ClaimValue, Claims};
+use mesh_ql::Literal;
+use serde_json::Value;
+
+use bearer::Bearer;
+use failures::Failures;
+
+/// The credentials that identify callers, and what such callers may do.
+#[derive(Debug)]
+pub(crate) struct Identities {
+    pub(crate) bearer: Option<Bearer>,
+    /// Whether callers may read without a signature if signatures are required.
+    pub(crate) unsigned: bool,
+    /// The principal of requests without credentials; `None` refuses them.
+    pub(crate) anonymous: Option<Arc<Principal>>,
+    pub(crate) failures: Failures,
+}
+
+impl Default for Identities {
+    fn default() -> Self {
+        Self { bearer: None, unsigned: true, anonymous: None, failures: Failures::default() }
+    }
+}
+
+impl Identities {
+    /// Returns whether any credential in `Authorization` counts. If not, the header is ignored.
+    pub(crate) fn are_on(&self) -> bool {
+        self.bearer.is_some()
+    }
+}
+
+/// A caller whose credential has been verified.
+#[derive(Debug)]
+pub(crate) struct KnownCaller {
+    /// The caller in the form of a session, whose id is derived from the credential.
+    pub(crate) session: Arc<Session>,
+    pub(crate) principal: Arc<Principal>,
+    pub(crate) proof: Proof,
+}
+
+/// What identifies a caller, to check that it still does.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    Bearer(OpenedBearer),
+}
+
+impl KnownCaller {
+    pub(crate) fn new(session: Session, proof: Proof) -> Self {
+        let principal = Arc::new(principal(&session));
+        Self { session: Arc::new(session), principal, proof }
+    }
+}
+
+impl Identities {
+    /// Checks that the credential of a caller is still valid: it has not expired, and its issuer has not withdrawn it.
+    pub(crate) fn recheck(&self, caller: &KnownCaller) -> Result<(), BearerError> {
+        match &caller.proof {
+            Proof::Bearer(opened) => self.bearer.as_ref().map_or(Ok(()), |bearer| bearer.check(opened)),
+        }
+    }
+}
+
+/// Returns the principal of a session.
+pub(crate) fn principal(session: &Session) -> Principal {
+    let mut principal = Principal::new(session.user.clone(), session.session.to_string());
+    principal.role = session.role.clone();
+    principal.tenant = session.tenant.clone();
+    principal.claims = session.claims.iter().map(|(name, value)| (name, claim(value))).collect::<Claims>();
+    principal
+}
+
+/// Returns the principal of requests without credentials.
+pub(crate) fn anonymous(role: impl Into<String>) -> Arc<Principal> {
+    Arc::new(Principal::new("", "").with_role(role))
+}
+
+fn claim(value: &Value) -> ClaimValue {
+    match value {
+        Value::Array(values) => ClaimValue::Many(values.iter().map(literal).collect()),
+        value => ClaimValue::One(literal(value)),
+    }
+}
+
+/// Returns a scalar. Whole numbers beyond 64 bits are text, which keeps their digits.
+fn literal(value: &Value) -> Literal {
+    match value {
+        Value::Bool(value) => Literal::Boolean(*value),
+        Value::String(text) => Literal::Text(text.clone()),
+        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(integer), ..) => Literal::Integer(integer),
+            (None, None, Some(number)) => Literal::Number(number),
+            _ => Literal::Text(number.to_string()),
+        },
+        // No session has other claims.
+        other => Literal::Text(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use mesh_integrity::SessionId;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_principal_of_a_session_has_its_claims() {
+        let claims = json!({"teams": [1, "x", true], "seats": 2.5, "big": u64::MAX});
+        let session = Session {
+            user: "7".to_owned(),
+            session: SessionId([1; 16]),
+            role: Some("editor".to_owned()),
+            tenant: Some("acme".to_owned()),
+            claims: mesh_integrity::Claims::new(claims.as_object().unwrap().clone()).unwrap(),
+            expires_at: UNIX_EPOCH,
+        };
+        let teams = vec![Literal::Integer(1), Literal::Text("x".to_owned()), Literal::Boolean(true)];
+        let expected = Principal::new("7", "01".repeat(16))
+            .with_role("editor")
+            .with_tenant("acme")
+            .with_claim("teams", teams)
+            .with_claim("seats", Literal::Number(2.5))
+            .with_claim("big", u64::MAX.to_string().as_str());
+        assert_eq!(principal(&session), expected);
+    }
+}

@@ -1,0 +1,61 @@
+//! Failed verifications of one address.
+
+use std::net::IpAddr;
+
+use mesh_wire::WireError;
+
+use crate::rates::client_address::counted_address;
+use crate::rates::limiter::Limiter;
+use crate::rates::rate::Rate;
+
+/// Failures of one address per minute.
+const PER_MINUTE: u32 = 600;
+
+/// Limits how often one address may present credentials that turn out to be invalid. To verify one takes up to a tenth of a
+/// millisecond of a thread that serves other clients as well. Callers that are known already are not affected.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    rate: Rate,
+    limiter: Limiter,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        Self { rate: Rate::per_minute(PER_MINUTE), limiter: Limiter::new() }
+    }
+}
+
+impl Failures {
+    /// Counts a verification, before it is made.
+    ///
+    /// # Errors
+    /// 429 if the address has presented too many invalid credentials.
+    pub(crate) fn begin(&self, address: Option<IpAddr>) -> Result<(), WireError> {
+        let key = address.map(counted_address);
+        self.limiter.count(key, self.rate, self.limiter.now()).map_err(WireError::rate_limit)
+    }
+
+    /// Reverts the count: the credential is valid.
+    pub(crate) fn forget(&self, address: Option<IpAddr>) {
+        self.limiter.uncount(address.map(counted_address), self.rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_failures_of_an_address_are_limited() {
+        let (failures, address) = (Failures::default(), Some(IpAddr::from([192, 0, 2, 1])));
+        for _ in 0..2 * PER_MINUTE {
+            assert_eq!(failures.begin(address), Ok(()));
+            failures.forget(address);
+        }
+        for _ in 0..PER_MINUTE {
+            assert_eq!(failures.begin(address), Ok(()));
+        }
+        assert_eq!(failures.begin(address).unwrap_err().status.as_u16(), 429);
+        assert_eq!(failures.begin(Some(IpAddr::from([192, 0, 2, 2]))), Ok(()));
+    }
+}

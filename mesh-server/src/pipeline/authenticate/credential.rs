@@ -1,0 +1,81 @@
+//! The credential of a request, and the caller that it identifies without a signature. `SPEC §17`
+
+use std::sync::Arc;
+
+use mesh_integrity::bearer::{BearerError, BearerFault};
+use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
+
+use crate::identity::KnownCaller;
+use crate::identity::bearer::Bearer;
+use crate::pipeline::context::RequestContext;
+
+/// What a request presents to identify its caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Credential<'r> {
+    /// Nothing.
+    None,
+    /// The token of a session, in `X-Mesh-Token`.
+    Session,
+    /// A token in `Authorization: Bearer`, unchecked.
+    Bearer(&'r [u8]),
+    /// A credential of another scheme.
+    Other,
+}
+
+impl<'r> Credential<'r> {
+    /// Returns the credential of a request. Without bearers, `Authorization` is ignored.
+    ///
+    /// # Errors
+    /// 400 if there are two.
+    pub(crate) fn read(cx: &RequestContext<'r>, headers: &MeshHeaders<'r>) -> Result<Self, WireError> {
+        let authorization = match cx.shared.identities.are_on() {
+            true => headers.authorization()?,
+            false => Authorization::None,
+        };
+        match (authorization, headers.token) {
+            (Authorization::Bearer(_), Some(_)) => Err(WireError::transport(
+                "Authorization: Bearer and X-Mesh-Token exclude each other; send one of them",
+            )),
+            (Authorization::Bearer(token), None) => Ok(Self::Bearer(token)),
+            (_, Some(_)) => Ok(Self::Session),
+            (Authorization::Other, None) => Ok(Self::Other),
+            (Authorization::None, None) => Ok(Self::None),
+        }
+    }
+}
+
+/// Verifies the token of a bearer.
+pub(crate) async fn identify(cx: &RequestContext<'_>, token: &[u8]) -> Result<Arc<KnownCaller>, WireError> {
+    let identities = &cx.shared.identities;
+    match &identities.bearer {
+        Some(bearer) => verify(cx, bearer, token).await,
+        None => Err(BearerError::from(BearerFault::Parts).into()),
+    }
+}
+
+/// Verifies a JWT. If it has been verified before, only its times are compared.
+async fn verify(
+    cx: &RequestContext<'_>,
+    bearer: &Bearer,
+    token: &[u8],
+) -> Result<Arc<KnownCaller>, WireError> {
+    if let Some(known) = bearer.known(token) {
+        return Ok(known?);
+    }
+    let failures = &cx.shared.identities.failures;
+    failures.begin(cx.address)?;
+    let verified = bearer.verify(token);
+    if !matches!(verified, Err(BearerError::Invalid(_))) {
+        failures.forget(cx.address);
+    }
+    Ok(verified?)
+}
+
+/// Returns the error of a request without a credential that counts.
+pub(crate) fn missing(cx: &RequestContext<'_>) -> WireError {
+    let error = WireError::from(BearerError::Missing);
+    match cx.shared.integrity {
+        Some(_) => error.with_challenge(Challenge::Any),
+        None => error,
+    }
+}

@@ -1,0 +1,4 @@
+//! Requests with bearers to an application, without sockets.
+
+mod routes;
+mod site;
