@@ -35,14 +35,14 @@ pub struct KeySet {
     unused: Vec<String>,
 }
 
-/// Identifies a key across sets, so that it can be told whether a key is still in use.
+/// Identifies a key across sets, to find out whether it is still in use.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KeyDigest([u8; 32]);
+pub(crate) struct Thumbprint([u8; 32]);
 
 struct Key {
     /// The id that tokens name; `None` for keys without one.
     id: Option<String>,
-    digest: KeyDigest,
+    thumbprint: Thumbprint,
     algorithms: Vec<Algorithm>,
     material: Material,
 }
@@ -82,7 +82,8 @@ impl KeySet {
     /// Creates a set of one key: a secret shared with the issuer, for HS256. Ids of keys are ignored.
     pub fn from_secret(secret: &Secret) -> Self {
         let material = Material::Secret(hmac::Key::new(hmac::HMAC_SHA256, secret.bytes()));
-        let key = Key { id: None, digest: material.digest(), algorithms: vec![Algorithm::HS256], material };
+        let key =
+            Key { id: None, thumbprint: material.thumbprint(), algorithms: vec![Algorithm::HS256], material };
         Self { keys: vec![key], unused: Vec::new() }
     }
 
@@ -102,8 +103,8 @@ impl KeySet {
     }
 
     /// Returns whether a key is in the set.
-    pub(crate) fn contains(&self, key: KeyDigest) -> bool {
-        self.keys.iter().any(|other| other.digest == key)
+    pub(crate) fn contains(&self, key: Thumbprint) -> bool {
+        self.keys.iter().any(|other| other.thumbprint == key)
     }
 
     /// Verifies a signature with the key that a token names. Without a name, exactly one key must fit the algorithm.
@@ -113,14 +114,14 @@ impl KeySet {
         id: Option<&str>,
         signed: &[u8],
         signature: &[u8],
-    ) -> Result<KeyDigest, BearerError> {
-        let is_secret = |key: &Key| matches!(key.material, Material::Secret(_));
+    ) -> Result<Thumbprint, BearerError> {
+        let is_shared = |key: &Key| matches!(key.material, Material::Secret(_));
         let accepted =
-            if self.keys.iter().any(is_secret) { &SECRET_ALGORITHMS[..] } else { &PUBLIC_ALGORITHMS };
+            if self.keys.iter().any(is_shared) { &SECRET_ALGORITHMS[..] } else { &PUBLIC_ALGORITHMS };
         if !accepted.contains(&algorithm) {
             return Err(BearerFault::Algorithm.into());
         }
-        let is_named = |key: &&Key| is_secret(key) || id.is_none_or(|id| key.id.as_deref() == Some(id));
+        let is_named = |key: &&Key| is_shared(key) || id.is_none_or(|id| key.id.as_deref() == Some(id));
         let fits = |key: &&Key| key.algorithms.contains(&algorithm);
         let mut named = self.keys.iter().filter(is_named).peekable();
         if named.peek().is_none() {
@@ -128,7 +129,7 @@ impl KeySet {
         }
         let mut fitting = named.filter(fits);
         match (fitting.next(), fitting.next()) {
-            (Some(key), None) if key.verifies(algorithm, signed, signature) => Ok(key.digest),
+            (Some(key), None) if key.verifies(algorithm, signed, signature) => Ok(key.thumbprint),
             (Some(_), None) => Err(BearerFault::Signature.into()),
             (Some(_), Some(_)) => Err(BearerFault::Key.into()),
             (None, _) => Err(BearerFault::Algorithm.into()),
@@ -140,7 +141,7 @@ impl PartialEq for KeySet {
     /// Two sets are equal if they have the same keys under the same ids for the same algorithms, in the same order.
     fn eq(&self, other: &Self) -> bool {
         let parts = |set: &Self| -> Vec<_> {
-            set.keys.iter().map(|key| (key.id.clone(), key.digest.0, key.algorithms.clone())).collect()
+            set.keys.iter().map(|key| (key.id.clone(), key.thumbprint.0, key.algorithms.clone())).collect()
         };
         parts(self) == parts(other)
     }
@@ -156,7 +157,7 @@ impl Key {
     fn parse(item: &Value) -> Result<Self, &'static str> {
         let jwk: Jwk = serde_json::from_value(item.clone()).map_err(|_| "it is not a valid JWK")?;
         let common = &jwk.common;
-        if common.public_key_use.as_ref().is_some_and(|it| *it != PublicKeyUse::Signature) {
+        if !matches!(common.public_key_use, None | Some(PublicKeyUse::Signature)) {
             return Err("its use is not signatures");
         }
         if common
@@ -209,7 +210,7 @@ impl Key {
             }
             _ => return Err("its parameters do not have the length of its curve"),
         };
-        Ok(Self { id: common.key_id.clone(), digest: material.digest(), algorithms, material })
+        Ok(Self { id: common.key_id.clone(), thumbprint: material.thumbprint(), algorithms, material })
     }
 
     fn verifies(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
@@ -237,28 +238,28 @@ impl Key {
 }
 
 impl Material {
-    fn digest(&self) -> KeyDigest {
+    fn thumbprint(&self) -> Thumbprint {
         let (kind, first, second) = match self {
             Self::Rsa { n, e } => (b"n", &n[..], &e[..]),
             Self::P256(point) => (b"p", &point[..], &[][..]),
             Self::Ed25519(key) => (b"d", &key[..], &[][..]),
             // A MAC under the secret, because guesses of a secret can be checked against its digest.
-            Self::Secret(key) => return KeyDigest::new(hmac::sign(key, b"mesh bearer key").as_ref()),
+            Self::Secret(key) => return Thumbprint::new(hmac::sign(key, b"mesh bearer key").as_ref()),
         };
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(kind);
         context.update(&(first.len() as u64).to_be_bytes());
         context.update(first);
         context.update(second);
-        KeyDigest::new(context.finish().as_ref())
+        Thumbprint::new(context.finish().as_ref())
     }
 }
 
-impl KeyDigest {
+impl Thumbprint {
     fn new(bytes: &[u8]) -> Self {
-        let mut digest = [0; 32];
-        digest.iter_mut().zip(bytes).for_each(|(byte, from)| *byte = *from);
-        Self(digest)
+        let mut thumbprint = [0; 32];
+        thumbprint.iter_mut().zip(bytes).for_each(|(byte, from)| *byte = *from);
+        Self(thumbprint)
     }
 }
 

@@ -6,7 +6,7 @@ use ring::digest;
 use serde_json::{Map, Value};
 
 use super::compact::Compact;
-use super::keys::KeyDigest;
+use super::keys::Thumbprint;
 use super::names::{find, text};
 use super::{BearerError, BearerFault, KeySet};
 use crate::session::{Claims, ClaimsError, from_unix_millis, unix_millis};
@@ -242,7 +242,7 @@ pub struct OpenedBearer {
     /// Milliseconds since the Unix epoch.
     start: u64,
     expiry: u64,
-    key: KeyDigest,
+    key: Thumbprint,
 }
 
 impl OpenedBearer {
