@@ -67,15 +67,18 @@ impl Plan {
             }
             _ => false,
         };
-        (root.table == *table && !is_other()) || joins_touch(root, table)
+        (root.table == *table && !is_other()) || is_read_below(root, table)
     }
 }
 
-/// Returns whether a relation below a node reads a table. The depth of the recursion is bounded by that of queries.
-fn joins_touch(node: &Node, table: &TableName) -> bool {
-    node.joins.iter().any(|join| {
-        let is_junction = matches!(&join.link, Link::Through { table: junction, .. } if junction == table);
-        is_junction || join.node.table == *table || joins_touch(&join.node, table)
+/// Returns whether a relation below a node, or one that a condition or an order uses, reads a table. The depth of the recursion
+/// is bounded by that of queries and of policies.
+fn is_read_below(node: &Node, table: &TableName) -> bool {
+    let joins = node.joins.iter().map(|join| (&join.link, &join.node));
+    let mut below = joins.chain(node.related.iter().map(|related| (&related.link, &related.node)));
+    below.any(|(link, node)| {
+        let is_junction = matches!(link, Link::Through { table: junction, .. } if junction == table);
+        is_junction || node.table == *table || is_read_below(node, table)
     })
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
-use crate::plan::{Plan, Predicate, Target};
+use crate::plan::{Node, Plan, Predicate, Target};
 use crate::value::key;
 use crate::{BoxFuture, Context, JsonBody, Key, ResolveError, Value, WriteError};
 pub use fields::{Fields, FieldsError};
@@ -172,7 +172,8 @@ pub struct ReferenceColumn {
 pub struct Subject {
     pub(crate) schema: Arc<Schema>,
     pub(crate) entity: EntityId,
-    pub(crate) guard: Option<Predicate>,
+    /// The records that may be written.
+    pub(crate) guard: Option<Arc<Node>>,
 }
 
 impl Subject {
@@ -203,9 +204,15 @@ impl Subject {
         entity.member(name).map(|_| name)
     }
 
-    /// Returns the condition of policies, which a record must fulfill before and after the write.
+    /// Returns the condition of policies, which a record must fulfill before and after the write. It may depend on related
+    /// records ([`Subject::guarded`]).
     pub fn guard(&self) -> Option<&Predicate> {
-        self.guard.as_ref()
+        self.guard.as_deref()?.filter.as_ref()
+    }
+
+    /// Returns the records that fulfill the condition of policies, with the related records that it depends on.
+    pub fn guarded(&self) -> Option<&Node> {
+        self.guard.as_deref()
     }
 
     /// Returns the fields that are NULL in an id, if the principal may see them. For messages.
@@ -237,7 +244,7 @@ impl Subject {
 
 impl fmt::Debug for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subject").field("entity", &self.key()).field("guard", &self.guard).finish()
+        f.debug_struct("Subject").field("entity", &self.key()).field("guard", &self.guard()).finish()
     }
 }
 

@@ -186,7 +186,7 @@ impl<'a> Planner<'a> {
             Some(tree) => Some(filter::plan(self, &mut scope, tree, None)?),
             None => None,
         };
-        let policy = self.policy_filter(id)?;
+        let policy = self.policy_filter(id, &mut scope)?;
         let order = match role {
             Role::Point => Vec::new(),
             _ => order::plan(self, &mut scope, &read.controls.order, grouping.as_ref(), &columns)?,
@@ -218,9 +218,10 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans the condition of the policies on an entity's records.
-    fn policy_filter(&mut self, id: EntityId) -> Result<Option<Predicate>, PlanError> {
-        let condition = self.view.condition(id);
-        condition.map(|it| policy_condition::plan(&self.view.whole, id, it, &mut self.slots)).transpose()
+    fn policy_filter(&mut self, id: EntityId, scope: &mut Scope<'_>) -> Result<Option<Predicate>, PlanError> {
+        let Some(condition) = self.view.condition(id) else { return Ok(None) };
+        let (slots, related) = (&mut self.slots, &mut scope.related);
+        policy_condition::plan(&self.view.whole, id, condition, slots, related).map(Some)
     }
 
     fn page(&mut self, path: &str, controls: &Controls, role: Role<'_>) -> Result<Option<Page>, PlanError> {

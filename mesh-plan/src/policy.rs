@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mesh_ql::{FilterOp, Literal};
+use mesh_ql::{FilterOp, Literal, Quantifier};
 pub use mesh_schema::policy::SessionValue;
 use mesh_schema::{Entity, Member};
 
@@ -211,9 +211,18 @@ pub enum Condition {
     Any(Vec<Self>),
     /// The condition does not hold.
     Not(Box<Self>),
+    /// A condition on the records of a relation. These are the records of the database, whether the role sees them or not.
+    Related {
+        /// The relation's name.
+        relation: String,
+        /// Whether some, none or all of the records fulfill the condition.
+        op: Quantifier,
+        /// The condition on a related record; `None` if each fulfills it.
+        condition: Option<Box<Self>>,
+    },
     /// A comparison of a field.
     Field {
-        /// The field's name.
+        /// The field's name, or a path to a field through to-one relations, such as `project.ownerId`.
         field: String,
         /// The operator.
         op: FilterOp,
@@ -226,6 +235,23 @@ impl Condition {
     /// Compares a field.
     pub fn field(field: impl Into<String>, op: FilterOp, value: impl Into<Operand>) -> Self {
         Self::Field { field: field.into(), op, value: value.into() }
+    }
+
+    /// Requires that some, none or all records of a relation fulfill a condition. These are the records of the database,
+    /// whether the role sees them or not.
+    ///
+    /// ```
+    /// use mesh_plan::policy::{Condition, SessionValue};
+    /// use mesh_ql::Quantifier;
+    ///
+    /// // The posts of projects of which the user is a member.
+    /// let is_member = Condition::equal("userId", SessionValue::UserId);
+    /// let is_in_project = Condition::related("members", Quantifier::Some, is_member);
+    /// let condition = Condition::related("project", Quantifier::Some, is_in_project);
+    /// # let _ = condition;
+    /// ```
+    pub fn related(relation: impl Into<String>, op: Quantifier, condition: impl Into<Option<Self>>) -> Self {
+        Self::Related { relation: relation.into(), op, condition: condition.into().map(Box::new) }
     }
 
     /// Requires that a field equals a value.

@@ -29,6 +29,9 @@ pub(crate) const CONDITION_DEPTH: usize = 8;
 pub const OPERATORS: [&str; 12] =
     ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike", "isNull", "isNotNull"];
 
+/// The operators of conditions on related records. `SPEC §14.1`
+pub const QUANTIFIERS: [&str; 3] = ["some", "none", "every"];
+
 /// What one role may do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -76,10 +79,21 @@ pub enum ConditionDocument {
     Or(Vec<Self>),
     /// `{"not": ..}`
     Not(Box<Self>),
+    /// `{"relation", "op", "where"}`
+    #[serde(untagged)]
+    Related {
+        /// The relation. Neither the role nor the entity's own condition has to let the role see its records.
+        relation: String,
+        /// One of [`QUANTIFIERS`].
+        op: String,
+        /// The condition on the related records; `None` for all.
+        #[serde(rename = "where", skip_serializing_if = "is_default")]
+        condition: Option<Box<Self>>,
+    },
     /// `{"field", "op", "value"}`
     #[serde(untagged)]
     Compare {
-        /// The field. The role need not be able to read it.
+        /// The field, or a path to one through to-one relations. The role need not be able to read it.
         field: String,
         /// One of [`OPERATORS`].
         op: String,

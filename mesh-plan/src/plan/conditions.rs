@@ -1,6 +1,6 @@
 //! The conditions of a plan, with their origin.
 
-use super::{Node, Plan, display};
+use super::{Node, Plan, Predicate, display};
 use crate::policy::SessionInput;
 
 /// A condition on the records of one use of an entity in a plan.
@@ -36,6 +36,28 @@ impl Plan {
         found
     }
 
+    /// Adds the session values of a condition and, for that of a policy, of the related records that it depends on. The depth
+    /// of the recursion is bounded by that of policies.
+    fn add_session<'p>(
+        &'p self,
+        node: &'p Node,
+        filter: &Predicate,
+        session: &mut Vec<(String, &'p SessionInput)>,
+    ) {
+        filter.for_each_session(&mut |value, slot| {
+            let entry = (value.to_string(), self.session_input(slot));
+            if !session.contains(&entry) {
+                session.push(entry);
+            }
+        });
+        let used = node.related.iter().enumerate().filter(|(index, _)| filter.uses_related(*index));
+        for (_, related) in used {
+            if let Some(filter) = &related.node.filter {
+                self.add_session(&related.node, filter, session);
+            }
+        }
+    }
+
     /// Adds the conditions of a node and of those below it. The depth of the recursion is bounded by that of queries.
     fn add_conditions<'p>(&'p self, node: &'p Node, found: &mut Vec<PlanCondition<'p>>) {
         let parts = [
@@ -44,17 +66,14 @@ impl Plan {
         ];
         for (origin, filter) in parts {
             let Some(filter) = filter else { continue };
-            let mut session: Vec<(String, &SessionInput)> = Vec::new();
-            filter.for_each_session(&mut |value, slot| {
-                let entry = (value.to_string(), self.session_input(slot));
-                if !session.contains(&entry) {
-                    session.push(entry);
-                }
-            });
+            let mut session = Vec::new();
+            self.add_session(node, filter, &mut session);
             let text = display::condition_text(filter, node);
             found.push(PlanCondition { path: &node.path, entity: &node.entity, origin, text, session });
         }
-        for related in &node.related {
+        // What the condition of a policy relates to is a part of it.
+        let is_of_policy = |index| node.policy_filter().is_some_and(|filter| filter.uses_related(index));
+        for (_, related) in node.related.iter().enumerate().filter(|(index, _)| !is_of_policy(*index)) {
             self.add_conditions(&related.node, found);
         }
         for join in &node.joins {

@@ -118,6 +118,13 @@ impl Predicate {
         is_used
     }
 
+    /// Returns whether the condition depends on related records.
+    pub(crate) fn has_related(&self) -> bool {
+        let mut is_used = false;
+        self.for_each_source(&mut |source| is_used |= source.is_related());
+        is_used
+    }
+
     /// Calls `visit` with every session value that is compared, and with its slot.
     pub(crate) fn for_each_session(&self, visit: &mut impl FnMut(&SessionValue, usize)) {
         match self {

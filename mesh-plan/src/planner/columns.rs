@@ -68,10 +68,19 @@ impl Columns {
 /// Returns the name of a storage column in flat rows: that of its field, or without a field that of the column, qualified by
 /// the table if a member of the entity has that name.
 pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
+    // Also that of a hidden member, so that the name is the same for all roles.
+    let is_member = || {
+        let mut relations = entity.relations.iter().map(|relation| &relation.name);
+        let mut computed = entity.computed.iter().map(|computed| &computed.name);
+        let mut fields = entity.fields.iter().map(|field| &field.name);
+        fields.any(|name| name == column)
+            || relations.any(|name| name == column)
+            || computed.any(|name| name == column)
+    };
     match entity.field_of_column(column) {
         Some(id) => entity.field(id).name.clone(),
-        None if entity.member(column).is_none() => column.to_owned(),
-        None => format!("{}.{column}", entity.table.name),
+        None if is_member() => format!("{}.{column}", entity.table.name),
+        None => column.to_owned(),
     }
 }
 

@@ -1,14 +1,16 @@
 //! Conditions of policies as predicates.
 
-use mesh_ql::{FilterOp, Name, OrParam};
+use std::sync::Arc;
+
+use mesh_ql::{FilterOp, Name, OrParam, Quantifier};
 use mesh_schema::policy::SessionValue;
 use mesh_schema::{EntityId, Schema};
 
-use super::context::NodeContext;
-use super::subject::{self, Comparable};
-use super::{filter, stored};
-use crate::plan::{CompareOp, Predicate};
-use crate::policy::{Condition, Operand, SessionBinding, View};
+use super::context::{NodeContext, Scope};
+use super::subject::Comparable;
+use super::{filter, related, stored};
+use crate::plan::{CompareOp, Node, Predicate, Related};
+use crate::policy::{Condition, Operand, SessionBinding, SessionInput, View};
 use crate::{PlanError, PlanErrorKind, Principal};
 
 /// The session values that conditions need.
@@ -35,75 +37,144 @@ impl Slots {
 /// Checks that a condition fits its entity.
 pub(crate) fn check(schema: &Schema, entity: EntityId, condition: &Condition) -> Result<(), PlanError> {
     let entity = schema.entity(entity);
-    walk(&NodeContext { entity, path: &entity.key }, condition, &mut Slots::new(usize::MAX)).map(drop)
+    let mut scope = Scope::new(NodeContext { entity, path: &entity.key });
+    let mut slots = Slots::new(usize::MAX);
+    Conditions { schema, slots: &mut slots }.walk(&mut scope, condition).map(drop)
 }
 
-/// Plans a condition over the whole schema, since it may use hidden fields. Adds the session values that it needs to
-/// `slots`. An error is a fault of the application, of which clients see no details.
+/// Plans a condition over the whole schema, since it may use hidden names. Adds the session values that it needs to `slots`, and
+/// the related records to those of a node. An error is a fault of the application, of which clients see no details.
 pub(crate) fn plan(
     schema: &Schema,
     entity: EntityId,
     condition: &Condition,
     slots: &mut Slots,
+    related: &mut Vec<Related>,
 ) -> Result<Predicate, PlanError> {
     let entity = schema.entity(entity);
-    walk(&NodeContext { entity, path: &entity.key }, condition, slots).map_err(|error| {
-        let kind = PlanErrorKind::Policy { entity: error.path.clone(), fault: error.to_string() };
+    let mut scope = Scope::new(NodeContext { entity, path: &entity.key });
+    std::mem::swap(&mut scope.related, related);
+    let planned = Conditions { schema, slots }.walk(&mut scope, condition);
+    std::mem::swap(&mut scope.related, related);
+    planned.map_err(|error| {
+        let kind = PlanErrorKind::Policy { entity: entity.key.clone(), fault: error.to_string() };
         PlanError::new(kind, error.path)
     })
 }
 
-/// Returns the condition of an entity with the values of a session filled in, for writes, whose plans are not cached.
+/// Returns the records that fulfill a condition, with the values of a session filled in, for writes, whose plans are not
+/// cached.
 pub(super) fn bound(
     view: &View,
     entity: EntityId,
+    condition: &Condition,
     principal: Option<&Principal>,
-) -> Result<Option<Predicate>, PlanError> {
-    let Some(condition) = view.condition(entity) else { return Ok(None) };
+) -> Result<Arc<Node>, PlanError> {
     let mut slots = Slots::new(view.in_values);
-    let predicate = plan(&view.whole, entity, condition, &mut slots)?;
+    let mut node = Node::of_entity(view.whole.entity(entity));
+    let predicate = plan(&view.whole, entity, condition, &mut slots, &mut node.related)?;
+    node.restrict(Some(predicate), None);
     let values: Vec<_> = slots.list.iter().map(|slot| slot.bind(principal)).collect();
-    Ok(Some(predicate.bound(&values, &[]).into_owned()))
+    bind(&mut node, &values);
+    Ok(Arc::new(node))
 }
 
-/// The depth of the recursion is bounded for conditions of documents. Other conditions are written by the application.
-fn walk(node: &NodeContext<'_>, condition: &Condition, slots: &mut Slots) -> Result<Predicate, PlanError> {
-    let mut all =
-        |parts: &[Condition]| parts.iter().map(|part| walk(node, part, slots)).collect::<Result<Vec<_>, _>>();
-    Ok(match condition {
-        Condition::All(parts) => match parts.as_slice() {
-            // A single condition needs no conjunction.
-            [part] => walk(node, part, slots)?,
-            parts => Predicate::All(all(parts)?),
-        },
-        Condition::Any(parts) => Predicate::Any(all(parts)?),
-        Condition::Not(part) => Predicate::Not(Box::new(walk(node, part, slots)?)),
-        Condition::Field { field, op, value } => {
-            let name = Name::from(field.clone());
-            let left = subject::field(node, &name, "$where")?;
-            // The parser checks this for queries. A mismatch must not change the meaning of a condition.
-            let fits = match op {
-                FilterOp::IsNull | FilterOp::IsNotNull => matches!(value, Operand::None),
-                FilterOp::In | FilterOp::Nin => matches!(value, Operand::Many(_) | Operand::Session(_)),
-                _ => matches!(value, Operand::One(_) | Operand::Session(_)),
-            };
-            if !fits {
-                let (field, found) = (field.clone(), "another number of values".to_owned());
-                let ty = "what its operator takes";
-                return Err(node.error(None, PlanErrorKind::Literal { field, ty, found }));
+/// Fills the values of a session in.
+fn bind(node: &mut Node, values: &[SessionInput]) {
+    if let Some(filter) = &mut node.filter {
+        *filter = filter.bound(values, &[]).into_owned();
+    }
+    node.related.iter_mut().for_each(|related| bind(&mut related.node, values));
+}
+
+struct Conditions<'a> {
+    schema: &'a Schema,
+    slots: &'a mut Slots,
+}
+
+impl Conditions<'_> {
+    /// Plans a condition. The depth of the recursion is bounded for conditions of documents. Other conditions are written
+    /// by the application.
+    fn walk(&mut self, scope: &mut Scope<'_>, condition: &Condition) -> Result<Predicate, PlanError> {
+        let mut all = |parts: &[Condition]| {
+            parts.iter().map(|part| self.walk(scope, part)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(match condition {
+            Condition::All(parts) => match parts.as_slice() {
+                // A single condition needs no conjunction.
+                [part] => self.walk(scope, part)?,
+                parts => Predicate::All(all(parts)?),
+            },
+            Condition::Any(parts) => Predicate::Any(all(parts)?),
+            Condition::Not(part) => Predicate::Not(Box::new(self.walk(scope, part)?)),
+            Condition::Related { relation, op, condition } => {
+                self.related(scope, relation, *op, condition.as_deref())?
             }
-            let operand = match value {
-                Operand::Session(value) => return session(node, left, *op, value, slots),
-                Operand::None => mesh_ql::Operand::None,
-                Operand::One(literal) => mesh_ql::Operand::One(OrParam::Value(literal.clone()).into()),
-                Operand::Many(literals) => {
-                    let values = literals.iter().cloned().map(OrParam::Value);
-                    mesh_ql::Operand::Many(values.map(Into::into).collect())
-                }
-            };
-            filter::comparison(node.path, &left, (*op).into(), &operand)?
+            Condition::Field { field, op, value } => self.comparison(scope, field, *op, value)?,
+        })
+    }
+
+    /// Plans a condition on related records. Policies do not restrict these: a role may be defined by records that it does
+    /// not see.
+    fn related(
+        &mut self,
+        scope: &mut Scope<'_>,
+        relation: &str,
+        op: Quantifier,
+        condition: Option<&Condition>,
+    ) -> Result<Predicate, PlanError> {
+        let relation = related::relation(scope.context, relation, None)?;
+        let (entity, path) = (self.schema.entity(relation.target), scope.path_of(relation));
+        let mut below = Scope::new(NodeContext { entity, path: &path });
+        let filter = condition.map(|condition| self.walk(&mut below, condition)).transpose()?;
+        let mut node = Node { related: below.related, ..Node::of_entity(entity) };
+        let negate = |filter| match op {
+            Quantifier::Every => Predicate::NotTrue(Box::new(filter)),
+            Quantifier::Some | Quantifier::None => filter,
+        };
+        node.restrict(None, filter.map(negate));
+        node.path = path;
+        let related = scope.add(relation, entity, node);
+        Ok(Predicate::Exists { related, negated: op != Quantifier::Some })
+    }
+
+    fn comparison(
+        &mut self,
+        scope: &mut Scope<'_>,
+        field: &str,
+        op: FilterOp,
+        value: &Operand,
+    ) -> Result<Predicate, PlanError> {
+        let name = Name::from(field.to_owned());
+        let schema = self.schema;
+        let mut unrestricted = |scope: Scope<'_>, _| {
+            let node = Node::of_entity(scope.context.entity);
+            Ok(Node { path: scope.context.path.to_owned(), ..node })
+        };
+        let left = related::path(schema, scope, field, (&name, "$where", "policy"), &mut unrestricted)?;
+        let node = scope.context;
+        // The parser checks this for queries. A mismatch must not change the meaning of a condition.
+        let fits = match op {
+            FilterOp::IsNull | FilterOp::IsNotNull => matches!(value, Operand::None),
+            FilterOp::In | FilterOp::Nin => matches!(value, Operand::Many(_) | Operand::Session(_)),
+            _ => matches!(value, Operand::One(_) | Operand::Session(_)),
+        };
+        if !fits {
+            let (field, found) = (field.to_owned(), "another number of values".to_owned());
+            let ty = "what its operator takes";
+            return Err(node.error(None, PlanErrorKind::Literal { field, ty, found }));
         }
-    })
+        let operand = match value {
+            Operand::Session(value) => return session(&node, left, op, value, self.slots),
+            Operand::None => mesh_ql::Operand::None,
+            Operand::One(literal) => mesh_ql::Operand::One(OrParam::Value(literal.clone()).into()),
+            Operand::Many(literals) => {
+                let values = literals.iter().cloned().map(OrParam::Value);
+                mesh_ql::Operand::Many(values.map(Into::into).collect())
+            }
+        };
+        filter::comparison(node.path, &left, op.into(), &operand)
+    }
 }
 
 /// Plans a comparison with a value of the session.

@@ -2,7 +2,7 @@
 //! `SPEC §14.2`, `SPEC §14.3`
 
 use mesh_ql::{Name, Quantifier, RelationCondition, Span};
-use mesh_schema::{Cardinality, Entity, Link, Member, Relation};
+use mesh_schema::{Cardinality, Entity, EntityId, Link, Member, Relation, Schema};
 
 use super::columns;
 use super::context::{NodeContext, Scope};
@@ -19,8 +19,7 @@ impl Planner<'_> {
         condition: &RelationCondition,
     ) -> Result<Predicate, PlanError> {
         let relation = relation(scope.context, &condition.relation, condition.relation.span)?;
-        let path = format!("{}.{}", scope.context.path, relation.name);
-        let entity = self.schema.entity(relation.target);
+        let (entity, path) = (self.schema.entity(relation.target), scope.path_of(relation));
         let mut below = Scope::new(NodeContext { entity, path: &path });
         let requested = match &condition.filter {
             Some(tree) => Some(filter::plan(self, &mut below, tree, None)?),
@@ -30,8 +29,7 @@ impl Planner<'_> {
             Quantifier::Every => requested.map(|filter| Predicate::NotTrue(Box::new(filter))),
             Quantifier::Some | Quantifier::None => requested,
         };
-        let mut node = self.related_node(scope.context, relation)?;
-        node.related = below.related;
+        let mut node = self.related_node(below, relation.target)?;
         let policy = node.filter.take();
         node.restrict(policy, requested);
         let related = scope.add(relation, entity, node);
@@ -42,59 +40,12 @@ impl Planner<'_> {
     pub(super) fn path<'q>(
         &mut self,
         scope: &mut Scope<'_>,
-        path: &str,
-        whole: &'q Name,
+        name: &'q Name,
         control: &'static str,
     ) -> Result<Comparable<'q>, PlanError> {
-        let context = scope.context;
-        let Some((step, rest)) = path.split_once('.') else {
-            return subject::field_named(context, path, whole, control);
-        };
-        let relation = relation(context, step, whole.span)?;
-        if relation.cardinality == Cardinality::Many {
-            let (path, relation) = (whole.value.clone(), relation.name.clone());
-            return Err(context.error(whole.span, PlanErrorKind::PathThroughMany { path, relation }));
-        }
-        let entity = self.schema.entity(relation.target);
-        // All paths through a relation use the same record.
-        let name = format!("{step}$");
-        let related = match scope.related.iter().position(|related| related.name == name) {
-            Some(related) => related,
-            None => {
-                let mut node = self.related_node(context, relation)?;
-                if !select::has_one_record(relation, entity) {
-                    node.order = order::tie_break(entity);
-                }
-                let related = scope.add(relation, entity, node);
-                if let Some(added) = scope.related.get_mut(related) {
-                    added.name = name;
-                }
-                related
-            }
-        };
-        let node_path = format!("{}.{step}", context.path);
-        let mut below = Scope::new(NodeContext { entity, path: &node_path });
-        if let Some(node) = scope.related.get_mut(related).map(|related| &mut related.node) {
-            below.related = std::mem::take(&mut node.related);
-        }
-        let found = self.path(&mut below, rest, whole, control);
-        let Some(node) = scope.related.get_mut(related).map(|related| &mut related.node) else {
-            return found;
-        };
-        node.related = below.related;
-        let found = found?;
-        let is_same = |column: &Column| column.source == found.source;
-        let column = node.columns.iter().position(is_same).unwrap_or_else(|| {
-            node.columns.push(Column {
-                name: rest.to_owned(),
-                source: found.source.clone(),
-                ty: found.ty,
-                time_form: found.time_form,
-                selected: false,
-            });
-            node.columns.len() - 1
-        });
-        Ok(Comparable { source: ColumnSource::Related { related, column }, nullable: true, ..found })
+        let schema = self.schema;
+        let mut visible = |below: Scope<'_>, target| self.related_node(below, target);
+        path(schema, scope, name, (name, control, ""), &mut visible)
     }
 
     /// Finds the value of an aggregate of a to-many relation.
@@ -110,10 +61,10 @@ impl Planner<'_> {
             let relation = relation.name.clone();
             return Err(context.error(name.span, PlanErrorKind::AggregateOfOne { relation }));
         }
-        let path = format!("{}.{}", context.path, relation.name);
-        let entity = self.schema.entity(relation.target);
-        let (aggregate, column) = group::aggregate(&NodeContext { entity, path: &path }, aggregate, 0)?;
-        let mut node = self.related_node(context, relation)?;
+        let (entity, path) = (self.schema.entity(relation.target), scope.path_of(relation));
+        let below = Scope::new(NodeContext { entity, path: &path });
+        let (aggregate, column) = group::aggregate(&below.context, aggregate, 0)?;
+        let mut node = self.related_node(below, relation.target)?;
         let (ty, time_form) = (column.ty, column.time_form);
         let nullable = aggregate.function != mesh_ql::AggregateFn::Count;
         node.columns.push(column);
@@ -123,29 +74,94 @@ impl Planner<'_> {
         Ok(Comparable { name, source, ty, stored: None, time_form, nullable })
     }
 
-    /// Returns the records of a relation that the policies let the principal see.
-    fn related_node(&mut self, parent: NodeContext<'_>, relation: &Relation) -> Result<Node, PlanError> {
-        let entity = self.schema.entity(relation.target);
-        let path = format!("{}.{}", parent.path, relation.name);
-        let mut node = Node { path, ..Node::of_entity(entity) };
-        node.restrict(self.policy_filter(relation.target)?, None);
+    /// Returns the records of a relation that the policies let the principal see, with the related records of their scope.
+    fn related_node(&mut self, mut scope: Scope<'_>, target: EntityId) -> Result<Node, PlanError> {
+        let policy = self.policy_filter(target, &mut scope)?;
+        let mut node = Node::of_entity(scope.context.entity);
+        (node.path, node.related) = (scope.context.path.to_owned(), scope.related);
+        node.restrict(policy, None);
         Ok(node)
     }
 
     /// Completes related records: the columns that their controls use.
     pub(super) fn complete(&self, entity: &Entity, node: &mut Node) {
         for related in &mut node.related {
-            if let Some(id) = self.schema.find(&related.node.entity) {
-                self.complete(self.schema.entity(id), &mut related.node);
+            // Those of policies may be hidden.
+            if let Some(id) = self.view.whole.find(&related.node.entity) {
+                self.complete(self.view.whole.entity(id), &mut related.node);
             }
         }
         node.control_columns = columns::of_controls(entity, node);
     }
 }
 
+/// Finds the value at the end of a path through to-one relations. `records` returns the records of a scope, and paths with
+/// another `purpose` do not share them.
+pub(super) fn path<'q>(
+    schema: &Schema,
+    scope: &mut Scope<'_>,
+    path: &str,
+    (whole, control, purpose): (&'q Name, &'static str, &'static str),
+    records: &mut dyn FnMut(Scope<'_>, EntityId) -> Result<Node, PlanError>,
+) -> Result<Comparable<'q>, PlanError> {
+    let context = scope.context;
+    let Some((step, rest)) = path.split_once('.') else {
+        return subject::field_named(context, path, whole, control);
+    };
+    let relation = relation(context, step, whole.span)?;
+    if relation.cardinality == Cardinality::Many {
+        let (path, relation) = (whole.value.clone(), relation.name.clone());
+        return Err(context.error(whole.span, PlanErrorKind::PathThroughMany { path, relation }));
+    }
+    let (entity, node_path) = (schema.entity(relation.target), scope.path_of(relation));
+    let mut below = Scope::new(NodeContext { entity, path: &node_path });
+    // All paths through a relation use the same record.
+    let name = format!("{step}${purpose}");
+    let related = match scope.related.iter().position(|related| related.name == name) {
+        Some(related) => related,
+        None => {
+            let mut node = records(Scope::new(below.context), relation.target)?;
+            if !select::has_one_record(relation, entity) {
+                node.order = order::tie_break(entity);
+            }
+            let related = scope.add(relation, entity, node);
+            if let Some(added) = scope.related.get_mut(related) {
+                added.name = name;
+            }
+            related
+        }
+    };
+    if let Some(node) = scope.related.get_mut(related).map(|related| &mut related.node) {
+        below.related = std::mem::take(&mut node.related);
+    }
+    let found = self::path(schema, &mut below, rest, (whole, control, purpose), records);
+    let Some(node) = scope.related.get_mut(related).map(|related| &mut related.node) else {
+        return found;
+    };
+    node.related = below.related;
+    let found = found?;
+    let is_same = |column: &Column| column.source == found.source;
+    let column = node.columns.iter().position(is_same).unwrap_or_else(|| {
+        node.columns.push(Column {
+            name: rest.to_owned(),
+            source: found.source.clone(),
+            ty: found.ty,
+            time_form: found.time_form,
+            selected: false,
+        });
+        node.columns.len() - 1
+    });
+    Ok(Comparable { source: ColumnSource::Related { related, column }, nullable: true, ..found })
+}
+
 impl Scope<'_> {
+    /// Returns the path of a relation's records.
+    pub(super) fn path_of(&self, relation: &Relation) -> String {
+        format!("{}.{}", self.context.path, relation.name)
+    }
+
     /// Adds the records of a relation and returns their index.
-    fn add(&mut self, relation: &Relation, target: &Entity, node: Node) -> usize {
+    pub(super) fn add(&mut self, relation: &Relation, target: &Entity, node: Node) -> usize {
         let (parent_keys, child_keys) = match &relation.link {
             Link::Direct { pairs } => pairs
                 .iter()
@@ -174,7 +190,11 @@ impl Scope<'_> {
 }
 
 /// Finds a relation of the node's entity.
-fn relation<'a>(context: NodeContext<'a>, name: &str, span: Option<Span>) -> Result<&'a Relation, PlanError> {
+pub(super) fn relation<'a>(
+    context: NodeContext<'a>,
+    name: &str,
+    span: Option<Span>,
+) -> Result<&'a Relation, PlanError> {
     match context.entity.member(name) {
         Some(Member::Relation(id)) => Ok(context.entity.relation(id)),
         Some(Member::Field(_) | Member::Computed(_)) => {

@@ -73,7 +73,7 @@ pub(super) fn find<'q>(
 ) -> Result<Comparable<'q>, PlanError> {
     let node = scope.context;
     match subject {
-        Subject::Field(name) if grouping.is_none() => planner.path(scope, name, name, control),
+        Subject::Field(name) if grouping.is_none() => planner.path(scope, name, control),
         // Only the filter of records has conditions on JSON.
         Subject::Json { field, .. } => Err(node.unknown_field(field, field.span)),
         Subject::Field(name) => {

@@ -195,10 +195,11 @@ impl<'a> WritePlanner<'a> {
         if entity.id.is_empty() {
             return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
         }
+        let bound = |condition| policy_condition::bound(self.view, id, condition, self.request.principal);
         Ok(Subject {
             schema: Arc::clone(&self.view.schema),
             entity: id,
-            guard: policy_condition::bound(self.view, id, self.request.principal)?,
+            guard: self.view.condition(id).map(bound).transpose()?,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_ql::{FilterOp, Literal};
+use mesh_ql::{FilterOp, Literal, Quantifier};
 use mesh_schema::policy::{
     ANY_ROLE, ConditionDocument, Constant, ListedDocument, OperandDocument, RoleDocument, RuleDocument,
 };
@@ -95,6 +95,10 @@ fn read(condition: &ConditionDocument) -> Condition {
         ConditionDocument::And(parts) => Condition::All(parts.iter().map(read).collect()),
         ConditionDocument::Or(parts) => Condition::Any(parts.iter().map(read).collect()),
         ConditionDocument::Not(part) => Condition::Not(Box::new(read(part))),
+        ConditionDocument::Related { relation, op, condition } => match Quantifier::parse(op) {
+            Some(op) => Condition::related(relation, op, condition.as_deref().map(read)),
+            None => Condition::Any(Vec::new()),
+        },
         ConditionDocument::Compare { field, op, value } => match FilterOp::parse(op) {
             Some(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
             // The loader accepts the operators of queries only; a condition with another one would hold for no record.
@@ -128,5 +132,6 @@ mod tests {
     #[test]
     fn documents_and_queries_have_the_same_operators() {
         assert_eq!(mesh_schema::policy::OPERATORS, FilterOp::ALL.map(FilterOp::name));
+        assert_eq!(mesh_schema::policy::QUANTIFIERS, Quantifier::ALL.map(Quantifier::name));
     }
 }

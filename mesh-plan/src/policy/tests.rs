@@ -2,6 +2,7 @@
 
 mod claims;
 mod document;
+mod related;
 mod writes;
 
 use std::sync::Arc;

@@ -101,7 +101,7 @@ impl View {
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
         self.conditions.iter().filter_map(|(entity, condition)| {
             let mut slots = Slots::new(self.in_values);
-            policy_condition::plan(&self.whole, *entity, condition, &mut slots).err()
+            policy_condition::plan(&self.whole, *entity, condition, &mut slots, &mut Vec::new()).err()
         })
     }
 

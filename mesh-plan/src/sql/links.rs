@@ -39,12 +39,12 @@ pub(super) fn table_operand<D: Dialect>(
     }
 }
 
-/// Returns the condition on the rows that belong to one parent, whose `keys` the link compares.
+/// Returns the condition on the rows under an alias that belong to one parent, whose `keys` the link compares.
 pub(super) fn linked<D: Dialect>(
     dialect: &D,
     parent: &Node,
     (link, target): (&Link, &Node),
-    alias: &str,
+    (alias, junction_alias): (&str, &str),
     keys: impl IntoIterator<Item = Expr>,
 ) -> Expr {
     let mut keys = keys.into_iter();
@@ -59,11 +59,12 @@ pub(super) fn linked<D: Dialect>(
             .unwrap_or_else(|| Expr::Constant(true.into())),
         // A subquery with `IN` returns a child once, even if the junction holds the pair twice.
         Link::Through { table: junction, from, to, target: column_name, parent: id, .. } => {
-            let (from, key) = (Expr::col((JUNCTION, from.clone())), keys.next().unwrap_or_else(Expr::null));
+            let cell = |column: &String| (junction_alias.to_owned(), column.clone());
+            let (from, key) = (Expr::col(cell(from)), keys.next().unwrap_or_else(Expr::null));
             let mut pairs = Query::select();
             pairs
-                .column((JUNCTION, to.clone()))
-                .from_as(dialect.table(junction), JUNCTION)
+                .column(cell(to))
+                .from_as(dialect.table(junction), junction_alias.to_owned())
                 .and_where(dialect.compare_alike(from, CompareOp::Eq, key, parent.native.get(id)));
             dialect.is_in_subquery(column(column_name).into(), pairs, target.native.get(column_name))
         }

@@ -22,6 +22,8 @@ pub(super) struct RowOperands<'a, D: Dialect> {
     dialect: &'a D,
     node: &'a Node,
     alias: String,
+    /// The aliases of a junction and, with a number, of related records.
+    below: (String, &'static str),
     related: Vec<Lowered<D>>,
 }
 
@@ -66,10 +68,10 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         alias: String,
         (rows, grouped): (&mut SelectStatement, Option<usize>),
     ) -> Self {
-        let mut operands = Self { dialect, node, alias, related: Vec::with_capacity(node.related.len()) };
+        let mut operands = Self::without_related(dialect, node, alias);
         let required = if D::REORDERS_EXISTS { Vec::new() } else { required(node.filter.as_ref()) };
         for (number, related) in node.related.iter().enumerate() {
-            let alias = format!("{}_{number}", operands.alias);
+            let alias = operands.alias_of(number);
             let groups = if grouped == Some(number) {
                 operands.join_groups(params, related, alias.clone(), rows)
             } else {
@@ -87,6 +89,34 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             operands.related.push(lowered);
         }
         operands
+    }
+
+    /// Lowers the related records of rows that a statement changes, under the name of their table. Nothing can be joined to
+    /// such a statement.
+    pub(super) fn of_written(
+        dialect: &'a D,
+        params: &mut Params<D::Param>,
+        node: &'a Node,
+        alias: String,
+    ) -> Self {
+        let mut operands = Self::without_related(dialect, node, alias);
+        // Unlike that of a table, these names are short, and no table has them.
+        operands.below = ("mesh_guard".to_owned(), "mesh_guard_j");
+        for (number, related) in node.related.iter().enumerate() {
+            let lowered = operands.subquery(params, related, operands.alias_of(number), false);
+            operands.related.push(lowered);
+        }
+        operands
+    }
+
+    fn without_related(dialect: &'a D, node: &'a Node, alias: String) -> Self {
+        let related = Vec::with_capacity(node.related.len());
+        Self { dialect, node, below: (alias.clone(), JUNCTION), alias, related }
+    }
+
+    /// Returns the alias of the related records of that number.
+    fn alias_of(&self, number: usize) -> String {
+        format!("{}_{number}", self.below.0)
     }
 
     /// Returns a value of the rows.
@@ -351,7 +381,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             let key = table_operand(self.dialect, &self.node.native, &self.alias, &source);
             self.dialect.parent_key(key, related.is_alike)
         });
-        linked(self.dialect, self.node, (&related.link, &related.node), alias, keys)
+        let link = (&related.link, &related.node);
+        linked(self.dialect, self.node, link, (alias, self.below.1), keys)
     }
 }
 
@@ -378,7 +409,8 @@ pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSour
 /// Returns whether the records are the one at the end of a path, of which the database has at most one.
 fn is_joined(related: &Related) -> bool {
     let node = &related.node;
-    related.is_unique && !node.columns.is_empty() && node.grouping.is_none()
+    let is_plain = || !node.filter.as_ref().is_some_and(Predicate::has_related);
+    related.is_unique && !node.columns.is_empty() && node.grouping.is_none() && is_plain()
 }
 
 /// Returns whether a value of a node's rows is a subquery.

@@ -12,6 +12,7 @@ use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClau
 use super::dialect::Dialect;
 use super::links::table_operand;
 use super::predicate;
+use super::related::RowOperands;
 use super::statement::{Params, Statement};
 use crate::mutation::{
     Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject,
@@ -390,10 +391,10 @@ impl<D: Dialect> Steps<D> {
     /// them directly, not in a subquery: after waiting for a concurrent transaction, PostgreSQL checks the conditions on the
     /// row again, but not its subqueries.
     fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
-        let native = &subject.entity().native;
-        let operands = |source: &ColumnSource| table_operand(&self.dialect, native, alias, source);
-        let guard = subject.guard.as_ref()?;
-        Some(predicate::lower(&self.dialect, &mut self.params, &operands, guard))
+        let node = subject.guard.as_deref()?;
+        let operands = RowOperands::of_written(&self.dialect, &mut self.params, node, alias.to_owned());
+        let operands = |source: &ColumnSource| operands.get(source);
+        Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
     }
 
     /// Returns a subquery for a column of one record.

@@ -1,10 +1,11 @@
 //! Checks of the names in policies.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::Loader;
 use crate::policy::{ANY_ROLE, ConditionDocument, ListedDocument, RoleDocument, RuleDocument};
-use crate::{Entity, Entries, Field, FieldList, Member, Writable};
+use crate::{Cardinality, Entity, Entries, Field, FieldList, Member, Writable};
 
 impl Loader<'_> {
     pub(super) fn policies(&mut self, roles: &Entries<RoleDocument>) {
@@ -124,10 +125,54 @@ impl Loader<'_> {
                 }
             }
             ConditionDocument::Not(part) => self.condition(path, part, entity),
-            ConditionDocument::Compare { field, .. } => {
-                if !matches!(entity.member(field), Some(Member::Field(_))) {
-                    self.no_field(format!("{path}.field"), field, entity);
+            ConditionDocument::Related { relation, condition, .. } => {
+                let Some(target) = self.relation_target(&format!("{path}.relation"), relation, entity, false)
+                else {
+                    return;
+                };
+                if let Some(condition) = condition {
+                    self.condition(&format!("{path}.where"), condition, &target);
                 }
+            }
+            ConditionDocument::Compare { field, .. } => {
+                let path = format!("{path}.field");
+                let mut entity = Cow::Borrowed(entity);
+                let mut name = field.as_str();
+                while let Some((step, rest)) = name.split_once('.') {
+                    let Some(target) = self.relation_target(&path, step, &entity, true) else { return };
+                    (entity, name) = (Cow::Owned(target), rest);
+                }
+                if !matches!(entity.member(name), Some(Member::Field(_))) {
+                    self.no_field(path, name, &entity);
+                }
+            }
+        }
+    }
+
+    /// Returns the entity that a relation leads to. A path takes to-one relations only.
+    fn relation_target(&mut self, path: &str, name: &str, entity: &Entity, is_path: bool) -> Option<Entity> {
+        match entity.member(name) {
+            Some(Member::Relation(id)) => {
+                let relation = entity.relation(id);
+                if is_path && relation.cardinality == Cardinality::Many {
+                    let message =
+                        format!("The relation '{name}' leads to many records; use a condition on it");
+                    self.fault(path, message);
+                    return None;
+                }
+                let target = self.schema.entity(relation.target).clone();
+                // Faults of the entity itself have been reported already.
+                (!self.unsound.contains(&format!("entities.{}", target.key))).then_some(target)
+            }
+            Some(Member::Field(_) | Member::Computed(_)) => {
+                self.fault(path, format!("'{name}' is a field of entity '{}', not a relation", entity.key));
+                None
+            }
+            None => {
+                let names = entity.relations.iter().map(|relation| relation.name.as_str());
+                let hint = self.hint(name, names);
+                self.fault(path, format!("Relation '{name}' not found on entity '{}'{hint}", entity.key));
+                None
             }
         }
     }

@@ -12,7 +12,8 @@ fn document(policies: &str) -> String {
                 "computed": {{"label": {{"from": ["title"], "template": "{{title}}"}}}}}},
             "user": {{"fields": ["id", "name"]}}
         }},
-        "joins": {{"post.owner": {{"entity": "user", "type": "one", "on": "users.id = posts.ownerId"}}}},
+        "joins": {{"post.owner": {{"entity": "user", "type": "one", "on": "users.id = posts.ownerId"}},
+            "user.posts": {{"entity": "post", "type": "many", "on": "posts.ownerId = users.id"}}}},
         "policies": {policies}}}"#
     )
 }
@@ -33,7 +34,9 @@ fn policies_are_parsed_and_printed() {
                     {"field": "ownerId", "op": "eq", "value": {"session": "userId"}},
                     {"not": {"or": [{"field": "id", "op": "in", "value": [1, 2.5, "x", true]},
                         {"field": "title", "op": "isNull", "value": null}, {"field": "title", "op": "like", "value": "a%"},
-                        {"field": "id", "op": "in", "value": {"session": "claim.teams.ids"}}]}}
+                        {"field": "id", "op": "in", "value": {"session": "claim.teams.ids"}},
+                        {"relation": "owner", "op": "every", "where": {"field": "name", "op": "eq", "value": "x"}},
+                        {"relation": "owner", "op": "none"}, {"field": "owner.name", "op": "isNotNull"}]}}
                 ]}
             }},
             "*": {}
@@ -107,6 +110,33 @@ fn unknown_names_are_faults() {
 }
 
 #[test]
+fn related_records_are_named_by_relations_that_exist() {
+    check(
+        r#"{
+            "a": {"post": {"$where": {"or": [
+                {"relation": "ownr", "op": "some"},
+                {"relation": "title", "op": "some"},
+                {"relation": "owner", "op": "none", "where": {"field": "nam", "op": "isNull"}},
+                {"relation": "owner", "op": "none", "where": {"relation": "posts", "op": "some", "where": {"field": "id", "op": "isNull"}}}
+            ]}}},
+            "b": {"post": {"$where": {"field": "owner.nme", "op": "isNull"}}},
+            "c": {"post": {"$where": {"field": "ownr.name", "op": "isNull"}}},
+            "d": {"user": {"$where": {"field": "posts.id", "op": "isNull"}}},
+            "e": {"post": {"$where": {"field": "owner", "op": "isNull"}}}
+        }"#,
+        expect![[r#"
+            policies.a.post.$where[0].relation: Relation 'ownr' not found on entity 'post'; did you mean 'owner'?
+            policies.a.post.$where[1].relation: 'title' is a field of entity 'post', not a relation
+            policies.a.post.$where[2].where.field: Field 'nam' not found on entity 'user'; did you mean 'name'?
+            policies.b.post.$where.field: Field 'nme' not found on entity 'user'; did you mean 'name'?
+            policies.c.post.$where.field: Relation 'ownr' not found on entity 'post'; did you mean 'owner'?
+            policies.d.user.$where.field: The relation 'posts' leads to many records; use a condition on it
+            policies.e.post.$where.field: Field 'owner' not found on entity 'post'
+        "#]],
+    );
+}
+
+#[test]
 fn invalid_structures_are_faults() {
     check(
         r#"{
@@ -121,6 +151,11 @@ fn invalid_structures_are_faults() {
             "i": {"post": {"$where": {"field": "id", "op": "eq"}}},
             "j": {"post": {"$where": {"field": "id", "op": "in", "value": {"session": "userId"}}}},
             "k": {"post": {"$where": {}}},
+            "n": {"post": {"$where": {"relation": "owner", "op": "any"}}},
+            "o": {"post": {"$where": {"relation": "owner", "op": "every"}}},
+            "p": {"post": {"$where": {"relation": "owner", "op": "some", "value": 1}}},
+            "q": {"post": {"$where": {"where": {"field": "id", "op": "isNull"}}}},
+            "r": {"post": {"$where": {"relation": "owner", "op": "some", "not": {"field": "id", "op": "isNull"}}}},
             "l": {"post": {"$where": {"field": "id", "op": "nin", "value": {"session": "claim."}}}},
             "m": {"post": {"$where": {"field": "title", "op": "like", "value": {"session": "claim.c"}}}}
         }"#,
@@ -138,6 +173,12 @@ fn invalid_structures_are_faults() {
             policies.j.post.$where.value: 'in' takes a list or a claim, and 'userId' is neither
             policies.k.post.$where: 'field' is missing
             policies.k.post.$where: 'op' is missing
+            policies.n.post.$where.op: Unknown operator of relations 'any'; expected one of some, none, every
+            policies.o.post.$where.where: 'every' needs a condition
+            policies.p.post.$where.value: 'value' cannot be used beside 'relation'
+            policies.q.post.$where: 'relation' is missing
+            policies.q.post.$where: 'op' is missing
+            policies.r.post.$where.not: 'not' must be the only key of its object
             policies.l.post.$where.value.session: Unknown session value 'claim.'; expected one of userId, role, tenant, session, claim.NAME
             policies.m.post.$where.value: Expected text, found an object
         "#]],

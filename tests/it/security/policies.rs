@@ -1,5 +1,6 @@
 //! Policies: each role reads and writes what the schema document allows, and nothing else.
 
+mod members;
 mod relational;
 
 use std::time::UNIX_EPOCH;
@@ -70,21 +71,26 @@ type Session = (String, String);
 impl Site {
     /// Returns a site over SQLite and, if PostgreSQL is installed, one over PostgreSQL.
     fn both() -> impl Iterator<Item = Self> {
-        let sqlite = Database::new(TABLES);
+        Self::both_with(schema(), TABLES)
+    }
+
+    /// Returns such sites with another document and other tables, of which `users` is as in [`TABLES`].
+    fn both_with(schema: Value, tables: &str) -> impl Iterator<Item = Self> + use<> {
+        let sqlite = Database::new(tables);
         let url = sqlite.url();
-        let sqlite = Self::open(&url, (sqlite, None));
+        let sqlite = Self::open(&url, &schema, (sqlite, None));
         let postgres = Cluster::start().map(|cluster| {
-            let url = cluster.database("site", TABLES);
-            Self::open(&url, (Database::new(""), Some(cluster)))
+            let url = cluster.database("site", tables);
+            Self::open(&url, &schema, (Database::new(""), Some(cluster)))
         });
         std::iter::once(sqlite).chain(postgres)
     }
 
-    fn open(url: &str, database: (Database, Option<Cluster>)) -> Self {
+    fn open(url: &str, schema: &Value, database: (Database, Option<Cluster>)) -> Self {
         let config = "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\n\
              [integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"name\"\npassword = \"password_hash\"\nrole = \"role\"\n";
         let config = database.0.dir.write("mesh.toml", config);
-        let schema = database.0.dir.write("schema.json", &schema().to_string());
+        let schema = database.0.dir.write("schema.json", &schema.to_string());
         let server =
             Server::start(&["--database", url, "--config", &config, "--schema", &schema, "--mutations"]);
         Self { server, _database: database }

@@ -16,7 +16,7 @@ pub(super) fn find<'q>(
     scope: &mut Scope<'_>,
     (field, at): (&'q Name, &Name),
 ) -> Result<Comparable<'q>, PlanError> {
-    let found = planner.path(scope, field, field, "$where")?;
+    let found = planner.path(scope, field, "$where")?;
     if found.ty != Some(FieldType::Json) {
         let kind = PlanErrorKind::NotJson { field: field.value.clone() };
         return Err(scope.context.error(field.span, kind));

@@ -132,7 +132,7 @@ impl WritePlanner<'_> {
         for group in groups {
             let assigned = |column: &str| values.iter().find(|value| value.column == column);
             let mut written = group.columns.iter().filter_map(|column| assigned(column));
-            let guard = subject.guard.as_ref();
+            let guard = subject.guard();
             let of_client =
                 |value: &&Assignment| !is_set_by_server(&value.field) && fulfills(guard, value) != Some(true);
             let Some(chosen) = written.clone().find(of_client) else { continue };

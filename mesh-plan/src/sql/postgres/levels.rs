@@ -19,7 +19,7 @@ use crate::plan::{
 };
 use crate::sql::custom::{count_rows, operator};
 use crate::sql::dialect::{Dialect as _, Operands};
-use crate::sql::links::linked;
+use crate::sql::links::{JUNCTION, linked};
 use crate::sql::order::{order_by, sort_terms};
 use crate::sql::related::{RowOperands, untabled};
 use crate::sql::statement::Params;
@@ -203,7 +203,7 @@ impl<'p> Lowering<'p> {
         let (number, columns) = self.numbers(node);
         let (alias, table_alias) = (rows_alias(number), table_alias(number));
         let keys = keys.iter().map(|key| column(position.alias, *key));
-        let linked = linked(&self.dialect, parent, (&join.link, node), &table_alias, keys);
+        let linked = linked(&self.dialect, parent, (&join.link, node), (&table_alias, JUNCTION), keys);
         // Without a limit the database can choose the cheapest join, but that does not keep the order of the parents:
         // only the rows of the root are sorted once more.
         let limit = (position.level > 0 || !leads_to_one(join)).then_some(1);
@@ -241,7 +241,8 @@ impl<'p> Lowering<'p> {
             ParentKey::Columns(keys) => keys.iter().map(|key| column(PARENTS, *key)).collect(),
             ParentKey::Id(id) => vec![id.clone()],
         };
-        let linked = linked(&self.dialect, parent, (&join.link, node), &table_alias(number), keys);
+        let linked =
+            linked(&self.dialect, parent, (&join.link, node), (&table_alias(number), JUNCTION), keys);
         let most = self.rows_max as u64 + 1;
         let limit = node.page.as_ref().map_or(most, |page| match page.size {
             PageSize::Rows(rows) => Ord::min(most, rows.into()),

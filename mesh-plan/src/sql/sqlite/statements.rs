@@ -146,7 +146,7 @@ impl Lowering<'_> {
             match &junction {
                 Some(pairs) => pairs.join(&mut select, &alias, keys.next()),
                 None => {
-                    select.and_where(linked(&sqlite, parent, (&join.link, node), &alias, keys));
+                    select.and_where(linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys));
                 }
             }
         }
@@ -182,7 +182,10 @@ impl Lowering<'_> {
     fn joins(&mut self, rows: &mut Rows, node: &Node, alias: &str, most: usize) -> Vec<Statements> {
         let lower = |join: &Join| match &join.link {
             Link::Direct { pairs }
-                if join.is_unique && join.form == JoinForm::Record && rows.joined < most =>
+                if join.is_unique
+                    && join.form == JoinForm::Record
+                    && join.node.related.is_empty()
+                    && rows.joined < most =>
             {
                 self.join(rows, (node, alias), (join, pairs), most)
             }
@@ -204,7 +207,7 @@ impl Lowering<'_> {
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
         let keys =
             pairs.iter().map(|pair| sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_alike));
-        let mut condition = linked(&sqlite, parent, (&join.link, node), &alias, keys);
+        let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
         let values = |source: &ColumnSource| table_operand(&sqlite, &node.native, &alias, source);
         if let Some(filter) = &node.filter {
             condition = condition.and(predicate::lower(&sqlite, &mut rows.params, &values, filter));

@@ -4,8 +4,8 @@ use super::Reader;
 use super::json::Node;
 use crate::Entries;
 use crate::policy::{
-    CONDITION_DEPTH, ConditionDocument, Constant, ListedDocument, OPERATORS, OperandDocument, RoleDocument,
-    RuleDocument, SessionValue,
+    CONDITION_DEPTH, ConditionDocument, Constant, ListedDocument, OPERATORS, OperandDocument, QUANTIFIERS,
+    RoleDocument, RuleDocument, SessionValue,
 };
 
 impl<'t> Reader<'t> {
@@ -43,10 +43,18 @@ impl<'t> Reader<'t> {
             self.json.fault(&node.path, format!("A condition is nested at most {CONDITION_DEPTH} deep"));
             return None;
         };
-        let keys = ["field", "op", "value", "and", "or", "not"];
-        let [field, op, value, and, or, not] = self.json.members(node, keys, 0)?;
-        let compares = field.is_some() || op.is_some() || value.is_some();
+        let keys = ["field", "op", "value", "relation", "where", "and", "or", "not"];
+        let [field, op, value, relation, related, and, or, not] = self.json.members(node, keys, 0)?;
+        let compares = [&field, &op, &value, &relation, &related].iter().any(|member| member.is_some());
         match (and, or, not) {
+            (None, None, None) if relation.is_some() || related.is_some() => {
+                if let Some(member) = field.or(value) {
+                    let key = member.path.rsplit('.').next().unwrap_or_default();
+                    self.json.fault(&member.path, format!("'{key}' cannot be used beside 'relation'"));
+                    return None;
+                }
+                self.relation(node, [relation, op, related], depth)
+            }
             (None, None, None) => self.comparison(node, [field, op, value]),
             (Some(and), None, None) if !compares => self.conditions(&and, depth).map(ConditionDocument::And),
             (None, Some(or), None) if !compares => self.conditions(&or, depth).map(ConditionDocument::Or),
@@ -70,6 +78,30 @@ impl<'t> Reader<'t> {
             return None;
         }
         items.iter().map(|item| self.condition(item, depth)).collect()
+    }
+
+    /// Parses a condition on related records.
+    fn relation(
+        &mut self,
+        node: &Node<'t>,
+        [relation, op, related]: [Option<Node<'t>>; 3],
+        depth: usize,
+    ) -> Option<ConditionDocument> {
+        for (key, _) in [("relation", &relation), ("op", &op)].iter().filter(|(_, it)| it.is_none()) {
+            self.json.fault(&node.path, format!("'{key}' is missing"));
+        }
+        let relation = self.json.text(&relation?)?;
+        let parse = |name: &str| QUANTIFIERS.into_iter().find(|op| *op == name);
+        let op = self.json.name(&op?, "operator of relations", parse, &QUANTIFIERS)?;
+        if op == "every" && related.is_none() {
+            self.json.fault(format!("{}.where", node.path), "'every' needs a condition");
+            return None;
+        }
+        let condition = match related {
+            Some(node) => Some(Box::new(self.condition(&node, depth)?)),
+            None => None,
+        };
+        Some(ConditionDocument::Related { relation, op: op.to_owned(), condition })
     }
 
     fn comparison(

@@ -1,0 +1,134 @@
+//! Conditions on related records: users see the posts of projects that they are members of, and not who else is.
+
+use mesh_tests::Request;
+use mesh_tests::kit::encoding;
+use serde_json::{Value, json};
+
+use super::{Session, Site, TABLES};
+use crate::events::stream::Stream;
+
+const PROJECTS: &str = "
+CREATE TABLE projects (id BIGINT PRIMARY KEY, name TEXT);
+CREATE TABLE members (id BIGINT PRIMARY KEY, project_id BIGINT REFERENCES projects (id), user_id BIGINT REFERENCES users (id));
+CREATE TABLE tasks (id BIGINT PRIMARY KEY, title TEXT, project_id BIGINT REFERENCES projects (id));
+INSERT INTO projects VALUES (1, 'Bread'), (2, 'Maps');
+INSERT INTO members VALUES (1, 1, 2), (2, 2, 3), (3, 2, 2);
+INSERT INTO tasks VALUES (1, 'Flour', 1), (2, 'Paper', 2), (3, 'Yeast', 1), (4, 'Loose', NULL);
+";
+
+fn schema() -> Value {
+    let member = json!({"field": "userId", "op": "eq", "value": {"session": "userId"}});
+    let member = json!({"relation": "members", "op": "some", "where": member});
+    json!({
+        "entities": {
+            "task": {"fields": ["id", "title", "projectId"], "columns": {"projectId": "project_id"}, "writable": true},
+            "project": {"fields": ["id", "name"]},
+            "member": {"fields": ["id", "projectId", "userId"],
+                "columns": {"projectId": "project_id", "userId": "user_id"}, "writable": true}
+        },
+        "joins": {
+            "task.project": {"entity": "project", "type": "one", "on": "projects.id = tasks.project_id"},
+            "project.tasks": {"entity": "task", "type": "many", "on": "tasks.project_id = projects.id"},
+            "project.members": {"entity": "member", "type": "many", "on": "members.project_id = projects.id"}
+        },
+        "policies": {
+            "admin": true,
+            "editor": {
+                "task": {"$where": {"relation": "project", "op": "some", "where": member}, "writable": true},
+                "project": {"$where": member}
+            }
+        }
+    })
+}
+
+fn sites() -> impl Iterator<Item = Site> {
+    Site::both_with(schema(), &[TABLES, PROJECTS].concat())
+}
+
+fn stream(site: &Site, (token, key): &Session, path: &str, query: &str) -> Stream {
+    let signature = encoding::signature(key, &mesh_tests::encode(query));
+    let request = Request::get(&format!("/mesh{path}"), query);
+    let request = request.header("X-Mesh-Token", token).header("X-Mesh-Signature", signature);
+    Stream::try_open(site.server.address, &request).unwrap_or_else(|reply| panic!("{reply:?}"))
+}
+
+const IDS: &str = r#"{"task":{"$select":{"id":true}}}"#;
+
+#[test]
+fn members_see_and_write_the_records_of_their_projects() {
+    for site in sites() {
+        let (bo, cy, di) = (site.login("Bo"), site.login("Cy"), site.login("Di"));
+        assert_eq!(site.list(&bo, IDS), r#"[{"id":1},{"id":2},{"id":3}]"#);
+        assert_eq!(site.list(&cy, IDS), r#"[{"id":2}]"#);
+        assert_eq!(site.list(&di, IDS), "Entity 'task' not found");
+        let page = r#"{"task":{"$select":{"id":true},"$page":{"first":1,"total":true},"$orderBy":[{"field":"project.name","direction":"asc"}]}}"#;
+        let page = site.read(&cy, "/task", page).json();
+        assert_eq!(page["items"], json!([{"id": 2}]));
+        assert_eq!(
+            (&page["pageInfo"]["totalCount"], &page["pageInfo"]["hasNextPage"]),
+            (&json!(1), &json!(false))
+        );
+        let status = |session: &Session, method: &str, path: &str, body: Value| {
+            let reply = site.write(session, method, path, &body);
+            (reply.status, reply.json()["code"].as_str().unwrap_or_default().to_owned())
+        };
+        let forbidden = (403, "FORBIDDEN".to_owned());
+        assert_eq!(status(&cy, "PUT", "/task/1", json!({"title": "x"})).0, 404);
+        assert_eq!(status(&cy, "DELETE", "/task/1", Value::Null).0, 404);
+        assert_eq!(status(&cy, "PUT", "/task/2", json!({"title": "x"})).0, 200);
+        assert_eq!(status(&cy, "PUT", "/task/2", json!({"projectId": null})), forbidden);
+        // A project that a role does not see is like one that does not exist.
+        for (project, expected) in [(1, 404), (99, 404), (2, 200)] {
+            assert_eq!(status(&cy, "PUT", "/task/2", json!({"projectId": project})).0, expected);
+            assert_eq!(status(&cy, "PUT", "/task/2/project", json!({"entityId": project})).0, expected);
+        }
+        assert_eq!(status(&cy, "POST", "/task", json!({"id": 9, "title": "x"})), forbidden);
+        assert_eq!(status(&cy, "POST", "/project/1/tasks", json!({"id": 9, "title": "x"})).0, 404);
+        assert_eq!(status(&cy, "POST", "/project/2/tasks", json!({"id": 9, "title": "x"})).0, 201);
+        assert_eq!(site.list(&cy, IDS), r#"[{"id":2},{"id":9}]"#);
+    }
+}
+
+#[test]
+fn the_records_that_a_condition_relates_to_stay_hidden() {
+    for site in sites() {
+        let bo = site.login("Bo");
+        for query in [
+            r#"{"project":{"$select":{"members":{"$select":{"id":true}}}}}"#,
+            r#"{"project":{"$select":{"id":true},"$where":{"relation":"members","op":"some"}}}"#,
+            r#"{"project":{"$select":{"id":true},"$orderBy":[{"relation":"members","aggregate":{"fn":"count"},"direction":"asc"}]}}"#,
+            r#"{"project":{"$select":{"n":{"$relation":"members","$select":{},"$aggregate":{"n":{"fn":"count"}}}}}}"#,
+        ] {
+            assert_eq!(site.list(&bo, query), "Field 'members' not found on entity 'project'", "{query}");
+        }
+        assert_eq!(
+            site.list(&bo, r#"{"project":{"$select":{"member":true}}}"#),
+            "Field 'member' not found on entity 'project'"
+        );
+        assert_eq!(site.list(&bo, r#"{"member":{"$select":{"id":true}}}"#), "Entity 'member' not found");
+    }
+}
+
+#[test]
+fn a_stream_ends_with_the_membership_and_continues_with_it() {
+    for site in sites() {
+        let (ada, bo, cy) = (site.login("Ada"), site.login("Bo"), site.login("Cy"));
+        let query = r#"{"task":{"$select":{"title":true,"project":{"$select":{"name":true}}}}}"#;
+        let (mut of_bo, mut of_cy) =
+            (stream(&site, &bo, "/task/2/events", query), stream(&site, &cy, "/task/2/events", query));
+        let shown = r#"{"title":"Paper","project":{"name":"Maps"}}"#;
+        assert_eq!((of_bo.data().as_str(), of_cy.data().as_str()), (shown, shown));
+        assert_eq!(site.write(&ada, "DELETE", "/member/3", &Value::Null).status, 204);
+        assert_eq!(of_bo.data(), "null");
+        let member = json!({"id": 4, "projectId": 2, "userId": 2});
+        assert_eq!(site.write(&ada, "POST", "/member", &member).status, 201);
+        assert_eq!(of_bo.data(), shown);
+        let other = shown.replace("Paper", "Ink");
+        assert_eq!(site.write(&ada, "PUT", "/task/2", &json!({"title": "Ink"})).status, 200);
+        assert_eq!(
+            (of_bo.data(), of_cy.data()),
+            (other.clone(), other),
+            "nothing else was sent to the other stream"
+        );
+    }
+}
