@@ -8,7 +8,7 @@ use crate::{
     Change, Fields, Mutation, PlanErrorKind, RecordId, WriteError, WriteOutcome, WriteRequest, WriteTarget,
 };
 
-/// Members see the posts that they like; nobody sees the likes. Authors see posts with audits.
+/// Authors see posts with audits, which are hidden from them, and others their own posts.
 fn liked(role: &str, entity: &Entity) -> Access {
     let condition = match role {
         "author" => Condition::related("audits", Quantifier::Some, None),
