@@ -36,6 +36,8 @@ pub struct Writer {
     reads: Arc<Pool>,
     statements: Arc<StatementCache>,
     other_servers: Arc<OtherServers>,
+    /// Whether transactions are rolled back.
+    discards: bool,
 }
 
 impl Database {
@@ -49,7 +51,14 @@ impl Database {
             reads: Arc::clone(&self.pool),
             statements: Arc::clone(&self.statements),
             other_servers: Arc::clone(&self.other_servers),
+            discards: false,
         }
+    }
+
+    /// Returns a writer that rolls each write back after all its checks, deferred constraints included. Replies show the
+    /// records as they were. Sequences that a write uses still advance.
+    pub fn discarding_writer(&self) -> Writer {
+        Writer { discards: true, ..self.writer() }
     }
 }
 
@@ -120,6 +129,12 @@ impl Writer {
                 return Err(failure);
             }
         };
+        if self.discards {
+            let checked = link.execute("SET CONSTRAINTS ALL IMMEDIATE").await;
+            // If this fails, the connection is closed with its transaction.
+            let _ = link.end("ROLLBACK").await;
+            return checked.map(|()| (id, None)).map_err(|error| try_failure(&error, mutation));
+        }
         // A commit whose response was lost may have succeeded, so the write is not tried again.
         let committed = link.end("COMMIT").await;
         committed.map_err(|error| Failure::Final(write_error(&error, mutation)))?;

@@ -47,6 +47,12 @@ impl Schema {
         &self.entities[id.0 as usize]
     }
 
+    /// Returns the schema as if its document declared no policies.
+    #[must_use]
+    pub fn without_policies(&self) -> Self {
+        Self { policies: None, ..self.clone() }
+    }
+
     /// Returns what each role may read and write, if the document declares policies.
     pub fn policies(&self) -> Option<&Entries<RoleDocument>> {
         self.policies.as_ref()

@@ -7,6 +7,7 @@ mod failure;
 mod output;
 mod server;
 mod settings;
+mod temp_folder;
 mod terminal;
 mod usage_hints;
 
@@ -17,8 +18,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use args::SchemaOutputArgs;
 use commands::{
-    check, completions, demo, explain, files, hash_password, health, introspect, json_schema, openapi, query,
-    serve, types, upload,
+    check, completions, demo, explain, files, hash_password, health, introspect, json_schema, openapi,
+    policy_test, query, serve, types, upload,
 };
 
 /// Serve a database as a read API that returns exactly the requested JSON
@@ -79,6 +80,32 @@ With --role, the query is planned as the policies of the schema show it to that 
 they add, and hidden names are refused as they are for clients. The value of a claim is text, or values between commas; \
 JSON is accepted as well, such as '[1]' for a list of one.")]
     Explain(explain::ExplainArgs),
+    /// Run expectations about policies from a file: what roles may read and write
+    #[command(after_help = "Examples:
+  mesh-server policy-test policies.toml --schema schema.json --database sqlite:blog.db
+  mesh-server policy-test policies.toml --config mesh.toml --json
+
+The file is TOML, with a [[case]] for each expectation:
+
+  [sessions.ada]
+  role = \"author\"
+  user = 1
+
+  [[case]]
+  as = \"ada\"
+  query = \"{ post id title }\"
+  ids = [1, 2]
+
+  [[case]]
+  as = \"ada\"
+  write = \"PUT /post/3\"
+  body = { title = \"x\" }
+  denied = { status = 404 }
+
+Writes change nothing: on SQLite they run on a temporary copy of the file, on PostgreSQL in transactions that are rolled \
+back, which still take numbers of sequences. The exit status is 0 if all expectations hold, 1 if one does not, and 2 for \
+a wrong file. docs/policies.md describes the file.")]
+    PolicyTest(policy_test::PolicyTestArgs),
     /// Send a query to a server and print the answer
     #[command(after_help = "Examples:
   mesh-server query '{ post title author { name } }'
@@ -166,6 +193,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Introspect(args) => introspect::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::PolicyTest(args) => policy_test::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Types(args) => types::run(&args),
         Command::Openapi(args) => openapi::run(&args),

@@ -92,6 +92,17 @@ impl Database {
         Ok(Contents { catalog, notes })
     }
 
+    /// Writes a copy of the database to a new file, as it is at one moment. Other programs can write meanwhile.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the copy cannot be written.
+    pub fn copy_to(&self, copy: &Path) -> Result<(), OpenError> {
+        let path = self.path();
+        let copied = connect(&path)
+            .and_then(|connection| connection.execute("VACUUM INTO ?", [copy.to_string_lossy()]).map(drop));
+        copied.map_err(|error| OpenError::new(&path, format!("it cannot be copied: {error}")))
+    }
+
     /// Checks on a new connection that the file exists and can be read.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 mod databases;
 mod mistakes;
+mod policy_test;
 mod queries;
 mod roles;
 mod schemas;

@@ -10,6 +10,7 @@ pub(super) mod health;
 pub(super) mod introspect;
 pub(super) mod json_schema;
 pub(super) mod openapi;
+pub(super) mod policy_test;
 pub(super) mod query;
 pub(super) mod serve;
 pub(super) mod types;

@@ -14,6 +14,7 @@ use crate::cli::server::data_source::DataSource;
 use crate::cli::server::logging;
 use crate::cli::server::run::serve;
 use crate::cli::settings::settings;
+use crate::cli::temp_folder::TempFolder;
 use crate::cli::terminal::Spinner;
 use crate::config::Flags;
 
@@ -64,8 +65,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
 /// The database file of the demo.
 struct Sample {
     path: PathBuf,
-    /// The folder to remove at the end, for a temporary file.
-    folder: Option<PathBuf>,
+    /// Removed at the end, for a temporary file.
+    _folder: Option<TempFolder>,
 }
 
 impl Sample {
@@ -74,29 +75,19 @@ impl Sample {
         if !path.exists() {
             fill(path)?;
         }
-        Ok(Self { path: path.to_owned(), folder: None })
+        Ok(Self { path: path.to_owned(), _folder: None })
     }
 
-    /// Creates a file in a new temporary folder, so that no other user can have prepared it.
+    /// Creates a file in a temporary folder.
     fn temporary() -> Result<Self, Failure> {
-        let folder = (0..100)
-            .map(|attempt| std::env::temp_dir().join(format!("mesh-demo-{}-{attempt}", std::process::id())))
-            .find(|folder| std::fs::create_dir(folder).is_ok())
-            .ok_or_else(|| {
-                Failure::start("cannot create a folder for the sample data; name a file with --database")
-            })?;
-        let sample = Self { path: folder.join("blog.db"), folder: Some(folder) };
-        fill(&sample.path)?;
-        Ok(sample)
-    }
-}
-
-impl Drop for Sample {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            // The system removes what cannot be removed here.
-            let _ = std::fs::remove_dir_all(folder);
-        }
+        let folder = TempFolder::create("mesh-demo").map_err(|error| {
+            Failure::start(format!(
+                "cannot create a folder for the sample data: {error}; name a file with --database"
+            ))
+        })?;
+        let path = folder.path().join("blog.db");
+        fill(&path)?;
+        Ok(Self { path, _folder: Some(folder) })
     }
 }
 

@@ -1,0 +1,281 @@
+//! Runs cases. Nothing that a case does remains: SQLite writes to a copy, and PostgreSQL rolls back.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use http::Method;
+use mesh_plan::{
+    Context, Error, Fields, Limits, Mesh, Mutation, Principal, RecordId, Request, ResolveError, WriteError,
+    WriteOutcome, WriteRequest, WriteTarget,
+};
+use mesh_ql::{Format, Page, ParamValues};
+use mesh_schema::{Entity, Field, Member, Schema};
+use mesh_wire::{BasePath, Profiles, Route, WireError};
+use serde_json::Value as Json;
+
+use super::expected::{Mismatch, Observed, Right};
+use super::suite::{Case, Sources, Subject, Suite};
+use crate::cli::failure::{Failure, chain};
+use crate::cli::server::data_source::DataSource;
+use crate::cli::server::database::{Database, Writer, block_on};
+use crate::cli::temp_folder::TempFolder;
+use crate::config::Config;
+
+/// What cases run against.
+pub(super) struct Runner {
+    schema: Arc<Schema>,
+    limits: Limits,
+    database: Option<Database>,
+    /// The schema with its policies.
+    mesh: Mesh,
+    /// The schema without policies. Writes are only planned.
+    open: Mesh,
+    /// A copy of a SQLite file.
+    copy: OnceCell<Copy>,
+}
+
+/// A copy of a SQLite file, from which each write starts.
+struct Copy {
+    folder: TempFolder,
+    file: PathBuf,
+}
+
+/// Why a case could not be run.
+enum RunError {
+    Refused(Error),
+    Failed(Failure),
+}
+
+impl From<Error> for RunError {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Failure> for RunError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Runner {
+    pub(super) fn new(config: &Config, source: DataSource) -> Result<Self, Failure> {
+        if source.schema.policies().is_none() {
+            return Err(Failure::start("the schema has no policies, so there is nothing to test"));
+        }
+        let schema = Arc::new(source.schema);
+        let limits = config.plan_limits();
+        let unused = async |_: Mutation, _: Context| -> Result<WriteOutcome, WriteError> {
+            Err(ResolveError::Busy.into())
+        };
+        let open = Mesh::builder(schema.without_policies()).limits(limits);
+        let open = open.default_mutator(unused).build()?;
+        let mut mesh = Mesh::builder(Arc::clone(&schema)).limits(limits);
+        if let Some(database) = &source.database {
+            mesh = database.serve(mesh, None);
+        }
+        Ok(Self {
+            mesh: mesh.build()?,
+            open,
+            schema,
+            limits,
+            database: source.database,
+            copy: OnceCell::new(),
+        })
+    }
+
+    /// Returns what the names of a file are checked against.
+    pub(super) fn sources(&self) -> Sources<'_> {
+        Sources { schema: &self.schema, open: &self.open, has_database: self.database.is_some() }
+    }
+
+    /// Runs the cases in their order. Returns the mismatches of each.
+    pub(super) fn run(&self, suite: &Suite) -> Result<Vec<Vec<Mismatch>>, Failure> {
+        block_on(async {
+            let mut results = Vec::with_capacity(suite.cases.len());
+            for case in &suite.cases {
+                let observed = match self.observe(case).await {
+                    Ok(observed) => observed,
+                    Err(RunError::Refused(error)) => Observed::Refused(Box::new(shown(error))),
+                    Err(RunError::Failed(failure)) => return Err(failure),
+                };
+                results.push(case.expected.compare(&observed));
+            }
+            Ok(results)
+        })?
+    }
+
+    async fn observe(&self, case: &Case) -> Result<Observed, RunError> {
+        let principal = case.principal.as_ref();
+        match &case.subject {
+            Subject::Query { format, text, id, params } => {
+                self.read(principal, (*format, text), id.as_deref(), params).await.map_err(RunError::Refused)
+            }
+            Subject::Write { method, path, fields } => {
+                self.write(principal, method, path, fields.as_ref()).await
+            }
+            Subject::Entity(key) => {
+                let schema = self.mesh.schema_for(principal);
+                Ok(schema.find(key).map_or(Observed::Hidden, |id| rights(schema.entity(id))))
+            }
+        }
+    }
+
+    /// Reads all records, unless the query has a page.
+    async fn read(
+        &self,
+        principal: Option<&Principal>,
+        (format, text): (Format, &str),
+        id: Option<&str>,
+        params: &ParamValues,
+    ) -> Result<Observed, Error> {
+        let mut query = mesh_ql::parse(format, text, &self.limits.query)?;
+        let is_whole = id.is_none() && query.root.controls.page.is_none();
+        if is_whole {
+            let first = Some(mesh_ql::OrParam::Value(self.limits.query.page_max).into());
+            query.root.controls.page = Some(Page { first, total: true, ..Page::default() }.into());
+        }
+        let request = Request::new(&query);
+        let request = id.map_or(request, |id| request.with_id(id));
+        let plan = self.mesh.plan(&request.with_params(Some(params)).with_principal(principal))?;
+        if self.database.is_none() {
+            return Ok(Observed::Read { rows: 0, ids: None });
+        }
+        let body = self.mesh.read(&plan, &Context::default()).await?;
+        let body: Json = serde_json::from_slice(&body.bytes).unwrap_or_default();
+        let records: &[Json] = match (id, body.get("items")) {
+            (None, Some(Json::Array(items))) => items,
+            (Some(_), _) if !body.is_null() => std::slice::from_ref(&body),
+            _ => &[],
+        };
+        let total = body.get("pageInfo").and_then(|info| info.get("totalCount")).and_then(Json::as_u64);
+        let listed = records.len() as u64;
+        let rows = total.filter(|_| is_whole).unwrap_or(listed);
+        let entity = self.schema.find(&query.entity).map(|entity| self.schema.entity(entity));
+        let ids = entity.filter(|_| rows == listed).and_then(|entity| {
+            records.iter().map(|record| id_of(entity, record)).collect::<Option<BTreeSet<_>>>()
+        });
+        Ok(Observed::Read { rows, ids })
+    }
+
+    /// Runs a write that leaves no trace.
+    async fn write(
+        &self,
+        principal: Option<&Principal>,
+        method: &Method,
+        path: &str,
+        fields: Option<&Fields>,
+    ) -> Result<Observed, RunError> {
+        let profiles = Profiles { mutations: true, ..Profiles::default() };
+        let route = Route::parse(&BasePath::root(), &profiles, method, path);
+        let Some(target) = route.as_ref().ok().and_then(write_target) else {
+            return Err(Failure::start(format_args!("{method} {path} is no write")).into());
+        };
+        let mut request = WriteRequest::new(target).with_principal(principal);
+        if let Some(fields) = fields {
+            request = request.with_fields(fields);
+        }
+        let (database, writer) = match &self.database {
+            Some(database @ Database::Postgres(postgres)) => {
+                (database.clone(), Writer::Postgres(postgres.discarding_writer()))
+            }
+            Some(Database::Sqlite(original)) => {
+                let copy = Database::Sqlite(
+                    mesh_sqlite::Database::open(&self.fresh_copy(original)?).map_err(Failure::from)?,
+                );
+                let writer = copy.writer()?;
+                (copy, writer)
+            }
+            None => return Err(Failure::start("a write needs a database").into()),
+        };
+        let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
+        let mesh = database.serve(mesh, Some(&writer)).build().map_err(Failure::from)?;
+        let mutation = mesh.plan_write(&request)?;
+        mesh.write(mutation, &Context::default()).await.map_err(Error::Write)?;
+        Ok(Observed::Written)
+    }
+
+    /// Returns a copy of a SQLite file without the writes of earlier cases.
+    fn fresh_copy(&self, original: &mesh_sqlite::Database) -> Result<PathBuf, Failure> {
+        let copy = match self.copy.get() {
+            Some(copy) => copy,
+            None => {
+                let folder = TempFolder::create("mesh-policy-test").map_err(|error| {
+                    Failure::start(format_args!("cannot create a folder for a copy: {error}"))
+                })?;
+                let file = folder.path().join("original.db");
+                original.copy_to(&file)?;
+                self.copy.get_or_init(|| Copy { folder, file })
+            }
+        };
+        let path = copy.folder.path().join("copy.db");
+        for ending in ["", "-wal", "-shm"] {
+            // There is none before the first write.
+            let _ = std::fs::remove_file(copy.folder.path().join(format!("copy.db{ending}")));
+        }
+        std::fs::copy(&copy.file, &path)
+            .map_err(|error| Failure::start(format_args!("cannot copy the database: {error}")))?;
+        Ok(path)
+    }
+}
+
+/// Returns the error as a client gets it, but with the causes of failures of the database.
+fn shown(error: Error) -> WireError {
+    let cause = chain(&error);
+    let mut wire = WireError::from(error);
+    if wire.status.is_server_error() {
+        wire.message = cause.into();
+    }
+    wire
+}
+
+/// Returns the target of a write route; `None` for other routes.
+pub(super) fn write_target<'r>(route: &'r Route<'_>) -> Option<WriteTarget<'r>> {
+    let id = RecordId::Segment;
+    Some(match route {
+        Route::Create { entity } => WriteTarget::Create { entity },
+        Route::Update { entity, id: record } => WriteTarget::Update { entity, id: id(record) },
+        Route::Delete { entity, id: record } => WriteTarget::Delete { entity, id: id(record) },
+        Route::Attach { entity, id: record, member } => {
+            WriteTarget::Attach { entity, id: id(record), relation: member }
+        }
+        Route::Connect { entity, id: record, relation } => {
+            WriteTarget::Connect { entity, id: id(record), relation }
+        }
+        Route::Disconnect { entity, id: record, relation } => {
+            WriteTarget::Disconnect { entity, id: id(record), relation }
+        }
+        Route::Remove { entity, id: record, relation, child } => {
+            WriteTarget::Remove { entity, id: id(record), relation, child: id(child) }
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the id of a record, its parts separated by commas; `None` if it was not selected.
+fn id_of(entity: &Entity, record: &Json) -> Option<String> {
+    let part = |field: &Field| match record.get(&field.name)? {
+        Json::String(text) => Some(text.clone()),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let parts = entity.id_fields().map(part).collect::<Option<Vec<_>>>()?;
+    (!parts.is_empty()).then(|| parts.join(","))
+}
+
+/// Returns the rights on an entity as a role sees it.
+fn rights(entity: &Entity) -> Observed {
+    let names = |right: Right| {
+        let has = |name: &&str| match (right, entity.member(name)) {
+            (Right::Fields, Some(Member::Field(_) | Member::Computed(_)))
+            | (Right::Relations, Some(Member::Relation(_))) => true,
+            (Right::Creates, Some(Member::Field(id))) => entity.field(id).writable.create,
+            (Right::Updates, Some(Member::Field(id))) => entity.field(id).writable.update,
+            _ => false,
+        };
+        (right, entity.names().filter(has).map(str::to_owned).collect())
+    };
+    Observed::Rights { names: Right::ALL.map(names).to_vec(), deletes: entity.deletable }
+}
