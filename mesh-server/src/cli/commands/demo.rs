@@ -65,8 +65,9 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
 /// The database file of the demo.
 struct Sample {
     path: PathBuf,
-    /// Removed at the end, for a temporary file.
-    _folder: Option<TempFolder>,
+    /// The folder of a temporary file, which is removed at the end.
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is removed on drop"))]
+    folder: Option<TempFolder>,
 }
 
 impl Sample {
@@ -75,7 +76,7 @@ impl Sample {
         if !path.exists() {
             fill(path)?;
         }
-        Ok(Self { path: path.to_owned(), _folder: None })
+        Ok(Self { path: path.to_owned(), folder: None })
     }
 
     /// Creates a file in a temporary folder.
@@ -87,7 +88,7 @@ impl Sample {
         })?;
         let path = folder.path().join("blog.db");
         fill(&path)?;
-        Ok(Self { path, _folder: Some(folder) })
+        Ok(Self { path, folder: Some(folder) })
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn temporary_sample_is_removed() {
         let sample = Sample::temporary().unwrap();
-        let folder = sample.folder.clone().unwrap();
+        let folder = sample.folder.as_ref().unwrap().path().to_owned();
         drop(sample);
         assert!(!folder.exists());
     }
