@@ -1,5 +1,7 @@
 //! Accounts in a database table, as back ends look them up.
 
+pub(crate) mod api_keys;
+
 use std::error::Error;
 
 use crate::BoxFuture;

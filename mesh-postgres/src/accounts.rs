@@ -1,5 +1,7 @@
 //! Accounts in a table of the served database.
 
+pub(crate) mod api_keys;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -77,7 +79,7 @@ impl Database {
     }
 
     /// Returns the name of a table with the first schema of the search path that has it.
-    async fn find_table(&self, table: TableName) -> Result<TableName, PoolError> {
+    pub(crate) async fn find_table(&self, table: TableName) -> Result<TableName, PoolError> {
         if table.schema.is_some() {
             return Ok(table);
         }

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use mesh_integrity::UsersTableError;
+use mesh_integrity::{ApiKeysTableError, UsersTableError};
 
 use crate::state::layout::NewerLayout;
 
@@ -20,10 +20,9 @@ pub struct OpenError {
 impl OpenError {
     /// Returns each fault on its own, if there are several.
     pub fn faults(&self) -> Vec<String> {
-        match self.cause.downcast_ref::<UsersTableError>() {
-            Some(error) => error.faults.clone(),
-            None => vec![self.to_string()],
-        }
+        let users = self.cause.downcast_ref().map(|error: &UsersTableError| &error.faults);
+        let faults = users.or_else(|| self.cause.downcast_ref().map(|error: &ApiKeysTableError| &error.faults));
+        faults.cloned().unwrap_or_else(|| vec![self.to_string()])
     }
 
     /// Returns whether the state in the database was written by a newer server, in a layout that this one cannot read.

@@ -23,6 +23,7 @@ mod tests;
 mod write;
 
 pub use accounts::Accounts;
+pub use accounts::api_keys::ApiKeys;
 pub use database::{Contents, Database};
 pub use error::OpenError;
 pub use settings::Settings;

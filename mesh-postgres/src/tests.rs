@@ -1,6 +1,7 @@
 //! Tests against real clusters. They are skipped if PostgreSQL is not installed, unless `MESH_REQUIRE_SERVICES` is set.
 
 mod accounts;
+mod api_keys;
 mod budgets;
 mod catalog;
 mod failures;

@@ -1,5 +1,7 @@
 //! Accounts in a table of the served database.
 
+pub(crate) mod api_keys;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

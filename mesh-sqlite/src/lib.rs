@@ -26,6 +26,7 @@ mod tests;
 mod write;
 
 pub use accounts::Accounts;
+pub use accounts::api_keys::ApiKeys;
 pub use database::{Contents, Database};
 pub use error::OpenError;
 pub use pool::thread_connection::before_park;

@@ -1,0 +1,86 @@
+//! Keys are stored and found in every form that their columns may have.
+
+use super::*;
+use crate::tests::File;
+
+const TABLE: &str = "my keys";
+
+/// Returns a key whose hash consists of one byte.
+fn key(byte: u8) -> StoredApiKey {
+    let role = Some("reader".to_owned());
+    StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }
+}
+
+#[tokio::test]
+async fn stored_keys_are_found_listed_and_deleted() {
+    let file = File::new("");
+    let database = file.database();
+    let missing = database.api_keys(TABLE).unwrap_err().to_string();
+    assert!(missing.contains("no table 'my keys'") && missing.contains(r#"CREATE TABLE IF NOT EXISTS "my keys""#));
+    database.create_api_keys_table(TABLE).await.unwrap();
+    database.create_api_keys_table(TABLE).await.unwrap();
+    let keys = database.api_keys(TABLE).unwrap();
+    let owned = StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
+    for key in [&key(1), &owned] {
+        keys.insert(key).await.unwrap();
+        assert_eq!(keys.find(key.hash).await.unwrap().as_ref(), Some(key));
+    }
+    assert!(keys.insert(&owned).await.is_err(), "a hash is unique");
+    assert_eq!(keys.list().await.unwrap(), (vec![key(1), owned.clone()], 0));
+    assert!(keys.delete(owned.hash).await.unwrap());
+    assert!(!keys.delete(owned.hash).await.unwrap());
+    assert_eq!(keys.find(owned.hash).await.unwrap(), None);
+    assert_eq!(keys.list().await.unwrap().0, [key(1)]);
+}
+
+#[tokio::test]
+async fn hashes_and_times_may_have_other_forms() {
+    let file = File::new(
+        "CREATE TABLE \"my keys\" (\"Hash\", owner INTEGER, role TEXT, expires);
+         INSERT INTO \"my keys\" VALUES
+            (upper(hex(zeroblob(32))), 7, 'a', 1900000000),
+            (X'1111111111111111111111111111111111111111111111111111111111111111', NULL, NULL, 1900000000000),
+            (replace(hex(zeroblob(32)), '00', '22'), 'x', 'b', '2030-03-17T19:46:40+02:00'),
+            (replace(hex(zeroblob(32)), '00', '33'), 'x', 'b', '2030-03-17 17:46:40'),
+            (replace(hex(zeroblob(32)), '00', '44'), 'x', 'b', 'tomorrow'),
+            (replace(hex(zeroblob(32)), '00', '55'), 'x', 'b', '');
+         INSERT INTO \"my keys\" VALUES ('abc', 'x', 'b', NULL), (NULL, 'x', 'b', NULL), (X'11', 'x', 'b', NULL),
+            (replace(hex(zeroblob(32)), '00', '66'), 'x', 'b', NULL),
+            (replace(hex(zeroblob(32)), '00', '66'), 'y', 'b', NULL);",
+    );
+    let keys = file.database().api_keys(TABLE).unwrap();
+    for (byte, owner, seconds) in [
+        (0, Some("7"), 1_900_000_000),
+        (0x11, None, 1_900_000_000),
+        (0x22, Some("x"), 1_900_000_000),
+        (0x33, Some("x"), 1_900_000_000),
+        // What is no time has passed.
+        (0x44, Some("x"), 0),
+        (0x55, Some("x"), 0),
+    ] {
+        let found = keys.find(ApiKeyHash([byte; 32])).await.unwrap().unwrap();
+        assert_eq!((found.owner.as_deref(), found.expires), (owner, Some(time(seconds))), "{byte:x}");
+    }
+    assert_eq!(keys.find(ApiKeyHash([0x66; 32])).await.unwrap(), None, "two keys have this hash");
+    let (listed, malformed) = keys.list().await.unwrap();
+    assert_eq!((listed.len(), malformed), (8, 3));
+    assert!(keys.delete(ApiKeyHash([0x11; 32])).await.unwrap(), "a hash of bytes");
+}
+
+#[test]
+fn errors_name_the_columns() {
+    let file = File::new("CREATE TABLE \"my keys\" (hash TEXT, role TEXT)");
+    let error = file.database().api_keys(TABLE).unwrap_err();
+    assert_eq!(error.faults.len(), 2, "{error}");
+    assert!(error.to_string().contains("has no column 'owner'") && error.to_string().contains("CREATE TABLE"));
+}
+
+#[tokio::test]
+async fn a_missing_file_is_an_error_and_not_an_unknown_key() {
+    let file = File::new("");
+    file.database().create_api_keys_table(TABLE).await.unwrap();
+    let keys = file.database().api_keys(TABLE).unwrap();
+    assert_eq!(keys.find(key(1).hash).await.unwrap(), None);
+    std::fs::remove_file(file.path()).unwrap();
+    assert!(keys.find(key(1).hash).await.is_err());
+}
