@@ -18,7 +18,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use args::SchemaOutputArgs;
 use commands::{
-    check, completions, demo, explain, files, hash_password, health, introspect, json_schema, openapi,
+    api_key, check, completions, demo, explain, files, hash_password, health, introspect, json_schema, openapi,
     policy_test, query, serve, types, upload,
 };
 
@@ -168,6 +168,17 @@ _mesh-server in a folder of zsh's fpath, or ~/.config/fish/completions/mesh-serv
 It requests /readyz at 'admin.listen' or, if that is not set, at 'listen', on this machine. The exit status is 0 if the \
 server is ready, else 1, as the health checks of containers expect.")]
     Health(health::HealthArgs),
+    /// Make, list and revoke API keys
+    #[command(after_help = "Examples:
+  mesh-server api-key --config mesh.toml --role reader
+  mesh-server api-key --config mesh.toml --role editor --owner 7 --expires 90d
+  mesh-server api-key --config mesh.toml --role reader --create-table
+  mesh-server api-key list --config mesh.toml
+  mesh-server api-key revoke 1a2b3c4d5e6f --config mesh.toml
+
+The key is printed to standard output once; the table 'api_keys.table' has its hash only. Clients send it as \
+'Authorization: Bearer mk_…'.")]
+    ApiKey(api_key::ApiKeyArgs),
     /// Print the hash of a password, for the table of accounts
     #[command(after_help = "Examples:
   mesh-server hash-password
@@ -200,6 +211,7 @@ pub(crate) fn run() -> ExitCode {
         Command::JsonSchema(args) => json_schema::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Health(args) => health::run(&args),
+        Command::ApiKey(args) => api_key::run(&args),
         Command::HashPassword => hash_password::run(),
         Command::Upload(args) => upload::run(&args),
         Command::Files(args) => files::run(&args),

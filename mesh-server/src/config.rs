@@ -18,7 +18,7 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres,
+    Admin, ApiKeys, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres,
     Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
@@ -83,6 +83,7 @@ settings! {
         cache: Cache;
         caching: Caching;
         integrity: Integrity;
+        api_keys: ApiKeys;
         persisted: Persisted;
         uploads: Uploads;
         events: Events;

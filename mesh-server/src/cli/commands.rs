@@ -1,5 +1,6 @@
 //! One module for each command, with its arguments.
 
+pub(super) mod api_key;
 pub(super) mod check;
 pub(super) mod completions;
 pub(super) mod demo;

@@ -1,6 +1,7 @@
 //! From settings to a running server.
 
 pub(super) mod admin;
+pub(super) mod api_keys;
 pub(super) mod app_factory;
 pub(super) mod data_source;
 pub(super) mod database;

@@ -152,6 +152,12 @@ settings! {
         tenant: String = String::new(), parse::text;
     }
 
+    /// API keys. `SPEC §17.3`
+    ApiKeys["api_keys."] {
+        /// Table of API keys, with the columns `hash`, `owner`, `role` and `expires`; empty: no keys.
+        table: String = String::new(), parse::text;
+    }
+
     /// Queries that are known by an id.
     Persisted["persisted."] {
         /// Whether queries can be sent by id.

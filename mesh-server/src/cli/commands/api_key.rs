@@ -1,0 +1,199 @@
+//! `mesh-server api-key`: makes, lists and revokes API keys. `SPEC §17.3`
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use mesh_integrity::{API_KEY_BYTES, API_KEY_PREFIX, ApiKeyHash, StoredApiKey, new_api_key};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde_json::{Map, Value};
+
+use crate::cli::args::given;
+use crate::cli::failure::Failure;
+use crate::cli::output::{print, remark};
+use crate::cli::server::api_keys::ApiKeyTable;
+use crate::cli::server::data_source::OPENING;
+use crate::cli::server::database::{Database, block_on};
+use crate::cli::settings::settings;
+use crate::cli::terminal::{Spinner, table};
+use crate::config::parse;
+
+/// The number of hex digits that `revoke` needs at least.
+const MIN_DIGITS: usize = 6;
+/// Width of a cell on a terminal.
+const CELL_WIDTH: u16 = 40;
+
+/// Arguments of `api-key`.
+#[derive(Debug, Args)]
+#[command(subcommand_negates_reqs = true)]
+pub(crate) struct ApiKeyArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// TOML file with settings, of which 'api_keys.table' names the table [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// Database of the table, such as sqlite:blog.db or postgres://user@host/db
+    #[arg(long, value_name = "URL", global = true)]
+    database: Option<String>,
+    /// Role of requests with the key, by which policies decide
+    #[arg(long, required = true)]
+    role: Option<String>,
+    /// Id of the user who owns the key, which policies see as the user; without it, the key is a user of its own
+    #[arg(long, value_name = "ID")]
+    owner: Option<String>,
+    /// Time until the key expires, such as 90d or 12h; without it, the key is valid until it is revoked
+    #[arg(long, value_name = "TIME", value_parser = parse::age)]
+    expires: Option<Duration>,
+    /// Create the table of keys if it is missing
+    #[arg(long)]
+    create_table: bool,
+}
+
+/// What to do with existing keys.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the keys with their ids, which are the first digits of their hashes
+    #[command(after_help = "Example:
+  mesh-server api-key list --config mesh.toml")]
+    List,
+    /// Delete a key, which servers then refuse within seconds
+    #[command(after_help = "Example:
+  mesh-server api-key revoke 1a2b3c4d5e6f --config mesh.toml")]
+    Revoke {
+        /// Id of the key, from 'api-key list'; never the key itself
+        id: String,
+    },
+}
+
+pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
+    if args.action.is_some() && (args.role.is_some() || args.owner.is_some() || args.expires.is_some()) {
+        return Err(Failure::start("--role, --owner and --expires belong to a new key: leave out the subcommand"));
+    }
+    if let Some(Action::Revoke { id }) = &args.action {
+        check_id(id)?;
+    }
+    if args.role.as_ref().is_some_and(String::is_empty) {
+        return Err(Failure::start("--role must not be empty"));
+    }
+    let config = settings(given([("database", &args.database)]), args.config.as_deref())?;
+    let Some(url) = &config.database else {
+        return Err(Failure::start("no database with a table of API keys: name one with --database"));
+    };
+    let name = &config.api_keys.table;
+    if name.is_empty() {
+        return Err(Failure::start(
+            "'api_keys.table' is not set: name the table of API keys in the configuration, or in the variable \
+             MESH_API_KEYS__TABLE",
+        ));
+    }
+    let database = {
+        let _spinner = Spinner::start(OPENING);
+        Database::open(url, &config, Vec::new(), &mut Vec::new())?.0
+    };
+    block_on(async {
+        let keys = ApiKeyTable::open(&database, name, args.create_table).await?;
+        match &args.action {
+            None => create(&keys, args).await,
+            Some(Action::List) => list(&keys).await,
+            Some(Action::Revoke { id }) => revoke(&keys, id).await,
+        }
+    })?
+}
+
+async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
+    let mut random = [0; API_KEY_BYTES];
+    let filled = SystemRandom::new().fill(&mut random);
+    filled.map_err(|_| Failure::start("the system provides no random numbers"))?;
+    let key = new_api_key(random);
+    let hash = ApiKeyHash::of(key.as_bytes()).ok_or_else(|| Failure::start("the new key is malformed"))?;
+    // Tables have whole seconds.
+    let expires = args.expires.map(|age| SystemTime::now().checked_add(age).map_or(0, seconds));
+    let expires = expires.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+    let stored = StoredApiKey { hash, owner: args.owner.clone(), role: args.role.clone(), expires };
+    keys.insert(&stored).await?;
+    let id = hash.id();
+    let role = args.role.as_deref().unwrap_or_default();
+    let expires = expires.map_or_else(|| "never".to_owned(), date);
+    print(&key).inspect_err(|_| remark(format_args!("the key {id} is stored, but could not be printed: revoke it")))?;
+    remark(format_args!(
+        "API key {id}: user {}, role {role}, expires {expires}\nThe key is not shown again. Send it as 'Authorization: \
+         Bearer {API_KEY_PREFIX}…'; revoke it with `mesh-server api-key revoke {id}`",
+        stored.user()
+    ));
+    Ok(())
+}
+
+async fn list(keys: &ApiKeyTable) -> Result<(), Failure> {
+    let (stored, malformed) = keys.list().await?;
+    let now = SystemTime::now();
+    let record = |key: &StoredApiKey| {
+        let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
+        let state = if key.has_expired(now) { "expired" } else { "valid" };
+        Map::from_iter([
+            ("id".to_owned(), key.hash.id().into()),
+            ("owner".to_owned(), text(&key.owner)),
+            ("role".to_owned(), text(&key.role)),
+            ("expires".to_owned(), key.expires.map_or_else(|| "never".to_owned(), date).into()),
+            ("state".to_owned(), state.into()),
+        ])
+    };
+    let records: Vec<Map<String, Value>> = stored.iter().map(record).collect();
+    if malformed > 0 {
+        remark(format_args!("rows whose hash is neither 64 hex digits nor 32 bytes, which match no key: {malformed}"));
+    }
+    if records.is_empty() {
+        remark("there are no API keys; `mesh-server api-key --role ROLE` makes one");
+        return Ok(());
+    }
+    let max_width = io::stdout().is_terminal().then_some(CELL_WIDTH);
+    print(table(&records.iter().collect::<Vec<_>>(), max_width))
+}
+
+async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
+    let (stored, _) = keys.list().await?;
+    let digits = id.to_ascii_lowercase();
+    let mut hashes: Vec<ApiKeyHash> = stored.iter().map(|key| key.hash).collect();
+    hashes.retain(|hash| hash.to_string().starts_with(&digits));
+    hashes.dedup();
+    match hashes.as_slice() {
+        [hash] if keys.delete(*hash).await? => {
+            remark(format_args!("revoked the API key {}: servers refuse it within a few seconds", hash.id()));
+            Ok(())
+        }
+        [] | [_] => Err(Failure::found(format!("there is no API key {id}; `mesh-server api-key list` lists them"))),
+        several => Err(Failure::found(format!(
+            "{} API keys begin with {id}: write more digits of the hash",
+            several.len()
+        ))),
+    }
+}
+
+/// Refuses what is not the beginning of a hash. A key that was passed instead of its id is not repeated.
+fn check_id(id: &str) -> Result<(), Failure> {
+    if id.starts_with(API_KEY_PREFIX) {
+        let hint = ApiKeyHash::of(id.as_bytes())
+            .map_or_else(String::new, |hash| format!("; the id of this one is {}", hash.id()));
+        return Err(Failure::start(format!(
+            "write the id of the key, not the key itself, which the shell may have recorded{hint}"
+        )));
+    }
+    let is_hex = id.len() >= MIN_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex {
+        return Ok(());
+    }
+    Err(Failure::start(format!(
+        "the id of a key is {MIN_DIGITS} or more hex digits; `mesh-server api-key list` lists the ids"
+    )))
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Formats a time as in RFC 3339.
+fn date(time: SystemTime) -> String {
+    let seconds = i64::try_from(seconds(time)).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).map_or_else(|_| "never".to_owned(), |time| time.to_string())
+}
