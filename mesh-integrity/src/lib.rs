@@ -35,8 +35,8 @@ mod store;
 pub mod token;
 
 pub use accounts::api_keys::{
-    API_KEY_BYTES, API_KEY_COLUMNS, API_KEY_PREFIX, ApiKeyHash, ApiKeySource, ApiKeysTableError, StoredApiKey,
-    check_api_key_columns, new_api_key,
+    API_KEY_BYTES, API_KEY_COLUMNS, API_KEY_PREFIX, ApiKeyHash, ApiKeySource, ApiKeysTableError,
+    StoredApiKey, check_api_key_columns, new_api_key,
 };
 pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, UsersTable, UsersTableError};
 pub use attempt_store::{AttemptKey, AttemptStore};

@@ -21,7 +21,8 @@ impl OpenError {
     /// Returns each fault on its own, if there are several.
     pub fn faults(&self) -> Vec<String> {
         let users = self.cause.downcast_ref().map(|error: &UsersTableError| &error.faults);
-        let faults = users.or_else(|| self.cause.downcast_ref().map(|error: &ApiKeysTableError| &error.faults));
+        let faults =
+            users.or_else(|| self.cause.downcast_ref().map(|error: &ApiKeysTableError| &error.faults));
         faults.cloned().unwrap_or_else(|| vec![self.to_string()])
     }
 

@@ -18,8 +18,8 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, ApiKeys, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted, Postgres,
-    Sqlite, State, Tls, Uploads,
+    Admin, ApiKeys, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted,
+    Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};

@@ -132,7 +132,8 @@ pub fn check_api_key_columns(
     }
     let missing = |name: &&str| !columns.iter().any(|column| is_column(column, name));
     let missing = API_KEY_COLUMNS.into_iter().filter(missing);
-    let faults = missing.map(|name| format!("the table '{table}' of 'api_keys.table' has no column '{name}'"));
+    let faults =
+        missing.map(|name| format!("the table '{table}' of 'api_keys.table' has no column '{name}'"));
     ApiKeysTableError::of(faults.collect(), create)
 }
 
@@ -201,9 +202,19 @@ mod tests {
     #[test]
     fn what_cannot_be_a_key_has_no_hash() {
         let long = format!("mk_{}", "a".repeat(254));
-        for text in
-            ["", "mk", "mk_", "MK_abc", "Mk_abc", " mk_abc", "mk_a b", "mk_a'--", "mk_\u{e4}", "mk-abc", &long]
-        {
+        for text in [
+            "",
+            "mk",
+            "mk_",
+            "MK_abc",
+            "Mk_abc",
+            " mk_abc",
+            "mk_a b",
+            "mk_a'--",
+            "mk_\u{e4}",
+            "mk-abc",
+            &long,
+        ] {
             assert_eq!(ApiKeyHash::of(text.as_bytes()), None, "{text:?}");
         }
         assert!(ApiKeyHash::of(&long.as_bytes()[1..]).is_none());
@@ -226,7 +237,8 @@ mod tests {
     fn faults_of_a_table_end_with_the_statement_that_creates_one() {
         let check = |columns: &[&str]| {
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
-            let checked = check_api_key_columns("keys", &columns, str::eq_ignore_ascii_case, "CREATE TABLE …");
+            let checked =
+                check_api_key_columns("keys", &columns, str::eq_ignore_ascii_case, "CREATE TABLE …");
             checked.map_err(|error| error.faults)
         };
         assert_eq!(check(&["HASH", "owner", "role", "expires", "more"]), Ok(()));

@@ -192,7 +192,8 @@ impl ApiKeys {
     pub async fn insert(&self, key: &StoredApiKey) -> Result<(), StoreError> {
         let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let timestamp = |time| Timestamp::from_second(i64::try_from(since(time)).unwrap_or(i64::MAX));
-        let expires = key.expires.map(timestamp).transpose().map_err(|error| StoreError::new(error.to_string()))?;
+        let expires =
+            key.expires.map(timestamp).transpose().map_err(|error| StoreError::new(error.to_string()))?;
         let insert: InsertStatement = Query::insert()
             .into_table(sql::table_ref(&self.table))
             .columns(["hash", "owner", "role", "expires"])

@@ -27,11 +27,15 @@ async fn stored_keys_are_found_listed_and_deleted() {
     let database = open(&cluster).await;
     for table in ["my keys", "public.other"] {
         let missing = database.api_keys(table).await.unwrap_err().faults().concat();
-        assert!(missing.contains(&format!("no table '{table}'")) && missing.contains("CREATE TABLE"), "{missing}");
+        assert!(
+            missing.contains(&format!("no table '{table}'")) && missing.contains("CREATE TABLE"),
+            "{missing}"
+        );
         database.create_api_keys_table(table).await.unwrap();
         database.create_api_keys_table(table).await.unwrap();
         let keys = database.api_keys(table).await.unwrap();
-        let owned = StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
+        let owned =
+            StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
         for key in [&key(1), &owned] {
             keys.insert(key).await.unwrap();
             assert_eq!(keys.find(key.hash).await.unwrap().as_ref(), Some(key));

@@ -7,5 +7,6 @@ pub(super) mod data_source;
 pub(super) mod database;
 mod database_url;
 pub(super) mod logging;
+pub(super) mod own_tables;
 pub(super) mod run;
 pub(super) mod schema_reload;

@@ -150,7 +150,8 @@ impl ApiKeys {
             .to_string(SqliteQueryBuilder);
         let (path, key) = (self.path.clone(), key.clone());
         run(move || {
-            let seconds = key.expires.map(|time| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+            let seconds =
+                key.expires.map(|time| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
             let seconds = seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
             let values = params![key.hash.to_string(), key.owner, key.role, seconds];
             open_for_writing(&path)?.execute(&sql, values).map(drop)
@@ -217,7 +218,9 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Option<StoredApiKey>> {
         ValueRef::Integer(seconds) => Some(time(seconds)),
         ValueRef::Real(seconds) => Some(time(seconds as i64)),
         // A key whose time cannot be read has expired.
-        ValueRef::Text(_) | ValueRef::Blob(_) => Some(time(row.get::<_, Option<i64>>(4)?.unwrap_or_default())),
+        ValueRef::Text(_) | ValueRef::Blob(_) => {
+            Some(time(row.get::<_, Option<i64>>(4)?.unwrap_or_default()))
+        }
     };
     Ok(Some(StoredApiKey { hash, owner: text(row.get_ref(1)?), role: text(row.get_ref(2)?), expires }))
 }

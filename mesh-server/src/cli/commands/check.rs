@@ -10,9 +10,11 @@ use crate::cli::args::SourceArgs;
 use crate::cli::commands::serve;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
+use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::app_factory;
 use crate::cli::server::data_source::{DataSource, OpenedParts};
 use crate::cli::server::database::block_on;
+use crate::cli::server::own_tables::served_own_tables;
 use crate::cli::settings::load_all;
 use crate::config::{Config, Loaded};
 
@@ -46,6 +48,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let Some(schema) = parts.schema.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
     for note in &parts.notes {
         remark(format_args!("note: {note}"));
+    }
+    for warning in served_own_tables(config, &schema) {
+        remark(format_args!("warning: {warning}"));
     }
     if let Err(failure) = serve::refuse_open_docs(config) {
         remark(format_args!("note: {}", failure.faults.join("; ")));
@@ -88,6 +93,10 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
             let accounts = app_factory::accounts(config, parts.database.as_ref());
             checks.push(block_on(accounts).unwrap_or_else(|error| Err(error.into())).map(drop));
         }
+    }
+    if let Some(database) = &parts.database {
+        let keys = api_keys(config, Some(database));
+        checks.push(block_on(keys).unwrap_or_else(|error| Err(error.into())).map(drop));
     }
     match config.uploads.store.strip_prefix("file:") {
         _ if !config.uploads.enabled => {}

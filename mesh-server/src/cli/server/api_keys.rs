@@ -6,6 +6,7 @@ use mesh_integrity::{ApiKeyHash, ApiKeySource, StoreError, StoredApiKey};
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database::Database;
+use crate::config::Config;
 
 /// The API keys of a database.
 pub(crate) enum ApiKeyTable {
@@ -69,6 +70,19 @@ impl ApiKeyTable {
         };
         deleted.map_err(|error| Failure::found(format!("the API key was not revoked: {}", cause(&error))))
     }
+}
+
+/// Opens the table of API keys, if the settings name one.
+pub(crate) async fn api_keys(
+    config: &Config,
+    database: Option<&Database>,
+) -> Result<Option<Arc<dyn ApiKeySource>>, Failure> {
+    let table = &config.api_keys.table;
+    if table.is_empty() {
+        return Ok(None);
+    }
+    let database = database.ok_or_else(|| Failure::start("'api_keys.table' needs a database"))?;
+    Ok(Some(ApiKeyTable::open(database, table, false).await?.into_source()))
 }
 
 fn cannot_create(error: StoreError) -> Failure {

@@ -22,6 +22,7 @@ use crate::cli::failure::{Failure, chain};
 use crate::cli::server::admin;
 use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
+use crate::cli::server::own_tables::served_own_tables;
 use crate::config::{Config, DocsAuth, Store, Users};
 
 /// The label that the secret of cursors is derived with.
@@ -105,6 +106,7 @@ impl AppFactory {
                 "uploads are on, but no field takes files: declare some under 'uploads' in the schema document"
             );
         }
+        served_own_tables(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
         let caching = caching(config, &schema)?;
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
         if let Some(secret) = &self.cursor_secret {

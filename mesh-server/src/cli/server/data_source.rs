@@ -5,6 +5,7 @@ use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 
 use crate::cli::failure::Failure;
 use crate::cli::server::database::Database;
+use crate::cli::server::own_tables::without_own_tables;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
@@ -82,7 +83,7 @@ impl DataSource {
             Err(failure) => Err(failure),
             // Without its catalog, only the document itself can be checked.
             Ok(document) if config.database.is_some() && catalog.is_none() => document.check().map(|()| None),
-            Ok(document) => document.load(catalog.as_ref(), &mut parts.notes).map(Some),
+            Ok(document) => document.load(config, catalog.as_ref(), &mut parts.notes).map(Some),
         };
         match schema {
             Ok(schema) => parts.schema = schema,
@@ -106,8 +107,9 @@ impl DataSource {
             }
         };
         // Loading a large schema takes a while, and this thread serves requests.
+        let config = config.clone();
         let loading = tokio::task::spawn_blocking(move || {
-            document.load(catalog.as_ref(), &mut notes).map(|schema| (schema, notes))
+            document.load(&config, catalog.as_ref(), &mut notes).map(|schema| (schema, notes))
         });
         Ok(loading.await.map_err(Failure::from)??)
     }
@@ -149,14 +151,20 @@ impl SchemaText {
     }
 
     /// Loads the schema, or infers it if there is no document.
-    fn load(&self, catalog: Option<&Catalog>, notes: &mut Vec<String>) -> Result<Schema, Failure> {
+    fn load(
+        &self,
+        config: &Config,
+        catalog: Option<&Catalog>,
+        notes: &mut Vec<String>,
+    ) -> Result<Schema, Failure> {
         let lines = |faults: Faults| self.failure(&faults);
         let schema = match (&self.text, catalog) {
             (Some(text), catalog) => Schema::read(text, catalog).map_err(lines)?,
             (None, Some(catalog)) => {
-                let inference = mesh_schema::infer(catalog);
+                let catalog = without_own_tables(config, catalog, notes);
+                let inference = mesh_schema::infer(&catalog);
                 notes.extend(inference.notes.iter().map(ToString::to_string));
-                inference.document.load(Some(catalog)).map_err(lines)?
+                inference.document.load(Some(&catalog)).map_err(lines)?
             }
             (None, None) => {
                 return Err(Failure::start(

@@ -16,7 +16,9 @@ async fn stored_keys_are_found_listed_and_deleted() {
     let file = File::new("");
     let database = file.database();
     let missing = database.api_keys(TABLE).unwrap_err().to_string();
-    assert!(missing.contains("no table 'my keys'") && missing.contains(r#"CREATE TABLE IF NOT EXISTS "my keys""#));
+    assert!(
+        missing.contains("no table 'my keys'") && missing.contains(r#"CREATE TABLE IF NOT EXISTS "my keys""#)
+    );
     database.create_api_keys_table(TABLE).await.unwrap();
     database.create_api_keys_table(TABLE).await.unwrap();
     let keys = database.api_keys(TABLE).unwrap();
@@ -72,7 +74,9 @@ fn errors_name_the_columns() {
     let file = File::new("CREATE TABLE \"my keys\" (hash TEXT, role TEXT)");
     let error = file.database().api_keys(TABLE).unwrap_err();
     assert_eq!(error.faults.len(), 2, "{error}");
-    assert!(error.to_string().contains("has no column 'owner'") && error.to_string().contains("CREATE TABLE"));
+    assert!(
+        error.to_string().contains("has no column 'owner'") && error.to_string().contains("CREATE TABLE")
+    );
 }
 
 #[tokio::test]

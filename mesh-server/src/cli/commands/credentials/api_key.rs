@@ -69,7 +69,9 @@ enum Action {
 
 pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
     if args.action.is_some() && (args.role.is_some() || args.owner.is_some() || args.expires.is_some()) {
-        return Err(Failure::start("--role, --owner and --expires belong to a new key: leave out the subcommand"));
+        return Err(Failure::start(
+            "--role, --owner and --expires belong to a new key: leave out the subcommand",
+        ));
     }
     if let Some(Action::Revoke { id }) = &args.action {
         check_id(id)?;
@@ -116,7 +118,9 @@ async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
     let id = hash.id();
     let role = args.role.as_deref().unwrap_or_default();
     let expires = expires.map_or_else(|| "never".to_owned(), date);
-    print(&key).inspect_err(|_| remark(format_args!("the key {id} is stored, but could not be printed: revoke it")))?;
+    print(&key).inspect_err(|_| {
+        remark(format_args!("the key {id} is stored, but could not be printed: revoke it"))
+    })?;
     remark(format_args!(
         "API key {id}: user {}, role {role}, expires {expires}\nThe key is not shown again. Send it as 'Authorization: \
          Bearer {API_KEY_PREFIX}…'; revoke it with `mesh-server api-key revoke {id}`",
@@ -141,7 +145,9 @@ async fn list(keys: &ApiKeyTable) -> Result<(), Failure> {
     };
     let records: Vec<Map<String, Value>> = stored.iter().map(record).collect();
     if malformed > 0 {
-        remark(format_args!("rows whose hash is neither 64 hex digits nor 32 bytes, which match no key: {malformed}"));
+        remark(format_args!(
+            "rows whose hash is neither 64 hex digits nor 32 bytes, which match no key: {malformed}"
+        ));
     }
     if records.is_empty() {
         remark("there are no API keys; `mesh-server api-key --role ROLE` makes one");
@@ -162,7 +168,9 @@ async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
             remark(format_args!("revoked the API key {}: servers refuse it within a few seconds", hash.id()));
             Ok(())
         }
-        [] | [_] => Err(Failure::found(format!("there is no API key {id}; `mesh-server api-key list` lists them"))),
+        [] | [_] => {
+            Err(Failure::found(format!("there is no API key {id}; `mesh-server api-key list` lists them")))
+        }
         several => Err(Failure::found(format!(
             "{} API keys begin with {id}: write more digits of the hash",
             several.len()
