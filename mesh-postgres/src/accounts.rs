@@ -70,7 +70,7 @@ impl Database {
     }
 
     /// Returns the names of a table's columns; empty if there is no such table.
-    async fn columns(&self, table: &TableName) -> Result<Vec<String>, PoolError> {
+    pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<String>, PoolError> {
         const COLUMNS: &str = "SELECT attname::text FROM pg_catalog.pg_attribute \
             WHERE attrelid = pg_catalog.to_regclass($1)::oid AND attnum > 0 AND NOT attisdropped";
         let table = sql::table(table);

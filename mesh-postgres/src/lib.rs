@@ -29,6 +29,7 @@ pub use error::OpenError;
 pub use settings::Settings;
 pub use state::State;
 pub use write::Writer;
+pub use write::audit::AuditTable;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod api_keys;
+mod audit;
 mod budgets;
 mod catalog;
 mod failures;

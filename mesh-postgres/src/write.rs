@@ -1,5 +1,7 @@
 //! Writes: one transaction each. `SPEC §11`
 
+pub(crate) mod audit;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;

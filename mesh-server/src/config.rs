@@ -18,7 +18,7 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, ApiKeys, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted,
+    Admin, ApiKeys, Audit, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted,
     Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
@@ -84,6 +84,7 @@ settings! {
         caching: Caching;
         integrity: Integrity;
         api_keys: ApiKeys;
+        audit: Audit;
         persisted: Persisted;
         uploads: Uploads;
         events: Events;
@@ -113,7 +114,7 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, caching, integrity, tls, docs, base, .. } = self;
+        let Self { limits, caching, audit, integrity, tls, docs, base, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
@@ -128,6 +129,10 @@ impl Config {
             let message = "allows shared caches to store answers ('public', 's-maxage'), but signed answers are private: \
                            remove that, or turn 'integrity.enabled' off";
             reader.conflict([path, "integrity.enabled"], message);
+        }
+        if audit.file.is_some() && !audit.table.is_empty() {
+            let message = "and 'audit.table' exclude each other; set one of them";
+            reader.conflict(["audit.file", "audit.table"], message);
         }
         if tls.cert.is_some() != tls.key.is_some() {
             let mut paths = ["tls.cert", "tls.key"];

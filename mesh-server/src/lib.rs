@@ -82,6 +82,7 @@ pub use mesh_schema;
 pub use mesh_uploads;
 pub use mesh_wire;
 pub use observability::admin::Admin;
+pub use observability::audit::{AuditEntry, AuditFile, AuditLog, AuditSink};
 pub use observability::health::{Check, Health, Report};
 pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]

@@ -1,6 +1,7 @@
 //! What operators see of the server: the record of each request, metrics, access log, traces and health checks.
 
 pub(crate) mod admin;
+pub(crate) mod audit;
 pub(crate) mod error_log;
 pub(crate) mod health;
 pub(crate) mod metrics;

@@ -33,6 +33,7 @@ pub use pool::thread_connection::before_park;
 pub use rusqlite;
 pub use state::{State, StateError, StateLimits};
 pub use write::Writer;
+pub use write::audit::AuditTable;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

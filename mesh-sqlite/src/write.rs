@@ -4,6 +4,7 @@
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
 //! in WAL mode, in which readers and the writer do not block each other.
 
+pub(crate) mod audit;
 mod group;
 mod log;
 mod queue;

@@ -148,8 +148,8 @@ pub struct ApiKeysTableError {
 impl ApiKeysTableError {
     fn missing(table: &str, create: &str) -> Self {
         let fault = format!(
-            "there is no table '{table}' for 'api_keys.table'; create it with `mesh-server api-key --create-table` or with\n  \
-             {create}"
+            "there is no table '{table}' for 'api_keys.table'; create it with `mesh-server api-key --role ROLE --create-table`, which \
+             makes a first key, too, or with\n  {create}"
         );
         Self { faults: vec![fault] }
     }

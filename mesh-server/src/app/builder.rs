@@ -21,6 +21,7 @@ use crate::identity::bearer::Bearer;
 use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
+use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]
 use crate::observability::otlp::Spans;
@@ -130,6 +131,7 @@ impl App {
             cors: None,
             caching: Caching::default().values(true),
             metrics: None,
+            audit: None,
             server_timing: false,
             #[cfg(feature = "otlp")]
             spans: None,
@@ -187,6 +189,12 @@ impl AppBuilder {
     /// Sets the metrics that requests are counted in.
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.shared.metrics = Some(metrics);
+        self
+    }
+
+    /// Sets the audit log.
+    pub fn audit(mut self, audit: AuditLog) -> Self {
+        self.shared.audit = Some(audit);
         self
     }
 

@@ -16,6 +16,7 @@ use crate::events::Hub;
 use crate::identity::Identities;
 use crate::integrity::Integrity;
 use crate::observability::admin::Admin;
+use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
 use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     /// `Cache-Control` of reads.
     pub(crate) caching: CacheControlValues,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) audit: Option<AuditLog>,
     pub(crate) server_timing: bool,
     #[cfg(feature = "otlp")]
     pub(crate) spans: Option<crate::observability::otlp::Spans>,

@@ -158,6 +158,16 @@ settings! {
         table: String = String::new(), parse::text;
     }
 
+    /// The audit log.
+    Audit["audit."] {
+        /// File that the audit log is appended to, one JSON object per line.
+        file: Option<PathBuf> = None, parse::present;
+        /// Table of the database that the audit log is written to, with the columns `time`, `event` and `entry`; empty: none.
+        table: String = String::new(), parse::text;
+        /// Whether the entries of writes have the values of fields, and not only their names.
+        values: bool = false, parse::boolean;
+    }
+
     /// Queries that are known by an id.
     Persisted["persisted."] {
         /// Whether queries can be sent by id.

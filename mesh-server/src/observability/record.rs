@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use mesh_integrity::Session;
-use mesh_wire::Route;
+use mesh_wire::{Route, WireError};
+use parking_lot::Mutex;
 
+use crate::observability::audit::entry::AuditDetails;
 use crate::observability::trace_context::TraceContext;
 
 /// Defines the kinds of routes: each with its method, its path without the base, and the routes of the protocol.
@@ -68,6 +70,8 @@ pub(crate) struct RequestRecord {
     until_read: OnceLock<Duration>,
     read: OnceLock<ReadRecord>,
     session: OnceLock<Arc<Session>>,
+    error: OnceLock<(&'static str, Option<&'static str>)>,
+    audit: Mutex<Option<Box<AuditDetails>>>,
 }
 
 /// A read that has finished.
@@ -90,6 +94,8 @@ impl RequestRecord {
             until_read: OnceLock::new(),
             read: OnceLock::new(),
             session: OnceLock::new(),
+            error: OnceLock::new(),
+            audit: Mutex::new(None),
         }
     }
 
@@ -111,6 +117,36 @@ impl RequestRecord {
     /// Returns the user of the session.
     pub(crate) fn user(&self) -> Option<&str> {
         self.session.get().map(|session| session.user.as_str())
+    }
+
+    /// Returns the session.
+    pub(crate) fn session(&self) -> Option<&Arc<Session>> {
+        self.session.get()
+    }
+
+    /// Returns what identified the caller.
+    pub(crate) fn caller_kind(&self) -> Option<&'static str> {
+        self.session.get().map(|_| "session")
+    }
+
+    /// Sets the error of the reply.
+    pub(crate) fn set_error(&self, error: &WireError) {
+        let _ = self.error.set((error.kind.name(), error.code.map(|code| code.name())));
+    }
+
+    /// Returns the kind and the code of the error of the reply.
+    pub(crate) fn error(&self) -> Option<(&'static str, Option<&'static str>)> {
+        self.error.get().copied()
+    }
+
+    /// Changes what the audit log says about the request.
+    pub(crate) fn add_audit_details(&self, change: impl FnOnce(&mut AuditDetails)) {
+        change(self.audit.lock().get_or_insert_default());
+    }
+
+    /// Returns a part of what the audit log says about the request.
+    pub(crate) fn with_audit_details<T: Default>(&self, read: impl FnOnce(&AuditDetails) -> T) -> T {
+        self.audit.lock().as_deref().map(read).unwrap_or_default()
     }
 
     /// Records that the read starts. A request has at most one.

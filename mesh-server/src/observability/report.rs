@@ -31,6 +31,9 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     if let Some(metrics) = &shared.metrics {
         metrics.answered(record, status.as_u16(), duration);
     }
+    if let Some(audit) = &shared.audit {
+        audit.record(cx, status, duration);
+    }
     #[cfg(feature = "otlp")]
     if let (Some(spans), Some(trace)) = (&shared.spans, record.trace) {
         spans.record(trace, record, cx.head.request_id, status.as_u16(), duration);

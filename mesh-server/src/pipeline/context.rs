@@ -15,6 +15,7 @@ use tracing::Span;
 use crate::app::shared::Shared;
 use crate::clients::{Outbox, Peer};
 use crate::identity::KnownCaller;
+use crate::observability::audit::entry::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 
@@ -98,6 +99,13 @@ impl<'r> RequestContext<'r> {
     pub(crate) fn span(&self) -> Span {
         let trace = self.record.trace;
         trace.map_or_else(Span::none, |trace| tracing::info_span!("request", trace = trace.trace_id()))
+    }
+
+    /// Changes what the audit log says about the request, if there is an audit log.
+    pub(crate) fn audit(&self, change: impl FnOnce(&mut AuditDetails)) {
+        if self.shared.audit.is_some() {
+            self.record.add_audit_details(change);
+        }
     }
 
     /// Awaits `work` until the request's deadline. Returns `None` if the deadline passes first.

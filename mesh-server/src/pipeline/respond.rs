@@ -45,6 +45,7 @@ pub(super) async fn reply(
 /// Returns the reply for an error.
 pub(crate) fn refusal(cx: &RequestContext<'_>, error: &WireError) -> Response<Body> {
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(error));
+    cx.record.set_error(error);
     tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
     response::error(&cx.head, error).map(Body::from)
 }

@@ -1,5 +1,6 @@
 //! Login and logout. `SPEC §7.1`, `SPEC §7.5`
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -36,6 +37,7 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
             return Err(error.into());
         }
     };
+    cx.audit(|details| details.account.clone_from(&account));
     let attempt = attempt.at_account(account.as_deref(), cx.request_id()).await?;
     match in_time(cx, integrity.authenticator.authenticate(&credentials)).await {
         Ok(identity) => {
@@ -123,6 +125,7 @@ fn begin(
     reply.insert("expiresAt".to_owned(), unix_millis(issued.session.expires_at).into());
     let body = Bytes::from(Value::Object(reply).to_string());
     tracing::debug!(request = %cx.head.request_id, user = issued.session.user, "logged in");
+    cx.record.set_session(&Arc::new(issued.session));
     Ok(response::written(&cx.head, None, Some(body)).map(Body::from))
 }
 
@@ -136,6 +139,7 @@ pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, Wi
     let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;
     ended.inspect_err(|error| log_unavailable(cx, error))?;
     let session = known.token.session();
+    cx.record.set_session(session);
     tracing::debug!(request = %cx.head.request_id, user = session.user, "logged out");
     let body = Bytes::from_static(b"{\"loggedOut\":true}");
     Ok(response::written(&cx.head, None, Some(body)).map(Body::from))

@@ -60,6 +60,7 @@ pub(crate) async fn register(
     let query = PersistedQuery::new(format, text).with_params(declared);
     match persisted.register(&cx.shared.mesh, query, principal.as_deref()).await {
         Ok(id) => {
+            cx.audit(|details| details.query = Some(id.to_string()));
             let body = format!("{{\"id\":\"{id}\"}}");
             Ok(response::written(&cx.head, None, Some(body.into())).map(Body::from))
         }

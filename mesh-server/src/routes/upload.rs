@@ -55,6 +55,12 @@ pub(super) async fn upload(
     path: Path<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
+    cx.audit(|details| {
+        details.event = Some("upload");
+        details.entity = Some(path.entity.to_owned());
+        details.id = path.id.map(|id| id.to_text(1).into_owned());
+        details.fields = path.field.map(str::to_owned).into_iter().collect();
+    });
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let announced = body.announced();
     uploads.check_announced(announced)?;
@@ -224,6 +230,9 @@ async fn record(
     })?;
     let Upload { entity, file, .. } = &recorded;
     tracing::debug!(request = %cx.head.request_id, key = %file.key, size = file.size, "stored");
+    if let Some((_, text)) = &id {
+        cx.audit(|details| details.id = Some(text.clone()));
+    }
     let new_id = id.as_ref().filter(|_| recorded.id.is_none());
     let location = new_id.map(|(_, text)| cx.shared.location(entity, text));
     let body = reply(cx.shared, &recorded, id.map(|(shown, _)| shown));

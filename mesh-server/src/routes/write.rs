@@ -10,6 +10,7 @@ use mesh_ql::{Format, ParamValues};
 use mesh_wire::{WireError, response};
 
 use self::commit::{commit_and_read, fields};
+use crate::observability::audit::{AuditLog, entry as audit};
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
@@ -25,6 +26,7 @@ pub(crate) async fn answer(
     target: WriteTarget<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
+    cx.audit(|details| details.set_target(&target));
     let (caller, body) = match target {
         WriteTarget::Delete { .. } | WriteTarget::Disconnect { .. } | WriteTarget::Remove { .. } => {
             (authenticate::write_without_body(cx).await?, None)
@@ -32,6 +34,7 @@ pub(crate) async fn answer(
         WriteTarget::Update { entity, id } => {
             let (caller, body) = authenticate::with_body(cx, Content::OptionalFields, body).await?;
             if body.is_empty() {
+                cx.audit(|details| details.event = Some(audit::READ));
                 let query = query::decode(cx).await?;
                 let params = query::params(cx)?;
                 let target = Target { entity: Some(entity), id: Some(id), params: params.as_ref() };
@@ -45,6 +48,8 @@ pub(crate) async fn answer(
         }
     };
     let fields = body.map(|body| fields(cx.head.headers, &body)).transpose()?;
+    let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
+    cx.audit(|details| fields.iter().for_each(|fields| details.set_fields(fields, with_values)));
     let shape = shape(cx, &caller).await?;
     let principal = caller.principal();
     let mut request = WriteRequest::new(target).with_principal(principal.as_deref());
@@ -65,6 +70,7 @@ pub(crate) async fn answer(
     let context = cx.resolver_context(&caller);
     let WriteReply { entity, id, body, .. } =
         commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
+    cx.audit(|details| details.id = Some(id.clone()));
     let location = creates.then(|| cx.shared.location(&entity, &id));
     Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
 }

@@ -12,6 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
 use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::app_factory;
+use crate::cli::server::audit;
 use crate::cli::server::data_source::{DataSource, OpenedParts};
 use crate::cli::server::database::block_on;
 use crate::cli::server::own_tables::served_own_tables;
@@ -95,6 +96,10 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
         }
     }
     if let Some(database) = &parts.database {
+        if !config.audit.table.is_empty() {
+            let table = audit::check_table(config, database);
+            checks.push(block_on(table).unwrap_or_else(|error| Err(error.into())));
+        }
         let keys = api_keys(config, Some(database));
         checks.push(block_on(keys).unwrap_or_else(|error| Err(error.into())).map(drop));
     }

@@ -12,17 +12,17 @@ use mesh_ql::Format;
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
-use mesh_server::{Admin, App, Caching, ClientLimits, Events, Integrity, Rates, Uploads};
+use mesh_server::{Admin, App, AuditLog, Caching, ClientLimits, Events, Integrity, Rates, Uploads};
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 use serde::Deserialize;
 
 use crate::cli::failure::{Failure, chain};
-use crate::cli::server::admin;
 use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::server::own_tables::served_own_tables;
+use crate::cli::server::{admin, audit};
 use crate::config::{Config, DocsAuth, Store, Users};
 
 /// The label that the secret of cursors is derived with.
@@ -44,6 +44,7 @@ pub(crate) struct AppFactory {
     rates: Rates,
     clients: ClientLimits,
     spans: Option<Spans>,
+    pub(crate) audit: Option<AuditLog>,
 }
 
 impl AppFactory {
@@ -70,9 +71,12 @@ impl AppFactory {
             Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
             None => None,
         };
+        let admin = admin::admin(database.as_ref());
+        let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
         let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
         Ok(Self {
-            admin: admin::admin(database.as_ref()),
+            admin,
+            audit,
             database,
             writer,
             cursor_secret: secret.map(|secret| secret.derive(CURSOR_LABEL)),
@@ -130,6 +134,9 @@ impl AppFactory {
             None => app.admin(self.admin.clone()),
             Some(_) => app.metrics(self.admin.metrics().clone()),
         };
+        if let Some(audit) = &self.audit {
+            app = app.audit(audit.clone());
+        }
         if let Some(spans) = &self.spans {
             app = app.spans(spans.clone());
         }

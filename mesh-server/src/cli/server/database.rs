@@ -77,7 +77,7 @@ impl Database {
             let database = match DatabaseUrl::parse(url).map_err(Failure::start)? {
                 DatabaseUrl::Sqlite(path) => Self::Sqlite(mesh_sqlite::Database::open(&path)?),
                 DatabaseUrl::Postgres(url) => {
-                    Self::Postgres(mesh_postgres::Database::connect(&url, &settings(config)).await?)
+                    Self::Postgres(mesh_postgres::Database::connect(&url, &postgres_settings(config)).await?)
                 }
             };
             let catalog = database.contents(times, notes).await?;
@@ -229,7 +229,7 @@ impl Database {
 }
 
 /// Returns the settings of connections to PostgreSQL.
-fn settings(config: &Config) -> Settings {
+pub(crate) fn postgres_settings(config: &Config) -> Settings {
     let postgres = &config.postgres;
     let mut settings = Settings::default();
     settings.connections = postgres.connections;

@@ -15,7 +15,10 @@ struct OwnTable {
 
 /// Returns the tables that the settings name. A name that cannot be parsed is reported when the table is opened.
 fn own_tables(config: &Config) -> Vec<OwnTable> {
-    let named = [("api_keys.table", &config.api_keys.table, "API keys")];
+    let named = [
+        ("api_keys.table", &config.api_keys.table, "API keys"),
+        ("audit.table", &config.audit.table, "the audit log"),
+    ];
     let named = named.into_iter().filter(|(_, name, _)| !name.is_empty());
     let own = |(setting, name, contents): (_, &String, _)| {
         Some(OwnTable { name: TableName::parse(name).ok()?, setting, contents })

@@ -2,16 +2,18 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use mesh_server::{Check, Current, Server, Timeouts, Tls, Workers};
 use tokio::net::TcpListener;
 
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
-use crate::cli::server::admin;
 use crate::cli::server::app_factory::AppFactory;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::schema_reload::SchemaReload;
+use crate::cli::server::{admin, audit};
 use crate::config::Config;
 
 /// File descriptors reserved for databases, uploads and the like.
@@ -61,17 +63,23 @@ pub(crate) fn serve(
         // Signals are handled from before the server announces that it is ready.
         let stop = stop_signal()?;
         admin::listen(config, &factory.admin, &current).await?;
-        let health = factory.admin.health().clone();
+        let (health, audit) = (factory.admin.health().clone(), factory.audit.clone());
+        let stopped = Arc::new(OnceLock::new());
+        let stop_time = Arc::clone(&stopped);
         tokio::spawn(SchemaReload::new(factory, current).run());
         tracing::info!(entities, "serving at {url}");
         print(format_args!("listening on {url}"))?;
         ready(&url)?;
         let stop = async move {
             stop.await;
+            let _ = stop_time.set(Instant::now());
             health.set("server", Check::Failed("it is stopping".to_owned()));
         };
         // A separate task is scheduled fairly with the connections that it accepts.
         tokio::spawn(server.serve(listener, stop)).await?;
+        if let Some(audit) = &audit {
+            audit::flush(audit, *stopped.get_or_init(Instant::now), config.shutdown_timeout);
+        }
         // An open snapshot would prevent the write-ahead log from being truncated.
         mesh_sqlite::before_park();
         tracing::info!("stopped");

@@ -162,6 +162,7 @@ async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
     let digits = id.to_ascii_lowercase();
     let mut hashes: Vec<ApiKeyHash> = stored.iter().map(|key| key.hash).collect();
     hashes.retain(|hash| hash.to_string().starts_with(&digits));
+    hashes.sort_unstable();
     hashes.dedup();
     match hashes.as_slice() {
         [hash] if keys.delete(*hash).await? => {

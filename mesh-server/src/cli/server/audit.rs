@@ -1,0 +1,132 @@
+//! The audit log of a server, in a file or in a table of its database.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use mesh_server::{AuditEntry, AuditFile, AuditLog, AuditSink, Metrics};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::cli::failure::Failure;
+use crate::cli::server::database::{Database, postgres_settings};
+use crate::config::Config;
+
+/// How long entries are collected before they are written to a table: each write to a SQLite file makes its cached
+/// responses stale.
+const TABLE_DELAY: Duration = Duration::from_millis(250);
+/// Entries of one statement.
+const MAX_ROWS: usize = 1_000;
+/// How long a stopping server waits for the log at least.
+const MIN_FLUSH: Duration = Duration::from_secs(1);
+
+/// Opens the log that the settings name, and starts its thread.
+pub(crate) async fn start(
+    config: &Config,
+    database: Option<&Database>,
+    metrics: &Metrics,
+) -> Result<Option<AuditLog>, Failure> {
+    let settings = &config.audit;
+    let log = if let Some(path) = &settings.file {
+        let file = AuditFile::open(path);
+        AuditLog::start(
+            file.map_err(|error| Failure::start(format!("cannot write the audit log: {error}")))?,
+        )?
+    } else if !settings.table.is_empty() {
+        AuditLog::start(table(config, database).await?)?
+    } else {
+        return Ok(None);
+    };
+    let log = log.values(settings.values);
+    let source = log.clone();
+    metrics.add(move |out| source.write_metrics(out));
+    Ok(Some(log))
+}
+
+/// Waits until the log is written, until a time after the server was told to stop.
+pub(crate) fn flush(log: &AuditLog, stopped: Instant, timeout: Duration) {
+    let left = timeout.saturating_sub(stopped.elapsed()).max(MIN_FLUSH);
+    match log.flush(left) {
+        0 => {}
+        lost => tracing::warn!("{lost} entries of the audit log could not be written before the end"),
+    }
+}
+
+/// Checks the table.
+pub(crate) async fn check_table(config: &Config, database: &Database) -> Result<(), Failure> {
+    table(config, Some(database)).await.map(drop)
+}
+
+/// Checks the table, and returns the sink that writes to it.
+async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
+    let name = &config.audit.table;
+    match database {
+        None => Err(Failure::start("'audit.table' needs a database")),
+        Some(Database::Sqlite(database)) => Ok(TableSink::Sqlite(database.audit_table(name)?)),
+        Some(Database::Postgres(database)) => {
+            database.audit_table(name).await?;
+            Ok(TableSink::Postgres(Box::new(PostgresSink {
+                runtime: None,
+                config: config.clone(),
+                table: None,
+            })))
+        }
+    }
+}
+
+/// Writes to a table.
+enum TableSink {
+    Sqlite(mesh_sqlite::AuditTable),
+    Postgres(Box<PostgresSink>),
+}
+
+/// Writes to a table of PostgreSQL on connections of its own, which live on the runtime of the log's thread.
+struct PostgresSink {
+    /// Built on the thread of the log: a runtime must not be dropped within another one.
+    runtime: Option<Runtime>,
+    config: Config,
+    table: Option<mesh_postgres::AuditTable>,
+}
+
+impl AuditSink for TableSink {
+    fn write(&mut self, entries: &mut VecDeque<AuditEntry>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        while !entries.is_empty() {
+            let count = entries.len().min(MAX_ROWS);
+            let rows: Vec<&str> = entries.iter().take(count).map(|entry| entry.json.as_str()).collect();
+            let rows = format!("[{}]", rows.join(","));
+            match self {
+                Self::Sqlite(table) => table.append(&rows)?,
+                Self::Postgres(sink) => sink.append(&rows)?,
+            }
+            entries.drain(..count);
+        }
+        Ok(())
+    }
+
+    fn delay(&self) -> Duration {
+        TABLE_DELAY
+    }
+}
+
+impl PostgresSink {
+    fn append(&mut self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let Self { runtime, config, table } = self;
+        let runtime = match runtime {
+            Some(runtime) => runtime,
+            none => none.insert(Builder::new_current_thread().enable_all().build()?),
+        };
+        runtime.block_on(async {
+            let table = match table {
+                Some(table) => table,
+                none => {
+                    let url = config.database.as_deref().unwrap_or_default();
+                    let mut settings = postgres_settings(config);
+                    settings.connections = 1;
+                    settings.replicas.clear();
+                    let database = mesh_postgres::Database::connect(url, &settings).await?;
+                    none.insert(database.audit_table(&config.audit.table).await?)
+                }
+            };
+            Ok(table.append(rows).await?)
+        })
+    }
+}

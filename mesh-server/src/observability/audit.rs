@@ -1,0 +1,151 @@
+//! The audit log: who did what, as one JSON object per event.
+//!
+//! Requests only queue their entries; a thread writes them. The queue is bounded in bytes: what does not fit is dropped and
+//! counted, and the count becomes an entry.
+
+pub(crate) mod entry;
+mod file;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+
+pub use file::AuditFile;
+use queue::{Queue, weight_of};
+
+use crate::observability::metrics::Exposition;
+use crate::pipeline::context::RequestContext;
+use crate::rates::client_address::counted_address;
+use crate::rates::limiter::Limiter;
+use crate::rates::rate::Rate;
+
+/// The pause after a failure of the sink.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Refusals of one address without a session that are logged per minute. A flood of refused requests is counted instead.
+const REFUSALS_PER_MINUTE: u32 = 120;
+
+/// An entry of the audit log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// The time in RFC 3339, in UTC.
+    pub time: String,
+    /// The kind of event.
+    pub event: &'static str,
+    /// The whole entry as a JSON object, without line breaks.
+    pub json: String,
+}
+
+/// Writes entries of the audit log.
+pub trait AuditSink: Send + 'static {
+    /// Writes entries in their order, and removes those that are written. May block.
+    ///
+    /// # Errors
+    /// An entry cannot be written at the moment. The remaining entries are passed again a second later.
+    fn write(&mut self, entries: &mut VecDeque<AuditEntry>) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// Returns how long to collect entries before they are written together.
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// The audit log of a server, for [`crate::AppBuilder::audit`]. Cheap to clone; clones share the queue.
+#[derive(Clone)]
+pub struct AuditLog {
+    queue: Arc<Queue>,
+    refusals: Arc<Limiter>,
+    values: bool,
+}
+
+impl AuditLog {
+    /// Starts the thread that writes to a sink.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(sink: impl AuditSink) -> io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        let source = Arc::clone(&queue);
+        thread::Builder::new().name("mesh-audit".to_owned()).spawn(move || write_all(&source, sink))?;
+        Ok(Self { queue, refusals: Arc::new(Limiter::new()), values: false })
+    }
+
+    /// Sets whether entries of writes contain the values of fields, and not only their names.
+    #[must_use]
+    pub fn values(mut self, on: bool) -> Self {
+        self.values = on;
+        self
+    }
+
+    /// Whether entries of writes contain the values of fields.
+    pub(crate) fn has_values(&self) -> bool {
+        self.values
+    }
+
+    /// Waits until all queued entries are written, at most for this time. Returns how many are not.
+    pub fn flush(&self, timeout: Duration) -> usize {
+        self.queue.wait_until_written(Instant::now() + timeout)
+    }
+
+    /// Writes the counters of the log.
+    pub fn write_metrics(&self, out: &mut Exposition) {
+        let [written, dropped, failures] = self.queue.counts().map(|count| count as f64);
+        out.counter("mesh_audit_entries_total", "Entries written to the audit log.", &[(&[], written)]);
+        let help = "Entries of the audit log that were dropped because its queue was full.";
+        out.counter("mesh_audit_dropped_total", help, &[(&[], dropped)]);
+        out.counter("mesh_audit_failures_total", "Failed writes to the audit log.", &[(&[], failures)]);
+    }
+
+    /// Queues the entry of a request, if the request is of a kind that is logged.
+    pub(crate) fn record(&self, cx: &RequestContext<'_>, status: StatusCode, duration: Duration) {
+        let Some(event) = entry::event(cx, status) else { return };
+        if entry::is_refusal(status) && cx.record.session().is_none() {
+            let key = cx.address.map(counted_address);
+            let rate = Rate::per_minute(REFUSALS_PER_MINUTE);
+            if self.refusals.count(key, rate, self.refusals.now()).is_err() {
+                self.queue.suppress();
+                return;
+            }
+        }
+        self.queue.push(entry::of_request(cx, event, status, duration));
+    }
+}
+
+impl fmt::Debug for AuditLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuditLog").field("values", &self.values).finish_non_exhaustive()
+    }
+}
+
+/// Writes entries until the process ends.
+fn write_all(queue: &Queue, mut sink: impl AuditSink) {
+    let mut batch = VecDeque::new();
+    let mut is_failing = false;
+    loop {
+        queue.wait(&mut batch, sink.delay());
+        let (count, bytes) = (batch.len(), weight_of(&batch));
+        let written = sink.write(&mut batch);
+        queue.written(count - batch.len(), bytes - weight_of(&batch));
+        match written {
+            Ok(()) if std::mem::take(&mut is_failing) => tracing::info!("the audit log is written again"),
+            Ok(()) => {}
+            Err(error) => {
+                queue.failed();
+                // Logged once until the next success.
+                if !std::mem::replace(&mut is_failing, true) {
+                    tracing::warn!("the audit log cannot be written, trying again: {error}");
+                }
+                thread::sleep(RETRY);
+            }
+        }
+    }
+}

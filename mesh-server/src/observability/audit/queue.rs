@@ -1,0 +1,137 @@
+//! The queue of entries that wait for the thread that writes them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::{AuditEntry, entry};
+
+/// Bytes of the entries that are not written, at most.
+const MAX_BYTES: usize = 4 << 20;
+/// What an entry counts in addition to its text.
+const OVERHEAD: usize = 128;
+
+/// Entries that are not written yet.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// Notified of new entries, and of written ones.
+    added: Condvar,
+    emptied: Condvar,
+    written: AtomicU64,
+    dropped: AtomicU64,
+    failures: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    entries: VecDeque<AuditEntry>,
+    /// The weights of the entries, and of those that the thread has taken.
+    bytes: usize,
+    /// The number of entries that the thread has taken and not written.
+    taken: usize,
+    /// Dropped entries that no entry reports yet.
+    dropped: u64,
+    /// Refusals that were counted instead of logged, and that no entry reports yet.
+    suppressed: u64,
+}
+
+fn weight(entry: &AuditEntry) -> usize {
+    entry.json.len() + OVERHEAD
+}
+
+impl Queue {
+    /// Adds an entry, or counts it as dropped if the queue is full.
+    pub(super) fn push(&self, entry: AuditEntry) {
+        let mut state = self.state.lock();
+        let bytes = state.bytes + weight(&entry);
+        if bytes > MAX_BYTES {
+            state.dropped += 1;
+            let is_first = state.dropped == 1;
+            drop(state);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            if is_first {
+                tracing::warn!("the audit log is not written fast enough: entries are dropped");
+            }
+            return;
+        }
+        state.bytes = bytes;
+        state.entries.push_back(entry);
+        drop(state);
+        self.added.notify_one();
+    }
+
+    /// Counts a refusal that is not logged.
+    pub(super) fn suppress(&self) {
+        self.state.lock().suppressed += 1;
+    }
+
+    /// Waits for entries and moves them to `batch`, with a report of those that are missing. Returns at once if `batch` still
+    /// has entries.
+    pub(super) fn wait(&self, batch: &mut VecDeque<AuditEntry>, delay: Duration) {
+        if !batch.is_empty() {
+            return;
+        }
+        let mut state = self.state.lock();
+        while state.entries.is_empty() {
+            self.added.wait(&mut state);
+        }
+        if !delay.is_zero() {
+            drop(state);
+            std::thread::sleep(delay);
+            state = self.state.lock();
+        }
+        batch.append(&mut state.entries);
+        for (event, count) in [
+            ("dropped", std::mem::take(&mut state.dropped)),
+            ("suppressed", std::mem::take(&mut state.suppressed)),
+        ] {
+            if count > 0 {
+                let report = entry::of_count(event, count);
+                state.bytes += weight(&report);
+                batch.push_back(report);
+            }
+        }
+        // The space of the taken entries is free as soon as they are written.
+        state.taken = batch.len();
+    }
+
+    /// Frees the space of entries that were written.
+    pub(super) fn written(&self, count: usize, bytes: usize) {
+        self.written.fetch_add(count as u64, Ordering::Relaxed);
+        let mut state = self.state.lock();
+        state.taken = state.taken.saturating_sub(count);
+        state.bytes = state.bytes.saturating_sub(bytes);
+        if state.taken == 0 && state.entries.is_empty() {
+            self.emptied.notify_all();
+        }
+    }
+
+    /// Counts a failed write.
+    pub(super) fn failed(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits until all entries are written. Returns the number of those that are not at the deadline.
+    pub(super) fn wait_until_written(&self, deadline: Instant) -> usize {
+        let mut state = self.state.lock();
+        while state.taken + state.entries.len() > 0 {
+            if self.emptied.wait_until(&mut state, deadline).timed_out() {
+                break;
+            }
+        }
+        state.taken + state.entries.len()
+    }
+
+    /// Returns the numbers of entries written, entries dropped and failed writes.
+    pub(super) fn counts(&self) -> [u64; 3] {
+        [&self.written, &self.dropped, &self.failures].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// Returns the weight of entries.
+pub(super) fn weight_of(entries: &VecDeque<AuditEntry>) -> usize {
+    entries.iter().map(weight).sum()
+}
