@@ -1,5 +1,6 @@
 //! Running a server: start and stop, reload, failures, logs, health and deployment.
 
+mod audit;
 mod caching;
 mod cancelled;
 mod deploy;

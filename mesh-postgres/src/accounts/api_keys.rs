@@ -53,7 +53,7 @@ impl Database {
         let table = self.find_table(TableName::parse(name)?).await?;
         let columns = self.column_types(&table).await?;
         let names: Vec<String> = columns.iter().map(|(column, _)| column.clone()).collect();
-        let create = format!("{};", create_table(&TableName::parse(name)?));
+        let create = format!("{};", create_table(&table));
         check_api_key_columns(name, &names, |column, name| column == name, &create)?;
         let type_of = |name: &str| {
             let found = columns.iter().find(|(column, _)| column == name);

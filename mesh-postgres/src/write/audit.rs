@@ -28,12 +28,12 @@ impl Database {
     /// The table or some of its columns are missing, or the database cannot be reached.
     pub async fn audit_table(&self, name: &str) -> Result<AuditTable, OpenError> {
         let named = TableName::parse(name).map_err(|error| self.open_error(error))?;
-        let table = self.find_table(named.clone()).await.map_err(|error| self.open_error(error))?;
+        let table = self.find_table(named).await.map_err(|error| self.open_error(error))?;
         let columns = self.columns(&table).await.map_err(|error| self.open_error(error))?;
         if COLUMNS.iter().any(|column| !columns.iter().any(|one| one == column)) {
             return Err(self.open_error(format!(
                 "'audit.table' needs the table '{name}' with the columns time, event and entry; create it with\n  {};",
-                create_table(&named)
+                create_table(&table)
             )));
         }
         Ok(AuditTable { pool: Arc::clone(&self.writes), insert: insert(&table) })

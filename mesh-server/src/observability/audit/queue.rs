@@ -10,6 +10,8 @@ use super::{AuditEntry, entry};
 
 /// Bytes of the entries that are not written, at most.
 const MAX_BYTES: usize = 4 << 20;
+/// How long the numbers of missing entries wait for the next entry.
+const REPORT_DELAY: Duration = Duration::from_secs(10);
 /// What an entry counts in addition to its text.
 const OVERHEAD: usize = 128;
 
@@ -36,6 +38,20 @@ struct State {
     dropped: u64,
     /// Refusals that were counted instead of logged, and that no entry reports yet.
     suppressed: u64,
+    /// Whether the server stops, and all is written without delay.
+    is_flushed: bool,
+}
+
+impl State {
+    /// Whether there are counts that no entry reports.
+    fn has_counts(&self) -> bool {
+        self.dropped + self.suppressed > 0
+    }
+
+    /// The number of entries to write.
+    fn pending(&self) -> usize {
+        self.taken + self.entries.len() + usize::from(self.has_counts())
+    }
 }
 
 fn weight(entry: &AuditEntry) -> usize {
@@ -65,7 +81,13 @@ impl Queue {
 
     /// Counts a refusal that is not logged.
     pub(super) fn suppress(&self) {
-        self.state.lock().suppressed += 1;
+        let mut state = self.state.lock();
+        state.suppressed += 1;
+        let is_first = state.suppressed == 1;
+        drop(state);
+        if is_first {
+            self.added.notify_one();
+        }
     }
 
     /// Waits for entries and moves them to `batch`, with a report of those that are missing. Returns at once if `batch` still
@@ -75,10 +97,14 @@ impl Queue {
             return;
         }
         let mut state = self.state.lock();
-        while state.entries.is_empty() {
-            self.added.wait(&mut state);
+        while state.entries.is_empty() && !(state.is_flushed && state.has_counts()) {
+            if !state.has_counts() {
+                self.added.wait(&mut state);
+            } else if self.added.wait_for(&mut state, REPORT_DELAY).timed_out() {
+                break;
+            }
         }
-        if !delay.is_zero() {
+        if !delay.is_zero() && !state.is_flushed {
             drop(state);
             std::thread::sleep(delay);
             state = self.state.lock();
@@ -104,7 +130,7 @@ impl Queue {
         let mut state = self.state.lock();
         state.taken = state.taken.saturating_sub(count);
         state.bytes = state.bytes.saturating_sub(bytes);
-        if state.taken == 0 && state.entries.is_empty() {
+        if state.pending() == 0 {
             self.emptied.notify_all();
         }
     }
@@ -117,12 +143,14 @@ impl Queue {
     /// Waits until all entries are written. Returns the number of those that are not at the deadline.
     pub(super) fn wait_until_written(&self, deadline: Instant) -> usize {
         let mut state = self.state.lock();
-        while state.taken + state.entries.len() > 0 {
+        state.is_flushed = true;
+        self.added.notify_one();
+        while state.pending() > 0 {
             if self.emptied.wait_until(&mut state, deadline).timed_out() {
                 break;
             }
         }
-        state.taken + state.entries.len()
+        state.pending()
     }
 
     /// Returns the numbers of entries written, entries dropped and failed writes.
