@@ -124,10 +124,10 @@ impl Config {
             let message = "and 'integrity.secret_file' exclude each other; set one of them";
             reader.conflict(["integrity.secret", "integrity.secret_file"], message);
         }
-        if integrity.enabled && (caching.control.is_shared() || caching.entities.any_shared()) {
+        if self.identifies() && (caching.control.is_shared() || caching.entities.any_shared()) {
             let path = if caching.control.is_shared() { "caching.control" } else { "caching.entities" };
-            let message = "allows shared caches to store answers ('public', 's-maxage'), but signed answers are private: \
-                           remove that, or turn 'integrity.enabled' off";
+            let message = "allows shared caches to store answers ('public', 's-maxage'), but answers to known callers are \
+                           private: remove that, or turn off what identifies callers, such as 'integrity.enabled'";
             reader.conflict([path, "integrity.enabled"], message);
         }
         if audit.file.is_some() && !audit.table.is_empty() {
@@ -147,9 +147,14 @@ impl Config {
         }
     }
 
+    /// Returns whether requests need a credential.
+    fn identifies(&self) -> bool {
+        self.integrity.enabled || !self.api_keys.table.is_empty()
+    }
+
     /// Returns who may register queries.
     pub(crate) fn registration(&self) -> Registration {
-        let default = if self.integrity.enabled { Registration::Signed } else { Registration::Open };
+        let default = if self.identifies() { Registration::Signed } else { Registration::Open };
         self.persisted.registration.unwrap_or(default)
     }
 
@@ -159,8 +164,8 @@ impl Config {
             // The names have been parsed before.
             return AllowedHosts::parse(&self.allowed_hosts).unwrap_or(AllowedHosts::Loopback);
         }
-        // Where tokens are needed, a foreign page has none.
-        if self.listen.ip().is_loopback() && !self.integrity.enabled {
+        // Where credentials are needed, a foreign page has none.
+        if self.listen.ip().is_loopback() && !self.identifies() {
             AllowedHosts::Loopback
         } else {
             AllowedHosts::Any

@@ -1,24 +1,30 @@
 //! Callers that a credential of another party identifies, without a session of this deployment. `SPEC §17`
 
+pub(crate) mod api_keys;
 pub(crate) mod bearer;
 pub(crate) mod failures;
 
 use std::sync::Arc;
 
-use mesh_integrity::Session;
-use mesh_integrity::bearer::{BearerError, OpenedBearer};
+use mesh_integrity::bearer::OpenedBearer;
+use mesh_integrity::{ApiKeyHash, Session};
 use mesh_plan::Principal;
 use mesh_plan::policy::{ClaimValue, Claims};
 use mesh_ql::Literal;
+use mesh_wire::WireError;
 use serde_json::Value;
 
+use api_keys::ApiKeys;
 use bearer::Bearer;
 use failures::Failures;
+
+use crate::observability::record::CallerKind;
 
 /// The credentials that identify callers, and what such callers may do.
 #[derive(Debug)]
 pub(crate) struct Identities {
     pub(crate) bearer: Option<Bearer>,
+    pub(crate) api_keys: Option<ApiKeys>,
     /// Whether callers may read without a signature if signatures are required.
     pub(crate) unsigned: bool,
     /// The principal of requests without credentials; `None` refuses them.
@@ -28,14 +34,14 @@ pub(crate) struct Identities {
 
 impl Default for Identities {
     fn default() -> Self {
-        Self { bearer: None, unsigned: true, anonymous: None, failures: Failures::default() }
+        Self { bearer: None, api_keys: None, unsigned: true, anonymous: None, failures: Failures::default() }
     }
 }
 
 impl Identities {
     /// Returns whether any credential in `Authorization` counts. If not, the header is ignored.
     pub(crate) fn are_on(&self) -> bool {
-        self.bearer.is_some()
+        self.bearer.is_some() || self.api_keys.is_some()
     }
 }
 
@@ -52,6 +58,7 @@ pub(crate) struct KnownCaller {
 #[derive(Debug)]
 pub(crate) enum Proof {
     Bearer(OpenedBearer),
+    ApiKey(ApiKeyHash),
 }
 
 impl KnownCaller {
@@ -59,13 +66,23 @@ impl KnownCaller {
         let principal = Arc::new(principal(&session));
         Self { session: Arc::new(session), principal, proof }
     }
+
+    /// Returns what identifies the caller.
+    pub(crate) fn kind(&self) -> CallerKind {
+        match self.proof {
+            Proof::Bearer(_) => CallerKind::Bearer,
+            Proof::ApiKey(_) => CallerKind::ApiKey,
+        }
+    }
 }
 
 impl Identities {
     /// Checks that the credential of a caller is still valid: it has not expired, and its issuer has not withdrawn it.
-    pub(crate) fn recheck(&self, caller: &KnownCaller) -> Result<(), BearerError> {
-        match &caller.proof {
-            Proof::Bearer(opened) => self.bearer.as_ref().map_or(Ok(()), |bearer| bearer.check(opened)),
+    pub(crate) async fn recheck(&self, caller: &KnownCaller) -> Result<(), WireError> {
+        match (&caller.proof, &self.bearer, &self.api_keys) {
+            (Proof::Bearer(opened), Some(bearer), _) => Ok(bearer.check(opened)?),
+            (Proof::ApiKey(hash), _, Some(keys)) => Ok(keys.recheck(*hash, caller).await?),
+            _ => Ok(()),
         }
     }
 }

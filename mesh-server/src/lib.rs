@@ -70,6 +70,7 @@ pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
 pub use events::Events;
+pub use identity::api_keys::ApiKeys;
 pub use identity::bearer::Bearer;
 pub use integrity::Integrity;
 #[cfg(feature = "accounts")]

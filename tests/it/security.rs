@@ -1,5 +1,6 @@
 //! Attacks, sessions and signatures, policies, limits and TLS.
 
+mod api_keys;
 pub(crate) mod attack;
 pub(crate) mod bounds;
 mod clients;

@@ -17,6 +17,7 @@ use super::limits::Limits;
 use super::shared::Shared;
 use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
+use crate::identity::api_keys::ApiKeys;
 use crate::identity::bearer::Bearer;
 use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
@@ -247,6 +248,12 @@ impl AppBuilder {
     /// ```
     pub fn bearer(mut self, bearer: Bearer) -> Self {
         self.shared.identities.bearer = Some(bearer);
+        self
+    }
+
+    /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
+    pub fn api_keys(mut self, keys: ApiKeys) -> Self {
+        self.shared.identities.api_keys = Some(keys);
         self
     }
 

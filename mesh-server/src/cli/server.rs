@@ -9,5 +9,6 @@ pub(super) mod database;
 mod database_url;
 pub(super) mod logging;
 pub(super) mod own_tables;
+pub(super) mod persisted;
 pub(super) mod run;
 pub(super) mod schema_reload;

@@ -382,7 +382,10 @@ fn signed_answers_are_never_public() {
     ] {
         let file = format!("integrity.enabled = true\nintegrity.secret = 'x'\n{caching}\n");
         let faults = lines(&load(&[], &[], &file).config.unwrap_err());
-        assert!(faults.contains("signed answers are private") && faults.lines().count() == 1, "{faults}");
+        assert!(
+            faults.contains("answers to known callers are private") && faults.lines().count() == 1,
+            "{faults}"
+        );
         config(&file.replace("enabled = true", "enabled = false"));
     }
     config("integrity.enabled = true\nintegrity.secret = 'x'\ncaching.control = 'max-age=60'\n");

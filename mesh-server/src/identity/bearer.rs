@@ -58,7 +58,7 @@ impl Bearer {
     /// Returns the caller of a token that was verified before, if it is still valid.
     pub(crate) fn known(&self, token: &[u8]) -> Option<Result<Arc<KnownCaller>, BearerError>> {
         let caller = self.shared.callers.get(token)?;
-        let Proof::Bearer(opened) = &caller.proof;
+        let Proof::Bearer(opened) = &caller.proof else { return None };
         Some(self.check(opened).map(|()| caller))
     }
 
@@ -66,12 +66,12 @@ impl Bearer {
     pub(crate) fn verify(&self, token: &[u8]) -> Result<Arc<KnownCaller>, BearerError> {
         let keys = self.keys()?;
         let opened = self.shared.verifier.open(token, &keys)?;
+        let checked = self.check(&opened);
         let caller = Arc::new(KnownCaller::new(opened.session().clone(), Proof::Bearer(opened)));
         // Kept as a key, and decoded in two sessions and a principal.
         let weight = CALLER_OVERHEAD + 4 * token.len();
         self.shared.callers.insert(token.into(), Arc::clone(&caller), weight);
-        let Proof::Bearer(opened) = &caller.proof;
-        self.check(opened).map(|()| Arc::clone(&caller))
+        checked.map(|()| caller)
     }
 
     /// Checks the times of a bearer, and that its key is still in use.

@@ -59,6 +59,30 @@ route_kinds! {
     Admin("GET", "admin"),
 }
 
+/// What identified a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallerKind {
+    /// A session and a signature.
+    Session,
+    /// A token of another issuer.
+    Bearer,
+    ApiKey,
+    /// Nothing: the caller has the role of such requests.
+    Anonymous,
+}
+
+impl CallerKind {
+    /// Returns the name in the audit log.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Bearer => "bearer",
+            Self::ApiKey => "apiKey",
+            Self::Anonymous => "anonymous",
+        }
+    }
+}
+
 /// What is reported about a request. One task writes it and reads it at the end; the cells are those of threads because
 /// futures that borrow the record move between threads.
 #[derive(Debug)]
@@ -70,6 +94,7 @@ pub(crate) struct RequestRecord {
     until_read: OnceLock<Duration>,
     read: OnceLock<ReadRecord>,
     session: OnceLock<Arc<Session>>,
+    caller_kind: OnceLock<CallerKind>,
     error: OnceLock<(&'static str, Option<&'static str>)>,
     audit: Mutex<Option<Box<AuditDetails>>>,
 }
@@ -94,6 +119,7 @@ impl RequestRecord {
             until_read: OnceLock::new(),
             read: OnceLock::new(),
             session: OnceLock::new(),
+            caller_kind: OnceLock::new(),
             error: OnceLock::new(),
             audit: Mutex::new(None),
         }
@@ -109,9 +135,15 @@ impl RequestRecord {
         self.route.get().copied().unwrap_or(RouteKind::None)
     }
 
-    /// Sets the session.
-    pub(crate) fn set_session(&self, session: &Arc<Session>) {
+    /// Sets the session, and what identified the caller unless that is known already.
+    pub(crate) fn set_session(&self, kind: CallerKind, session: &Arc<Session>) {
+        self.set_caller_kind(kind);
         let _ = self.session.set(Arc::clone(session));
+    }
+
+    /// Sets what identified the caller.
+    pub(crate) fn set_caller_kind(&self, kind: CallerKind) {
+        let _ = self.caller_kind.set(kind);
     }
 
     /// Returns the user of the session.
@@ -125,8 +157,8 @@ impl RequestRecord {
     }
 
     /// Returns what identified the caller.
-    pub(crate) fn caller_kind(&self) -> Option<&'static str> {
-        self.session.get().map(|_| "session")
+    pub(crate) fn caller_kind(&self) -> Option<CallerKind> {
+        self.caller_kind.get().copied()
     }
 
     /// Sets the error of the reply.

@@ -20,6 +20,7 @@ use super::query;
 use crate::identity::KnownCaller;
 use crate::integrity::{Integrity, KnownToken};
 use crate::observability::error_log;
+use crate::observability::record::CallerKind;
 use credential::{Credential, identify, missing};
 
 /// The content of a body, on which the signed bytes depend. `SPEC §7.4`
@@ -189,7 +190,10 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     let credential = Credential::read(cx, &headers)?;
     let evidence = match (credential, &cx.shared.integrity, &identities.anonymous) {
         (Credential::Bearer(token), ..) => Evidence::Known(Box::pin(identify(cx, token)).await?),
-        (Credential::None, _, Some(principal)) => Evidence::Anonymous(Caller::anonymous(principal)),
+        (Credential::None, _, Some(principal)) => {
+            cx.record.set_caller_kind(CallerKind::Anonymous);
+            Evidence::Anonymous(Caller::anonymous(principal))
+        }
         (Credential::Session, Some(integrity), _) => session(cx, integrity, &headers).await?,
         _ if identities.are_on() => return Err(missing(cx)),
         (_, Some(integrity), _) => session(cx, integrity, &headers).await?,
@@ -257,6 +261,7 @@ impl Pending<'_> {
             Evidence::None => return Ok(PUBLIC),
             Evidence::Token(integrity, known) => (integrity, known),
             Evidence::Known(known) => {
+                cx.record.set_session(known.kind(), &known.session);
                 check_unsigned(cx, access)?;
                 return identified(cx, known);
             }
@@ -287,7 +292,7 @@ impl Pending<'_> {
 /// Counts a request against the rate of its session.
 fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireError> {
     let session = known.token.session();
-    cx.record.set_session(session);
+    cx.record.set_session(CallerKind::Session, session);
     cx.shared.rates.check_session(session.session)?;
     Ok(Caller {
         session: Some(Arc::clone(session)),
@@ -298,7 +303,7 @@ fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireErr
 
 /// Counts a request against the rate of the credential that identifies its caller.
 fn identified(cx: &RequestContext<'_>, known: Arc<KnownCaller>) -> Result<Caller, WireError> {
-    cx.record.set_session(&known.session);
+    cx.record.set_session(known.kind(), &known.session);
     cx.shared.rates.check_session(known.session.session)?;
     Ok(Caller {
         session: Some(Arc::clone(&known.session)),

@@ -12,6 +12,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Value;
 
 use crate::integrity::Integrity;
+use crate::observability::record::CallerKind;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::credential::{Credential, identify};
 use crate::pipeline::authenticate::{aim, log_unavailable, proof};
@@ -74,7 +75,9 @@ async fn exchange(
     token: &[u8],
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
+    cx.audit(|details| details.event = Some("exchange"));
     let known = identify(cx, token).await?;
+    cx.record.set_caller_kind(known.kind());
     cx.shared.rates.check_session(known.session.session)?;
     if !credentials(cx, body).await?.is_empty() {
         let message =
@@ -125,7 +128,7 @@ fn begin(
     reply.insert("expiresAt".to_owned(), unix_millis(issued.session.expires_at).into());
     let body = Bytes::from(Value::Object(reply).to_string());
     tracing::debug!(request = %cx.head.request_id, user = issued.session.user, "logged in");
-    cx.record.set_session(&Arc::new(issued.session));
+    cx.record.set_session(CallerKind::Session, &Arc::new(issued.session));
     Ok(response::written(&cx.head, None, Some(body)).map(Body::from))
 }
 
@@ -139,7 +142,7 @@ pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, Wi
     let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;
     ended.inspect_err(|error| log_unavailable(cx, error))?;
     let session = known.token.session();
-    cx.record.set_session(session);
+    cx.record.set_session(CallerKind::Session, session);
     tracing::debug!(request = %cx.head.request_id, user = session.user, "logged out");
     let body = Bytes::from_static(b"{\"loggedOut\":true}");
     Ok(response::written(&cx.head, None, Some(body)).map(Body::from))

@@ -64,8 +64,8 @@ fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionChec
     if let Some(known) = caller.known() {
         let (shared, known) = (Arc::clone(cx.shared), Arc::clone(known));
         return Some(Arc::new(move || {
-            let checked = shared.identities.recheck(&known).map_err(WireError::from);
-            async move { checked }.boxed()
+            let (shared, known) = (Arc::clone(&shared), Arc::clone(&known));
+            async move { shared.identities.recheck(&known).await }.boxed()
         }));
     }
     let gate = Arc::clone(&cx.shared.integrity.as_ref()?.gate);

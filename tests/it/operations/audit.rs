@@ -66,8 +66,8 @@ fn traffic(server: &Server) -> Vec<String> {
     assert_eq!(server.send(&session.write("DELETE", "/post/99", None)).status, 404);
     assert_eq!(server.send(&session.write("DELETE", "/post/3", None)).status, 204);
     assert_eq!(server.send(&Request::new("DELETE", "/mesh/post/1")).status, 401);
-    let statement = json!({"entity": "post", "field": "banner", "contentHash": encoding::sha256("hello")});
-    let statement = statement.to_string();
+    let hash = format!("sha256:{}", encoding::sha256("hello"));
+    let statement = json!({"post": {"banner": {"upload": true}}, "contentHash": hash}).to_string();
     let body =
         "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\nhello\r\n--b--\r\n";
     let upload = Request::new("POST", "/mesh/post/1/banner").query(&statement).body(body);

@@ -16,6 +16,7 @@ use crate::cli::server::audit;
 use crate::cli::server::data_source::{DataSource, OpenedParts};
 use crate::cli::server::database::block_on;
 use crate::cli::server::own_tables::served_own_tables;
+use crate::cli::server::persisted;
 use crate::cli::settings::load_all;
 use crate::config::{Config, Loaded};
 
@@ -117,9 +118,9 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
         (Some(schema), _) => {
             let mesh = Mesh::builder(schema.clone()).limits(config.plan_limits()).build();
             let mesh = mesh.map_err(Failure::from);
-            checks.push(mesh.and_then(|mesh| app_factory::persisted(config, &mesh, None)).map(drop));
+            checks.push(mesh.and_then(|mesh| persisted::persisted(config, &mesh, None)).map(drop));
         }
-        (None, Some(path)) => checks.push(app_factory::preloaded_queries(path).map(drop)),
+        (None, Some(path)) => checks.push(persisted::preloaded_queries(path).map(drop)),
         (None, None) => {}
     }
     checks

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mesh_integrity::{ApiKeyHash, ApiKeySource, StoreError, StoredApiKey};
+use mesh_server::ApiKeys;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database::Database;
@@ -36,12 +37,12 @@ impl ApiKeyTable {
         })
     }
 
-    /// Returns the table as the source of a server's keys.
-    pub(crate) fn into_source(self) -> Arc<dyn ApiKeySource> {
-        match self {
-            Self::Sqlite(keys) => Arc::new(keys),
+    /// Returns the keys of a server.
+    fn into_keys(self) -> ApiKeys {
+        ApiKeys::new(match self {
+            Self::Sqlite(keys) => Arc::new(keys) as Arc<dyn ApiKeySource>,
             Self::Postgres(keys) => Arc::new(keys),
-        }
+        })
     }
 
     /// Returns all keys whose hashes are well-formed, and the number of the others.
@@ -76,13 +77,13 @@ impl ApiKeyTable {
 pub(crate) async fn api_keys(
     config: &Config,
     database: Option<&Database>,
-) -> Result<Option<Arc<dyn ApiKeySource>>, Failure> {
+) -> Result<Option<ApiKeys>, Failure> {
     let table = &config.api_keys.table;
     if table.is_empty() {
         return Ok(None);
     }
     let database = database.ok_or_else(|| Failure::start("'api_keys.table' needs a database"))?;
-    Ok(Some(ApiKeyTable::open(database, table, false).await?.into_source()))
+    Ok(Some(ApiKeyTable::open(database, table, false).await?.into_keys()))
 }
 
 fn cannot_create(error: StoreError) -> Failure {

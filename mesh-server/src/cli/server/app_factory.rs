@@ -1,27 +1,27 @@
 //! Builds the application from settings, once at start and again for each new schema.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{AttemptStore, Binding, Gate, Keys, MemoryNonces, Secret, UsersTable, unix_millis};
-use mesh_plan::{Changes, Mesh, ParamDeclarations, Persisted, PersistedQuery};
-use mesh_ql::Format;
+use mesh_plan::{Changes, Mesh};
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
-use mesh_server::{Admin, App, AuditLog, Caching, ClientLimits, Events, Integrity, Rates, Uploads};
+use mesh_server::{Admin, ApiKeys, App, AuditLog, Caching, ClientLimits, Events, Integrity, Rates, Uploads};
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
-use serde::Deserialize;
 
 use crate::cli::failure::{Failure, chain};
+use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::server::own_tables::served_own_tables;
+use crate::cli::server::persisted::persisted;
 use crate::cli::server::{admin, audit};
 use crate::config::{Config, DocsAuth, Store, Users};
 
@@ -45,6 +45,7 @@ pub(crate) struct AppFactory {
     clients: ClientLimits,
     spans: Option<Spans>,
     pub(crate) audit: Option<AuditLog>,
+    api_keys: Option<ApiKeys>,
 }
 
 impl AppFactory {
@@ -73,10 +74,12 @@ impl AppFactory {
         };
         let admin = admin::admin(database.as_ref());
         let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
+        let api_keys = api_keys(config, database.as_ref()).await?;
         let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
         Ok(Self {
             admin,
             audit,
+            api_keys,
             database,
             writer,
             cursor_secret: secret.map(|secret| secret.derive(CURSOR_LABEL)),
@@ -145,6 +148,9 @@ impl AppFactory {
         }
         if let Some(integrity) = &self.integrity {
             app = app.integrity(integrity.clone());
+        }
+        if let Some(keys) = &self.api_keys {
+            app = app.api_keys(keys.clone());
         }
         if config.persisted.enabled {
             app = app.persisted(persisted(config, &mesh, self.state.as_ref())?);
@@ -341,64 +347,6 @@ fn state_path(config: &Config) -> Option<PathBuf> {
         _ => None,
     };
     config.state.path.clone().or_else(beside)
-}
-
-/// Builds the registry of persisted queries, with those of the configured file.
-pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
-    let settings = &config.persisted;
-    let mut persisted = Persisted::new(config.registration())
-        .only(settings.only)
-        .memory(settings.max_entries, Persisted::TEXT_BYTES);
-    if let Some(state) = state {
-        persisted = persisted.store(Arc::clone(&state.queries));
-    }
-    if let Some(path) = &settings.preload {
-        preload(&mut persisted, mesh, path)?;
-    }
-    Ok(persisted)
-}
-
-/// A query of the file of preloaded queries.
-#[derive(Deserialize)]
-pub(crate) struct PreloadedQuery {
-    query: String,
-    format: Option<String>,
-    params: Option<serde_json::Value>,
-}
-
-/// Reads a file of queries.
-pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Failure> {
-    let name = path.display();
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::start(format!("cannot read the queries in {name}: {error}")))?;
-    serde_json::from_str(&text).map_err(|error| {
-        Failure::start(format!("{name}: not an array of {{query, format?, params?}}: {error}"))
-    })
-}
-
-/// Registers the queries of a file, or returns all faults of them.
-fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
-    let name = path.display();
-    let mut faults = Vec::new();
-    for (number, PreloadedQuery { query, format, params }) in (1..).zip(preloaded_queries(path)?) {
-        let declared = params.map_or_else(
-            || Ok(ParamDeclarations::default()),
-            |it| ParamDeclarations::parse(&it.to_string()).map_err(|why| format!("'params': {why}")),
-        );
-        let id = match Format::parse(format.as_deref().unwrap_or("json")) {
-            Some(format) => declared.and_then(|declared| {
-                let query = PersistedQuery::new(format, query).with_params(declared);
-                let preloaded = persisted.preload(mesh, query);
-                preloaded.map_err(|error| error.to_string())
-            }),
-            None => Err("'format' must be \"json\" or \"ql\"".to_owned()),
-        };
-        match id {
-            Ok(id) => tracing::info!("{name}: query {number} is {id}"),
-            Err(why) => faults.push(format!("{name}: query {number}: {why}")),
-        }
-    }
-    if faults.is_empty() { Ok(()) } else { Err(Failure::faults(faults)) }
 }
 
 /// Opens the store of files.

@@ -10,7 +10,7 @@ use mesh_plan::{Fields, WriteTarget};
 use serde_json::Value;
 
 use super::AuditEntry;
-use crate::observability::record::RouteKind;
+use crate::observability::record::{CallerKind, RouteKind};
 use crate::pipeline::context::RequestContext;
 
 /// Bytes of a text of a client in an entry, such as a path. The rest is cut off.
@@ -154,7 +154,7 @@ pub(super) fn of_request(
         entry.optional("account", details.account.as_deref());
         entry.optional("query", details.query.as_deref());
     });
-    entry.optional("caller", record.caller_kind());
+    entry.optional("caller", record.caller_kind().map(CallerKind::name));
     if let Some(session) = record.session() {
         entry.text("user", &session.user);
         entry.optional("role", session.role.as_deref());

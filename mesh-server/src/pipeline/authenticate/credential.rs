@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use mesh_integrity::API_KEY_PREFIX;
 use mesh_integrity::bearer::{BearerError, BearerFault};
 use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 
 use crate::identity::KnownCaller;
+use crate::identity::api_keys::{ApiKeyError, ApiKeys};
 use crate::identity::bearer::Bearer;
+use crate::observability::error_log;
+use crate::pipeline::admission::{self, RETRY_AFTER};
 use crate::pipeline::context::RequestContext;
 
 /// What a request presents to identify its caller.
@@ -44,13 +48,31 @@ impl<'r> Credential<'r> {
     }
 }
 
-/// Verifies the token of a bearer.
+/// Verifies the token of a bearer, which may be an API key.
 pub(crate) async fn identify(cx: &RequestContext<'_>, token: &[u8]) -> Result<Arc<KnownCaller>, WireError> {
     let identities = &cx.shared.identities;
+    if let Some(keys) = identities.api_keys.as_ref().filter(|_| token.starts_with(API_KEY_PREFIX.as_bytes()))
+    {
+        return look_up(cx, keys, token).await;
+    }
     match &identities.bearer {
         Some(bearer) => verify(cx, bearer, token).await,
         None => Err(BearerError::from(BearerFault::Parts).into()),
     }
+}
+
+/// Finds the caller of an API key. `SPEC §17.3`
+async fn look_up(cx: &RequestContext<'_>, keys: &ApiKeys, key: &[u8]) -> Result<Arc<KnownCaller>, WireError> {
+    if let Some(known) = keys.cached(key) {
+        return Ok(known?);
+    }
+    let failures = &cx.shared.identities.failures;
+    let found = admission::run(cx, keys.find(key, failures, cx.address)).await?;
+    let found = found.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?;
+    if let Err(ApiKeyError::Unavailable(error)) = &found {
+        error_log::chain(cx.request_id(), error);
+    }
+    Ok(found?)
 }
 
 /// Verifies a JWT. If it has been verified before, only its times are compared.

@@ -1,0 +1,345 @@
+//! API keys, which are looked up by their hash and cached for a short time. `SPEC §17.3`
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use mesh_integrity::{ApiKeyHash, ApiKeySource, Session, StoreError, StoredApiKey};
+use mesh_plan::Generations;
+use mesh_wire::{Challenge, Code, WireError};
+use tokio::sync::Semaphore;
+
+use super::failures::Failures;
+use super::{KnownCaller, Proof};
+use crate::pipeline::admission::RETRY_AFTER;
+
+/// How long a looked-up key is used without looking it up again: a key that is revoked is refused after this time.
+const LIFETIME: Duration = Duration::from_secs(5);
+/// Cached keys, and as many hashes of unknown ones.
+const ENTRIES: usize = 8_192;
+/// Lookups at a time of keys that were valid before, and as many of others.
+const LOOKUPS: usize = 4;
+/// The expiry of keys that do not expire, in seconds since 1970: the end of the year 9999.
+const NEVER: u64 = 253_402_300_799;
+
+/// Callers identified by API keys, for [`crate::AppBuilder::api_keys`]. Cheap to clone; clones share a cache.
+#[derive(Clone)]
+pub struct ApiKeys {
+    shared: Arc<Shared>,
+}
+
+/// Keys that were valid before and guesses do not compete for the cache or for lookups.
+struct Shared {
+    source: Arc<dyn ApiKeySource>,
+    known: Generations<ApiKeyHash, Entry>,
+    /// When hashes without a key were looked up.
+    unknown: Generations<ApiKeyHash, Instant>,
+    known_lookups: Semaphore,
+    other_lookups: Semaphore,
+}
+
+/// A key that is or was in the table.
+#[derive(Clone)]
+struct Entry {
+    /// `None` since it was deleted.
+    caller: Option<Arc<KnownCaller>>,
+    looked_up: Instant,
+}
+
+/// Why a key is refused.
+#[derive(Debug)]
+pub(crate) enum ApiKeyError {
+    /// It is malformed or unknown.
+    Invalid,
+    /// It has expired.
+    Expired,
+    /// The address has sent too many unknown keys.
+    TooMany(WireError),
+    /// The table cannot be read.
+    Unavailable(StoreError),
+}
+
+type Found = Result<Arc<KnownCaller>, ApiKeyError>;
+
+impl ApiKeys {
+    /// Creates API keys that are found in a source.
+    pub fn new(source: Arc<dyn ApiKeySource>) -> Self {
+        let shared = Shared {
+            source,
+            known: Generations::new(ENTRIES),
+            unknown: Generations::new(ENTRIES),
+            known_lookups: Semaphore::new(LOOKUPS),
+            other_lookups: Semaphore::new(LOOKUPS),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Returns the caller of a key, or the refusal, if that is known without a lookup.
+    pub(crate) fn cached(&self, key: &[u8]) -> Option<Found> {
+        match ApiKeyHash::of(key) {
+            Some(hash) => self.cached_hash(hash),
+            None => Some(Err(ApiKeyError::Invalid)),
+        }
+    }
+
+    fn cached_hash(&self, hash: ApiKeyHash) -> Option<Found> {
+        if let Some(entry) = self.shared.known.get(&hash).filter(|entry| is_fresh(entry.looked_up)) {
+            return Some(entry.caller.ok_or(ApiKeyError::Invalid).and_then(unexpired));
+        }
+        let is_unknown = self.shared.unknown.get(&hash).is_some_and(is_fresh);
+        is_unknown.then_some(Err(ApiKeyError::Invalid))
+    }
+
+    /// Looks a key up. Unknown keys count as failures of the address.
+    pub(crate) async fn find(&self, key: &[u8], failures: &Failures, address: Option<IpAddr>) -> Found {
+        let hash = ApiKeyHash::of(key).ok_or(ApiKeyError::Invalid)?;
+        if self.shared.known.get(&hash).is_some() {
+            return self.look_up(hash, &self.shared.known_lookups).await;
+        }
+        failures.begin(address).map_err(ApiKeyError::TooMany)?;
+        let found = self.look_up(hash, &self.shared.other_lookups).await;
+        if !matches!(found, Err(ApiKeyError::Invalid)) {
+            failures.forget(address);
+        }
+        found
+    }
+
+    /// Checks that the key of a caller is still in the table, with the same owner and role. Keys cannot be checked, and so are
+    /// not refused, while the table cannot be read.
+    pub(crate) async fn recheck(&self, hash: ApiKeyHash, caller: &KnownCaller) -> Result<(), ApiKeyError> {
+        let found = match self.cached_hash(hash) {
+            Some(found) => found,
+            None => self.look_up(hash, &self.shared.known_lookups).await,
+        };
+        match found {
+            Ok(found) if found.principal != caller.principal => Err(ApiKeyError::Invalid),
+            Ok(_) | Err(ApiKeyError::Unavailable(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn look_up(&self, hash: ApiKeyHash, lookups: &Semaphore) -> Found {
+        let _permit =
+            lookups.acquire().await.map_err(|error| ApiKeyError::Unavailable(StoreError::new(error)))?;
+        // Another request may have looked it up meanwhile.
+        if let Some(found) = self.cached_hash(hash) {
+            return found;
+        }
+        let looked_up = Instant::now();
+        let stored = self.shared.source.find(hash).await.map_err(ApiKeyError::Unavailable)?;
+        let Some(stored) = stored else {
+            if self.shared.known.get(&hash).is_some() {
+                self.shared.known.insert(hash, Entry { caller: None, looked_up }, 1);
+            } else {
+                self.shared.unknown.insert(hash, looked_up, 1);
+            }
+            return Err(ApiKeyError::Invalid);
+        };
+        let caller = Arc::new(KnownCaller::new(session(&stored), Proof::ApiKey(hash)));
+        self.shared.known.insert(hash, Entry { caller: Some(Arc::clone(&caller)), looked_up }, 1);
+        unexpired(caller)
+    }
+}
+
+fn is_fresh(looked_up: Instant) -> bool {
+    looked_up.elapsed() < LIFETIME
+}
+
+fn unexpired(caller: Arc<KnownCaller>) -> Found {
+    if caller.session.expires_at <= SystemTime::now() { Err(ApiKeyError::Expired) } else { Ok(caller) }
+}
+
+/// Returns the session of all requests with a key.
+fn session(stored: &StoredApiKey) -> Session {
+    Session {
+        user: stored.user(),
+        session: stored.hash.session(),
+        role: stored.role.clone(),
+        tenant: None,
+        claims: mesh_integrity::Claims::default(),
+        expires_at: stored.expires.unwrap_or(UNIX_EPOCH + Duration::from_secs(NEVER)),
+    }
+}
+
+impl From<ApiKeyError> for WireError {
+    fn from(error: ApiKeyError) -> Self {
+        let refused =
+            |code, message| WireError::integrity(code, message).with_challenge(Challenge::InvalidBearer);
+        match error {
+            ApiKeyError::Invalid => refused(Code::TokenInvalid, "The API key is not valid"),
+            ApiKeyError::Expired => refused(Code::TokenExpired, "The API key has expired"),
+            ApiKeyError::TooMany(error) => error,
+            ApiKeyError::Unavailable(_) => WireError::unavailable(RETRY_AFTER),
+        }
+    }
+}
+
+impl fmt::Debug for ApiKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiKeys").field("cached", &self.shared.known.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use mesh_integrity::BoxFuture;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// A table that counts lookups.
+    #[derive(Default)]
+    struct Table {
+        rows: Mutex<Vec<StoredApiKey>>,
+        is_away: Mutex<bool>,
+        lookups: AtomicUsize,
+        running: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    /// The table as a source.
+    struct Source(Arc<Table>);
+
+    impl ApiKeySource for Source {
+        fn find(&self, hash: ApiKeyHash) -> BoxFuture<'_, Result<Option<StoredApiKey>, StoreError>> {
+            Box::pin(async move {
+                let table = &self.0;
+                table.lookups.fetch_add(1, Ordering::Relaxed);
+                let running = table.running.fetch_add(1, Ordering::Relaxed) + 1;
+                table.most.fetch_max(running, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                table.running.fetch_sub(1, Ordering::Relaxed);
+                if *table.is_away.lock() {
+                    return Err(StoreError::new("away"));
+                }
+                Ok(table.rows.lock().iter().find(|row| row.hash == hash).cloned())
+            })
+        }
+    }
+
+    /// Keys over a table with the key `mk_a`.
+    fn keys() -> (Arc<Table>, ApiKeys) {
+        let table = Arc::new(Table::default());
+        let (owner, role) = (Some("7".to_owned()), Some("editor".to_owned()));
+        let hash = ApiKeyHash::of(b"mk_a").unwrap();
+        table.rows.lock().push(StoredApiKey { hash, owner, role, expires: None });
+        let source = Source(Arc::clone(&table));
+        (table, ApiKeys::new(Arc::new(source)))
+    }
+
+    async fn find(keys: &ApiKeys, key: &str, failures: &Failures) -> Result<String, u16> {
+        let found = match keys.cached(key.as_bytes()) {
+            Some(found) => found,
+            None => keys.find(key.as_bytes(), failures, None).await,
+        };
+        found
+            .map(|caller| caller.session.user.clone())
+            .map_err(|error| WireError::from(error).status.as_u16())
+    }
+
+    #[tokio::test]
+    async fn a_key_is_looked_up_once_until_its_entry_is_old() {
+        let ((table, keys), failures) = (keys(), Failures::default());
+        for _ in 0..10 {
+            assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
+        }
+        assert_eq!(table.lookups.load(Ordering::Relaxed), 1);
+        let caller = keys.cached(b"mk_a").unwrap().unwrap();
+        assert_eq!((caller.principal.role.as_deref(), caller.principal.user.as_str()), (Some("editor"), "7"));
+        assert_eq!(caller.session.session, ApiKeyHash::of(b"mk_a").unwrap().session());
+        table.rows.lock().clear();
+        make_old(&keys);
+        assert_eq!(find(&keys, "mk_a", &failures).await, Err(401));
+        assert_eq!(find(&keys, "mk_a", &failures).await, Err(401));
+        assert_eq!(table.lookups.load(Ordering::Relaxed), 2);
+    }
+
+    /// Makes all entries too old to be used.
+    fn make_old(keys: &ApiKeys) {
+        let hash = ApiKeyHash::of(b"mk_a").unwrap();
+        let entry = keys.shared.known.get(&hash).unwrap();
+        let looked_up = entry.looked_up.checked_sub(LIFETIME).unwrap();
+        keys.shared.known.insert(hash, Entry { looked_up, ..entry }, 1);
+    }
+
+    #[tokio::test]
+    async fn guesses_cause_few_lookups_and_do_not_displace_keys() {
+        let ((table, keys), failures) = (keys(), Failures::default());
+        assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
+        let mut refused = [0, 0];
+        for number in 0..10_000 {
+            match find(&keys, &format!("mk_guess{number}"), &failures).await {
+                Err(401) => refused[0] += 1,
+                Err(429) => refused[1] += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        let lookups = table.lookups.load(Ordering::Relaxed);
+        assert!(lookups < 1_200 && refused == [lookups - 1, 10_001 - lookups], "{lookups}, {refused:?}");
+        assert_eq!(find(&keys, "mk_guess0", &failures).await, Err(401), "known to be unknown");
+        assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
+        make_old(&keys);
+        assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()), "not a guess");
+        assert_eq!(table.lookups.load(Ordering::Relaxed), lookups + 1);
+        for malformed in ["mk_", "mk_a b", "mk_' OR 1=1 --"] {
+            assert_eq!(find(&keys, malformed, &failures).await, Err(401), "{malformed}");
+        }
+        assert_eq!(table.lookups.load(Ordering::Relaxed), lookups + 1);
+    }
+
+    #[tokio::test]
+    async fn lookups_at_a_time_are_few_and_shared() {
+        let ((table, keys), failures) = (keys(), Failures::default());
+        let guesses: Vec<String> = (0..50).map(|number| format!("mk_{number}")).collect();
+        let guess = |key: &String| find_owned(keys.clone(), key.clone());
+        let running: Vec<_> = guesses.iter().map(guess).map(tokio::spawn).collect();
+        for running in running {
+            assert_eq!(running.await.unwrap(), Err(401));
+        }
+        assert_eq!(table.most.load(Ordering::Relaxed), LOOKUPS);
+        let running: Vec<_> =
+            (0..50).map(|_| tokio::spawn(find_owned(keys.clone(), "mk_a".to_owned()))).collect();
+        for running in running {
+            assert_eq!(running.await.unwrap(), Ok("7".to_owned()));
+        }
+        assert!(table.lookups.load(Ordering::Relaxed) <= 50 + LOOKUPS);
+        drop(failures);
+    }
+
+    async fn find_owned(keys: ApiKeys, key: String) -> Result<String, u16> {
+        find(&keys, &key, &Failures::default()).await
+    }
+
+    #[tokio::test]
+    async fn expired_keys_and_a_table_that_is_away_have_their_own_errors() {
+        let ((table, keys), failures) = (keys(), Failures::default());
+        table.rows.lock()[0].expires = Some(UNIX_EPOCH);
+        let error = keys.find(b"mk_a", &failures, None).await.unwrap_err();
+        assert!(matches!(error, ApiKeyError::Expired), "{error:?}");
+        assert_eq!(WireError::from(error).code, Some(Code::TokenExpired));
+        make_old(&keys);
+        *table.is_away.lock() = true;
+        assert_eq!(find(&keys, "mk_a", &failures).await, Err(503));
+        assert_eq!(find(&keys, "mk_b", &failures).await, Err(503));
+        *table.is_away.lock() = false;
+        assert_eq!(find(&keys, "mk_b", &failures).await, Err(401));
+    }
+
+    #[tokio::test]
+    async fn callers_are_checked_for_changes_of_their_key() {
+        let ((table, keys), failures) = (keys(), Failures::default());
+        let caller = keys.find(b"mk_a", &failures, None).await.unwrap();
+        let hash = ApiKeyHash::of(b"mk_a").unwrap();
+        *table.is_away.lock() = true;
+        make_old(&keys);
+        assert!(keys.recheck(hash, &caller).await.is_ok(), "unknown");
+        *table.is_away.lock() = false;
+        assert!(keys.recheck(hash, &caller).await.is_ok());
+        table.rows.lock()[0].role = Some("reader".to_owned());
+        make_old(&keys);
+        assert!(matches!(keys.recheck(hash, &caller).await, Err(ApiKeyError::Invalid)));
+    }
+}
