@@ -42,7 +42,7 @@ pub(crate) async fn start(
     Ok(Some(log))
 }
 
-/// Waits until the log is written, until a time after the server was told to stop.
+/// Waits until the log is written, until a time after the server began to stop.
 pub(crate) fn flush(log: &AuditLog, stopped: Instant, timeout: Duration) {
     let left = timeout.saturating_sub(stopped.elapsed()).max(MIN_FLUSH);
     match log.flush(left) {
