@@ -70,7 +70,9 @@ pub(crate) async fn answer(
     let context = cx.resolver_context(&caller);
     let WriteReply { entity, id, body, .. } =
         commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
-    cx.audit(|details| details.id = Some(id.clone()));
+    if !id.is_empty() {
+        cx.audit(|details| details.id = Some(id.clone()));
+    }
     let location = creates.then(|| cx.shared.location(&entity, &id));
     Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
 }

@@ -8,11 +8,12 @@ use crate::config::sources::variable;
 use crate::config::{Config, SettingsFile};
 
 /// Each setting that names files: its path, a value, and that value in a file in `/etc/mesh`.
-const SETTINGS: [(&str, &str, &str); 10] = [
+const SETTINGS: [(&str, &str, &str); 11] = [
     ("database", "sqlite:blog.db", "sqlite:/etc/mesh/blog.db"),
     ("replicas", "postgres://db/x?sslrootcert=ca.pem", "postgres://db/x?sslrootcert=/etc/mesh/ca.pem"),
     ("schema", "../schema.json", "/etc/mesh/../schema.json"),
     ("integrity.secret_file", "mesh.secret", "/etc/mesh/mesh.secret"),
+    ("audit.file", "audit.log", "/etc/mesh/audit.log"),
     ("persisted.preload", "queries.json", "/etc/mesh/queries.json"),
     ("uploads.store", "file:files", "file:/etc/mesh/files"),
     ("state.path", "blog.state", "/etc/mesh/blog.state"),
