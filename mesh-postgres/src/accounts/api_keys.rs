@@ -197,7 +197,7 @@ impl ApiKeys {
         let insert: InsertStatement = Query::insert()
             .into_table(sql::table_ref(&self.table))
             .columns(["hash", "owner", "role", "expires"])
-            .values_panic(["$1", "$2", "$3", "$4"].map(|param| Expr::cust(param)))
+            .values_panic(["$1", "$2", "$3", "$4"].map(Expr::cust))
             .take();
         let text = |text: &Option<String>| TextParam(text.clone().map(Into::into));
         let hash = match self.is_bytes {

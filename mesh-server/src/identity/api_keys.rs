@@ -164,13 +164,12 @@ fn session(stored: &StoredApiKey) -> Session {
 
 impl From<ApiKeyError> for WireError {
     fn from(error: ApiKeyError) -> Self {
-        let refused =
-            |code, message| WireError::integrity(code, message).with_challenge(Challenge::InvalidBearer);
+        let refused = |code, message| Self::integrity(code, message).with_challenge(Challenge::InvalidBearer);
         match error {
             ApiKeyError::Invalid => refused(Code::TokenInvalid, "The API key is not valid"),
             ApiKeyError::Expired => refused(Code::TokenExpired, "The API key has expired"),
             ApiKeyError::TooMany(error) => error,
-            ApiKeyError::Unavailable(_) => WireError::unavailable(RETRY_AFTER),
+            ApiKeyError::Unavailable(_) => Self::unavailable(RETRY_AFTER),
         }
     }
 }

@@ -102,7 +102,7 @@ fn column(name: &'static str) -> Expr {
 
 /// Returns a condition on the hash, as hex digits of either case or as bytes.
 fn is_hash(hash: Expr) -> Expr {
-    hash.is_in(["?1", "?2", "?3"].map(|param| Expr::cust(param)))
+    hash.is_in(["?1", "?2", "?3"].map(Expr::cust))
 }
 
 impl ApiKeys {
@@ -142,7 +142,7 @@ impl ApiKeys {
     /// The file cannot be written, or the table does not accept the values.
     pub async fn insert(&self, key: &StoredApiKey) -> Result<(), StoreError> {
         let time = Expr::cust("strftime('%Y-%m-%dT%H:%M:%SZ', ?4, 'unixepoch')");
-        let values = ["?1", "?2", "?3"].map(|param| Expr::cust(param)).into_iter().chain([time]);
+        let values = ["?1", "?2", "?3"].map(Expr::cust).into_iter().chain([time]);
         let sql = Query::insert()
             .into_table(self.table.clone())
             .columns(["hash", "owner", "role", "expires"])

@@ -224,7 +224,8 @@ impl fmt::Display for Json<'_> {
 
 /// Returns the beginning of a text, up to the bound on texts of clients.
 fn clipped(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_TEXT)).unwrap_or(text)
+    let end = (0..=MAX_TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]
