@@ -172,8 +172,10 @@ pub struct ReferenceColumn {
 pub struct Subject {
     pub(crate) schema: Arc<Schema>,
     pub(crate) entity: EntityId,
-    /// The records that may be written.
+    /// The records that may be used as the write uses them.
     pub(crate) guard: Option<Arc<Node>>,
+    /// The records that may be the result of the write.
+    pub(crate) check: Option<Arc<Node>>,
 }
 
 impl Subject {
@@ -204,15 +206,26 @@ impl Subject {
         entity.member(name).map(|_| name)
     }
 
-    /// Returns the condition of policies, which a record must fulfill before and after the write. It may depend on related
-    /// records ([`Subject::guarded`]).
+    /// Returns the condition of policies that a record must fulfill before the write. It may depend on related records
+    /// ([`Subject::guarded`]).
     pub fn guard(&self) -> Option<&Predicate> {
         self.guard.as_deref()?.filter.as_ref()
     }
 
-    /// Returns the records that fulfill the condition of policies, with the related records that it depends on.
+    /// Returns the condition of policies that a record must fulfill after it was created or changed. It may depend on related
+    /// records ([`Subject::checked`]).
+    pub fn check(&self) -> Option<&Predicate> {
+        self.check.as_deref()?.filter.as_ref()
+    }
+
+    /// Returns the records that fulfill the condition before the write, with the related records that it depends on.
     pub fn guarded(&self) -> Option<&Node> {
         self.guard.as_deref()
+    }
+
+    /// Returns the records that fulfill the condition after the write, with the related records that it depends on.
+    pub fn checked(&self) -> Option<&Node> {
+        self.check.as_deref()
     }
 
     /// Returns the fields that are NULL in an id, if the principal may see them. For messages.
@@ -244,7 +257,11 @@ impl Subject {
 
 impl fmt::Debug for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subject").field("entity", &self.key()).field("guard", &self.guard()).finish()
+        f.debug_struct("Subject")
+            .field("entity", &self.key())
+            .field("guard", &self.guard())
+            .field("check", &self.check())
+            .finish()
     }
 }
 

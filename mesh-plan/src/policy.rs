@@ -81,6 +81,8 @@ pub struct Access {
     except: BTreeSet<String>,
     dropped: BTreeSet<String>,
     conditions: Vec<Condition>,
+    written: WriteConditions,
+    presets: Vec<Preset>,
     create: Option<BTreeSet<String>>,
     update: Option<BTreeSet<String>>,
     keep: bool,
@@ -122,6 +124,30 @@ impl Access {
         self
     }
 
+    /// Requires that a record fulfills a condition after it was created or updated, instead of the conditions of
+    /// [`Access::when`]. Several must all be fulfilled.
+    pub fn checking(mut self, condition: Condition) -> Self {
+        self.written.created.get_or_insert_default().push(condition.clone());
+        self.written.updated.get_or_insert_default().push(condition);
+        self
+    }
+
+    /// Gives a field a value in all records that are created or updated. Clients cannot write it. A write without that value
+    /// of the session is refused.
+    pub fn setting(self, field: impl Into<String>, value: impl Into<Operand>) -> Self {
+        self.preset(field.into(), value.into(), true)
+    }
+
+    /// Gives a field a value in all records that are created, as [`Access::setting`] does.
+    pub fn setting_on_create(self, field: impl Into<String>, value: impl Into<Operand>) -> Self {
+        self.preset(field.into(), value.into(), false)
+    }
+
+    fn preset(mut self, field: String, value: Operand, on_update: bool) -> Self {
+        self.presets.push(Preset { field, value, on_update });
+        self
+    }
+
     /// Restricts writes to creating and updating records with these fields, including uploads; nothing is deleted. They
     /// must also be writable in the schema.
     pub fn writing<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
@@ -159,8 +185,21 @@ impl Access {
         self.keep |= other.keep;
         self.except.extend(other.except);
         self.dropped.extend(other.dropped);
+        self.written = self.written.and(other.written, &self.conditions, &other.conditions);
         self.conditions.extend(other.conditions);
+        self.presets.extend(other.presets);
         self
+    }
+
+    /// Returns the conditions of one kind of use of a record, if they are not those of reads.
+    fn conditions_of(&self, of: RecordUse) -> Option<&[Condition]> {
+        match of {
+            RecordUse::Read => None,
+            RecordUse::Update => self.written.update.as_deref(),
+            RecordUse::Delete => self.written.delete.as_deref(),
+            RecordUse::Created => self.written.created.as_deref(),
+            RecordUse::Updated => self.written.updated.as_deref(),
+        }
     }
 
     fn sight(&self, entity: &Entity, name: &str, member: Member) -> Sight {
@@ -181,6 +220,68 @@ impl Access {
             Sight::Shown
         }
     }
+}
+
+/// What writes require instead of the conditions of reads; `None` for these.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct WriteConditions {
+    /// Before a record is updated.
+    update: Option<Vec<Condition>>,
+    /// Before a record is deleted.
+    delete: Option<Vec<Condition>>,
+    /// After a record was created.
+    created: Option<Vec<Condition>>,
+    /// After a record was updated.
+    updated: Option<Vec<Condition>>,
+}
+
+impl WriteConditions {
+    /// Returns what both require. `read` and `other_read` are the conditions of reads of each.
+    fn and(self, other: Self, read: &[Condition], other_read: &[Condition]) -> Self {
+        let both = |left: Option<Vec<Condition>>, right: Option<Vec<Condition>>| {
+            if left.is_none() && right.is_none() {
+                return None;
+            }
+            let mut all = left.unwrap_or_else(|| read.to_vec());
+            all.extend(right.unwrap_or_else(|| other_read.to_vec()));
+            Some(all)
+        };
+        Self {
+            update: both(self.update, other.update),
+            delete: both(self.delete, other.delete),
+            created: both(self.created, other.created),
+            updated: both(self.updated, other.updated),
+        }
+    }
+}
+
+/// What a request does with a record, as far as it requires conditions of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum RecordUse {
+    /// It reads the record or refers to it.
+    Read,
+    /// It is going to update the record.
+    Update,
+    /// It is going to delete the record.
+    Delete,
+    /// It has created the record.
+    Created,
+    /// It has updated the record.
+    Updated,
+}
+
+impl RecordUse {
+    /// Those of writes.
+    const WRITES: [Self; 4] = [Self::Update, Self::Delete, Self::Created, Self::Updated];
+}
+
+/// The value of a field that clients cannot choose.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Preset {
+    pub(crate) field: String,
+    pub(crate) value: Operand,
+    /// Whether updates set it too.
+    pub(crate) on_update: bool,
 }
 
 /// Whether a member of an entity is visible.

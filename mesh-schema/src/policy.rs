@@ -32,6 +32,9 @@ pub const OPERATORS: [&str; 12] =
 /// The operators of conditions on related records. `SPEC §14.1`
 pub const QUANTIFIERS: [&str; 3] = ["some", "none", "every"];
 
+/// The keys under which a rule has the values of fields that a role cannot choose.
+pub const PRESETS: [&str; 2] = ["$set", "$setOnCreate"];
+
 /// What one role may do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -51,7 +54,7 @@ pub enum RuleDocument {
     #[serde(serialize_with = "serialize_all")]
     All,
     /// Only what is listed.
-    Listed(ListedDocument),
+    Listed(Box<ListedDocument>),
 }
 
 /// The permissions of a role for an entity.
@@ -61,9 +64,21 @@ pub struct ListedDocument {
     /// The readable fields and computed fields; `None` for all.
     #[serde(skip_serializing_if = "is_default")]
     pub fields: Option<Vec<String>>,
+    /// The hidden fields, computed fields and relations, instead of `fields`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub except: Vec<String>,
     /// A condition that every record must satisfy which the role reads or writes.
     #[serde(rename = "$where", skip_serializing_if = "is_default")]
     pub condition: Option<ConditionDocument>,
+    /// A condition that a record must satisfy after the role has created or updated it; by default the one above.
+    #[serde(rename = "$check", skip_serializing_if = "is_default")]
+    pub check: Option<ConditionDocument>,
+    /// The values of fields in records that the role creates or updates. It cannot write these fields otherwise.
+    #[serde(rename = "$set", skip_serializing_if = "is_default")]
+    pub set: Entries<OperandDocument>,
+    /// The values of fields in records that the role creates.
+    #[serde(rename = "$setOnCreate", skip_serializing_if = "is_default")]
+    pub set_on_create: Entries<OperandDocument>,
     /// The subset of the entity's writable fields and upload fields that the role may write; none by default.
     #[serde(skip_serializing_if = "is_default")]
     pub writable: Writable,
@@ -191,6 +206,14 @@ impl Serialize for SessionValue {
 /// Serializes a role or a rule without limits as `true`.
 fn serialize_all<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bool(true)
+}
+
+impl ListedDocument {
+    /// Returns the presets of the keys of [`PRESETS`].
+    pub fn presets(&self) -> [(&'static str, &Entries<OperandDocument>); 2] {
+        let [set, set_on_create] = PRESETS;
+        [(set, &self.set), (set_on_create, &self.set_on_create)]
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Planning of writes, checked against the schema. `SPEC §11`
 
 mod link;
+pub(crate) mod preset;
 mod reference;
 mod rights;
 #[cfg(test)]
@@ -17,7 +18,7 @@ use self::rights::{Kind, not_writable};
 use super::context::{NodeContext, nearest};
 use super::{columns, find_entity, literal, policy_condition};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
-use crate::policy::View;
+use crate::policy::{RecordUse, View};
 use crate::{
     Error, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
     WriteFault,
@@ -119,26 +120,32 @@ pub(crate) fn plan(
     request: &WriteRequest<'_>,
 ) -> Result<(Subject, Action, Vec<Reference>), Error> {
     let planner = WritePlanner { view, request };
-    let subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
+    let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
     let mut references = Vec::new();
     let action = match request.target {
         WriteTarget::Create { .. } => {
-            let values = planner.values(&subject, None, Kind::Create)?;
+            planner.guard(&mut subject, RecordUse::Read, Some(RecordUse::Created))?;
+            let mut values = planner.values(&subject, None, Kind::Create)?;
+            planner.add_presets(&subject, Kind::Create, &mut values)?;
             references = planner.references(&subject, &values, Kind::Create)?;
             Action::Create { values }
         }
         WriteTarget::Update { id, .. } => {
-            let values = planner.values(&subject, None, Kind::Update)?;
+            planner.guard(&mut subject, RecordUse::Update, Some(RecordUse::Updated))?;
+            let mut values = planner.values(&subject, None, Kind::Update)?;
+            planner.add_presets(&subject, Kind::Update, &mut values)?;
             references = planner.references(&subject, &values, Kind::Update)?;
             Action::Update { id: parse_id(&subject, id)?, values }
         }
         WriteTarget::Delete { id, .. } => {
             rights::check_delete(subject.entity())?;
+            planner.guard(&mut subject, RecordUse::Delete, None)?;
             Action::Delete { id: parse_id(&subject, id)? }
         }
         WriteTarget::Attach { id, relation, .. } => {
-            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            let mut other = planner.related(&subject, relation, Cardinality::Many)?;
             if let LinkKey::Junction { .. } = other.key {
+                planner.guard_link(&mut subject, &mut other)?;
                 rights::check_junction(view, &subject, &other, Kind::Create)?;
                 let to = planner.entity_id(&other)?;
                 Action::Link {
@@ -147,15 +154,13 @@ pub(crate) fn plan(
                     other,
                 }
             } else {
-                let values = planner.values(&other.subject, Some(&other), Kind::Create)?;
-                rights::check_child_link(&other)?;
-                references = planner.references(&other.subject, &values, Kind::Create)?;
+                let values;
+                (values, references) = planner.child(&mut subject, &mut other)?;
                 Action::CreateChild { id: parse_id(&subject, id)?, other, values }
             }
         }
         WriteTarget::Connect { id, relation, .. } => {
-            let other = planner.related(&subject, relation, Cardinality::One)?;
-            rights::check_link(view, &subject, &other)?;
+            let other = planner.linked(&mut subject, relation)?;
             let to = planner.entity_id(&other)?;
             Action::Connect {
                 id: parse_id(&subject, id)?,
@@ -164,18 +169,20 @@ pub(crate) fn plan(
             }
         }
         WriteTarget::Disconnect { id, relation, .. } => {
-            let other = planner.related(&subject, relation, Cardinality::One)?;
-            rights::check_link(view, &subject, &other)?;
+            let other = planner.linked(&mut subject, relation)?;
             Action::Disconnect { id: parse_id(&subject, id)?, other }
         }
         WriteTarget::Remove { id, relation, child, .. } => {
-            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            let mut other = planner.related(&subject, relation, Cardinality::Many)?;
             match &other.key {
                 LinkKey::Junction { .. } => {
                     rights::check_junction(view, &subject, &other, Kind::Update)?;
+                    planner.guard_link(&mut subject, &mut other)?;
                 }
                 LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
                     rights::check_delete(other.subject.entity())?;
+                    planner.guard(&mut subject, RecordUse::Read, None)?;
+                    planner.guard(&mut other.subject, RecordUse::Delete, None)?;
                 }
             }
             Action::Remove { id: parse_id(&subject, id)?, child: parse_id(&other.subject, child)?, other }
@@ -195,12 +202,61 @@ impl<'a> WritePlanner<'a> {
         if entity.id.is_empty() {
             return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
         }
+        Ok(Subject { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None })
+    }
+
+    /// Sets the conditions of policies on a record: those before the write, for this use, and those after it.
+    fn guard(
+        &self,
+        subject: &mut Subject,
+        before: RecordUse,
+        after: Option<RecordUse>,
+    ) -> Result<(), PlanError> {
+        let id = subject.entity;
         let bound = |condition| policy_condition::bound(self.view, id, condition, self.request.principal);
-        Ok(Subject {
-            schema: Arc::clone(&self.view.schema),
-            entity: id,
-            guard: self.view.condition(id).map(bound).transpose()?,
-        })
+        let before = self.view.condition_of(id, before);
+        subject.guard = before.map(bound).transpose()?;
+        let after = after.and_then(|after| self.view.condition_of(id, after));
+        subject.check = match (before, after) {
+            (Some(before), Some(after)) if std::ptr::eq(before, after) => subject.guard.clone(),
+            (_, after) => after.map(bound).transpose()?,
+        };
+        Ok(())
+    }
+
+    /// Finds the to-one relation with that name, whose link the principal must be allowed to write.
+    fn linked(&self, subject: &mut Subject, name: &str) -> Result<RelatedRecord, PlanError> {
+        let mut other = self.related(subject, name, Cardinality::One)?;
+        rights::check_link(self.view, subject, &other)?;
+        self.guard_link(subject, &mut other)?;
+        Ok(other)
+    }
+
+    /// Returns the values of a new record at the other end of a relation, and the records that they refer to.
+    fn child(
+        &self,
+        subject: &mut Subject,
+        other: &mut RelatedRecord,
+    ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
+        self.guard(subject, RecordUse::Read, None)?;
+        self.guard(&mut other.subject, RecordUse::Read, Some(RecordUse::Created))?;
+        let mut values = self.values(&other.subject, Some(other), Kind::Create)?;
+        rights::check_child_link(other)?;
+        self.add_presets(&other.subject, Kind::Create, &mut values)?;
+        let references = self.references(&other.subject, &values, Kind::Create)?;
+        Ok((values, references))
+    }
+
+    /// Sets the conditions on the two records of a link. The one that stores it is updated; over a junction, that of the path
+    /// counts as updated.
+    fn guard_link(&self, subject: &mut Subject, other: &mut RelatedRecord) -> Result<(), PlanError> {
+        let (updated, referred, after) = match &other.key {
+            LinkKey::InSubject(_) => (subject, &mut other.subject, Some(RecordUse::Updated)),
+            LinkKey::InRelated(_) => (&mut other.subject, subject, Some(RecordUse::Updated)),
+            LinkKey::Junction { .. } => (subject, &mut other.subject, None),
+        };
+        self.guard(updated, RecordUse::Update, after)?;
+        self.guard(referred, RecordUse::Read, None)
     }
 
     /// Finds the relation with that name, which must have the cardinality that the method is for.

@@ -10,6 +10,7 @@ use mesh_schema::{Entity, Entries, Fault, Faults, FieldList, Schema, Writable};
 
 use super::{Access, Condition, Operand, Policy};
 use crate::planner::policy_condition;
+use crate::planner::write::preset;
 
 /// The policy of a schema document: what each role, and `*` for all others, may read and write.
 /// [`crate::MeshBuilder::build`] adds it.
@@ -29,18 +30,11 @@ impl SchemaPolicy {
         for (role, document) in roles.iter() {
             let RoleDocument::Entities(rules) = document else { continue };
             for (key, rule) in rules.iter() {
-                let RuleDocument::Listed(ListedDocument { condition: Some(condition), .. }) = rule else {
-                    continue;
-                };
-                let checked =
-                    schema.find(key).map(|id| policy_condition::check(schema, id, &read(condition)));
-                let message = match checked {
-                    Some(Ok(())) => continue,
-                    Some(Err(error)) => error.to_string(),
-                    None => format!("Entity '{key}' not found"),
-                };
-                let path = format!("policies.{role}.{key}.$where");
-                faults.push(Fault { path, message, line: None, column: None });
+                let RuleDocument::Listed(listed) = rule else { continue };
+                for (name, message) in misfits(schema, key, listed) {
+                    let path = format!("policies.{role}.{key}.{name}");
+                    faults.push(Fault { path, message, line: None, column: None });
+                }
             }
         }
         if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults.into()) }
@@ -61,13 +55,47 @@ impl Policy for SchemaPolicy {
     }
 }
 
+/// Returns the members of a rule whose operators or values do not fit the types of fields.
+fn misfits(schema: &Schema, key: &str, listed: &ListedDocument) -> Vec<(String, String)> {
+    let conditions = [("$where", &listed.condition), ("$check", &listed.check)];
+    let Some(id) = schema.find(key) else {
+        return vec![("$where".to_owned(), format!("Entity '{key}' not found"))];
+    };
+    let mut found = Vec::new();
+    for (name, condition) in conditions {
+        if let Some(Err(error)) =
+            condition.as_ref().map(|condition| policy_condition::check(schema, id, &read(condition)))
+        {
+            found.push((name.to_owned(), error.to_string()));
+        }
+    }
+    for (name, presets) in listed.presets() {
+        for (field, value) in presets.iter() {
+            if let Err(error) = preset::check(schema, id, field, &operand(value)) {
+                found.push((format!("{name}.{field}"), error.to_string()));
+            }
+        }
+    }
+    found
+}
+
 fn access(listed: &ListedDocument) -> Access {
     let mut access = Access::all();
     if let Some(fields) = &listed.fields {
         access = access.only(fields.iter().map(String::as_str));
     }
+    access = access.except(listed.except.iter().map(String::as_str));
     if let Some(condition) = &listed.condition {
         access = access.when(read(condition));
+    }
+    if let Some(check) = &listed.check {
+        access = access.checking(read(check));
+    }
+    for (field, value) in listed.set.iter() {
+        access = access.setting(field, operand(value));
+    }
+    for (field, value) in listed.set_on_create.iter() {
+        access = access.setting_on_create(field, operand(value));
     }
     let Writable { create, update, delete } = &listed.writable;
     if let Some(fields) = names(create) {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use mesh_schema::policy::Restriction;
 use mesh_schema::{Entity, EntityId, Schema};
 
-use super::{Access, Condition, Policy, Sight};
+use super::{Access, Condition, Policy, Preset, RecordUse, Sight};
 use crate::planner::policy_condition::{self, Slots};
-use crate::planner::write::References;
+use crate::planner::write::{References, preset};
 use crate::{Generations, PlanError, Principal};
 
 /// The number of classes with a cached view. Views of more classes are created again and again, which is slow.
@@ -29,6 +29,9 @@ pub(crate) struct View {
     /// The references between the records of the whole schema.
     pub(crate) references: Arc<References>,
     conditions: HashMap<EntityId, Condition>,
+    /// What writes require instead; `None` is no condition.
+    written: HashMap<(EntityId, RecordUse), Option<Condition>>,
+    presets: HashMap<EntityId, Vec<Preset>>,
     dropped: HashSet<(EntityId, String)>,
 }
 
@@ -42,6 +45,8 @@ impl View {
             class: Box::default(),
             in_values,
             conditions: HashMap::new(),
+            written: HashMap::new(),
+            presets: HashMap::new(),
             dropped: HashSet::new(),
         }
     }
@@ -56,14 +61,25 @@ impl View {
             in_values: unrestricted.in_values,
             references: Arc::clone(&unrestricted.references),
             conditions: HashMap::new(),
+            written: HashMap::new(),
+            presets: HashMap::new(),
             dropped: HashSet::new(),
         };
         let mut restrictions = HashMap::new();
         for (id, entity) in whole.entities() {
             let access = access(entity);
             restrictions.insert(entity.key.clone(), view.restriction(id, entity, &access));
-            if !access.conditions.is_empty() {
-                view.conditions.insert(id, Condition::All(access.conditions));
+            let all = |conditions: &[Condition]| {
+                (!conditions.is_empty()).then(|| Condition::All(conditions.to_vec()))
+            };
+            for of in RecordUse::WRITES {
+                if let Some(conditions) = access.conditions_of(of) {
+                    view.written.insert((id, of), all(conditions));
+                }
+            }
+            view.conditions.extend(all(&access.conditions).map(|condition| (id, condition)));
+            if !access.presets.is_empty() {
+                view.presets.insert(id, access.presets);
             }
         }
         let hidden = || Restriction { hidden: true, ..Restriction::default() };
@@ -88,6 +104,12 @@ impl View {
             |names: &Option<BTreeSet<String>>| names.as_ref().map(|it| it.iter().cloned().collect());
         restriction.create = allowed(&access.create);
         restriction.update = allowed(&access.update);
+        for preset in &access.presets {
+            restriction.not_created.insert(preset.field.clone());
+            if preset.on_update {
+                restriction.not_updated.insert(preset.field.clone());
+            }
+        }
         restriction.keep = access.keep;
         restriction
     }
@@ -97,12 +119,32 @@ impl View {
         self.conditions.get(&entity)
     }
 
-    /// Returns the faults of conditions that do not fit their entity.
+    /// Returns the condition of one use of an entity's records.
+    pub(crate) fn condition_of(&self, entity: EntityId, of: RecordUse) -> Option<&Condition> {
+        match self.written.get(&(entity, of)) {
+            Some(condition) => condition.as_ref(),
+            None => self.condition(entity),
+        }
+    }
+
+    /// Returns the values that clients cannot choose in the records of an entity.
+    pub(crate) fn presets(&self, entity: EntityId) -> &[Preset] {
+        self.presets.get(&entity).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the faults of conditions and presets that do not fit their entity.
     pub(crate) fn faults(&self) -> impl Iterator<Item = PlanError> {
-        self.conditions.iter().filter_map(|(entity, condition)| {
+        let presets =
+            self.presets.iter().flat_map(|(entity, presets)| presets.iter().map(|it| (*entity, it)));
+        let presets =
+            presets.filter_map(|(id, it)| preset::check(&self.whole, id, &it.field, &it.value).err());
+        let written = self.written.iter();
+        let written = written.filter_map(|((entity, _), condition)| Some((entity, condition.as_ref()?)));
+        let conditions = self.conditions.iter().chain(written).filter_map(|(entity, condition)| {
             let mut slots = Slots::new(self.in_values);
             policy_condition::plan(&self.whole, *entity, condition, &mut slots, &mut Vec::new()).err()
-        })
+        });
+        conditions.chain(presets)
     }
 
     /// Returns whether a selection may name this hidden member without an error.

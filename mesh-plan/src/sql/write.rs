@@ -17,7 +17,7 @@ use super::statement::{Params, Statement};
 use crate::mutation::{
     Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject,
 };
-use crate::plan::{ColumnSource, CompareOp};
+use crate::plan::{ColumnSource, CompareOp, Node};
 use crate::{Key, Rule, Value, WriteError};
 
 /// The alias of the record that the path names.
@@ -246,12 +246,17 @@ impl<D: Dialect> Steps<D> {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
-        if subject.guard.is_some() {
+        if subject.check.is_some() {
             let parts = 0..subject.entity().id.len();
             let id = parts.map(|part| self.params.add(self.dialect.written_id(part))).collect();
-            let select = self.guarded(subject, id);
-            self.push(&select, Some(Missing::Guard));
+            self.check(subject, id);
         }
+    }
+
+    /// Adds a check that a record, which was written, may be the result of the write.
+    fn check(&mut self, subject: &Subject, id: Vec<Expr>) {
+        let select = self.select(subject, subject.check.as_deref(), Some(id));
+        self.push(&select, Some(Missing::Guard));
     }
 
     /// Adds a check that a record exists and may be written.
@@ -307,11 +312,12 @@ impl<D: Dialect> Steps<D> {
     fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
         if values.is_empty() {
             self.find(subject, id, Missing::Subject);
+            self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
         } else {
             let cells = self.cells(values);
             self.set(subject, id, cells, Missing::Subject);
+            self.returns_id(subject);
         }
-        self.returns_id(subject);
     }
 
     /// Adds an update of one record.
@@ -337,19 +343,29 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns a select of the record with that id, if it may be written.
     fn guarded(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
-        let mut select = self.writable(subject);
-        let is_record = self.is_id(subject, |name| column(PARENT, name), id);
-        select.and_where(is_record);
-        select
+        self.select(subject, subject.guard.as_deref(), Some(id))
     }
 
     /// Returns a select of the ids of all records that may be written.
     fn writable(&mut self, subject: &Subject) -> SelectStatement {
+        self.select(subject, subject.guard.as_deref(), None)
+    }
+
+    /// Returns a select of the ids of the records that a node has, or of the one with that id.
+    fn select(
+        &mut self,
+        subject: &Subject,
+        records: Option<&Node>,
+        id: Option<Vec<Expr>>,
+    ) -> SelectStatement {
         let mut select = Query::select();
         select.exprs(subject.id_columns().map(|name| column(PARENT, name)));
         select.from_as(self.dialect.table(subject.table()), PARENT);
-        if let Some(guard) = self.guard(subject, PARENT) {
-            select.and_where(guard);
+        if let Some(condition) = records.and_then(|records| self.condition(records, PARENT)) {
+            select.and_where(condition);
+        }
+        if let Some(id) = id {
+            select.and_where(self.is_id(subject, |name| column(PARENT, name), id));
         }
         select
     }
@@ -391,7 +407,11 @@ impl<D: Dialect> Steps<D> {
     /// them directly, not in a subquery: after waiting for a concurrent transaction, PostgreSQL checks the conditions on the
     /// row again, but not its subqueries.
     fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
-        let node = subject.guard.as_deref()?;
+        self.condition(subject.guard.as_deref()?, alias)
+    }
+
+    /// Returns the condition on the records of a node.
+    fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
         let operands = RowOperands::of_written(&self.dialect, &mut self.params, node, alias.to_owned());
         let operands = |source: &ColumnSource| operands.get(source);
         Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))

@@ -65,17 +65,27 @@ impl Loader<'_> {
                 }
             }
         }
+        for (index, name) in listed.except.iter().enumerate() {
+            if entity.member(name).is_none() {
+                let hint = self.hint(name, entity.names());
+                let message = format!("'{name}' not found on entity '{}'{hint}", entity.key);
+                self.fault(format!("{path}.except[{index}]"), message);
+            }
+        }
+        self.presets(path, entity, listed);
         let path_of_list = format!("{path}.writable");
+        let rule = (entity, listed);
         if listed.writable.listed().is_some() {
-            self.field_list_of_role(&path_of_list, &listed.writable.create, (entity, listed), |field| {
+            // The list is about both kinds of writes.
+            self.field_list_of_role(&path_of_list, &listed.writable.create, rule, false, |field| {
                 field.writable.create || field.writable.update
             });
         } else {
             let Writable { create, update, delete } = &listed.writable;
-            self.field_list_of_role(&format!("{path_of_list}.create"), create, (entity, listed), |field| {
+            self.field_list_of_role(&format!("{path_of_list}.create"), create, rule, true, |field| {
                 field.writable.create
             });
-            self.field_list_of_role(&format!("{path_of_list}.update"), update, (entity, listed), |field| {
+            self.field_list_of_role(&format!("{path_of_list}.update"), update, rule, false, |field| {
                 field.writable.update
             });
             // `true` stands for what the entity permits.
@@ -84,8 +94,29 @@ impl Loader<'_> {
                 self.fault(format!("{path_of_list}.delete"), message);
             }
         }
-        if let Some(condition) = &listed.condition {
-            self.condition(&format!("{path}.$where"), condition, entity);
+        for (key, condition) in [("$where", &listed.condition), ("$check", &listed.check)] {
+            if let Some(condition) = condition {
+                self.condition(&format!("{path}.{key}"), condition, entity);
+            }
+        }
+    }
+
+    /// Checks the fields whose values a role cannot choose.
+    fn presets(&mut self, path: &str, entity: &Entity, listed: &ListedDocument) {
+        let mut seen = HashSet::new();
+        for (key, presets) in listed.presets() {
+            for (name, _) in presets.iter() {
+                let path = format!("{path}.{key}.{name}");
+                let Some(Member::Field(id)) = entity.member(name) else {
+                    self.no_field(path, name, entity);
+                    continue;
+                };
+                if !seen.insert(name) {
+                    self.fault(path, format!("The field '{name}' is given twice"));
+                } else if entity.field(id).upload.is_some() {
+                    self.fault(path, format!("The field '{name}' is set by uploads"));
+                }
+            }
         }
     }
 
@@ -95,6 +126,7 @@ impl Loader<'_> {
         path: &str,
         list: &FieldList,
         (entity, listed): (&Entity, &ListedDocument),
+        is_create: bool,
         has_right: fn(&Field) -> bool,
     ) {
         let FieldList::Fields(names) = list else { return };
@@ -107,6 +139,15 @@ impl Loader<'_> {
             let field = entity.field(id);
             if !has_right(field) && field.upload.is_none() {
                 self.fault(path, format!("The field '{name}' is not writable on entity '{}'", entity.key));
+            } else if listed.set.get(name).is_some() || is_create && listed.set_on_create.get(name).is_some()
+            {
+                self.fault(
+                    path,
+                    format!("The field '{name}' has a preset value, so the role cannot write it"),
+                );
+            } else if listed.except.contains(name) {
+                let message = format!("The field '{name}' can be written only where it can be read");
+                self.fault(path, message);
             } else if listed.fields.as_ref().is_some_and(|fields| !fields.contains(&field.name)) {
                 let message = format!(
                     "The field '{name}' can be written only where it can be read; add it to 'fields'"

@@ -15,6 +15,10 @@ pub struct Restriction {
     pub create: Option<HashSet<String>>,
     /// The fields that may be changed; `None` for all that the schema permits.
     pub update: Option<HashSet<String>>,
+    /// Fields that a new record must not have.
+    pub not_created: HashSet<String>,
+    /// Fields that must not be changed.
+    pub not_updated: HashSet<String>,
     /// Whether records cannot be deleted.
     pub keep: bool,
 }
@@ -45,11 +49,13 @@ impl Schema {
             });
             for field in fields {
                 let is_hidden = restriction.hidden || !members.contains_key(&field.name);
-                let is_denied = |allowed: &Option<HashSet<String>>| {
-                    is_hidden || allowed.as_ref().is_some_and(|allowed| !allowed.contains(&field.name))
+                let is_denied = |allowed: &Option<HashSet<String>>, denied: &HashSet<String>| {
+                    is_hidden
+                        || denied.contains(&field.name)
+                        || allowed.as_ref().is_some_and(|allowed| !allowed.contains(&field.name))
                 };
-                let create = field.denied.create || is_denied(&restriction.create);
-                let update = field.denied.update || is_denied(&restriction.update);
+                let create = field.denied.create || is_denied(&restriction.create, &restriction.not_created);
+                let update = field.denied.update || is_denied(&restriction.update, &restriction.not_updated);
                 field.denied = FieldWrites { create, update };
                 field.writable.create &= !create;
                 field.writable.update &= !update;

@@ -30,6 +30,8 @@ fn policies_are_parsed_and_printed() {
             "admin": true,
             "author": {"user": true, "post": {
                 "fields": ["id", "title", "label"], "writable": ["title"],
+                "$check": {"field": "title", "op": "ne", "value": "x"}, "$set": {"ownerId": {"session": "userId"}},
+                "$setOnCreate": {"id": 7},
                 "$where": {"and": [
                     {"field": "ownerId", "op": "eq", "value": {"session": "userId"}},
                     {"not": {"or": [{"field": "id", "op": "in", "value": [1, 2.5, "x", true]},
@@ -105,6 +107,35 @@ fn unknown_names_are_faults() {
             policies.author.post.writable[2]: Field 'nothing' not found on entity 'post'
             policies.author.post.$where[0].field: Field 'ownr' not found on entity 'post'
             policies.author.post.$where[1].field: Field 'label' not found on entity 'post'
+        "#]],
+    );
+}
+
+#[test]
+fn columns_of_rules_exist_and_fit_each_other() {
+    check(
+        r#"{
+            "a": {"post": {"fields": ["id"], "except": ["title"]}},
+            "b": {"post": {"except": ["titel"], "writable": ["title"], "$set": {"title": "x"}}},
+            "c": {"post": {"$set": {"owner": 1, "ownr": 2, "id": null}, "$setOnCreate": {"id": {"session": "user"}}}},
+            "d": {"post": {"$set": {"id": 1}, "$setOnCreate": {"id": 2}}},
+            "e": {"post": {"except": ["title"], "writable": {"update": ["title"]}}},
+            "f": {"post": {"$check": {"field": "nothing", "op": "isNull"}}},
+            "g": {"post": {"writable": {"create": ["title"]}, "$setOnCreate": {"title": "x"}}},
+            "h": {"post": {"$set": {"owner": 1, "ownr": 2}}}
+        }"#,
+        expect![[r#"
+            policies.a.post.except: 'except' cannot be used beside 'fields'
+            policies.c.post.$set.id: Expected text, a number, true or false; use 'isNull' to find NULL
+            policies.c.post.$setOnCreate.id.session: Unknown session value 'user'; expected one of userId, role, tenant, session, claim.NAME
+            policies.b.post.except[0]: 'titel' not found on entity 'post'; did you mean 'title'?
+            policies.b.post.writable[0]: The field 'title' has a preset value, so the role cannot write it
+            policies.d.post.$setOnCreate.id: The field 'id' is given twice
+            policies.e.post.writable.update[0]: The field 'title' can be written only where it can be read
+            policies.f.post.$check.field: Field 'nothing' not found on entity 'post'
+            policies.g.post.writable.create[0]: The field 'title' has a preset value, so the role cannot write it
+            policies.h.post.$set.owner: Field 'owner' not found on entity 'post'
+            policies.h.post.$set.ownr: Field 'ownr' not found on entity 'post'
         "#]],
     );
 }

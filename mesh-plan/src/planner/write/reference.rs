@@ -11,6 +11,7 @@ use super::rights::Kind;
 use super::{WritePlanner, link};
 use crate::mutation::{Assignment, LinkKey, Reference, ReferenceColumn, ReferenceTarget, Subject};
 use crate::plan::{ColumnSource, CompareOp, Predicate};
+use crate::policy::RecordUse;
 use crate::{PlanError, Value};
 
 /// The references between the records of a schema, and the entities of each table.
@@ -128,11 +129,13 @@ impl WritePlanner<'_> {
         let Some(groups) = self.view.references.by_entity.get(&subject.entity) else {
             return Ok(references);
         };
-        let is_set_by_server = |field: &str| self.request.set.iter().any(|(name, _)| *name == field);
+        let is_set_by_server = |field: &str| {
+            self.request.set.iter().any(|(name, _)| *name == field) || self.is_preset(subject, kind, field)
+        };
         for group in groups {
             let assigned = |column: &str| values.iter().find(|value| value.column == column);
             let mut written = group.columns.iter().filter_map(|column| assigned(column));
-            let guard = subject.guard();
+            let guard = subject.check();
             let of_client =
                 |value: &&Assignment| !is_set_by_server(&value.field) && fulfills(guard, value) != Some(true);
             let Some(chosen) = written.clone().find(of_client) else { continue };
@@ -148,7 +151,8 @@ impl WritePlanner<'_> {
                 if self.view.schema.find(&entity.key).is_none() || entity.id.is_empty() {
                     continue;
                 }
-                let target = self.subject(*id)?;
+                let mut target = self.subject(*id)?;
+                self.guard(&mut target, RecordUse::Read, None)?;
                 is_free |= target.guard.is_none();
                 let columns = pairs.iter().filter_map(|pair| {
                     let value = assigned(&pair.column).map(|value| value.value.clone());

@@ -43,10 +43,14 @@ fn a_role_that_is_not_listed_sees_nothing_by_default() {
 #[test]
 fn conditions_are_checked_against_types() {
     let faults = of(r#"{"a": {"post": {"$where": {"field": "published", "op": "like", "value": "x"}}},
-            "b": {"post": {"$where": {"field": "id", "op": "eq", "value": "one"}}}}"#);
+            "b": {"post": {"$where": {"field": "id", "op": "eq", "value": "one"},
+                "$check": {"field": "id", "op": "gt", "value": true}, "$set": {"id": "one"}, "$setOnCreate": {"title": 1}}}}"#);
     assert_eq!(
         faults.unwrap_err(),
         "policies.a.post.$where: Operator 'like' cannot be used on 'published', which is of type boolean\n\
-         policies.b.post.$where: 'id' takes a 64-bit integer, not the text \"one\""
+         policies.b.post.$where: 'id' takes a 64-bit integer, not the text \"one\"\n\
+         policies.b.post.$check: 'id' takes a 64-bit integer, not true\n\
+         policies.b.post.$set.id: 'id' takes a 64-bit integer, not the text \"one\"\n\
+         policies.b.post.$setOnCreate.title: 'title' takes text, not 1"
     );
 }

@@ -61,7 +61,7 @@ impl<D: Dialect> Steps<D> {
                 self.may_link(parent, to, key);
                 let cells = self.cells_of_subject(other, to, key);
                 self.set(subject, parent.id, cells, Missing::Subject);
-                if subject.guard.is_some() {
+                if subject.check.is_some() {
                     // The link may be in columns of the id.
                     let linked = self.cells_of_subject(other, to, key);
                     let parts = subject.id_columns().zip(parent.id.iter());
@@ -70,8 +70,7 @@ impl<D: Dialect> Steps<D> {
                         cell.map_or_else(|| self.value(part), |(_, cell)| cell.clone())
                     });
                     let id = id.collect();
-                    let select = self.guarded(subject, id);
-                    self.push(&select, Some(Missing::Guard));
+                    self.check(subject, id);
                 }
             }
             LinkKey::InRelated(key) => {
@@ -84,8 +83,9 @@ impl<D: Dialect> Steps<D> {
                 self.set(other, to, cells, Missing::Other);
                 if key.set.iter().any(|pair| other.entity().is_id_column(&pair.target)) {
                     self.returns_id(other);
-                } else if other.guard.is_some() {
-                    self.find(other, to, Missing::Guard);
+                } else if other.check.is_some() {
+                    let id = self.key(to);
+                    self.check(other, id);
                 }
             }
             LinkKey::Junction { .. } => {
@@ -168,8 +168,9 @@ impl<D: Dialect> Steps<D> {
         if let LinkKey::InSubject(key) = &parent.other.key {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
             self.set(parent.subject, parent.id, cells, Missing::Subject);
-            if parent.subject.guard.is_some() {
-                self.find(parent.subject, parent.id, Missing::Guard);
+            if parent.subject.check.is_some() {
+                let id = self.key(parent.id);
+                self.check(parent.subject, id);
             }
             return;
         }

@@ -27,15 +27,36 @@ impl<'t> Reader<'t> {
         if node.boolean() == Some(true) {
             return Some(RuleDocument::All);
         }
-        let [fields, condition, writable] = self.json.members(node, ["fields", "$where", "writable"], 0)?;
-        Some(RuleDocument::Listed(ListedDocument {
+        let keys = ["fields", "except", "$where", "$check", "$set", "$setOnCreate", "writable"];
+        let [fields, except, visible, check, set, set_on_create, writable] =
+            self.json.members(node, keys, 0)?;
+        if let (Some(_), Some(except)) = (&fields, &except) {
+            self.json.fault(&except.path, "'except' cannot be used beside 'fields'");
+        }
+        let mut condition = |node: Option<Node<'t>>| match node {
+            Some(node) => self.condition(&node, CONDITION_DEPTH).map(Some),
+            None => Some(None),
+        };
+        let (condition, check) = (condition(visible)?, condition(check)?);
+        Some(RuleDocument::Listed(Box::new(ListedDocument {
             fields: fields.map(|node| self.json.texts(&node)),
-            condition: match condition {
-                Some(node) => Some(self.condition(&node, CONDITION_DEPTH)?),
-                None => None,
-            },
+            except: except.map(|node| self.json.texts(&node)).unwrap_or_default(),
+            condition,
+            check,
+            set: self.presets(set),
+            set_on_create: self.presets(set_on_create),
             writable: self.writable(writable),
-        }))
+        })))
+    }
+
+    /// Parses the values of fields that a role cannot choose.
+    fn presets(&mut self, node: Option<Node<'t>>) -> Entries<OperandDocument> {
+        let Some(fields) = node.and_then(|node| self.json.object(&node)) else { return Entries::new() };
+        let mut value = |node: &Node<'t>| match node.is_object() {
+            true => self.session_value(node).map(OperandDocument::Session),
+            false => self.constant(node).map(OperandDocument::One),
+        };
+        fields.into_iter().filter_map(|(field, node)| Some((field, value(&node)?))).collect()
     }
 
     fn condition(&mut self, node: &Node<'t>, depth: usize) -> Option<ConditionDocument> {

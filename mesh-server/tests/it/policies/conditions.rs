@@ -2,6 +2,7 @@
 //! for writes.
 
 mod related;
+mod rules;
 
 use mesh_postgres::Settings;
 use mesh_ql::Literal;
@@ -59,9 +60,9 @@ fn tables() -> Tables {
         )
 }
 
-/// Returns a document with one role for each condition on posts: `r0`, `r1` and so on. None of them sees members and users,
+/// Returns one role for each condition on posts: `r0`, `r1` and so on. None of them sees members and users,
 /// `mixed` sees one project only, and `member` those that the user is a member of.
-fn document(conditions: &[Json]) -> String {
+fn roles_of(conditions: &[Json]) -> Json {
     let role = |(index, condition): (usize, &Json)| {
         (format!("r{index}"), json!({"post": {"$where": condition, "writable": true}, "project": true}))
     };
@@ -73,6 +74,10 @@ fn document(conditions: &[Json]) -> String {
     let member = json!({"relation": "members", "op": "some",
         "where": {"field": "userId", "op": "eq", "value": {"session": "userId"}}});
     roles.insert("member".to_owned(), json!({"post": true, "project": {"$where": member}}));
+    Json::Object(roles)
+}
+
+fn document(roles: &Json) -> String {
     json!({
         "entities": {
             "user": {"fields": ["id", "name"], "types": {"id": "integer", "name": "string"}},
@@ -109,7 +114,11 @@ struct Sites {
 
 impl Sites {
     async fn new(conditions: &[Json]) -> Self {
-        let document = document(conditions);
+        Self::of(&roles_of(conditions)).await
+    }
+
+    async fn of(roles: &Json) -> Self {
+        let document = document(roles);
         let schema = || Schema::read(&document, None).unwrap();
         let folder = Folder::new();
         let path = folder.0.join("data.db");
