@@ -90,7 +90,8 @@ async fn presets_fill_fields_that_the_role_cannot_write() {
             (update("1"), r#"{"teamId": 1}"#, "Field 'teamId' on entity 'post' is not writable"),
             (update("1"), r#"{"projectId": 2}"#, "Field 'projectId' not found on entity 'post'"),
         ] {
-            assert_eq!(write(target, body).await.unwrap_err().to_string(), message, "{body}");
+            let refused = write(target, body).await.unwrap_err().to_string();
+            assert!(refused.starts_with(message), "{body}: {refused}");
         }
         for team in [json!([77]), json!("x"), json!(1.5)] {
             let who = Principal::new("7", "s").with_role("r").with_claim("team", claim(&team));
@@ -107,7 +108,8 @@ async fn presets_fill_fields_that_the_role_cannot_write() {
             r#"{"post":{"$select":{},"$aggregate":{"n":{"fn":"max","field":"projectId"}}}}"#,
         ] {
             let refused = mesh.plan(&Request::collection(Format::Json, query).with_principal(Some(&who)));
-            assert_eq!(refused.unwrap_err().to_string(), "Field 'projectId' not found on entity 'post'");
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.starts_with("Field 'projectId' not found on entity 'post'"), "{refused}");
         }
         assert!(
             read(mesh, Some(&who), r#"{"post":{"$select":{"project":{"$select":{"id":true}}}}}"#, Some("3"))
