@@ -28,6 +28,8 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md", "curl", "openssl", "node";
+    api_keys: "docs/api-keys.md", "curl", "sqlite3";
+    audit: "docs/audit.md", "curl", "sqlite3";
     conformance: "tests/conformance/README.md";
     deploy: "docs/deploy/README.md";
     events: "docs/events.md", "curl", "sqlite3", "node";

@@ -390,3 +390,23 @@ fn signed_answers_are_never_public() {
     }
     config("integrity.enabled = true\nintegrity.secret = 'x'\ncaching.control = 'max-age=60'\n");
 }
+
+#[test]
+fn api_keys_identify_callers() {
+    let keys = "api_keys.table = 'keys'\n";
+    assert_eq!(config("").hosts(), AllowedHosts::Loopback);
+    assert_eq!(config(keys).hosts(), AllowedHosts::Any, "a foreign page has no key");
+    assert_eq!(
+        (config("").registration(), config(keys).registration()),
+        (Registration::Open, Registration::Signed)
+    );
+    let faults = lines(&load(&[], &[], &format!("{keys}caching.control = 'public'\n")).config.unwrap_err());
+    assert!(faults.contains("answers to known callers are private"), "{faults}");
+}
+
+#[test]
+fn the_audit_log_has_one_place() {
+    let faults =
+        lines(&load(&[], &[], "audit.file = 'audit.log'\naudit.table = 'audit'\n").config.unwrap_err());
+    assert!(faults.contains("'audit.file' and 'audit.table' exclude each other"), "{faults}");
+}

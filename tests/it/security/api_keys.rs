@@ -124,6 +124,14 @@ fn update(key: &str, id: u32) -> Request {
     with_key(Request { method: "PUT".to_owned(), ..request }, key)
 }
 
+/// Stops a server and returns the entries of its audit log.
+fn stop_and_read_audit(mut server: Server, site: &Site) -> Vec<Value> {
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+    let text = fs::read_to_string(site.files.dir.path().join("audit.log")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 fn refused(code: &str) -> (u16, String) {
     (401, code.to_owned())
 }
@@ -244,7 +252,7 @@ fn a_key_is_in_no_log_and_in_no_error() {
     let path = site.files.dir.path().join("log");
     let mut serve = command(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--log-format", "json"]);
     serve.args(["--config", &site.config, "--schema", &site.schema]);
-    let mut server = Server::spawn(serve.stderr(File::create(&path).unwrap()));
+    let server = Server::spawn(serve.stderr(File::create(&path).unwrap()));
     assert_eq!(get(&server, &key, IDS).status, 200);
     assert_eq!(server.send(&update(&key, 2)).status, 200);
     let truncated = &key[..34];
@@ -255,15 +263,13 @@ fn a_key_is_in_no_log_and_in_no_error() {
         replies.push_str(&reply.text());
         reply.status == 503
     });
-    server.signal("TERM");
-    server.wait();
+    let entries = stop_and_read_audit(server, &site);
     let log = fs::read_to_string(&path).unwrap();
     let audit = fs::read_to_string(site.files.dir.path().join("audit.log")).unwrap();
     for text in [&log, &audit, &replies] {
         assert!(!text.contains(&truncated[3..]), "{text}");
     }
     assert!(log.contains("no such table"), "the cause is logged: {log}");
-    let entries: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let write = entries.iter().find(|entry| entry["event"] == "write").unwrap();
     assert_eq!(
         (&write["caller"], &write["user"], &write["role"]),
@@ -278,7 +284,9 @@ fn a_key_is_in_no_log_and_in_no_error() {
 fn with_signatures_a_key_reads_and_begins_sessions() {
     let integrity = "[integrity]\nenabled = true\nsecret = \"the secret of these tests, 32 bytes or more\"\n\
         [integrity.users]\ntable = \"accounts\"\n";
-    let site = Site::sqlite(&format!("[limits]\nper_session = \"20/h\"\n{integrity}"));
+    let site = Site::sqlite(&format!(
+        "[audit]\nfile = \"audit.log\"\n[limits]\nper_session = \"20/h\"\n{integrity}"
+    ));
     let key = site.key(&["--role", "editor", "--owner", "7", "--expires", "1h"]);
     let server = site.start();
     assert_eq!(ids(&get(&server, &key, IDS)), [2, 3]);
@@ -297,6 +305,23 @@ fn with_signatures_a_key_reads_and_begins_sessions() {
     let limited = (0..20).map(|_| get(&server, &key, IDS).status).filter(|status| *status == 429).count();
     assert!(limited > 0);
     assert_eq!(session.get(&server, "/post", IDS).status, 200, "another session");
+
+    let entries = stop_and_read_audit(server, &site);
+    let of = |event: &str, outcome: &str| {
+        let is_such = |entry: &&Value| entry["event"] == event && entry["outcome"] == outcome;
+        entries.iter().find(is_such).unwrap_or_else(|| panic!("{entries:#?}"))
+    };
+    let caller =
+        |entry: &Value| ["caller", "user", "role"].map(|name| entry[name].as_str().map(str::to_owned));
+    let key_of = |kind: &str| [kind, "7", "editor"].map(|text| Some(text.to_owned()));
+    assert_eq!(caller(of("write", "refused")), key_of("apiKey"));
+    assert_eq!(caller(of("exchange", "ok")), key_of("apiKey"));
+    assert_eq!(caller(of("write", "ok")), key_of("session"));
+    assert_eq!(of("exchange", "ok")["session"], of("write", "ok")["session"], "the session that was begun");
+    assert_eq!(
+        (&of("exchange", "failed")["status"], of("request", "refused")["status"].as_u64()),
+        (&json!(400), Some(429))
+    );
 }
 
 #[test]
