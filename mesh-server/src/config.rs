@@ -18,8 +18,8 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, ApiKeys, Audit, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp, Persisted,
-    Postgres, Sqlite, State, Tls, Uploads,
+    Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp,
+    Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
@@ -73,7 +73,7 @@ settings! {
         server_timing: bool = true, parse::boolean;
         /// Proxies whose `X-Forwarded-For` is trusted: addresses and networks.
         trusted_proxies: Proxies = Proxies::default(), parse::proxies;
-        /// Names accepted as `Host`; empty: loopback names at a loopback address without sessions, else any.
+        /// Names accepted as `Host`; empty: loopback names at a loopback address if callers do not identify themselves, else any.
         allowed_hosts: Vec<String> = Vec::new(), parse::hosts;
     }
     sections {
@@ -83,6 +83,7 @@ settings! {
         cache: Cache;
         caching: Caching;
         integrity: Integrity;
+        bearer: Bearer;
         api_keys: ApiKeys;
         audit: Audit;
         persisted: Persisted;
@@ -124,11 +125,18 @@ impl Config {
             let message = "and 'integrity.secret_file' exclude each other; set one of them";
             reader.conflict(["integrity.secret", "integrity.secret_file"], message);
         }
-        if self.identifies() && (caching.control.is_shared() || caching.entities.any_shared()) {
+        self.check_bearer(reader);
+        if self.identifies_callers() && (caching.control.is_shared() || caching.entities.any_shared()) {
             let path = if caching.control.is_shared() { "caching.control" } else { "caching.entities" };
-            let message = "allows shared caches to store answers ('public', 's-maxage'), but answers to known callers are \
-                           private: remove that, or turn off what identifies callers, such as 'integrity.enabled'";
-            reader.conflict([path, "integrity.enabled"], message);
+            let cause = match integrity.enabled {
+                true => "integrity.enabled",
+                false => self.bearer.source().unwrap_or("api_keys.table"),
+            };
+            let message = format!(
+                "allows shared caches to store answers ('public', 's-maxage'), but answers to identified callers are \
+                 private: remove that, or '{cause}'"
+            );
+            reader.conflict([path, cause], &message);
         }
         if audit.file.is_some() && !audit.table.is_empty() {
             let message = "and 'audit.table' exclude each other; set one of them";
@@ -147,14 +155,39 @@ impl Config {
         }
     }
 
-    /// Returns whether requests need a credential.
-    fn identifies(&self) -> bool {
-        self.integrity.enabled || !self.api_keys.table.is_empty()
+    /// Reports settings of bearers that do not fit together.
+    fn check_bearer(&self, reader: &mut Reader<'_>) {
+        let bearer = &self.bearer;
+        let excluding = [
+            ("bearer.secret", bearer.secret.is_some(), "bearer.secret_file", bearer.secret_file.is_some()),
+            ("bearer.jwks", bearer.jwks.is_some(), "bearer.secret", bearer.secret.is_some()),
+            ("bearer.jwks", bearer.jwks.is_some(), "bearer.secret_file", bearer.secret_file.is_some()),
+        ];
+        for (one, is_set, other, other_is_set) in excluding {
+            if is_set && other_is_set {
+                reader.conflict([one, other], &format!("and '{other}' exclude each other; set one of them"));
+            }
+        }
+        // Without keys these would protect nothing.
+        let useless =
+            [("bearer.issuer", !bearer.issuer.is_empty()), ("bearer.audience", !bearer.audience.is_empty())];
+        if !bearer.anonymous.is_empty() && !bearer.is_on() && self.api_keys.table.is_empty() {
+            let message = "needs 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it";
+            reader.conflict(["bearer.anonymous", "bearer.jwks"], message);
+        }
+        for (path, _) in useless.into_iter().filter(|(_, is_set)| *is_set && !bearer.is_on()) {
+            reader.conflict([path, "bearer.jwks"], "needs 'bearer.jwks' or 'bearer.secret' beside it");
+        }
+    }
+
+    /// Returns whether callers have to identify themselves.
+    pub(crate) fn identifies_callers(&self) -> bool {
+        self.integrity.enabled || self.bearer.is_on() || !self.api_keys.table.is_empty()
     }
 
     /// Returns who may register queries.
     pub(crate) fn registration(&self) -> Registration {
-        let default = if self.identifies() { Registration::Signed } else { Registration::Open };
+        let default = if self.identifies_callers() { Registration::Signed } else { Registration::Open };
         self.persisted.registration.unwrap_or(default)
     }
 
@@ -164,8 +197,8 @@ impl Config {
             // The names have been parsed before.
             return AllowedHosts::parse(&self.allowed_hosts).unwrap_or(AllowedHosts::Loopback);
         }
-        // Where credentials are needed, a foreign page has none.
-        if self.listen.ip().is_loopback() && !self.identifies() {
+        // A foreign page has no credentials.
+        if self.listen.ip().is_loopback() && !self.identifies_callers() {
             AllowedHosts::Loopback
         } else {
             AllowedHosts::Any

@@ -3,6 +3,9 @@
 pub(crate) mod api_keys;
 pub(crate) mod bearer;
 pub(crate) mod failures;
+#[cfg(feature = "jwks")]
+pub(crate) mod jwks;
+pub(crate) mod refresh;
 
 use std::sync::Arc;
 

@@ -27,7 +27,8 @@
 //! ```
 //!
 //! # Overview
-//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures), [`Events`] (event
+//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures), [`Bearer`] (tokens of an
+//!   issuer), [`Events`] (event
 //!   streams), [`Uploads`], [`Admin`] ([`Health`] checks and [`Metrics`]) and routes of the application ([`Handler`],
 //!   [`Call`], [`Reply`]).
 //! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
@@ -36,12 +37,13 @@
 //! # Features
 //! Features are additive. `cli` and `tower` are on by default.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression` and `otlp`. Libraries should turn it off with
+//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks` and `otlp`. Libraries should turn it off with
 //!   `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.
 //! - `compression`: gzip, br and zstd.
 //! - `s3`: file storage in a bucket with the S3 protocol.
+//! - `jwks`: keys of bearers from a URL or a file (`Jwks`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
 
@@ -72,6 +74,8 @@ pub use connection::{Tls, TlsError};
 pub use events::Events;
 pub use identity::api_keys::ApiKeys;
 pub use identity::bearer::Bearer;
+#[cfg(feature = "jwks")]
+pub use identity::jwks::{Jwks, JwksError};
 pub use integrity::Integrity;
 #[cfg(feature = "accounts")]
 pub use integrity::accounts;

@@ -2,6 +2,7 @@
 
 mod api_keys;
 pub(crate) mod attack;
+mod bearer;
 pub(crate) mod bounds;
 mod clients;
 mod hosts;

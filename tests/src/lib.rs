@@ -21,6 +21,7 @@ mod browser;
 mod faulty_proxy;
 mod fixture;
 pub mod guide;
+mod issuer;
 pub mod kit;
 mod moto;
 #[cfg(unix)]
@@ -34,6 +35,7 @@ mod wait;
 pub use browser::Browser;
 pub use faulty_proxy::{Fault, FaultyProxy};
 pub use fixture::{Database, TempDir};
+pub use issuer::{Answer, Issuer, SigningKey};
 pub use mesh_conformance::http::{Connection, Request, Response, encode};
 pub use moto::Moto;
 #[cfg(unix)]

@@ -264,7 +264,8 @@ impl AppBuilder {
         self
     }
 
-    /// Sets the role of requests without any credentials, if [`AppBuilder::bearer`] is set. Without one they are refused.
+    /// Sets the role of requests without any credentials, if [`AppBuilder::bearer`] or
+    /// [`AppBuilder::api_keys`] is set. Without one they are refused.
     /// `SPEC §17.6`
     pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
         self.shared.identities.anonymous = Some(identity::anonymous(role));
@@ -338,6 +339,10 @@ impl AppBuilder {
         let schema = shared.mesh.schema();
         if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
+        }
+        if !shared.identities.are_on() {
+            // A role for requests without credentials needs credentials that others have.
+            shared.identities.anonymous = None;
         }
         shared.caching = caching.values(shared.identifies_callers() || shared.mesh.has_policies());
         if let Some(uploads) = &mut shared.uploads {

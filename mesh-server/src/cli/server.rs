@@ -4,6 +4,7 @@ pub(super) mod admin;
 pub(super) mod api_keys;
 pub(super) mod app_factory;
 pub(super) mod audit;
+pub(super) mod bearer;
 pub(super) mod data_source;
 pub(super) mod database;
 mod database_url;

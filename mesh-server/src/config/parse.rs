@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mesh_schema::nearest;
 use mesh_server::otlp::Endpoint;
-use mesh_server::{Proxies, Rate};
+use mesh_server::{Jwks, Proxies, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::response::CacheControl;
@@ -115,6 +115,14 @@ pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
 /// Parses a secret; the message does not quote it.
 pub(crate) fn secret(value: &Value) -> Result<Option<SecretText>, String> {
     present(value).map_err(|_| "must be a quoted string".to_owned())
+}
+
+/// Parses the location of a key set.
+pub(crate) fn jwks(value: &Value) -> Result<Option<Location>, String> {
+    let text: Option<String> = present(value)?;
+    let Some(text) = text else { return Ok(None) };
+    Jwks::parse(&text).map_err(|error| format!("{error}, not {value}"))?;
+    Ok(Some(text.into()))
 }
 
 /// Parses a list of web origins.

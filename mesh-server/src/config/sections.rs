@@ -152,6 +152,38 @@ settings! {
         tenant: String = String::new(), parse::text;
     }
 
+    /// Callers identified by JWTs of an issuer; off unless `jwks` or a secret is set. `SPEC §17`
+    Bearer["bearer."] {
+        /// Key set of the issuer: `https://…` or `file:…`.
+        jwks: Option<Location> = None, parse::jwks;
+        /// Secret shared with the issuer, at least 32 bytes, for HS256; excludes `bearer.jwks`.
+        secret: Option<SecretText> = None, parse::secret;
+        /// File with the secret; excludes `bearer.secret`.
+        secret_file: Option<PathBuf> = None, parse::present;
+        /// Expected issuer, the claim `iss`; empty: any.
+        issuer: String = String::new(), parse::text;
+        /// Expected audiences, of which the claim `aud` must have one; empty: any.
+        audience: Vec<String> = Vec::new(), parse::list;
+        /// Claim with the user's id: the name of a member or a path such as `user.id`.
+        id: String = "sub".to_owned(), parse::filled;
+        /// Claim with the role, or with a list of roles; empty: no roles.
+        role: String = "role".to_owned(), parse::text;
+        /// Roles that count, by rank: the role is the first of them in the claim; empty: the first in the claim.
+        roles: Vec<String> = Vec::new(), parse::list;
+        /// Claim with the tenant; empty: no tenants.
+        tenant: String = String::new(), parse::text;
+        /// Claims that policies may use as `claim.NAME`.
+        claims: Vec<String> = Vec::new(), parse::list;
+        /// How far the issuer's clock may differ.
+        leeway: Duration = 30 * SECOND, parse::duration(Duration::ZERO, HOUR);
+        /// Time between two reads of the key set.
+        refresh: Duration = HOUR, parse::duration(SECOND, 30 * 24 * HOUR);
+        /// Whether bearers may read without a signature while requests must be signed.
+        unsigned: bool = true, parse::boolean;
+        /// Role of requests without any credential; empty: they are refused.
+        anonymous: String = String::new(), parse::text;
+    }
+
     /// API keys. `SPEC §17.3`
     ApiKeys["api_keys."] {
         /// Table of API keys, with the columns `hash`, `owner`, `role` and `expires`; empty: no keys.
@@ -172,7 +204,7 @@ settings! {
     Persisted["persisted."] {
         /// Whether queries can be sent by id.
         enabled: bool = true, parse::boolean;
-        /// Who may register queries: `open`, `signed` or `closed`; without it, `signed` if requests are signed, else `open`.
+        /// Who may register queries: `open`, `signed` or `closed`; without it, `signed` if callers identify themselves, else `open`.
         registration: Option<Registration> = None, parse::optional(parse::choice);
         /// Whether only registered queries are answered.
         only: bool = false, parse::boolean;
@@ -274,6 +306,23 @@ settings! {
         cert: Option<PathBuf> = None, parse::present;
         /// PEM file with the private key.
         key: Option<PathBuf> = None, parse::present;
+    }
+}
+
+impl Bearer {
+    /// Returns whether bearers identify callers.
+    pub(crate) fn is_on(&self) -> bool {
+        self.source().is_some()
+    }
+
+    /// Returns the path of the setting that turns bearers on.
+    pub(crate) fn source(&self) -> Option<&'static str> {
+        match (&self.jwks, &self.secret, &self.secret_file) {
+            (Some(_), ..) => Some("bearer.jwks"),
+            (None, Some(_), _) => Some("bearer.secret"),
+            (None, None, Some(_)) => Some("bearer.secret_file"),
+            (None, None, None) => None,
+        }
     }
 }
 

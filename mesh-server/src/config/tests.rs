@@ -2,6 +2,8 @@
 
 use expect_test::{Expect, expect};
 
+mod bearer;
+
 use super::*;
 use crate::config::reader::Loaded;
 use crate::config::sources::ConfigFault;
@@ -374,7 +376,7 @@ fn caching_is_set_for_all_reads_and_for_entities() {
 }
 
 #[test]
-fn signed_answers_are_never_public() {
+fn answers_to_identified_callers_are_never_public() {
     for caching in [
         "caching.control = 'public, max-age=60'",
         "caching.control = 's-maxage=60'",
@@ -383,10 +385,13 @@ fn signed_answers_are_never_public() {
         let file = format!("integrity.enabled = true\nintegrity.secret = 'x'\n{caching}\n");
         let faults = lines(&load(&[], &[], &file).config.unwrap_err());
         assert!(
-            faults.contains("answers to known callers are private") && faults.lines().count() == 1,
+            faults.contains("answers to identified callers are private") && faults.lines().count() == 1,
             "{faults}"
         );
         config(&file.replace("enabled = true", "enabled = false"));
+        let file = format!("bearer.jwks = 'file:x'\n{caching}\n");
+        let faults = lines(&load(&[], &[], &file).config.unwrap_err());
+        assert!(faults.contains("remove that, or 'bearer.jwks'") && faults.lines().count() == 1, "{faults}");
     }
     config("integrity.enabled = true\nintegrity.secret = 'x'\ncaching.control = 'max-age=60'\n");
 }
@@ -401,7 +406,7 @@ fn api_keys_identify_callers() {
         (Registration::Open, Registration::Signed)
     );
     let faults = lines(&load(&[], &[], &format!("{keys}caching.control = 'public'\n")).config.unwrap_err());
-    assert!(faults.contains("answers to known callers are private"), "{faults}");
+    assert!(faults.contains("answers to identified callers are private"), "{faults}");
 }
 
 #[test]

@@ -2,13 +2,16 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
 use mesh_plan::Generations;
 use parking_lot::RwLock;
 
+use super::refresh::{Refresh, Renewal};
 use super::{KnownCaller, Proof};
+use crate::observability::health::Check;
 
 /// Cached callers.
 const CALLERS: usize = 65_536;
@@ -20,13 +23,17 @@ const CALLER_OVERHEAD: usize = 1_024;
 /// Callers identified by JWTs of an issuer, for [`crate::AppBuilder::bearer`]. Cheap to clone; clones share the keys.
 #[derive(Clone)]
 pub struct Bearer {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
-struct Shared {
+pub(super) struct Shared {
     verifier: BearerVerifier,
-    /// `None` until the keys could be loaded.
+    /// `None` until the keys could be read.
     keys: RwLock<Option<Arc<KeySet>>>,
+    /// Whether the keys could not be read the last time.
+    failing: AtomicBool,
+    /// Requests to read the keys again, if there is a place to read them from.
+    pub(super) refresh: Option<Arc<Refresh>>,
     /// Callers by the whole text of their bearers. A key is compared in full, so no other text finds a caller.
     callers: Generations<Box<[u8]>, Arc<KnownCaller>>,
 }
@@ -34,17 +41,47 @@ struct Shared {
 impl Bearer {
     /// Creates bearers from rules and keys.
     pub fn new(verifier: BearerVerifier, keys: KeySet) -> Self {
-        Self::with_keys(verifier, Some(keys))
+        Self::with(verifier, Some(keys), None)
     }
 
-    pub(crate) fn with_keys(verifier: BearerVerifier, keys: Option<KeySet>) -> Self {
-        let (keys, callers) = (RwLock::new(keys.map(Arc::new)), Generations::bounded(CALLERS, CALLER_BYTES));
-        Self { shared: Arc::new(Shared { verifier, keys, callers }) }
+    /// Creates bearers whose keys are not yet known.
+    #[cfg(feature = "jwks")]
+    pub(super) fn with_refresh(verifier: BearerVerifier) -> Self {
+        Self::with(verifier, None, Some(Arc::new(Refresh::new())))
+    }
+
+    fn with(verifier: BearerVerifier, keys: Option<KeySet>, refresh: Option<Arc<Refresh>>) -> Self {
+        let keys = RwLock::new(keys.map(Arc::new));
+        let callers = Generations::bounded(CALLERS, CALLER_BYTES);
+        Self {
+            shared: Arc::new(Shared { verifier, keys, failing: AtomicBool::new(false), refresh, callers }),
+        }
     }
 
     /// Replaces the keys. Bearers that were signed with a key that is not among them are refused from now on.
     pub fn set_keys(&self, keys: KeySet) {
-        *self.shared.keys.write() = Some(Arc::new(keys));
+        self.shared.set_keys(keys);
+    }
+
+    /// Returns the state of the keys, for a check of the health.
+    pub fn health(&self) -> Check {
+        match (self.shared.has_keys(), self.shared.failing.load(Ordering::Relaxed)) {
+            (false, _) => {
+                Check::Warned("the keys of bearers could not be read; bearers are refused".to_owned())
+            }
+            (true, true) => {
+                Check::Warned("the keys of bearers could not be read; the known ones are used".to_owned())
+            }
+            (true, false) => Check::Passed,
+        }
+    }
+
+    /// Waits until the keys have been read again because one is unknown.
+    pub(crate) async fn renewed(&self) -> Renewal {
+        match &self.shared.refresh {
+            Some(refresh) => refresh.request().await,
+            None => Renewal::TooSoon,
+        }
     }
 
     /// Returns the keys.
@@ -77,6 +114,29 @@ impl Bearer {
     /// Checks the times of a bearer, and that its key is still in use.
     pub(crate) fn check(&self, opened: &OpenedBearer) -> Result<(), BearerError> {
         self.shared.verifier.check(opened, &*self.keys()?, SystemTime::now())
+    }
+}
+
+impl Shared {
+    pub(super) fn set_keys(&self, keys: KeySet) {
+        *self.keys.write() = Some(Arc::new(keys));
+    }
+
+    pub(super) fn has_keys(&self) -> bool {
+        self.keys.read().is_some()
+    }
+
+    #[cfg(feature = "jwks")]
+    pub(super) fn set_failing(&self, failing: bool) {
+        self.failing.store(failing, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(refresh) = &self.refresh {
+            refresh.close();
+        }
     }
 }
 

@@ -6,9 +6,13 @@ use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError};
 
 /// Logs an error with the chain of its sources.
 pub(crate) fn chain(request_id: &str, error: &(dyn StdError + 'static)) {
+    tracing::error!(request = %request_id, "{}", with_causes(error));
+}
+
+/// Formats an error with the chain of its sources.
+pub(crate) fn with_causes(error: &(dyn StdError + 'static)) -> String {
     let errors = std::iter::successors(Some(error), |error| (*error).source());
-    let text = errors.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    tracing::error!(request = %request_id, "{text}");
+    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Logs a read that failed.

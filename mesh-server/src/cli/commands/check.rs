@@ -11,12 +11,10 @@ use crate::cli::commands::serve;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
 use crate::cli::server::api_keys::api_keys;
-use crate::cli::server::app_factory;
-use crate::cli::server::audit;
 use crate::cli::server::data_source::{DataSource, OpenedParts};
 use crate::cli::server::database::block_on;
 use crate::cli::server::own_tables::served_own_tables;
-use crate::cli::server::persisted;
+use crate::cli::server::{app_factory, audit, bearer, persisted};
 use crate::cli::settings::load_all;
 use crate::config::{Config, Loaded};
 
@@ -47,8 +45,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     faults.extend(parts.faults.iter().cloned());
     let checks = dry_run(&settings, &parts);
     faults.extend(checks.into_iter().filter_map(Result::err).flat_map(|failure| failure.faults));
+    let mut notes = parts.notes.clone();
+    if ["bearer.jwks", "bearer.secret", "bearer.secret_file"].iter().all(|path| !is_faulty(path)) {
+        match block_on(bearer::check(config)).unwrap_or_else(|error| Err(error.into())) {
+            Ok(unused) => notes.extend(unused),
+            Err(failure) => faults.extend(failure.faults),
+        }
+    }
     let Some(schema) = parts.schema.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
-    for note in &parts.notes {
+    for note in &notes {
         remark(format_args!("note: {note}"));
     }
     for warning in served_own_tables(config, &schema) {

@@ -11,13 +11,16 @@ use mesh_plan::{Changes, Mesh};
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
-use mesh_server::{Admin, ApiKeys, App, AuditLog, Caching, ClientLimits, Events, Integrity, Rates, Uploads};
+use mesh_server::{
+    Admin, ApiKeys, App, AuditLog, Bearer, Caching, ClientLimits, Events, Integrity, Rates, Uploads,
+};
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::api_keys::api_keys;
+use crate::cli::server::bearer::{bearer, secret_of};
 use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::server::own_tables::served_own_tables;
@@ -38,6 +41,7 @@ pub(crate) struct AppFactory {
     cursor_secret: Option<[u8; 32]>,
     changes: Changes,
     integrity: Option<Integrity>,
+    bearer: Option<Bearer>,
     state: Option<State>,
     uploads: Option<Uploads>,
     cors: Option<Cors>,
@@ -75,6 +79,7 @@ impl AppFactory {
         let admin = admin::admin(database.as_ref());
         let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
         let api_keys = api_keys(config, database.as_ref()).await?;
+        let bearer = bearer(config, admin.health()).await?;
         let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
         Ok(Self {
             admin,
@@ -85,6 +90,7 @@ impl AppFactory {
             cursor_secret: secret.map(|secret| secret.derive(CURSOR_LABEL)),
             changes,
             integrity,
+            bearer,
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
@@ -152,6 +158,13 @@ impl AppFactory {
         if let Some(keys) = &self.api_keys {
             app = app.api_keys(keys.clone());
         }
+        if let Some(bearer) = &self.bearer {
+            app = app.bearer(bearer.clone());
+        }
+        app = app.unsigned_bearers(config.bearer.unsigned);
+        if !config.bearer.anonymous.is_empty() {
+            app = app.anonymous_role(config.bearer.anonymous.as_str());
+        }
         if config.persisted.enabled {
             app = app.persisted(persisted(config, &mesh, self.state.as_ref())?);
         }
@@ -193,24 +206,13 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     if !integrity.enabled {
         return Ok(None);
     }
-    let bytes = match (&integrity.secret, &integrity.secret_file) {
-        (Some(secret), _) => secret.0.clone().into_bytes(),
-        (None, Some(path)) => {
-            let mut bytes = fs::read(path).map_err(|error| {
-                Failure::start(format!("cannot read the secret in {}: {error}", path.display()))
-            })?;
-            // Editors end a file with a line break, which is not part of the secret.
-            bytes.truncate(bytes.trim_ascii_end().len());
-            bytes
-        }
-        (None, None) => {
-            return Err(Failure::start(
-                "'integrity.enabled' needs a secret: set 'integrity.secret_file', or 'integrity.secret' to at \
-                 least 32 random bytes, such as the output of `openssl rand -hex 32`",
-            ));
-        }
-    };
-    Secret::new(bytes).map(Some).map_err(|error| Failure::start(format!("'integrity.secret': {error}")))
+    let secret = secret_of("integrity", integrity.secret.as_ref(), integrity.secret_file.as_ref())?;
+    secret.map(Some).ok_or_else(|| {
+        Failure::start(
+            "'integrity.enabled' needs a secret: set 'integrity.secret_file', or 'integrity.secret' to at \
+             least 32 random bytes, such as the output of `openssl rand -hex 32`",
+        )
+    })
 }
 
 /// Returns the caching of reads. Returns all names that are no entity of the schema, if there are any.

@@ -9,6 +9,7 @@ use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 use crate::identity::KnownCaller;
 use crate::identity::api_keys::{ApiKeyError, ApiKeys};
 use crate::identity::bearer::Bearer;
+use crate::identity::refresh::Renewal;
 use crate::observability::error_log;
 use crate::pipeline::admission::{self, RETRY_AFTER};
 use crate::pipeline::context::RequestContext;
@@ -86,7 +87,14 @@ async fn verify(
     }
     let failures = &cx.shared.identities.failures;
     failures.begin(cx.address)?;
-    let verified = bearer.verify(token);
+    let mut verified = bearer.verify(token);
+    if let Err(BearerError::UnknownKey) = verified {
+        verified = match cx.before_deadline(bearer.renewed()).await {
+            Some(Renewal::Read) => bearer.verify(token),
+            Some(Renewal::TooSoon) => verified,
+            Some(Renewal::Busy) | None => Err(BearerError::NoKeys),
+        };
+    }
     if !matches!(verified, Err(BearerError::Invalid(_))) {
         failures.forget(cx.address);
     }

@@ -1,0 +1,274 @@
+//! The key set (JWKS) of an issuer, at a URL or in a file.
+
+use std::error::Error;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::header::ACCEPT;
+use http::{Request, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use mesh_integrity::bearer::{BearerVerifier, KeySet};
+use rustls::crypto::ring::default_provider;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::Instant;
+
+use super::bearer::{Bearer, Shared};
+use super::refresh::Refresh;
+use crate::observability::error_log::with_causes;
+use crate::pipeline::body::BoxError;
+
+/// The maximum length of a document in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+/// The time limit for a read.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a file is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The first delay before a failed read is tried again; each further one is twice as long.
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+/// The longest delay before a failed read is tried again.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
+
+/// Where the keys of an issuer are read from.
+///
+/// The certificates of the system are trusted, or those that the variable `SSL_CERT_FILE` names. Redirects are not followed.
+///
+/// ```
+/// use mesh_server::Jwks;
+///
+/// assert!(Jwks::parse("https://login.example.com/.well-known/jwks.json").is_ok());
+/// assert!(Jwks::parse("file:keys.json").is_ok());
+/// assert!(Jwks::parse("http://127.0.0.1:8080/jwks").is_ok());
+/// assert!(Jwks::parse("http://login.example.com/jwks").is_err(), "anyone on the way could replace the keys");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jwks(Location);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Location {
+    Url(Uri),
+    File(PathBuf),
+}
+
+impl Jwks {
+    /// Parses a location: `https://…`, `file:…`, or `http://…` with a loopback address.
+    ///
+    /// # Errors
+    /// [`JwksError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, JwksError> {
+        if let Some(path) = text.strip_prefix("file:").filter(|path| !path.is_empty()) {
+            return Ok(Self(Location::File(path.strip_prefix("//").unwrap_or(path).into())));
+        }
+        let uri: Option<Uri> = text.parse().ok();
+        let uri = uri.filter(|uri| match (uri.scheme_str(), uri.authority()) {
+            (_, Some(authority)) if authority.as_str().contains('@') => false,
+            (Some("https"), Some(_)) => true,
+            (Some("http"), Some(authority)) => is_loopback(authority.host()),
+            _ => false,
+        });
+        uri.map(|uri| Self(Location::Url(uri))).ok_or(JwksError::Location)
+    }
+
+    /// Reads the keys.
+    ///
+    /// # Errors
+    /// [`JwksError`] if there is no document within five seconds, or if it is none of keys.
+    pub async fn read(&self) -> Result<KeySet, JwksError> {
+        let document = match &self.0 {
+            Location::File(path) => read_file(path).map_err(|error| self.unreadable(error))?,
+            Location::Url(uri) => match tokio::time::timeout(TIMEOUT, fetch(uri.clone())).await {
+                Ok(fetched) => fetched.map_err(|error| self.unreadable(error))?,
+                Err(_) => return Err(self.unreadable(format!("no answer within {TIMEOUT:?}"))),
+            },
+        };
+        KeySet::from_jwks(&document).map_err(|error| self.unreadable(error))
+    }
+
+    fn unreadable(&self, cause: impl Into<BoxError>) -> JwksError {
+        JwksError::Unreadable { location: self.to_string(), cause: Arc::from(cause.into()) }
+    }
+
+    /// Returns the time of the last change and the length, if it is a file.
+    fn stamp(&self) -> Option<FileStamp> {
+        let Location::File(path) = &self.0 else { return None };
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    }
+}
+
+/// The time of the last change and the length of a file.
+type FileStamp = (SystemTime, u64);
+
+/// Shows the location without the query of the URL.
+impl fmt::Display for Jwks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Location::Url(uri) => {
+                let authority = uri.authority().map(|it| it.as_str()).unwrap_or_default();
+                write!(f, "{}://{authority}{}", uri.scheme_str().unwrap_or_default(), uri.path())
+            }
+            Location::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+    host == "localhost" || address.is_some_and(|address| address.is_loopback())
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, BoxError> {
+    let mut document = Vec::new();
+    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut document)?;
+    if document.len() > MAX_BYTES { Err(too_long()) } else { Ok(document) }
+}
+
+fn too_long() -> BoxError {
+    format!("it is longer than {MAX_BYTES} bytes").into()
+}
+
+async fn fetch(uri: Uri) -> Result<Vec<u8>, BoxError> {
+    let client: Client<_, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build(connector()?);
+    let request = Request::get(uri).header(ACCEPT, "application/jwk-set+json, application/json");
+    let reply = client.request(request.body(Empty::new())?).await?;
+    let status = reply.status();
+    if status.is_redirection() {
+        return Err(format!("the answer is {status}; redirects are not followed").into());
+    }
+    if status != StatusCode::OK {
+        return Err(format!("the answer is {status}").into());
+    }
+    let body = Limited::new(reply.into_body(), MAX_BYTES).collect().await;
+    let body = body
+        .map_err(|error| if error.is::<http_body_util::LengthLimitError>() { too_long() } else { error })?;
+    Ok(body.to_bytes().to_vec())
+}
+
+fn connector() -> Result<HttpsConnector<HttpConnector>, BoxError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build())
+}
+
+impl Bearer {
+    /// Creates bearers whose keys are read from a location, and starts a task that reads them again at this interval, when a
+    /// token names an unknown key (at most once a minute), and when the file has changed. The task ends with the last clone.
+    ///
+    /// The first read is awaited. If it fails, requests with bearers are refused with 503 until a later one succeeds.
+    ///
+    /// # Panics
+    /// There is no current tokio runtime.
+    pub async fn from_jwks(verifier: BearerVerifier, jwks: Jwks, interval: Duration) -> Self {
+        let bearer = Self::with_refresh(verifier);
+        let shared = Arc::downgrade(&bearer.shared);
+        if let Some(refresh) = bearer.shared.refresh.clone() {
+            let mut reader = Reader { shared, refresh, jwks, interval, seen: None, delay: None };
+            let due = reader.read().await;
+            tokio::spawn(reader.run(due));
+        }
+        bearer
+    }
+}
+
+/// The task that keeps the keys current.
+struct Reader {
+    shared: Weak<Shared>,
+    refresh: Arc<Refresh>,
+    jwks: Jwks,
+    interval: Duration,
+    /// The file when it was read.
+    seen: Option<FileStamp>,
+    /// The delay after the last read, if it has failed.
+    delay: Option<Duration>,
+}
+
+impl Reader {
+    async fn run(mut self, mut due: Instant) {
+        loop {
+            self.wait(due).await;
+            if self.shared.strong_count() == 0 {
+                return;
+            }
+            due = self.read().await;
+        }
+    }
+
+    /// Waits until the keys are to be read again: at a time, on request, or when the file has changed.
+    async fn wait(&self, due: Instant) {
+        let is_file = matches!(self.jwks.0, Location::File(_));
+        loop {
+            tokio::select! {
+                () = self.refresh.requested() => return,
+                () = tokio::time::sleep_until(due) => return,
+                () = tokio::time::sleep(LOOK_INTERVAL), if is_file => {
+                    if self.jwks.stamp() != self.seen {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the keys and returns when to read them again. A failure is logged when it begins.
+    async fn read(&mut self) -> Instant {
+        self.seen = self.jwks.stamp();
+        let read = self.jwks.read().await;
+        let Some(shared) = self.shared.upgrade() else { return Instant::now() };
+        match read {
+            Ok(keys) => {
+                for unused in keys.unused() {
+                    tracing::debug!("{}: {unused}; it is not used", self.jwks);
+                }
+                if self.delay.take().is_some() {
+                    tracing::info!("the keys of bearers can be read again from {}", self.jwks);
+                }
+                shared.set_keys(keys);
+            }
+            Err(error) => {
+                if self.delay.is_none() {
+                    let known =
+                        if shared.has_keys() { "the known keys stay in use" } else { "bearers are refused" };
+                    tracing::warn!(
+                        "the keys of bearers: {}; {known} until a later read succeeds",
+                        with_causes(&error)
+                    );
+                }
+                let longer = self.delay.map_or(FIRST_DELAY, |delay| delay.saturating_mul(2));
+                self.delay = Some(longer.min(LONGEST_DELAY));
+            }
+        }
+        shared.set_failing(self.delay.is_some());
+        self.refresh.finish();
+        Instant::now() + self.delay.unwrap_or(self.interval).min(self.interval)
+    }
+}
+
+/// Keys that cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JwksError {
+    /// The text is no location.
+    #[error("must be 'https://…', 'file:…', or 'http://…' with a loopback address")]
+    Location,
+    /// The document cannot be read, or has no keys.
+    #[error("cannot read keys from {location}")]
+    Unreadable {
+        /// The location, without the query of a URL.
+        location: String,
+        /// The reason.
+        #[source]
+        cause: Arc<dyn Error + Send + Sync>,
+    },
+}
