@@ -7,13 +7,13 @@ use super::{ClaimValue, Claims, SessionValue};
 /// The user and session of a request. It is taken from a verified session, never from unverified input of the client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal {
-    /// The user's id.
+    /// The user's id; empty if the request is anonymous, and then no condition that refers to it is true.
     pub user: String,
     /// The user's role, with a meaning that the application defines.
     pub role: Option<String>,
     /// The tenant that the user acts for, if several tenants share one database.
     pub tenant: Option<String>,
-    /// The session's id.
+    /// The session's id; empty like that of the user.
     pub session: String,
     /// Further values that the issuer of the session has attested.
     pub claims: Claims,
@@ -49,10 +49,10 @@ impl Principal {
     /// Returns a value for conditions of policies.
     pub(super) fn value(&self, value: &SessionValue) -> Option<Given<'_>> {
         let text = match value {
-            SessionValue::UserId => Some(&*self.user),
+            SessionValue::UserId => Some(&*self.user).filter(|user| !user.is_empty()),
             SessionValue::Role => self.role.as_deref(),
             SessionValue::Tenant => self.tenant.as_deref(),
-            SessionValue::Session => Some(&*self.session),
+            SessionValue::Session => Some(&*self.session).filter(|session| !session.is_empty()),
             SessionValue::Claim(name) => return self.claims.get(name).map(Given::Claim),
         };
         text.map(Given::Text)
@@ -74,5 +74,20 @@ impl fmt::Debug for Principal {
             .field("tenant", &self.tenant)
             .field("claims", &self.claims)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anonymous_principal_has_neither_a_user_nor_a_session() {
+        let has = |principal: &Principal, value: SessionValue| principal.value(&value).is_some();
+        let anonymous = Principal::new("", "").with_role("guest");
+        assert!(!has(&anonymous, SessionValue::UserId) && !has(&anonymous, SessionValue::Session));
+        assert!(has(&anonymous, SessionValue::Role));
+        let known = Principal::new("7", "s");
+        assert!(has(&known, SessionValue::UserId) && has(&known, SessionValue::Session));
     }
 }

@@ -171,7 +171,7 @@ fn requests_without_credentials_have_the_role_of_anonymous_ones() {
     assert_eq!(send(&Request::post("/mesh/post", r#"{"title":"x"}"#)).status, 400);
     let query = json!({"query": IDS}).to_string();
     assert_eq!(why(&send(&Request::post("/mesh/queries", &query))), (401, "TOKEN_MISSING".to_owned()));
-    // A credential that does not count makes nobody anonymous.
+    // A request with a credential that does not count is not anonymous.
     for value in ["Basic YTpi", "Bearer", "Bearer x.y.z", "Digest x"] {
         let reply = send(&Request::get("/mesh/post", IDS).header("Authorization", value));
         assert_eq!(reply.status, 401, "{value}");

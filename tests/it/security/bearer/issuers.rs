@@ -39,7 +39,7 @@ fn keys_are_read_again_after_the_interval() {
     let site = Site::start(&format!("jwks = '{}'\nrefresh = '1s'", issuer.url()));
     let first = issuer.token(&ada());
     site.accepts(&first);
-    // The same id: nothing tells the server of the new key.
+    // The same id: the server has no sign of the new key but the interval.
     let second = issuer.rotate("first").token(&ada());
     wait_until("the new key is used", || site.read(&second).status == 200);
     site.refuses(&first, 401, "TOKEN_INVALID");
