@@ -1,6 +1,5 @@
 //! Builds the application from settings, once at start and again for each new schema.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,7 +11,8 @@ use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{
-    Admin, ApiKeys, App, AuditLog, Bearer, Caching, ClientLimits, Events, Integrity, Rates, Uploads,
+    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caching, ClientLimits, Events, Integrity, Rates,
+    Uploads,
 };
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
@@ -152,19 +152,7 @@ impl AppFactory {
         if config.events.enabled {
             app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
         }
-        if let Some(integrity) = &self.integrity {
-            app = app.integrity(integrity.clone());
-        }
-        if let Some(keys) = &self.api_keys {
-            app = app.api_keys(keys.clone());
-        }
-        if let Some(bearer) = &self.bearer {
-            app = app.bearer(bearer.clone());
-        }
-        app = app.unsigned_bearers(config.bearer.unsigned);
-        if !config.bearer.anonymous.is_empty() {
-            app = app.anonymous_role(config.bearer.anonymous.as_str());
-        }
+        app = self.identify(app);
         if config.persisted.enabled {
             app = app.persisted(persisted(config, &mesh, self.state.as_ref())?);
         }
@@ -178,6 +166,25 @@ impl AppFactory {
             app = app.docs(docs(config));
         }
         app.build().map_err(Failure::start)
+    }
+
+    /// Adds what identifies callers.
+    fn identify(&self, mut app: AppBuilder) -> AppBuilder {
+        let settings = &self.config.bearer;
+        if let Some(integrity) = &self.integrity {
+            app = app.integrity(integrity.clone());
+        }
+        if let Some(keys) = &self.api_keys {
+            app = app.api_keys(keys.clone());
+        }
+        if let Some(bearer) = &self.bearer {
+            app = app.bearer(bearer.clone());
+        }
+        app = app.unsigned_bearers(settings.unsigned);
+        if !settings.anonymous.is_empty() {
+            app = app.anonymous_role(settings.anonymous.as_str());
+        }
+        app
     }
 }
 
