@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use mesh_plan::{ConditionOrigin, Context, Error, Limits, Mesh, Node, Plan, Principal, Request};
+use mesh_plan::{
+    ColumnSource, ConditionOrigin, Context, Error, Limits, Mesh, Node, Plan, Principal, Request,
+};
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::{Catalog, Document, Schema};
 use mesh_tests::kit::encoding;
@@ -225,7 +227,7 @@ impl<'o> Site<'o> {
         let document = Document::parse(&document)
             .unwrap_or_else(|faults| panic!("MESH_DIFF_SEED={}\n{}\n{document}", self.seed, faults[0]));
         let schema = Arc::new(load(&document, &self.catalog, self.seed));
-        let tables = model::tables(&self.database, role, session.as_ref());
+        let tables = model::tables(&self.database, self.open.schema(), role, session.as_ref());
         Visit { role, model: builder(&schema).default_resolver(tables).build().unwrap(), session }
     }
 
@@ -407,9 +409,18 @@ fn text(shown: &Shown) -> String {
     }
 }
 
-/// Visits a node and those below it, in the order of [`Plan::conditions`].
+/// Visits a node and those below it, in the order of [`Plan::conditions`], but not the records that conditions of policies
+/// relate to.
 fn each_node<'p>(node: &'p Node, visit: &mut impl FnMut(&'p Node)) {
     visit(node);
-    node.related.iter().for_each(|related| each_node(&related.node, visit));
+    let mut of_policy = Vec::new();
+    if let Some(filter) = node.policy_filter() {
+        filter.for_each_source(&mut |source| match source {
+            ColumnSource::Related { related, .. } | ColumnSource::Exists(related) => of_policy.push(*related),
+            _ => {}
+        });
+    }
+    let requested = node.related.iter().enumerate().filter(|(index, _)| !of_policy.contains(index));
+    requested.for_each(|(_, related)| each_node(&related.node, visit));
     node.joins.iter().for_each(|join| each_node(&join.node, visit));
 }

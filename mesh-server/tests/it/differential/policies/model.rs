@@ -6,6 +6,7 @@ use mesh_plan::memory::Tables;
 use mesh_plan::policy::ClaimValue;
 use mesh_plan::{Principal, Value};
 use mesh_ql::Literal;
+use mesh_schema::{Link, Member, Schema};
 use serde_json::{Value as Json, json};
 
 use super::super::data::{Database, Entity, Junction};
@@ -15,34 +16,62 @@ use super::rules::{Role, Rule};
 /// The largest list of a claim that is compared.
 const LIST: usize = 200;
 
-/// Returns the tables without the records that a session cannot see, and without the values of hidden fields.
-pub(super) fn tables(database: &Database, role: &Role, session: Option<&Principal>) -> Tables {
+/// Returns the tables without the records that a session cannot see, and without the values of hidden fields. The schema is the
+/// whole one.
+pub(super) fn tables(
+    database: &Database,
+    schema: &Schema,
+    role: &Role,
+    session: Option<&Principal>,
+) -> Tables {
+    let data = Data { database, schema, session };
     let mut tables = Tables::new();
     for Junction { table, rows } in &database.junctions {
         tables = tables.with(table, Junction::COLUMNS, rows.clone());
     }
-    for (entity, rule) in database.entities.iter().zip(&role.rules) {
-        let rows = rule.as_ref().map(|rule| visible(entity, rule, session)).unwrap_or_default();
+    for (at, rule) in role.rules.iter().enumerate() {
+        let entity = &database.entities[at];
+        let rows = rule.as_ref().map(|rule| data.visible(at, rule)).unwrap_or_default();
         let columns = entity.columns.iter().map(|column| column.name.as_str());
         tables = tables.with(&entity.table, columns.chain(["rowid"]), rows);
     }
     tables
 }
 
-/// Returns the records of an entity that fulfill the condition of the rule, with the numbers of their rows.
-fn visible(entity: &Entity, rule: &Rule, session: Option<&Principal>) -> Vec<Vec<Value>> {
-    let holds = |row: &[Value]| match &rule.condition {
-        None => true,
-        Some(condition) => Row { entity, row, session }.fulfills(condition) == Some(true),
-    };
-    let rows = entity.rows.iter().zip(1i64..).filter(|(row, _)| holds(row));
-    let rows = rows.map(|(row, number)| {
-        let mut row = row.clone();
-        blank(&mut row, entity, rule);
-        row.push(number.into());
-        row
-    });
-    rows.collect()
+/// All data, and the session that wants to see it.
+#[derive(Clone, Copy)]
+struct Data<'a> {
+    database: &'a Database,
+    schema: &'a Schema,
+    session: Option<&'a Principal>,
+}
+
+impl<'a> Data<'a> {
+    /// Returns the records of an entity that fulfill the condition of the rule, with the numbers of their rows.
+    fn visible(self, at: usize, rule: &Rule) -> Vec<Vec<Value>> {
+        let entity = &self.database.entities[at];
+        let holds = |row: &[Value]| match &rule.condition {
+            None => true,
+            Some(condition) => Row { data: self, entity, row }.fulfills(condition) == Some(true),
+        };
+        let rows = entity.rows.iter().zip(1i64..).filter(|(row, _)| holds(row));
+        let rows = rows.map(|(row, number)| {
+            let mut row = row.clone();
+            blank(&mut row, entity, rule);
+            row.push(number.into());
+            row
+        });
+        rows.collect()
+    }
+
+    /// Returns the records of a table.
+    fn table(self, name: &str) -> (Vec<&'a str>, &'a [Vec<Value>]) {
+        if let Some(entity) = self.database.entities.iter().find(|entity| entity.table == name) {
+            return (entity.columns.iter().map(|column| column.name.as_str()).collect(), &entity.rows);
+        }
+        let junction = self.database.junctions.iter().find(|junction| junction.table == name).unwrap();
+        (Junction::COLUMNS.to_vec(), &junction.rows)
+    }
 }
 
 /// Removes the values of hidden fields. Keys remain, because records are found, linked and ordered by them.
@@ -109,14 +138,47 @@ fn rename(entity: &mut Json, name: &str, new: &str) {
     }
 }
 
-/// A record and the session that wants to see it.
+/// A record.
 struct Row<'a> {
+    data: Data<'a>,
     entity: &'a Entity,
     row: &'a [Value],
-    session: Option<&'a Principal>,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// Returns the value of a column.
+    fn value(&self, column: &str) -> &'a Value {
+        &self.row[self.entity.columns.iter().position(|it| it.name == column).unwrap()]
+    }
+
+    /// Returns the records of a relation.
+    fn related(&self, name: &str) -> Vec<Self> {
+        let Data { database, schema, .. } = self.data;
+        let entity = schema.entity(schema.find(self.entity.key).unwrap());
+        let Some(Member::Relation(relation)) = entity.member(name) else {
+            panic!("there is no relation {name}")
+        };
+        let relation = entity.relation(relation);
+        let key = &schema.entity(relation.target).key;
+        let target = database.entities.iter().find(|entity| entity.key == *key).unwrap();
+        let rows = target.rows.iter().map(|row| Row { data: self.data, entity: target, row });
+        let equal = |left: &Value, right: &Value| *left != Value::Null && left == right;
+        let is_linked = |other: &Row<'_>| match &relation.link {
+            Link::Direct { pairs } => {
+                pairs.iter().all(|pair| equal(self.value(&pair.parent), other.value(&pair.target)))
+            }
+            Link::Through { table, from, to, parent, target, .. } => {
+                let (columns, rows) = self.data.table(&table.name);
+                let column = |name: &str| columns.iter().position(|column| *column == name).unwrap();
+                let (from, to) = (column(from), column(to));
+                rows.iter().any(|pair| {
+                    equal(self.value(parent), &pair[from]) && equal(other.value(target), &pair[to])
+                })
+            }
+        };
+        rows.filter(is_linked).collect()
+    }
+
     /// Returns whether the record fulfills a condition; `None` if that is unknown.
     fn fulfills(&self, condition: &Json) -> Option<bool> {
         let parts = |parts: &Json| -> Vec<_> {
@@ -132,17 +194,39 @@ impl Row<'_> {
         if let Some(part) = condition.get("not") {
             return self.fulfills(part).map(|holds| !holds);
         }
-        self.compares(condition)
+        if let Some(relation) = condition.get("relation") {
+            let holds = |row: &Row<'_>| match condition.get("where") {
+                None => true,
+                Some(condition) => row.fulfills(condition) == Some(true),
+            };
+            let rows = self.related(relation.as_str().unwrap());
+            return Some(match condition["op"].as_str().unwrap() {
+                "some" => rows.iter().any(holds),
+                "none" => !rows.iter().any(holds),
+                "every" => rows.iter().all(holds),
+                other => panic!("the model has no operator {other}"),
+            });
+        }
+        let path: Vec<_> = condition["field"].as_str().unwrap().split('.').collect();
+        let (name, steps) = path.split_last().unwrap();
+        let mut entity = self.entity;
+        let mut row = Some(self.row);
+        for step in steps {
+            let found = row.map(|row| Row { data: self.data, entity, row }.related(step)).unwrap_or_default();
+            row = found.first().map(|found| found.row);
+            let relation = entity.relations.iter().find(|relation| relation.name == *step).unwrap();
+            entity = &self.data.database.entities[relation.target];
+        }
+        let field = entity.fields.iter().find(|field| field.name == *name).unwrap();
+        self.compares(row.map_or(&Value::Null, |row| &row[entity.column(field)]), field.kind, condition)
     }
 
-    /// Returns whether a comparison holds.
-    fn compares(&self, condition: &Json) -> Option<bool> {
-        let field = self.entity.fields.iter().find(|field| condition["field"] == *field.name).unwrap();
-        let left = &self.row[self.entity.column(field)];
+    /// Returns whether a comparison of a value holds.
+    fn compares(&self, left: &Value, kind: Kind, condition: &Json) -> Option<bool> {
         let operand = &condition["value"];
         let right = |literal: &Json| match literal.get("session") {
             None => Some(literal.clone()),
-            Some(name) => self.session_value(name.as_str().unwrap(), field.kind),
+            Some(name) => self.session_value(name.as_str().unwrap(), kind),
         };
         let compare = |literal: &Json| compared(left, &right(literal)?);
         match condition["op"].as_str().unwrap() {
@@ -157,7 +241,7 @@ impl Row<'_> {
             op @ ("in" | "nin") => {
                 let list = match operand.as_array() {
                     Some(list) => list.iter().cloned().map(Some).collect(),
-                    None => self.session_list(operand["session"].as_str().unwrap(), field.kind),
+                    None => self.session_list(operand["session"].as_str().unwrap(), kind),
                 };
                 self.is_in(left, &list).map(|is_in| is_in == (op == "in"))
             }
@@ -179,7 +263,7 @@ impl Row<'_> {
 
     /// Returns a value of the session in the form of a field; `None` if the session lacks it or the field cannot hold it.
     fn session_value(&self, name: &str, kind: Kind) -> Option<Json> {
-        let session = self.session?;
+        let session = self.data.session?;
         let text = match name {
             "userId" => &session.user,
             "tenant" => session.tenant.as_ref()?,
@@ -196,7 +280,7 @@ impl Row<'_> {
     /// Returns the values of a list of the session.
     fn session_list(&self, name: &str, kind: Kind) -> Vec<Option<Json>> {
         let claim = name.strip_prefix("claim.").unwrap();
-        match self.session.and_then(|session| session.claims.get(claim)) {
+        match self.data.session.and_then(|session| session.claims.get(claim)) {
             Some(ClaimValue::One(value)) => vec![held(value, kind)],
             Some(ClaimValue::Many(values)) if values.len() <= LIST => {
                 values.iter().map(|value| held(value, kind)).collect()

@@ -78,31 +78,72 @@ impl Rule {
         let names: Vec<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
         let most = if dice.chance(50) { dice.below(names.len()) } else { 0 };
         let hidden = dice.some(&names, most).into_iter().collect();
-        let condition = dice.chance(75).then(|| condition(dice, entity, 3));
+        let condition = dice.chance(75).then(|| condition(dice, entities, at, 3));
         Self { hidden, condition }
     }
 }
 
-/// Returns a condition on fields, which can be hidden ones, for which the model has a comparison.
-fn condition(dice: &mut Dice, entity: &Entity, depth: usize) -> Json {
+/// Returns a condition on fields, paths and related records, which can be hidden ones, for which the model has a comparison.
+fn condition(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize) -> Json {
+    let entity = &entities[at];
     if depth > 0 && dice.chance(40) {
         return match dice.below(4) {
-            0 => json!({"not": condition(dice, entity, depth - 1)}),
+            0 => json!({"not": condition(dice, entities, at, depth - 1)}),
             choice => {
-                let parts: Vec<_> = (0..=dice.below(3)).map(|_| condition(dice, entity, depth - 1)).collect();
+                let count = 1 + dice.below(3);
+                let parts: Vec<_> = (0..count).map(|_| condition(dice, entities, at, depth - 1)).collect();
                 if choice == 1 { json!({"and": parts}) } else { json!({"or": parts}) }
             }
         };
     }
+    if depth > 0 && !entity.relations.is_empty() && dice.chance(25) {
+        let relation = dice.pick(&entity.relations);
+        let op = dice.pick(&["some", "some", "none", "every"]);
+        let mut related = json!({"relation": relation.name, "op": op});
+        if op == "every" || dice.chance(70) {
+            related["where"] = condition(dice, entities, relation.target, depth - 1);
+        }
+        return related;
+    }
+    let (path, entity) = path(dice, entities, at);
     let compared = |field: &&Field| matches!(field.kind, Kind::Text | Kind::Integer | Kind::Boolean);
     let fields: Vec<_> = entity.fields.iter().filter(compared).cloned().collect();
     if fields.is_empty() || dice.chance(10) {
         let fields: Vec<_> =
             entity.fields.iter().filter(|field| !matches!(field.kind, Kind::Json(_))).cloned().collect();
         let Some(field) = (!fields.is_empty()).then(|| dice.pick(&fields)) else { return json!({"and": []}) };
-        return json!({"field": field.name, "op": dice.pick(&["isNull", "isNotNull", "isNotNull"])});
+        let op = dice.pick(&["isNull", "isNotNull", "isNotNull"]);
+        return json!({"field": format!("{path}{}", field.name), "op": op});
     }
     let field = dice.pick(&fields);
+    let mut comparison = comparison(dice, &field);
+    // A condition that is always false does not use its path.
+    if !path.is_empty() && comparison["value"] == json!([]) {
+        comparison["value"] = json!([literal(dice, field.kind)]);
+    }
+    comparison["field"] = json!(format!("{path}{}", field.name));
+    comparison
+}
+
+/// Returns a path through relations to one record, with its final dot, and the entity at its end.
+fn path<'e>(dice: &mut Dice, entities: &'e [Entity], mut at: usize) -> (String, &'e Entity) {
+    let mut path = String::new();
+    for _ in 0..2 {
+        // The others can lead to several records, of which a path takes the first.
+        let ones = entities[at].relations.iter().filter(|relation| relation.name.starts_with("one"));
+        let ones: Vec<_> = ones.cloned().collect();
+        if ones.is_empty() || dice.chance(75) {
+            break;
+        }
+        let relation = dice.pick(&ones);
+        path = format!("{path}{}.", relation.name);
+        at = relation.target;
+    }
+    (path, &entities[at])
+}
+
+/// Returns a comparison of a field with constants or with values of the session.
+fn comparison(dice: &mut Dice, field: &Field) -> Json {
     // Without a type, the form of a session's value depends on the value.
     if field.is_typed && dice.chance(45) {
         if field.kind != Kind::Boolean && dice.chance(40) {
