@@ -154,13 +154,7 @@ impl Database {
             }
         }
         for entity in &entities {
-            scripts.add_table(
-                &entity.table,
-                &entity.columns,
-                entity.constraint,
-                entity.options,
-                &entity.rows,
-            );
+            entity.add_to(&mut scripts);
             let columns = entity.columns.iter().map(|column| &column.name);
             tables = tables.with(&entity.table, columns, entity.rows.clone());
         }
@@ -269,6 +263,11 @@ impl Entity {
         entity
     }
 
+    /// Adds the table and its rows to the scripts.
+    pub(crate) fn add_to(&self, scripts: &mut Scripts) {
+        scripts.add_table(&self.table, &self.columns, self.constraint, self.options, &self.rows);
+    }
+
     /// Adds the key and the rows.
     fn identify(&mut self, dice: &mut Dice, name: &str, count: usize) {
         let mut texts = TEXT_KEYS.map(Value::from).to_vec();
@@ -338,6 +337,35 @@ impl Entity {
         if self.id == Id::Text { "text" } else { "integer" }
     }
 
+    /// Returns an entity without relations. The first field is its key.
+    pub(crate) fn plain(key: &'static str, fields: &[(&str, Kind)], rows: Vec<Vec<Value>>) -> Self {
+        let field = |(name, kind): &(&str, Kind)| Field {
+            name: (*name).to_owned(),
+            kind: *kind,
+            column: (*name).to_owned(),
+            is_typed: true,
+        };
+        let column = |(name, kind): &(&str, Kind)| Column {
+            name: (*name).to_owned(),
+            sqlite: kind.declaration(),
+            postgres: kind.postgres(),
+        };
+        Self {
+            key,
+            fields: fields.iter().map(field).collect(),
+            relations: Vec::new(),
+            points: true,
+            ids: rows.iter().map(|row| row[0].clone()).collect(),
+            table: format!("{key}s"),
+            id: Id::Integer,
+            id_column: fields[0].0.to_owned(),
+            columns: fields.iter().map(column).collect(),
+            constraint: ", PRIMARY KEY (id)",
+            options: " WITHOUT ROWID",
+            rows,
+        }
+    }
+
     /// Returns whether a column is part of the key.
     pub(crate) fn is_key(&self, column: &str) -> bool {
         match self.id {
@@ -357,7 +385,7 @@ impl Entity {
         self.points && self.id != Id::Key
     }
 
-    fn describe(&self, mut builder: mesh_schema::EntityBuilder) -> mesh_schema::EntityBuilder {
+    pub(crate) fn describe(&self, mut builder: mesh_schema::EntityBuilder) -> mesh_schema::EntityBuilder {
         builder = builder.table(&self.table);
         builder = match self.fields.first() {
             _ if self.id == Id::Key => builder.key(["one", "two"]),

@@ -8,6 +8,7 @@
 mod check;
 mod model;
 mod rules;
+mod writes;
 
 use std::time::Duration;
 
@@ -35,5 +36,25 @@ fn policies_answer_as_the_data_that_they_leave() {
     assert!(tally.answers > 900 && tally.restricted > 200 && tally.refused > 80, "{tally}");
     if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
         soak::run(Duration::from_secs(seconds), tally, |seed| check::seed(seed, false, &others));
+    }
+}
+
+/// The seeds of every run for writes.
+const WRITE_SEEDS: std::ops::RangeInclusive<u64> = 1..=12;
+
+#[test]
+fn policies_hold_for_writes_and_streams() {
+    let others = Others::start();
+    let check = |seed| writes::seed(seed, &others);
+    let mut tally = writes::Tally::default();
+    let seeds = soak::number("MESH_DIFF_SEED").map_or(WRITE_SEEDS, |seed| seed..=seed);
+    for seed in seeds {
+        tally += check(seed).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+    }
+    if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
+        soak::run(Duration::from_secs(seconds), tally, check);
+    } else if soak::number("MESH_DIFF_SEED").is_none() {
+        let writes::Tally { written, refused, hidden, announced } = tally;
+        assert!(written > 60 && refused > 100 && hidden > 20 && announced > 30, "{tally}");
     }
 }

@@ -40,21 +40,24 @@ pub(super) fn tables(
 
 /// All data, and the session that wants to see it.
 #[derive(Clone, Copy)]
-struct Data<'a> {
-    database: &'a Database,
-    schema: &'a Schema,
-    session: Option<&'a Principal>,
+pub(super) struct Data<'a> {
+    pub(super) database: &'a Database,
+    pub(super) schema: &'a Schema,
+    pub(super) session: Option<&'a Principal>,
 }
 
 impl<'a> Data<'a> {
+    /// Returns whether a record of an entity fulfills the condition of the rule.
+    pub(super) fn sees(self, at: usize, rule: &Rule, row: &[Value]) -> bool {
+        let entity = &self.database.entities[at];
+        let holds = |condition| Row { data: self, entity, row }.fulfills(condition) == Some(true);
+        rule.condition.as_ref().is_none_or(holds)
+    }
+
     /// Returns the records of an entity that fulfill the condition of the rule, with the numbers of their rows.
     fn visible(self, at: usize, rule: &Rule) -> Vec<Vec<Value>> {
         let entity = &self.database.entities[at];
-        let holds = |row: &[Value]| match &rule.condition {
-            None => true,
-            Some(condition) => Row { data: self, entity, row }.fulfills(condition) == Some(true),
-        };
-        let rows = entity.rows.iter().zip(1i64..).filter(|(row, _)| holds(row));
+        let rows = entity.rows.iter().zip(1i64..).filter(|(row, _)| self.sees(at, rule, row));
         let rows = rows.map(|(row, number)| {
             let mut row = row.clone();
             blank(&mut row, entity, rule);
@@ -294,6 +297,13 @@ impl<'a> Row<'a> {
 fn any(parts: Vec<Option<bool>>) -> Option<bool> {
     let is_unknown = parts.contains(&None);
     if parts.contains(&Some(true)) { Some(true) } else { (!is_unknown).then_some(false) }
+}
+
+/// Returns whether a value of a session is that of a field, for conditions that require it.
+pub(super) fn is_session_value(data: Data<'_>, name: &str, value: &Value) -> bool {
+    let entity = &data.database.entities[0];
+    let held = Row { data, entity, row: &[] }.session_value(name, Kind::Integer);
+    held.is_some_and(|held| compared(value, &held) == Some(Ordering::Equal))
 }
 
 /// Returns a value of a session as a field of this kind has it; `None` if the field cannot hold it.

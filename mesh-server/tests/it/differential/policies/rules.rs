@@ -26,6 +26,17 @@ pub(super) struct Rule {
     pub(super) hidden: BTreeSet<String>,
     /// The condition on records, as in the document.
     pub(super) condition: Option<Json>,
+    pub(super) writable: Writable,
+}
+
+/// What a role may write of an entity.
+#[derive(Default)]
+pub(super) struct Writable {
+    /// The fields of new records.
+    pub(super) create: BTreeSet<String>,
+    /// The fields that can be changed.
+    pub(super) update: BTreeSet<String>,
+    pub(super) delete: bool,
 }
 
 impl Role {
@@ -41,6 +52,25 @@ impl Role {
         Self { name, rules }
     }
 
+    /// Lets the role write most of the fields that it sees.
+    pub(super) fn writing(mut self, dice: &mut Dice, entities: &[Entity]) -> Self {
+        for (rule, entity) in self.rules.iter_mut().zip(entities) {
+            let Some(rule) = rule else { continue };
+            let mut some = |percent: usize| -> BTreeSet<String> {
+                let names = entity.fields.iter().map(|field| field.name.clone());
+                names.filter(|name| !rule.hidden.contains(name) && dice.chance(percent)).collect()
+            };
+            let (create, update) = (some(92), some(85));
+            rule.writable = Writable { create, update, delete: dice.chance(80) };
+            // Conditions refuse most writes.
+            rule.condition = rule.condition.take().filter(|_| dice.chance(60));
+            if dice.chance(60) {
+                rule.hidden.clear();
+            }
+        }
+        self
+    }
+
     /// Returns the role as a schema document has it.
     pub(super) fn to_json(&self, entities: &[Entity]) -> Json {
         let rules = self.rules.iter().zip(entities).filter_map(|(rule, entity)| {
@@ -53,6 +83,11 @@ impl Role {
             }
             if let Some(condition) = &rule.condition {
                 listed.insert("$where".to_owned(), condition.clone());
+            }
+            let Writable { create, update, delete } = &rule.writable;
+            if *delete || !create.is_empty() || !update.is_empty() {
+                let writable = json!({"create": create, "update": update, "delete": delete});
+                listed.insert("writable".to_owned(), writable);
             }
             Some((entity.key.to_owned(), if listed.is_empty() { json!(true) } else { listed.into() }))
         });
@@ -79,7 +114,7 @@ impl Rule {
         let most = if dice.chance(50) { dice.below(names.len()) } else { 0 };
         let hidden = dice.some(&names, most).into_iter().collect();
         let condition = dice.chance(75).then(|| condition(dice, entities, at, 3));
-        Self { hidden, condition }
+        Self { hidden, condition, writable: Writable::default() }
     }
 }
 

@@ -1,0 +1,459 @@
+//! The model of writes: which statuses a write may have, and what it changes.
+
+use mesh_plan::{Principal, Value};
+use mesh_schema::Schema;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::super::data::{Database, Entity};
+use super::super::super::dice::Dice;
+use super::super::super::kind::{Kind, TEXTS};
+use super::super::model::{Data, is_session_value};
+use super::super::rules::{Role, Rule};
+use super::{Path, PathKind};
+
+/// The entities, by their indexes.
+pub(super) const USER: usize = 0;
+pub(super) const POST: usize = 1;
+pub(super) const TAG: usize = 2;
+
+const KEYS: [&str; 3] = ["user", "post", "tag"];
+
+/// An id that no record has.
+const ABSENT: i64 = 7_777;
+
+/// The status of a write; 200 stands for all that succeed.
+pub(super) type Status = u16;
+
+/// A write.
+#[derive(Clone, Debug)]
+pub(super) enum Write {
+    Create {
+        at: usize,
+        values: Map<String, Json>,
+    },
+    Update {
+        at: usize,
+        id: i64,
+        values: Map<String, Json>,
+    },
+    Delete {
+        at: usize,
+        id: i64,
+    },
+    /// Sets the owner of a post.
+    Connect {
+        post: i64,
+        user: i64,
+    },
+    Disconnect {
+        post: i64,
+    },
+    /// Creates a post of a user.
+    CreateChild {
+        user: i64,
+        values: Map<String, Json>,
+    },
+    /// Deletes a post of a user.
+    Remove {
+        user: i64,
+        post: i64,
+    },
+    /// Adds a pair of a post and a tag; the path begins with either.
+    Link {
+        post: i64,
+        tag: i64,
+        is_from_tag: bool,
+    },
+    Unlink {
+        post: i64,
+        tag: i64,
+        is_from_tag: bool,
+    },
+}
+
+impl Write {
+    pub(super) fn random(dice: &mut Dice) -> Self {
+        let id = |dice: &mut Dice| 1 + dice.below(6) as i64;
+        let at = dice.below(KEYS.len());
+        match dice.below(12) {
+            0 | 1 => Self::Create { at, values: values(dice, at, true) },
+            2..=4 => Self::Update { at, id: id(dice), values: values(dice, at, false) },
+            5 => Self::Delete { at, id: id(dice) },
+            6 | 7 => Self::Connect { post: id(dice), user: id(dice) },
+            8 => Self::Disconnect { post: id(dice) },
+            9 => {
+                let mut values = values(dice, POST, true);
+                values.remove("ownerId");
+                Self::CreateChild { user: id(dice), values }
+            }
+            10 if dice.chance(50) => Self::Remove { user: id(dice), post: id(dice) },
+            10 => Self::Unlink { post: id(dice), tag: id(dice), is_from_tag: dice.chance(50) },
+            _ => Self::Link { post: id(dice), tag: id(dice), is_from_tag: dice.chance(50) },
+        }
+    }
+
+    /// Returns the path and the body.
+    pub(super) fn request(&self) -> (Path, Option<Json>) {
+        let path = |kind, entity: usize, relation, ids| Path { entity: KEYS[entity], relation, kind, ids };
+        let object = |values: &Map<String, Json>| Some(Json::Object(values.clone()));
+        match self {
+            Self::Create { at, values } => (path(PathKind::Create, *at, "", [0, 0]), object(values)),
+            Self::Update { at, id, values } => (path(PathKind::Update, *at, "", [*id, 0]), object(values)),
+            Self::Delete { at, id } => (path(PathKind::Delete, *at, "", [*id, 0]), None),
+            Self::Connect { post, user } => {
+                (path(PathKind::Connect, POST, "oneOwner", [*post, 0]), Some(json!({"entityId": user})))
+            }
+            Self::Disconnect { post } => (path(PathKind::Disconnect, POST, "oneOwner", [*post, 0]), None),
+            Self::CreateChild { user, values } => {
+                (path(PathKind::Attach, USER, "posts", [*user, 0]), object(values))
+            }
+            Self::Remove { user, post } => (path(PathKind::Remove, USER, "posts", [*user, *post]), None),
+            Self::Link { post, tag, is_from_tag: false } => {
+                (path(PathKind::Attach, POST, "tags", [*post, 0]), Some(json!({"entityId": tag})))
+            }
+            Self::Link { post, tag, is_from_tag: true } => {
+                (path(PathKind::Attach, TAG, "posts", [*tag, 0]), Some(json!({"entityId": post})))
+            }
+            Self::Unlink { post, tag, is_from_tag: false } => {
+                (path(PathKind::Remove, POST, "tags", [*post, *tag]), None)
+            }
+            Self::Unlink { post, tag, is_from_tag: true } => {
+                (path(PathKind::Remove, TAG, "posts", [*tag, *post]), None)
+            }
+        }
+    }
+
+    /// Returns the same write of a record that does not exist.
+    pub(super) fn of_absent_records(&self) -> Option<Self> {
+        let mut write = self.clone();
+        match &mut write {
+            Self::Update { id, .. } | Self::Delete { id, .. } => *id = ABSENT,
+            _ => return None,
+        }
+        Some(write)
+    }
+
+    /// Returns the records that the write refers to.
+    fn references(&self) -> Vec<(usize, i64)> {
+        match self {
+            Self::Create { at: POST, values } | Self::Update { at: POST, values, .. } => {
+                values.get("ownerId").and_then(Json::as_i64).map(|user| (USER, user)).into_iter().collect()
+            }
+            Self::Connect { user, .. } | Self::CreateChild { user, .. } | Self::Remove { user, .. } => {
+                vec![(USER, *user)]
+            }
+            Self::Link { post, tag, .. } | Self::Unlink { post, tag, .. } => vec![(POST, *post), (TAG, *tag)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the record of the path that is changed or deleted.
+    fn subject(&self) -> Option<(usize, i64)> {
+        match self {
+            Self::Update { at, id, .. } | Self::Delete { at, id } => Some((*at, *id)),
+            Self::Connect { post, .. } | Self::Disconnect { post } => Some((POST, *post)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether the record of a write exists, and the session cannot see it.
+pub(super) fn is_hidden(
+    library: &Database,
+    schema: &Schema,
+    role: &Role,
+    session: Option<&Principal>,
+    write: &Write,
+) -> bool {
+    let judge = Judge { library, schema, role, session };
+    let exists = |(at, id): &(usize, i64)| find(library, *at, *id).is_some();
+    write.subject().filter(exists).is_some_and(|(at, id)| judge.rule(at).is_some() && !judge.sees(at, id))
+}
+
+/// Returns random values of fields. New records mostly have an id.
+fn values(dice: &mut Dice, at: usize, is_new: bool) -> Map<String, Json> {
+    let fields: &[(&str, Kind)] = match at {
+        USER => &[("name", Kind::Text), ("level", Kind::Integer)],
+        POST => &[
+            ("title", Kind::Text),
+            ("published", Kind::Boolean),
+            ("ownerId", Kind::Integer),
+            ("rank", Kind::Integer),
+        ],
+        _ => &[("label", Kind::Text)],
+    };
+    let mut values = Map::new();
+    if is_new {
+        values.insert("id".to_owned(), json!(4 + dice.below(8)));
+    }
+    let most = if is_new { fields.len() } else { 1 + dice.below(2) };
+    for (name, kind) in dice.some(fields, most) {
+        let value = match kind {
+            _ if dice.chance(10) => Json::Null,
+            Kind::Text => json!(dice.pick(&TEXTS)),
+            Kind::Boolean => json!(dice.chance(50)),
+            _ if name == "ownerId" => json!(1 + dice.below(5)),
+            _ => json!(dice.below(5)),
+        };
+        values.insert(name.to_owned(), value);
+    }
+    values
+}
+
+/// Returns the statuses that a write may have, and the data after it if it succeeds. `None` for a write that hides a record that
+/// it refers to: PostgreSQL refuses it, because it checks these records again, and SQLite does not.
+pub(super) fn expected(
+    library: &Database,
+    schema: &Schema,
+    role: &Role,
+    session: Option<&Principal>,
+    write: &Write,
+) -> Option<(Vec<Status>, Database)> {
+    let mut after = copy(library);
+    let before = Judge { library, schema, role, session };
+    let statuses = before.judge(write, &mut after);
+    let now = Judge { library: &after, ..before };
+    let is_lost = |(at, id): &(usize, i64)| before.sees(*at, *id) && !now.sees(*at, *id);
+    if write.references().iter().any(is_lost) {
+        return None;
+    }
+    Some((if statuses.is_empty() { vec![200] } else { statuses }, after))
+}
+
+fn copy(library: &Database) -> Database {
+    Database {
+        entities: library.entities.clone(),
+        scripts: Default::default(),
+        tables: library.tables.clone(),
+        junctions: library.junctions.clone(),
+        schema: library.schema.clone(),
+    }
+}
+
+fn find(library: &Database, at: usize, id: i64) -> Option<&Vec<Value>> {
+    library.entities[at].rows.iter().find(|row| row[0] == id.into())
+}
+
+/// Decides about one write.
+#[derive(Clone, Copy)]
+struct Judge<'a> {
+    library: &'a Database,
+    schema: &'a Schema,
+    role: &'a Role,
+    session: Option<&'a Principal>,
+}
+
+impl Judge<'_> {
+    /// Carries a write out and returns the reasons to refuse it.
+    fn judge(&self, write: &Write, after: &mut Database) -> Vec<Status> {
+        let mut refusals = Vec::new();
+        match write {
+            Write::Create { at, values } => self.create(*at, values, None, after, &mut refusals),
+            Write::Update { at, id, values } => {
+                let Some(rule) = self.rule(*at) else { return vec![400] };
+                let can = |name: &String| rule.writable.update.contains(name);
+                if !values.keys().all(can) || rule.writable.update.is_empty() {
+                    refusals.push(400);
+                }
+                self.update(*at, *id, values, after, &mut refusals);
+            }
+            Write::Delete { at, id } => {
+                let Some(rule) = self.rule(*at) else { return vec![400] };
+                if !rule.writable.delete {
+                    refusals.push(400);
+                }
+                if !self.sees(*at, *id) {
+                    refusals.push(404);
+                }
+                after.entities[*at].rows.retain(|row| row[0] != (*id).into());
+            }
+            Write::Connect { post, user } => self.connect(*post, Some(*user), after, &mut refusals),
+            Write::Disconnect { post } => self.connect(*post, None, after, &mut refusals),
+            Write::CreateChild { user, values } => {
+                if self.rule(USER).is_none() || self.rule(POST).is_none() {
+                    return vec![400];
+                }
+                if !self.sees(USER, *user) {
+                    refusals.push(404);
+                }
+                self.create(POST, values, Some(*user), after, &mut refusals);
+            }
+            Write::Remove { user, post } => {
+                let (Some(_), Some(rule)) = (self.rule(USER), self.rule(POST)) else { return vec![400] };
+                if !rule.writable.delete {
+                    refusals.push(400);
+                }
+                let is_child = find(self.library, POST, *post).is_some_and(|row| row[3] == (*user).into());
+                if !self.sees(USER, *user) || !self.sees(POST, *post) || !is_child {
+                    refusals.push(404);
+                }
+                after.entities[POST].rows.retain(|row| row[0] != (*post).into());
+            }
+            Write::Link { post, tag, is_from_tag } => {
+                self.pair(*post, *tag, *is_from_tag, &mut refusals);
+                let pair = vec![(*post).into(), (*tag).into()];
+                if !after.junctions[0].rows.contains(&pair) {
+                    after.junctions[0].rows.push(pair);
+                }
+            }
+            Write::Unlink { post, tag, is_from_tag } => {
+                self.pair(*post, *tag, *is_from_tag, &mut refusals);
+                let pair = vec![Value::from(*post), (*tag).into()];
+                if !after.junctions[0].rows.contains(&pair) {
+                    refusals.push(404);
+                }
+                after.junctions[0].rows.retain(|row| *row != pair);
+            }
+        }
+        refusals
+    }
+
+    fn rule(&self, at: usize) -> Option<&Rule> {
+        self.role.rules[at].as_ref()
+    }
+
+    fn data<'d>(&'d self, library: &'d Database) -> Data<'d> {
+        Data { database: library, schema: self.schema, session: self.session }
+    }
+
+    /// Returns whether a record exists that the session sees.
+    fn sees(&self, at: usize, id: i64) -> bool {
+        let found = self.rule(at).zip(find(self.library, at, id));
+        found.is_some_and(|(rule, row)| self.data(self.library).sees(at, rule, row))
+    }
+
+    /// Refuses a record that its writer could not see.
+    fn check(&self, at: usize, id: i64, after: &Database, refusals: &mut Vec<Status>) {
+        if let (Some(rule), Some(row)) = (self.rule(at), find(after, at, id))
+            && !self.data(after).sees(at, rule, row)
+        {
+            refusals.push(403);
+        }
+    }
+
+    fn create(
+        &self,
+        at: usize,
+        values: &Map<String, Json>,
+        owner: Option<i64>,
+        after: &mut Database,
+        refusals: &mut Vec<Status>,
+    ) {
+        let Some(rule) = self.rule(at) else { return refusals.push(400) };
+        let can = |name: &str| rule.writable.create.contains(name);
+        if !values.keys().all(|name| can(name)) || rule.writable.create.is_empty() {
+            refusals.push(400);
+        }
+        // The relation of the path stands for the field.
+        if owner.is_some() && !can("ownerId") {
+            refusals.push(400);
+        }
+        let id = values["id"].as_i64().unwrap();
+        if find(self.library, at, id).is_some() {
+            refusals.push(409);
+        }
+        let entity = &self.library.entities[at];
+        let mut row: Vec<_> = entity
+            .fields
+            .iter()
+            .map(|field| stored(values.get(&field.name).unwrap_or(&Json::Null)))
+            .collect();
+        if let Some(owner) = owner {
+            row[3] = owner.into();
+        } else {
+            self.refer(at, values, refusals);
+        }
+        after.entities[at].rows.push(row);
+        self.check(at, id, after, refusals);
+    }
+
+    fn update(
+        &self,
+        at: usize,
+        id: i64,
+        values: &Map<String, Json>,
+        after: &mut Database,
+        refusals: &mut Vec<Status>,
+    ) {
+        if !self.sees(at, id) {
+            refusals.push(404);
+        }
+        self.refer(at, values, refusals);
+        let Entity { fields, rows, .. } = &mut after.entities[at];
+        if let Some(row) = rows.iter_mut().find(|row| row[0] == id.into()) {
+            for (field, cell) in fields.iter().zip(row) {
+                if let Some(value) = values.get(&field.name) {
+                    *cell = stored(value);
+                }
+            }
+        }
+        self.check(at, id, after, refusals);
+    }
+
+    fn connect(&self, post: i64, user: Option<i64>, after: &mut Database, refusals: &mut Vec<Status>) {
+        let (Some(rule), Some(_)) = (self.rule(POST), self.rule(USER)) else { return refusals.push(400) };
+        if !rule.writable.update.contains("ownerId") {
+            refusals.push(400);
+        }
+        if user.is_some_and(|user| !self.sees(USER, user)) || !self.sees(POST, post) {
+            refusals.push(404);
+        }
+        if let Some(row) = after.entities[POST].rows.iter_mut().find(|row| row[0] == post.into()) {
+            row[3] = user.into();
+        }
+        self.check(POST, post, after, refusals);
+    }
+
+    /// Refuses pairs that the session may not write.
+    fn pair(&self, post: i64, tag: i64, is_from_tag: bool, refusals: &mut Vec<Status>) {
+        let (Some(posts), Some(tags)) = (self.rule(POST), self.rule(TAG)) else { return refusals.push(400) };
+        let rule = if is_from_tag { tags } else { posts };
+        if rule.writable.update.is_empty() {
+            refusals.push(400);
+        }
+        if !self.sees(POST, post) || !self.sees(TAG, tag) {
+            refusals.push(404);
+        }
+    }
+
+    /// Refuses an owner in a body that the session cannot see. Without restrictions nothing is checked, because the
+    /// database has no foreign keys.
+    fn refer(&self, at: usize, values: &Map<String, Json>, refusals: &mut Vec<Status>) {
+        let Some(owner) = values.get("ownerId").filter(|_| at == POST).and_then(Json::as_i64) else { return };
+        let is_refused = match self.rule(USER) {
+            Some(rule) if rule.condition.is_none() => false,
+            Some(_) => !self.sees(USER, owner),
+            // Only the value that the condition of posts requires.
+            None => {
+                let condition = self.rule(POST).and_then(|rule| rule.condition.as_ref());
+                !condition.is_some_and(|condition| self.requires(condition, owner))
+            }
+        };
+        if is_refused {
+            refusals.extend([404, 403]);
+        }
+    }
+
+    /// Returns whether a condition requires an owner.
+    fn requires(&self, condition: &Json, owner: i64) -> bool {
+        if let Some(Json::Array(parts)) = condition.get("and") {
+            return parts.iter().any(|part| self.requires(part, owner));
+        }
+        if condition["field"] != "ownerId" || condition["op"] != "eq" {
+            return false;
+        }
+        match condition["value"]["session"].as_str() {
+            None => condition["value"] == json!(owner),
+            Some(name) => is_session_value(self.data(self.library), name, &owner.into()),
+        }
+    }
+}
+
+fn stored(value: &Json) -> Value {
+    match value {
+        Json::Bool(value) => i64::from(*value).into(),
+        Json::Number(number) => number.as_i64().into(),
+        Json::String(text) => text.as_str().into(),
+        _ => Value::Null,
+    }
+}
