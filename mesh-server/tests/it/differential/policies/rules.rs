@@ -60,11 +60,17 @@ impl Role {
                 let names = entity.fields.iter().map(|field| field.name.clone());
                 names.filter(|name| !rule.hidden.contains(name) && dice.chance(percent)).collect()
             };
-            let (create, update) = (some(92), some(85));
-            rule.writable = Writable { create, update, delete: dice.chance(80) };
+            let (mut create, mut update) = (some(96), some(96));
+            // The right to link records.
+            for names in [&mut create, &mut update] {
+                if dice.chance(25) {
+                    names.remove("ownerId");
+                }
+            }
+            rule.writable = Writable { create, update, delete: dice.chance(90) };
             // Conditions refuse most writes.
-            rule.condition = rule.condition.take().filter(|_| dice.chance(60));
-            if dice.chance(60) {
+            rule.condition = rule.condition.take().filter(|_| dice.chance(55));
+            if dice.chance(75) {
                 rule.hidden.clear();
             }
         }

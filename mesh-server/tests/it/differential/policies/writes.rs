@@ -75,8 +75,10 @@ pub(super) fn seed(seed: u64, others: &Others) -> Result<Tally, String> {
             continue;
         };
         let is_hidden = is_hidden(&library, desks.schema(), role, session.as_ref(), &write);
+        // A refused write changes nothing that a session could see.
+        let count = if statuses == [200] { 12 } else { 0 };
         let watched: Vec<_> =
-            (0..4).map(|_| (&visits[dice.below(visits.len())].1, 1 + dice.below(6) as i64)).collect();
+            (0..count).map(|_| (&visits[dice.below(visits.len())].1, 1 + dice.below(6) as i64)).collect();
         for desk in &desks.list {
             let describe = |what: &str| {
                 format!(

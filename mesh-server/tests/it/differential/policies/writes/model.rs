@@ -73,7 +73,7 @@ pub(super) enum Write {
 
 impl Write {
     pub(super) fn random(dice: &mut Dice) -> Self {
-        let id = |dice: &mut Dice| 1 + dice.below(6) as i64;
+        let id = |dice: &mut Dice| 1 + dice.below(5) as i64;
         let at = dice.below(KEYS.len());
         match dice.below(12) {
             0 | 1 => Self::Create { at, values: values(dice, at, true) },
@@ -192,7 +192,7 @@ fn values(dice: &mut Dice, at: usize, is_new: bool) -> Map<String, Json> {
             _ if dice.chance(10) => Json::Null,
             Kind::Text => json!(dice.pick(&TEXTS)),
             Kind::Boolean => json!(dice.chance(50)),
-            _ if name == "ownerId" => json!(1 + dice.below(5)),
+            _ if name == "ownerId" => json!(1 + dice.below(4)),
             _ => json!(dice.below(5)),
         };
         values.insert(name.to_owned(), value);
