@@ -12,6 +12,7 @@ mod claims;
 mod document;
 mod principal;
 mod session;
+mod union;
 mod view;
 
 use std::borrow::Cow;
@@ -144,7 +145,7 @@ impl Access {
     }
 
     fn preset(mut self, field: String, value: Operand, on_update: bool) -> Self {
-        self.presets.push(Preset { field, value, on_update });
+        self.presets.push(Preset { field, value, on_create: true, on_update });
         self
     }
 
@@ -280,7 +281,9 @@ impl RecordUse {
 pub(crate) struct Preset {
     pub(crate) field: String,
     pub(crate) value: Operand,
-    /// Whether updates set it too.
+    /// Whether it is set in new records.
+    pub(crate) on_create: bool,
+    /// Whether updates set it.
     pub(crate) on_update: bool,
 }
 

@@ -44,6 +44,67 @@ pub enum RoleDocument {
     All,
     /// Entity key → rule. Entities that are not listed do not exist for the role.
     Entities(Entries<RuleDocument>),
+    /// The rights of other roles, and further ones.
+    Inheriting(InheritingDocument),
+}
+
+/// A role that may do what other roles may do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct InheritingDocument {
+    /// The other roles.
+    #[serde(rename = "$inherits")]
+    pub inherits: Vec<String>,
+    /// Entity key → rule, for further rights.
+    #[serde(flatten)]
+    pub rules: Entries<RuleDocument>,
+}
+
+impl RoleDocument {
+    /// Returns the names of the roles whose rights it has too.
+    pub fn inherits(&self) -> &[String] {
+        match self {
+            Self::Inheriting(document) => &document.inherits,
+            Self::All | Self::Entities(_) => &[],
+        }
+    }
+
+    /// Returns its own rules by entity; `None` for a role without limits.
+    pub fn rules(&self) -> Option<&Entries<RuleDocument>> {
+        match self {
+            Self::All => None,
+            Self::Entities(rules) | Self::Inheriting(InheritingDocument { rules, .. }) => Some(rules),
+        }
+    }
+}
+
+/// Returns the rules that a role has for an entity, those of the roles that it inherits included, each with the role that has
+/// it. The record that a request may read or write fulfills one of them.
+pub fn rules_for<'d>(
+    roles: &'d Entries<RoleDocument>,
+    role: &'d str,
+    entity: &str,
+) -> Vec<(&'d str, &'d RuleDocument)> {
+    const ALL: &RuleDocument = &RuleDocument::All;
+    let mut found: Vec<(&str, &RuleDocument)> = Vec::new();
+    let mut names = vec![role];
+    let mut next = 0;
+    while let Some(name) = names.get(next).copied() {
+        next += 1;
+        let Some(document) = roles.get(name) else { continue };
+        let rule = match document.rules() {
+            None => Some(ALL),
+            Some(rules) => rules.get(entity),
+        };
+        if let Some(rule) = rule.filter(|rule| !found.iter().any(|(_, other)| other == rule)) {
+            found.push((name, rule));
+        }
+        for inherited in document.inherits() {
+            if !names.contains(&inherited.as_str()) {
+                names.push(inherited);
+            }
+        }
+    }
+    found
 }
 
 /// What a role may do with one entity.

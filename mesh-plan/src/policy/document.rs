@@ -5,10 +5,11 @@ use std::sync::Arc;
 use mesh_ql::{FilterOp, Literal, Quantifier};
 use mesh_schema::policy::{
     ANY_ROLE, ConditionDocument, Constant, ListedDocument, OperandDocument, RoleDocument, RuleDocument,
+    rules_for,
 };
 use mesh_schema::{Entity, Entries, Fault, Faults, FieldList, Schema, Writable};
 
-use super::{Access, Condition, Operand, Policy};
+use super::{Access, Condition, Operand, Policy, union};
 use crate::planner::policy_condition;
 use crate::planner::write::preset;
 
@@ -28,8 +29,7 @@ impl SchemaPolicy {
         let Some(roles) = schema.policies() else { return Ok(None) };
         let mut faults = Vec::new();
         for (role, document) in roles.iter() {
-            let RoleDocument::Entities(rules) = document else { continue };
-            for (key, rule) in rules.iter() {
+            for (key, rule) in document.rules().into_iter().flat_map(Entries::iter) {
                 let RuleDocument::Listed(listed) = rule else { continue };
                 for (name, message) in misfits(schema, key, listed) {
                     let path = format!("policies.{role}.{key}.{name}");
@@ -37,21 +37,38 @@ impl SchemaPolicy {
                 }
             }
         }
-        if faults.is_empty() { Ok(Some(Self { roles: Arc::new(roles.clone()) })) } else { Err(faults.into()) }
+        let policy = Self { roles: Arc::new(roles.clone()) };
+        if faults.is_empty() {
+            for (role, _) in roles.iter().filter(|(_, document)| !document.inherits().is_empty()) {
+                for (_, entity) in schema.entities() {
+                    if let Err(message) = policy.access_of(role, entity) {
+                        let path = format!("policies.{role}.{}", entity.key);
+                        faults.push(Fault { path, message, line: None, column: None });
+                    }
+                }
+            }
+        }
+        if faults.is_empty() { Ok(Some(policy)) } else { Err(faults.into()) }
+    }
+
+    /// Returns what a role of the document may do with an entity: all that one of its rules grants. An error says why its
+    /// rules cannot be combined.
+    fn access_of(&self, role: &str, entity: &Entity) -> Result<Access, String> {
+        let rules = rules_for(&self.roles, role, &entity.key);
+        let mut granted: Vec<_> = rules.into_iter().map(|(role, rule)| (role, access(rule))).collect();
+        match granted.len() {
+            0 => Ok(Access::none()),
+            1 => Ok(granted.pop().map_or_else(Access::none, |(_, access)| access)),
+            _ => union::any_of(entity, &granted),
+        }
     }
 }
 
 impl Policy for SchemaPolicy {
     fn access(&self, class: &str, entity: &Entity) -> Access {
-        match self.roles.get(class).or_else(|| self.roles.get(ANY_ROLE)) {
-            Some(RoleDocument::All) => Access::all(),
-            Some(RoleDocument::Entities(rules)) => match rules.get(&entity.key) {
-                Some(RuleDocument::All) => Access::all(),
-                Some(RuleDocument::Listed(listed)) => access(listed),
-                None => Access::none(),
-            },
-            None => Access::none(),
-        }
+        let role = if self.roles.get(class).is_some() { class } else { ANY_ROLE };
+        // A policy exists only if the rules of each role can be combined.
+        self.access_of(role, entity).unwrap_or_default()
     }
 }
 
@@ -79,7 +96,8 @@ fn misfits(schema: &Schema, key: &str, listed: &ListedDocument) -> Vec<(String, 
     found
 }
 
-fn access(listed: &ListedDocument) -> Access {
+fn access(rule: &RuleDocument) -> Access {
+    let RuleDocument::Listed(listed) = rule else { return Access::all() };
     let mut access = Access::all();
     if let Some(fields) = &listed.fields {
         access = access.only(fields.iter().map(String::as_str));

@@ -105,7 +105,9 @@ impl View {
         restriction.create = allowed(&access.create);
         restriction.update = allowed(&access.update);
         for preset in &access.presets {
-            restriction.not_created.insert(preset.field.clone());
+            if preset.on_create {
+                restriction.not_created.insert(preset.field.clone());
+            }
             if preset.on_update {
                 restriction.not_updated.insert(preset.field.clone());
             }

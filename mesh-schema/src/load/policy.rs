@@ -22,16 +22,29 @@ impl Loader<'_> {
                     format!("A role needs a name; use '{ANY_ROLE}' for roles that are not listed"),
                 );
             }
-            if let RoleDocument::Entities(entities) = document {
-                for (key, rule) in entities.iter() {
-                    self.rule(&format!("{path}.{key}"), key, rule);
-                }
+            self.inherited(&path, role, roles);
+            for (key, rule) in document.rules().into_iter().flat_map(Entries::iter) {
+                self.rule(&format!("{path}.{key}"), key, rule);
             }
             if self.unsound.contains(&path) {
                 self.faults.truncate(before);
             }
         }
         self.schema.policies = Some(roles.clone());
+    }
+
+    /// Checks the roles that a role inherits.
+    fn inherited(&mut self, path: &str, role: &str, roles: &Entries<RoleDocument>) {
+        let inherits = roles.get(role).map_or(&[][..], RoleDocument::inherits);
+        for (index, name) in inherits.iter().enumerate() {
+            let path = format!("{path}.$inherits[{index}]");
+            if roles.get(name).is_none() {
+                let hint = self.hint(name, roles.keys());
+                self.fault(path, format!("Role '{name}' not found{hint}"));
+            } else if is_inherited(roles, name, role) {
+                self.fault(path, format!("The role '{role}' inherits itself"));
+            }
+        }
     }
 
     fn rule(&mut self, path: &str, key: &str, rule: &RuleDocument) {
@@ -217,4 +230,17 @@ impl Loader<'_> {
             }
         }
     }
+}
+
+/// Returns whether `inherited` is a role or one of those that it inherits.
+fn is_inherited(roles: &Entries<RoleDocument>, role: &str, inherited: &str) -> bool {
+    let mut names = vec![role];
+    let mut next = 0;
+    while let Some(name) = names.get(next).copied() {
+        next += 1;
+        let others = roles.get(name).map_or(&[][..], RoleDocument::inherits).iter().map(String::as_str);
+        let new: Vec<_> = others.filter(|other| !names.contains(other)).collect();
+        names.extend(new);
+    }
+    names.contains(&inherited)
 }

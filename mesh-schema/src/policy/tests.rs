@@ -41,14 +41,18 @@ fn policies_are_parsed_and_printed() {
                         {"relation": "owner", "op": "none"}, {"field": "owner.name", "op": "isNotNull"}]}}
                 ]}
             }},
-            "*": {}
+            "*": {},
+            "chief": {"$inherits": ["author", "*"], "user": {"fields": ["id"]}}
         }"#,
     );
     let parsed = Document::parse(&text).unwrap();
     assert_eq!(Document::parse(&parsed.to_json()), Ok(parsed.clone()));
     let schema = parsed.load(None).unwrap();
     let roles: Vec<_> = schema.policies().unwrap().keys().collect();
-    assert_eq!(roles, ["admin", "author", "*"]);
+    assert_eq!(roles, ["admin", "author", "*", "chief"]);
+    let of_chief = |entity| rules_for(schema.policies().unwrap(), "chief", entity);
+    assert_eq!(of_chief("user").iter().map(|(role, _)| *role).collect::<Vec<_>>(), ["chief", "author"]);
+    assert_eq!(of_chief("post").len(), 1);
     let Some(RoleDocument::Entities(author)) = schema.policies().unwrap().get("author") else { panic!() };
     assert_eq!(author.get("user"), Some(&RuleDocument::All));
     let Some(RuleDocument::Listed(post)) = author.get("post") else { panic!() };
@@ -136,6 +140,31 @@ fn columns_of_rules_exist_and_fit_each_other() {
             policies.g.post.writable.create[0]: The field 'title' has a preset value, so the role cannot write it
             policies.h.post.$set.owner: Field 'owner' not found on entity 'post'
             policies.h.post.$set.ownr: Field 'ownr' not found on entity 'post'
+        "#]],
+    );
+}
+
+#[test]
+fn roles_inherit_roles_that_exist_and_not_themselves() {
+    check(
+        r#"{
+            "a": {"$inherits": ["b", "athor"]},
+            "b": {"$inherits": ["c"]},
+            "c": {"$inherits": ["a"]},
+            "d": {"$inherits": ["d"]},
+            "e": {"$inherits": ["author"]},
+            "f": {"$inherits": "author"},
+            "author": {"$inherits": ["*"], "pots": true},
+            "*": true
+        }"#,
+        expect![[r#"
+            policies.f.$inherits: Expected a list, found text
+            policies.a.$inherits[0]: The role 'a' inherits itself
+            policies.a.$inherits[1]: Role 'athor' not found; did you mean 'author'?
+            policies.b.$inherits[0]: The role 'b' inherits itself
+            policies.c.$inherits[0]: The role 'c' inherits itself
+            policies.d.$inherits[0]: The role 'd' inherits itself
+            policies.author.pots: Entity 'pots' not found; did you mean 'post'?
         "#]],
     );
 }

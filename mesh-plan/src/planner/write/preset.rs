@@ -7,7 +7,7 @@ use super::rights::Kind;
 use crate::mutation::{Assignment, Subject};
 use crate::planner::context::NodeContext;
 use crate::planner::{literal, stored};
-use crate::policy::{Operand, SessionBinding, SessionInput};
+use crate::policy::{Operand, Preset, SessionBinding, SessionInput};
 use crate::{Error, PlanError, PlanErrorKind, Value, WriteError};
 
 /// Checks that a preset fits its field.
@@ -29,6 +29,15 @@ pub(crate) fn check(schema: &Schema, entity: EntityId, name: &str, value: &Opera
     }
 }
 
+impl Kind {
+    fn sets(self, preset: &Preset) -> bool {
+        match self {
+            Self::Create => preset.on_create,
+            Self::Update => preset.on_update,
+        }
+    }
+}
+
 impl WritePlanner<'_> {
     /// Adds the values of a record that policies set. An update without values changes nothing.
     pub(super) fn add_presets(
@@ -43,7 +52,7 @@ impl WritePlanner<'_> {
         let entity = self.view.whole.entity(subject.entity);
         for preset in self.view.presets(subject.entity) {
             let is_set_by_server = self.request.set.iter().any(|(name, _)| *name == preset.field);
-            if is_set_by_server || kind == Kind::Update && !preset.on_update {
+            if is_set_by_server || !kind.sets(preset) {
                 continue;
             }
             check(&self.view.whole, subject.entity, &preset.field, &preset.value).map_err(|error| {
@@ -83,6 +92,6 @@ impl WritePlanner<'_> {
     /// Returns whether policies set a field in such a write, so that its value is no choice of the client.
     pub(super) fn is_preset(&self, subject: &Subject, kind: Kind, field: &str) -> bool {
         let presets = self.view.presets(subject.entity).iter();
-        presets.filter(|preset| kind == Kind::Create || preset.on_update).any(|preset| preset.field == field)
+        presets.filter(|preset| kind.sets(preset)).any(|preset| preset.field == field)
     }
 }

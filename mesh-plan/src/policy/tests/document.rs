@@ -40,6 +40,59 @@ fn a_role_that_is_not_listed_sees_nothing_by_default() {
     assert!(plan(&mesh, Some(&who("admin", 1)), POSTS, None).is_ok());
 }
 
+/// The roles of the next tests, and one more with this value.
+fn with_roles(role: &str) -> Result<Schema, String> {
+    of(&format!(
+        r#"{{"reader": {{"post": {{"$where": {{"field": "published", "op": "eq", "value": true}}}}}},
+            "titles": {{"post": {{"fields": ["id", "title"], "$where": {{"field": "published", "op": "eq", "value": true}}}}}},
+            "author": {{"post": {{"$where": {{"field": "ownerId", "op": "eq", "value": {{"session": "userId"}}}}}}}},
+            "all": {{"post": {{"fields": ["id", "title"]}}}},
+            "admin": true,
+            "role": {role}}}"#
+    ))
+}
+
+#[test]
+fn a_role_that_inherits_sees_what_one_of_the_roles_sees() {
+    for (role, expected) in [
+        (r#"{"$inherits": ["reader", "author"]}"#, r#"[{"id":1},{"id":3},{"id":4}]"#),
+        (r#"{"$inherits": ["author"], "user": true}"#, r#"[{"id":3},{"id":4}]"#),
+        (r#"{"$inherits": ["reader", "admin"]}"#, r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#),
+        (r#"{"$inherits": ["reader", "titles"]}"#, r#"[{"id":1},{"id":3}]"#),
+        (
+            r#"{"$inherits": ["reader"], "post": {"$where": {"field": "id", "op": "eq", "value": 2}}}"#,
+            r#"[{"id":1},{"id":2},{"id":3}]"#,
+        ),
+    ] {
+        let mesh = Mesh::builder(with_roles(role).unwrap()).default_resolver(tables()).build().unwrap();
+        assert_eq!(read(&mesh, Some(&who("role", 2)), POSTS, None), expected, "{role}");
+        let owner = r#"{"post":{"$select":{"ownerId":true},"$page":{"first":1}}}"#;
+        assert!(plan(&mesh, Some(&who("role", 2)), owner, None).is_ok());
+    }
+    let role = r#"{"$inherits": ["titles", "all"]}"#;
+    let mesh = Mesh::builder(with_roles(role).unwrap()).default_resolver(tables()).build().unwrap();
+    assert_eq!(read(&mesh, Some(&who("role", 2)), POSTS, None), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#);
+    let owner = r#"{"post":{"$select":{"id":true},"$orderBy":[{"field":"ownerId","direction":"asc"}]}}"#;
+    assert!(plan(&mesh, Some(&who("role", 2)), owner, None).is_err(), "a field that none of them grants");
+}
+
+#[test]
+fn a_field_of_some_records_is_not_granted_on_others() {
+    for (role, field) in [
+        (r#"{"$inherits": ["titles", "author"]}"#, "ownerId"),
+        (r#"{"$inherits": ["all", "author"]}"#, "ownerId"),
+        (
+            r#"{"$inherits": ["author"], "post": {"except": ["published"], "$where": {"field": "id", "op": "eq", "value": 1}}}"#,
+            "published",
+        ),
+    ] {
+        let error = with_roles(role).unwrap_err();
+        let expected = format!("policies.role.post: 'author' may read '{field}' and '");
+        assert!(error.starts_with(&expected), "{role}: {error}");
+        assert!(error.ends_with("give both rules the same fields or the same conditions"), "{error}");
+    }
+}
+
 #[test]
 fn conditions_are_checked_against_types() {
     let faults = of(r#"{"a": {"post": {"$where": {"field": "published", "op": "like", "value": "x"}}},

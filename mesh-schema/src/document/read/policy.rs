@@ -4,8 +4,8 @@ use super::Reader;
 use super::json::Node;
 use crate::Entries;
 use crate::policy::{
-    CONDITION_DEPTH, ConditionDocument, Constant, ListedDocument, OPERATORS, OperandDocument, QUANTIFIERS,
-    RoleDocument, RuleDocument, SessionValue,
+    CONDITION_DEPTH, ConditionDocument, Constant, InheritingDocument, ListedDocument, OPERATORS,
+    OperandDocument, QUANTIFIERS, RoleDocument, RuleDocument, SessionValue,
 };
 
 impl<'t> Reader<'t> {
@@ -18,9 +18,19 @@ impl<'t> Reader<'t> {
             self.json.wrong_kind(node, "an object of entities, or true for a role without limits");
             return RoleDocument::Entities(Entries::new());
         }
-        let entities = self.json.object(node).unwrap_or_default();
-        let rules = entities.into_iter().filter_map(|(key, node)| Some((key, self.rule(&node)?)));
-        RoleDocument::Entities(rules.collect())
+        let mut inherits = None;
+        let mut rules = Entries::new();
+        for (key, node) in self.json.object(node).unwrap_or_default() {
+            if key == "$inherits" {
+                inherits = Some(self.json.texts(&node));
+            } else if let Some(rule) = self.rule(&node) {
+                rules.push(key, rule);
+            }
+        }
+        match inherits {
+            Some(inherits) => RoleDocument::Inheriting(InheritingDocument { inherits, rules }),
+            None => RoleDocument::Entities(rules),
+        }
     }
 
     fn rule(&mut self, node: &Node<'t>) -> Option<RuleDocument> {

@@ -118,3 +118,68 @@ async fn presets_fill_fields_that_the_role_cannot_write() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_role_that_inherits_writes_what_one_of_the_roles_writes() {
+    let red = json!({"field": "tenant", "op": "eq", "value": "red"});
+    let own = json!({"field": "project.ownerId", "op": "eq", "value": {"session": "userId"}});
+    let writable = json!({"create": ["id", "title", "projectId", "tenant"], "update": ["title", "tenant"], "delete": true});
+    let sites = Sites::of(&json!({
+        "viewer": {"post": {"$where": red}, "project": true},
+        "author": {"post": {"$where": own, "writable": writable}, "project": true},
+        "both": {"$inherits": ["viewer", "author"]},
+        "chief": {"$inherits": ["both"], "post": {"$where": {"field": "teamId", "op": "eq", "value": 30}}},
+        "admin": true,
+        "deputy": {"$inherits": ["viewer", "admin"]}
+    }))
+    .await;
+    let of = |role: &str| Principal::new("8", "s").with_role(role);
+    for mesh in sites.databases.iter().chain([&sites.memory]) {
+        for (role, expected) in [
+            ("viewer", &[1, 2][..]),
+            ("author", &[3, 4]),
+            ("both", &[1, 2, 3, 4]),
+            ("chief", &[1, 2, 3, 4, 5]),
+            ("deputy", ALL),
+        ] {
+            assert_eq!(ids(mesh, &of(role)).await, expected, "{role}");
+        }
+    }
+    for mesh in &sites.databases {
+        let who = of("chief");
+        let write = async |target, body: &str| {
+            write(mesh, &who, target, &Fields::parse(body.as_bytes()).unwrap()).await
+        };
+        let is_missing =
+            |result: Result<String, Error>| matches!(result, Err(Error::Write(WriteError::NotFound { .. })));
+        let delete = |id: &'static str| WriteTarget::Delete { entity: "post", id: id.into() };
+        // Only the rule of authors grants writes, so only its records can be written.
+        for id in ["1", "2", "5", "6"] {
+            assert!(is_missing(write(update(id), r#"{"title": "x"}"#).await), "{id}");
+            assert!(is_missing(write(delete(id), "{}").await), "{id}");
+        }
+        assert!(write(update("3"), r#"{"title": "x", "tenant": "red"}"#).await.is_ok());
+        assert!(is_refused(&write(CREATE, r#"{"id": 40, "tenant": "red"}"#).await));
+        assert!(is_refused(&write(CREATE, r#"{"id": 40, "projectId": 1}"#).await));
+        assert!(write(CREATE, r#"{"id": 40, "projectId": 2}"#).await.is_ok());
+        assert!(write(update("3"), r#"{"projectId": 1}"#).await.is_err());
+        assert!(write(delete("4"), "{}").await.is_ok());
+        assert_eq!(ids(mesh, &who).await, [1, 2, 3, 5, 40]);
+        assert_eq!(mesh.plans_cached(), 6, "one for each role that has read, and the replies");
+    }
+}
+
+#[tokio::test]
+async fn presets_of_rules_that_write_different_records_are_refused() {
+    let document = document(&json!({
+        "one": {"post": {"$set": {"teamId": 1}, "writable": ["title"]}},
+        "two": {"post": {"$setOnCreate": {"teamId": 2}, "writable": ["title"]}},
+        "reader": {"post": {"$set": {"teamId": 3}}},
+        "fine": {"$inherits": ["one", "reader"]},
+        "both": {"$inherits": ["one", "two"]}
+    }));
+    let schema = Schema::read(&document, None).unwrap();
+    let error = Mesh::builder(schema).default_resolver(tables()).build().unwrap_err().to_string();
+    let expected = "policies.both.post: 'one' and 'two' write such records with different values of '$set' and '$setOnCreate'";
+    assert!(error.contains(expected) && !error.contains("fine"), "{error}");
+}
