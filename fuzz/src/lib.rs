@@ -6,6 +6,7 @@
 //!
 //! For each finding, add a test beside the fixed code and the input to the corpus.
 
+mod bearers;
 pub mod corpus;
 mod cursor;
 mod events;
@@ -22,7 +23,7 @@ mod whole;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets. Each has a program in `fuzz_targets` and a folder in `corpus`.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     ("query_json", query::json),
     ("query_ql", query::ql),
     ("plan", query::plan),
@@ -31,6 +32,7 @@ pub const TARGETS: [Target; 15] = [
     ("cursor", cursor::cursor),
     ("token", sessions::token),
     ("signature", sessions::signature),
+    ("bearer", bearers::bearer),
     ("multipart", multipart::multipart),
     ("statement", multipart::statement),
     ("schema", schema::document),

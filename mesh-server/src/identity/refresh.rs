@@ -10,6 +10,7 @@ use tokio::time::Instant;
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Requests that may wait for a read at a time. They hold no permit of other work, so they keep nothing else from being done.
+#[cfg(any(test, feature = "jwks"))]
 const WAITING: usize = 64;
 
 /// The result of a request to read the keys again.
@@ -41,6 +42,7 @@ struct State {
 }
 
 impl Refresh {
+    #[cfg(any(test, feature = "jwks"))]
     pub(super) fn new() -> Self {
         Self {
             state: Mutex::default(),

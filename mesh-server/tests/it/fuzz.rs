@@ -74,6 +74,6 @@ macro_rules! targets {
 }
 
 targets! {
-    query_json query_ql plan headers posted cursor token signature multipart statement schema join_on router events
+    query_json query_ql plan headers posted cursor token signature bearer multipart statement schema join_on router events
     whole
 }

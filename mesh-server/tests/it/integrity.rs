@@ -3,5 +3,5 @@
 mod binding;
 mod codes;
 mod persisted;
-mod routes;
+pub(crate) mod routes;
 pub(crate) mod site;

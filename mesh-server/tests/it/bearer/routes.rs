@@ -1,8 +1,12 @@
 //! Every route with and without bearers.
 
+use http::Method;
+use mesh_server::mesh_wire::{BasePath, Route, WireError};
+use mesh_server::{Call, Reply};
 use serde_json::json;
 
 use super::site::*;
+use crate::integrity::routes::{paths, profiles, with_everything};
 use crate::integrity::site::{Ask, Login, Site, TITLE, gate, signed_app};
 
 #[tokio::test]
@@ -65,4 +69,96 @@ async fn two_credentials_are_refused_on_every_route() {
     }
     let repeated = Ask::get("/mesh/post", ALL).bearer(&ada()).bearer(&ada());
     assert_eq!(site.send(repeated).await.why(), (400, "TransportError".to_owned()));
+}
+
+/// Requests to every path and method, with and without a body.
+fn every_route() -> Vec<Ask> {
+    let mut all = Vec::new();
+    for path in paths() {
+        let allow = Route::methods(&BasePath::default(), &profiles(), &path).unwrap();
+        for (method, _) in allow.iter_names().filter(|(method, _)| *method != "OPTIONS") {
+            for kind in ["application/json", "multipart/form-data; boundary=x", ""] {
+                let mut ask = Ask::new(method, &path).header("X-Mesh-Query", "e30=");
+                if !matches!(method, "GET" | "HEAD") && !kind.is_empty() {
+                    ask = Ask { body: b"{}".to_vec(), ..ask }.header("Content-Type", kind);
+                }
+                all.push(ask);
+            }
+        }
+    }
+    assert!(all.len() > 30, "only {} requests", all.len());
+    all
+}
+
+#[tokio::test]
+async fn every_route_requires_a_bearer_that_is_valid() {
+    let (site, _folder) = with_everything(bearer_app());
+    for ask in every_route() {
+        let case = format!("{} {}", ask.method, ask.path);
+        let with_forged =
+            Ask { headers: ask.headers.clone(), path: ask.path.clone(), body: ask.body.clone(), ..ask };
+        for ask in [ask, with_forged.bearer("x.y.z")] {
+            let reply = site.send(ask).await;
+            assert_eq!(reply.status, 401, "{case}: {}", reply.text);
+            assert!(reply.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"), "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bearer_alone_does_not_pass_where_signatures_are_required() {
+    let signed = |unsigned| with_everything(signed_app(gate()).bearer(bearer()).unsigned_bearers(unsigned));
+    let (strict, _folder) = signed(false);
+    for ask in every_route() {
+        let (case, is_head) = (format!("{} {}", ask.method, ask.path), ask.method == "HEAD");
+        let reply = strict.send(ask.bearer(&ada())).await;
+        assert_eq!(reply.status, 401, "{case}: {}", reply.text);
+        assert!(is_head || reply.why().1 == "SIGNATURE_MISSING", "{case}: {}", reply.text);
+    }
+    let (lenient, _folder) = signed(true);
+    for ask in every_route() {
+        let case = format!("{} {} {}", ask.method, ask.path, ask.body.len());
+        let has_body = !ask.body.is_empty();
+        let reads = match (ask.method, ask.path.as_str()) {
+            ("GET" | "HEAD", _) => true,
+            ("PUT", "/mesh/post/1") => !has_body,
+            ("POST", "/mesh") => true,
+            _ => false,
+        };
+        let reply = lenient.send(ask.bearer(&ada())).await;
+        assert_eq!(reply.status != 401, reads, "{case}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn routes_of_the_application_are_given_the_caller() {
+    async fn who(call: Call) -> Result<Reply, WireError> {
+        let principal = call.principal().expect("a caller");
+        let (user, role) = (principal.user.clone(), principal.role.clone());
+        assert_eq!(call.session().expect("a session").user, user);
+        Ok(Reply::value(&json!({"user": user, "role": role})))
+    }
+    let app = |app: mesh_server::AppBuilder| {
+        Site::from(app.route(Method::GET, "who", who).route(Method::POST, "who", who))
+    };
+    let expected = json!({"user": "ada", "role": "editor"});
+    let post = || Ask::post("/mesh/who", &json!({}));
+    let site = app(bearer_app());
+    let reply = site.send(Ask::new("GET", "/mesh/who").bearer(&ada())).await;
+    assert_eq!((reply.status, reply.json()), (200, expected.clone()));
+    assert_eq!(reply.headers["cache-control"], "private, no-cache");
+    assert_eq!(site.send(post().bearer(&ada())).await.json(), expected);
+    assert_eq!(site.send(post()).await.why(), (401, "TOKEN_MISSING".to_owned()));
+    let signed = app(signed_app(gate()).bearer(bearer()));
+    assert_eq!(signed.send(Ask::new("GET", "/mesh/who").bearer(&ada())).await.json(), expected);
+    assert_eq!(signed.send(post().bearer(&ada())).await.why(), (401, "SIGNATURE_MISSING".to_owned()));
+}
+
+#[tokio::test]
+async fn a_role_for_anonymous_requests_needs_credentials_of_others() {
+    let site = Site::from(signed_app(gate()).anonymous_role("guest"));
+    assert_eq!(site.send(Ask::get("/mesh/post", ALL)).await.why(), (401, "TOKEN_MISSING".to_owned()));
+    let ignored = Ask::get("/mesh/post", ALL).header("Authorization", "Bearer x");
+    let reply = Site::from(mesh_server::App::builder(crate::integrity::site::mesh())).send(ignored).await;
+    assert_eq!(reply.status, 200, "without bearers the header is ignored");
 }

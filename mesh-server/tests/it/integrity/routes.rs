@@ -1,14 +1,14 @@
 //! Every route refuses unsigned requests.
 
-use mesh_server::Events;
 use mesh_server::mesh_plan::{Persisted, Registration};
 use mesh_server::mesh_uploads::FileStore;
 use mesh_server::mesh_wire::{BasePath, Profiles, Route};
+use mesh_server::{AppBuilder, Events};
 use serde_json::json;
 
 use super::site::*;
 
-struct Folder(std::path::PathBuf);
+pub(crate) struct Folder(std::path::PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
@@ -16,12 +16,16 @@ impl Drop for Folder {
     }
 }
 
-/// Returns a server with all optional routes.
 fn everything() -> (Site, Folder) {
+    with_everything(signed_app(gate()))
+}
+
+/// Returns a server with all optional routes.
+pub(crate) fn with_everything(app: AppBuilder) -> (Site, Folder) {
     let path = std::env::temp_dir().join(format!("mesh-integrity-{}", std::process::id()));
     let folder = Folder(path.clone());
     let store = FileStore::open(&path).unwrap();
-    let app = signed_app(gate())
+    let app = app
         .persisted(Persisted::new(Registration::Signed))
         .mutations(true)
         .events(Events::default())
@@ -29,7 +33,7 @@ fn everything() -> (Site, Folder) {
     (Site::from(app), folder)
 }
 
-fn profiles() -> Profiles {
+pub(crate) fn profiles() -> Profiles {
     Profiles {
         integrity: true,
         persisted: true,
@@ -41,7 +45,7 @@ fn profiles() -> Profiles {
 }
 
 /// One path of each kind, except those of login and logout.
-fn paths() -> [String; 8] {
+pub(crate) fn paths() -> [String; 8] {
     let file = format!("/files/sha256/ab/{}", "c".repeat(62));
     let below =
         ["", "/queries", &file, "/post", "/post/1", "/post/1/events", "/post/1/tags", "/post/1/tags/1"];
