@@ -1,4 +1,4 @@
-//! Writes under policies: the status and the tables after each write are those of a model, and streams are told of every change
+//! Writes under policies: the status and the tables after each write are those of a model, and streams send every change
 //! that a session can see.
 
 mod model;
@@ -402,5 +402,14 @@ impl Path {
             PathKind::Disconnect => WriteTarget::Disconnect { entity, id, relation },
             PathKind::Remove => WriteTarget::Remove { entity, id, relation, child },
         }
+    }
+}
+
+fn stored(value: &Json) -> Value {
+    match value {
+        Json::Bool(value) => i64::from(*value).into(),
+        Json::Number(number) => number.as_i64().into(),
+        Json::String(text) => text.as_str().into(),
+        _ => Value::Null,
     }
 }

@@ -9,7 +9,7 @@ use super::super::super::dice::Dice;
 use super::super::super::kind::{Kind, TEXTS};
 use super::super::model::{Data, is_session_value};
 use super::super::rules::{Role, Rule};
-use super::{Path, PathKind};
+use super::{Path, PathKind, stored};
 
 /// The entities, by their indexes.
 pub(super) const USER: usize = 0;
@@ -446,14 +446,5 @@ impl Judge<'_> {
             None => condition["value"] == json!(owner),
             Some(name) => is_session_value(self.data(self.library), name, &owner.into()),
         }
-    }
-}
-
-fn stored(value: &Json) -> Value {
-    match value {
-        Json::Bool(value) => i64::from(*value).into(),
-        Json::Number(number) => number.as_i64().into(),
-        Json::String(text) => text.as_str().into(),
-        _ => Value::Null,
     }
 }
