@@ -49,9 +49,13 @@ pub(super) struct Data<'a> {
 impl<'a> Data<'a> {
     /// Returns whether a record of an entity fulfills the condition of the rule.
     pub(super) fn sees(self, at: usize, rule: &Rule, row: &[Value]) -> bool {
+        self.fulfills(at, rule.condition.as_ref(), row)
+    }
+
+    /// Returns whether a record of an entity fulfills a condition, if there is one.
+    pub(super) fn fulfills(self, at: usize, condition: Option<&Json>, row: &[Value]) -> bool {
         let entity = &self.database.entities[at];
-        let holds = |condition| Row { data: self, entity, row }.fulfills(condition) == Some(true);
-        rule.condition.as_ref().is_none_or(holds)
+        condition.is_none_or(|condition| Row { data: self, entity, row }.fulfills(condition) == Some(true))
     }
 
     /// Returns the records of an entity that fulfill the condition of the rule, with the numbers of their rows.
@@ -65,6 +69,22 @@ impl<'a> Data<'a> {
             row
         });
         rows.collect()
+    }
+
+    /// Returns a value of the session in the form of a field; `None` if the session lacks it or the field cannot hold it.
+    pub(super) fn session_value(self, name: &str, kind: Kind) -> Option<Json> {
+        let session = self.session?;
+        let text = match name {
+            "userId" => &session.user,
+            "tenant" => session.tenant.as_ref()?,
+            "role" => session.role.as_ref()?,
+            "session" => &session.session,
+            claim => match session.claims.get(claim.strip_prefix("claim.").unwrap())? {
+                ClaimValue::One(value) => return held(value, kind),
+                ClaimValue::Many(_) => return None,
+            },
+        };
+        held(&Literal::Text(text.clone()), kind)
     }
 
     /// Returns the records of a table.
@@ -229,7 +249,7 @@ impl<'a> Row<'a> {
         let operand = &condition["value"];
         let right = |literal: &Json| match literal.get("session") {
             None => Some(literal.clone()),
-            Some(name) => self.session_value(name.as_str().unwrap(), kind),
+            Some(name) => self.data.session_value(name.as_str().unwrap(), kind),
         };
         let compare = |literal: &Json| compared(left, &right(literal)?);
         match condition["op"].as_str().unwrap() {
@@ -264,22 +284,6 @@ impl<'a> Row<'a> {
         any(list.iter().map(|right| compared(left, right.as_ref()?).map(Ordering::is_eq)).collect())
     }
 
-    /// Returns a value of the session in the form of a field; `None` if the session lacks it or the field cannot hold it.
-    fn session_value(&self, name: &str, kind: Kind) -> Option<Json> {
-        let session = self.data.session?;
-        let text = match name {
-            "userId" => &session.user,
-            "tenant" => session.tenant.as_ref()?,
-            "role" => session.role.as_ref()?,
-            "session" => &session.session,
-            claim => match session.claims.get(claim.strip_prefix("claim.").unwrap())? {
-                ClaimValue::One(value) => return held(value, kind),
-                ClaimValue::Many(_) => return None,
-            },
-        };
-        held(&Literal::Text(text.clone()), kind)
-    }
-
     /// Returns the values of a list of the session.
     fn session_list(&self, name: &str, kind: Kind) -> Vec<Option<Json>> {
         let claim = name.strip_prefix("claim.").unwrap();
@@ -297,13 +301,6 @@ impl<'a> Row<'a> {
 fn any(parts: Vec<Option<bool>>) -> Option<bool> {
     let is_unknown = parts.contains(&None);
     if parts.contains(&Some(true)) { Some(true) } else { (!is_unknown).then_some(false) }
-}
-
-/// Returns whether a value of a session is that of a field, for conditions that require it.
-pub(super) fn is_session_value(data: Data<'_>, name: &str, value: &Value) -> bool {
-    let entity = &data.database.entities[0];
-    let held = Row { data, entity, row: &[] }.session_value(name, Kind::Integer);
-    held.is_some_and(|held| compared(value, &held) == Some(Ordering::Equal))
 }
 
 /// Returns a value of a session as a field of this kind has it; `None` if the field cannot hold it.

@@ -27,6 +27,11 @@ pub(super) struct Rule {
     /// The condition on records, as in the document.
     pub(super) condition: Option<Json>,
     pub(super) writable: Writable,
+    /// The condition on written records, in place of `condition`.
+    pub(super) check: Option<Json>,
+    /// The values of `$set` and of `$setOnCreate`.
+    set: Map<String, Json>,
+    set_on_create: Map<String, Json>,
 }
 
 /// What a role may write of an entity.
@@ -54,8 +59,21 @@ impl Role {
 
     /// Lets the role write most of the fields that it sees.
     pub(super) fn writing(mut self, dice: &mut Dice, entities: &[Entity]) -> Self {
-        for (rule, entity) in self.rules.iter_mut().zip(entities) {
-            let Some(rule) = rule else { continue };
+        for (at, rule) in self.rules.iter_mut().enumerate() {
+            let (Some(rule), entity) = (rule, &entities[at]) else { continue };
+            if dice.chance(25) {
+                rule.check = Some(condition(dice, entities, at, 2));
+            }
+            // Fields that no relation uses.
+            let fields = entity.fields.iter().filter(|field| !["id", "ownerId"].contains(&&*field.name));
+            for field in fields.filter(|_| dice.chance(15)).collect::<Vec<_>>() {
+                let value = match dice.chance(50) {
+                    true => json!({"session": dice.pick(&["userId", "tenant", "claim.one"])}),
+                    false => literal(dice, field.kind),
+                };
+                let presets = if dice.chance(50) { &mut rule.set } else { &mut rule.set_on_create };
+                presets.insert(field.name.clone(), value);
+            }
             let mut some = |percent: usize| -> BTreeSet<String> {
                 let names = entity.fields.iter().map(|field| field.name.clone());
                 names.filter(|name| !rule.hidden.contains(name) && dice.chance(percent)).collect()
@@ -67,6 +85,8 @@ impl Role {
                     names.remove("ownerId");
                 }
             }
+            create.retain(|name| !rule.presets(true).contains_key(name));
+            update.retain(|name| !rule.presets(false).contains_key(name));
             rule.writable = Writable { create, update, delete: dice.chance(90) };
             // Conditions refuse most writes.
             rule.condition = rule.condition.take().filter(|_| dice.chance(55));
@@ -95,6 +115,14 @@ impl Role {
                 let writable = json!({"create": create, "update": update, "delete": delete});
                 listed.insert("writable".to_owned(), writable);
             }
+            if let Some(check) = &rule.check {
+                listed.insert("$check".to_owned(), check.clone());
+            }
+            for (key, presets) in [("$set", &rule.set), ("$setOnCreate", &rule.set_on_create)] {
+                if !presets.is_empty() {
+                    listed.insert(key.to_owned(), presets.clone().into());
+                }
+            }
             Some((entity.key.to_owned(), if listed.is_empty() { json!(true) } else { listed.into() }))
         });
         Json::Object(rules.collect())
@@ -120,7 +148,23 @@ impl Rule {
         let most = if dice.chance(50) { dice.below(names.len()) } else { 0 };
         let hidden = dice.some(&names, most).into_iter().collect();
         let condition = dice.chance(75).then(|| condition(dice, entities, at, 3));
-        Self { hidden, condition, writable: Writable::default() }
+        Self {
+            hidden,
+            condition,
+            writable: Writable::default(),
+            check: None,
+            set: Map::new(),
+            set_on_create: Map::new(),
+        }
+    }
+
+    /// Returns the values that the role cannot choose, in records that it creates or updates.
+    pub(super) fn presets(&self, is_new: bool) -> Map<String, Json> {
+        let mut presets = self.set.clone();
+        if is_new {
+            presets.extend(self.set_on_create.clone());
+        }
+        presets
     }
 }
 

@@ -1,7 +1,8 @@
-//! Writes under policies: the status and the tables after each write are those of a model, and streams send every change
-//! that a session can see.
+//! Writes under policies: the status and the tables after each write are those of a model, and the announced changes cover all
+//! that a session sees change.
 
 mod model;
+mod write;
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -23,7 +24,8 @@ use super::super::kind::{Kind, TEXTS};
 use super::super::others::Others;
 use super::super::script::{Column, Scripts};
 use super::rules::{ROLES, Role, sessions};
-use model::{POST, Status, TAG, USER, Write, expected, is_hidden};
+use model::{Status, expected, is_hidden};
+use write::{POST, TAG, USER, Write};
 
 /// Writes for each database.
 const WRITES: usize = 40;
@@ -402,14 +404,5 @@ impl Path {
             PathKind::Disconnect => WriteTarget::Disconnect { entity, id, relation },
             PathKind::Remove => WriteTarget::Remove { entity, id, relation, child },
         }
-    }
-}
-
-fn stored(value: &Json) -> Value {
-    match value {
-        Json::Bool(value) => i64::from(*value).into(),
-        Json::Number(number) => number.as_i64().into(),
-        Json::String(text) => text.as_str().into(),
-        _ => Value::Null,
     }
 }

@@ -5,157 +5,13 @@ use mesh_schema::Schema;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::super::data::{Database, Entity};
-use super::super::super::dice::Dice;
-use super::super::super::kind::{Kind, TEXTS};
-use super::super::model::{Data, is_session_value};
+use super::super::super::kind::Kind;
+use super::super::model::Data;
 use super::super::rules::{Role, Rule};
-use super::{Path, PathKind, stored};
-
-/// The entities, by their indexes.
-pub(super) const USER: usize = 0;
-pub(super) const POST: usize = 1;
-pub(super) const TAG: usize = 2;
-
-const KEYS: [&str; 3] = ["user", "post", "tag"];
-
-/// An id that no record has.
-const ABSENT: i64 = 7_777;
+use super::write::{POST, TAG, USER, Write};
 
 /// The status of a write; 200 stands for all that succeed.
 pub(super) type Status = u16;
-
-/// A write.
-#[derive(Clone, Debug)]
-pub(super) enum Write {
-    Create {
-        at: usize,
-        values: Map<String, Json>,
-    },
-    Update {
-        at: usize,
-        id: i64,
-        values: Map<String, Json>,
-    },
-    Delete {
-        at: usize,
-        id: i64,
-    },
-    /// Sets the owner of a post.
-    Connect {
-        post: i64,
-        user: i64,
-    },
-    Disconnect {
-        post: i64,
-    },
-    /// Creates a post of a user.
-    CreateChild {
-        user: i64,
-        values: Map<String, Json>,
-    },
-    /// Deletes a post of a user.
-    Remove {
-        user: i64,
-        post: i64,
-    },
-    /// Adds a pair of a post and a tag; the path begins with either.
-    Link {
-        post: i64,
-        tag: i64,
-        is_from_tag: bool,
-    },
-    Unlink {
-        post: i64,
-        tag: i64,
-        is_from_tag: bool,
-    },
-}
-
-impl Write {
-    pub(super) fn random(dice: &mut Dice) -> Self {
-        let id = |dice: &mut Dice| 1 + dice.below(5) as i64;
-        let at = dice.below(KEYS.len());
-        match dice.below(12) {
-            0 | 1 => Self::Create { at, values: values(dice, at, true) },
-            2..=4 => Self::Update { at, id: id(dice), values: values(dice, at, false) },
-            5 => Self::Delete { at, id: id(dice) },
-            6 | 7 => Self::Connect { post: id(dice), user: id(dice) },
-            8 => Self::Disconnect { post: id(dice) },
-            9 => {
-                let mut values = values(dice, POST, true);
-                values.remove("ownerId");
-                Self::CreateChild { user: id(dice), values }
-            }
-            10 if dice.chance(50) => Self::Remove { user: id(dice), post: id(dice) },
-            10 => Self::Unlink { post: id(dice), tag: id(dice), is_from_tag: dice.chance(50) },
-            _ => Self::Link { post: id(dice), tag: id(dice), is_from_tag: dice.chance(50) },
-        }
-    }
-
-    /// Returns the path and the body.
-    pub(super) fn request(&self) -> (Path, Option<Json>) {
-        let path = |kind, entity: usize, relation, ids| Path { entity: KEYS[entity], relation, kind, ids };
-        let object = |values: &Map<String, Json>| Some(Json::Object(values.clone()));
-        match self {
-            Self::Create { at, values } => (path(PathKind::Create, *at, "", [0, 0]), object(values)),
-            Self::Update { at, id, values } => (path(PathKind::Update, *at, "", [*id, 0]), object(values)),
-            Self::Delete { at, id } => (path(PathKind::Delete, *at, "", [*id, 0]), None),
-            Self::Connect { post, user } => {
-                (path(PathKind::Connect, POST, "oneOwner", [*post, 0]), Some(json!({"entityId": user})))
-            }
-            Self::Disconnect { post } => (path(PathKind::Disconnect, POST, "oneOwner", [*post, 0]), None),
-            Self::CreateChild { user, values } => {
-                (path(PathKind::Attach, USER, "posts", [*user, 0]), object(values))
-            }
-            Self::Remove { user, post } => (path(PathKind::Remove, USER, "posts", [*user, *post]), None),
-            Self::Link { post, tag, is_from_tag: false } => {
-                (path(PathKind::Attach, POST, "tags", [*post, 0]), Some(json!({"entityId": tag})))
-            }
-            Self::Link { post, tag, is_from_tag: true } => {
-                (path(PathKind::Attach, TAG, "posts", [*tag, 0]), Some(json!({"entityId": post})))
-            }
-            Self::Unlink { post, tag, is_from_tag: false } => {
-                (path(PathKind::Remove, POST, "tags", [*post, *tag]), None)
-            }
-            Self::Unlink { post, tag, is_from_tag: true } => {
-                (path(PathKind::Remove, TAG, "posts", [*tag, *post]), None)
-            }
-        }
-    }
-
-    /// Returns the same write of a record that does not exist.
-    pub(super) fn of_absent_records(&self) -> Option<Self> {
-        let mut write = self.clone();
-        match &mut write {
-            Self::Update { id, .. } | Self::Delete { id, .. } => *id = ABSENT,
-            _ => return None,
-        }
-        Some(write)
-    }
-
-    /// Returns the records that the write refers to.
-    fn references(&self) -> Vec<(usize, i64)> {
-        match self {
-            Self::Create { at: POST, values } | Self::Update { at: POST, values, .. } => {
-                values.get("ownerId").and_then(Json::as_i64).map(|user| (USER, user)).into_iter().collect()
-            }
-            Self::Connect { user, .. } | Self::CreateChild { user, .. } | Self::Remove { user, .. } => {
-                vec![(USER, *user)]
-            }
-            Self::Link { post, tag, .. } | Self::Unlink { post, tag, .. } => vec![(POST, *post), (TAG, *tag)],
-            _ => Vec::new(),
-        }
-    }
-
-    /// Returns the record of the path that is changed or deleted.
-    fn subject(&self) -> Option<(usize, i64)> {
-        match self {
-            Self::Update { at, id, .. } | Self::Delete { at, id } => Some((*at, *id)),
-            Self::Connect { post, .. } | Self::Disconnect { post } => Some((POST, *post)),
-            _ => None,
-        }
-    }
-}
 
 /// Returns whether the record of a write exists, and the session cannot see it.
 pub(super) fn is_hidden(
@@ -168,36 +24,6 @@ pub(super) fn is_hidden(
     let judge = Judge { library, schema, role, session };
     let exists = |(at, id): &(usize, i64)| find(library, *at, *id).is_some();
     write.subject().filter(exists).is_some_and(|(at, id)| judge.rule(at).is_some() && !judge.sees(at, id))
-}
-
-/// Returns random values of fields. New records mostly have an id.
-fn values(dice: &mut Dice, at: usize, is_new: bool) -> Map<String, Json> {
-    let fields: &[(&str, Kind)] = match at {
-        USER => &[("name", Kind::Text), ("level", Kind::Integer)],
-        POST => &[
-            ("title", Kind::Text),
-            ("published", Kind::Boolean),
-            ("ownerId", Kind::Integer),
-            ("rank", Kind::Integer),
-        ],
-        _ => &[("label", Kind::Text)],
-    };
-    let mut values = Map::new();
-    if is_new {
-        values.insert("id".to_owned(), json!(4 + dice.below(8)));
-    }
-    let most = if is_new { fields.len() } else { 1 + dice.below(2) };
-    for (name, kind) in dice.some(fields, most) {
-        let value = match kind {
-            _ if dice.chance(10) => Json::Null,
-            Kind::Text => json!(dice.pick(&TEXTS)),
-            Kind::Boolean => json!(dice.chance(50)),
-            _ if name == "ownerId" => json!(1 + dice.below(4)),
-            _ => json!(dice.below(5)),
-        };
-        values.insert(name.to_owned(), value);
-    }
-    values
 }
 
 /// Returns the statuses that a write may have, and the data after it if it succeeds. `None` for a write that hides a record that
@@ -251,7 +77,9 @@ impl Judge<'_> {
             Write::Create { at, values } => self.create(*at, values, None, after, &mut refusals),
             Write::Update { at, id, values } => {
                 let Some(rule) = self.rule(*at) else { return vec![400] };
-                let can = |name: &String| rule.writable.update.contains(name);
+                let can = |name: &String| {
+                    rule.writable.update.contains(name) && !rule.presets(false).contains_key(name)
+                };
                 if !values.keys().all(can) || rule.writable.update.is_empty() {
                     refusals.push(400);
                 }
@@ -325,7 +153,7 @@ impl Judge<'_> {
     /// Refuses a record that its writer could not see.
     fn check(&self, at: usize, id: i64, after: &Database, refusals: &mut Vec<Status>) {
         if let (Some(rule), Some(row)) = (self.rule(at), find(after, at, id))
-            && !self.data(after).sees(at, rule, row)
+            && !self.data(after).fulfills(at, rule.check.as_ref().or(rule.condition.as_ref()), row)
         {
             refusals.push(403);
         }
@@ -340,7 +168,7 @@ impl Judge<'_> {
         refusals: &mut Vec<Status>,
     ) {
         let Some(rule) = self.rule(at) else { return refusals.push(400) };
-        let can = |name: &str| rule.writable.create.contains(name);
+        let can = |name: &str| rule.writable.create.contains(name) && !rule.presets(true).contains_key(name);
         if !values.keys().all(|name| can(name)) || rule.writable.create.is_empty() {
             refusals.push(400);
         }
@@ -363,6 +191,7 @@ impl Judge<'_> {
         } else {
             self.refer(at, values, refusals);
         }
+        self.preset(at, true, &mut row, refusals);
         after.entities[at].rows.push(row);
         self.check(at, id, after, refusals);
     }
@@ -381,13 +210,33 @@ impl Judge<'_> {
         self.refer(at, values, refusals);
         let Entity { fields, rows, .. } = &mut after.entities[at];
         if let Some(row) = rows.iter_mut().find(|row| row[0] == id.into()) {
-            for (field, cell) in fields.iter().zip(row) {
+            for (field, cell) in fields.iter().zip(row.iter_mut()) {
                 if let Some(value) = values.get(&field.name) {
                     *cell = stored(value);
                 }
             }
+            self.preset(at, false, row, refusals);
         }
         self.check(at, id, after, refusals);
+    }
+
+    /// Sets the values that the role cannot choose.
+    fn preset(&self, at: usize, is_new: bool, row: &mut [Value], refusals: &mut Vec<Status>) {
+        let presets = self.rule(at).map(|rule| rule.presets(is_new)).unwrap_or_default();
+        let fields = &self.library.entities[at].fields;
+        for (index, field) in fields.iter().enumerate() {
+            let Some(preset) = presets.get(&field.name) else { continue };
+            match preset.get("session") {
+                None => row[index] = stored(preset),
+                Some(name) => {
+                    let held = self.data(self.library).session_value(name.as_str().unwrap(), field.kind);
+                    match held {
+                        Some(value) => row[index] = stored(&value),
+                        None => refusals.push(403),
+                    }
+                }
+            }
+        }
     }
 
     fn connect(&self, post: i64, user: Option<i64>, after: &mut Database, refusals: &mut Vec<Status>) {
@@ -444,7 +293,16 @@ impl Judge<'_> {
         }
         match condition["value"]["session"].as_str() {
             None => condition["value"] == json!(owner),
-            Some(name) => is_session_value(self.data(self.library), name, &owner.into()),
+            Some(name) => self.data(self.library).session_value(name, Kind::Integer) == Some(json!(owner)),
         }
+    }
+}
+
+fn stored(value: &Json) -> Value {
+    match value {
+        Json::Bool(value) => i64::from(*value).into(),
+        Json::Number(number) => number.as_i64().into(),
+        Json::String(text) => text.as_str().into(),
+        _ => Value::Null,
     }
 }
