@@ -2,6 +2,7 @@
 
 mod cache;
 mod proxies;
+mod security;
 mod tables;
 
 use std::collections::BTreeSet;

@@ -2,6 +2,7 @@
 
 mod members;
 mod relational;
+mod side_channels;
 
 use std::time::UNIX_EPOCH;
 
