@@ -1,5 +1,7 @@
 //! Encodings, hashes and signatures, implemented from the specification alone.
 
+pub mod jwt;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use ring::rand::SecureRandom as _;

@@ -6,9 +6,12 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::encoding;
+use crate::encoding::{self, jwt};
 use crate::failure::Failure;
 use crate::profile::Profile;
+
+/// How long tokens of the issuer are valid unless a case says otherwise, in seconds.
+const LIFETIME: i64 = 600;
 
 /// The names that a case can refer to.
 #[derive(Debug)]
@@ -138,7 +141,9 @@ impl<'p> Scope<'p> {
             "drop" => both().map(|(value, count)| drop_end(&text(value), size(count)).into())?,
             "get" => both().map(|(value, path)| part(value, &text(path)).cloned().unwrap_or_default())?,
             "fields" => both().map(|(prefix, times)| fields(&text(prefix), size(times)))?,
+            "parts" => text(&argument).split('.').map(Value::from).collect(),
             "nest" => self.nest(&argument)?,
+            "jwt" => self.jwt(&argument)?.into(),
             _ => return Err(broken(format!("there is no function @{name}"))),
         })
     }
@@ -149,6 +154,38 @@ impl<'p> Scope<'p> {
             return Err(broken("@nest takes three".to_owned()));
         };
         Ok((0..size(times)).fold(inner.clone(), |inner, _| put(template, &inner)))
+    }
+
+    /// Evaluates `{"key", "secret", "header", "claims", "payload"}`: a token of the issuer that `choices.bearer`
+    /// describes, with changed members of its header and claims. A null removes a member.
+    fn jwt(&self, argument: &Value) -> Result<String, Failure> {
+        let text = |name: &str| argument.get(name).map(plain);
+        let key = match text("key") {
+            Some(name) => jwt::Key::of_fixture(&name).map_err(broken)?,
+            None => {
+                let own = || self.profile.choice_text("bearer.secret");
+                jwt::Key::Secret(text("secret").map_or_else(own, Ok)?.into_bytes())
+            }
+        };
+        let mut header = jwt::header(&key, text("key").as_deref());
+        if let Some(Value::Object(changes)) = argument.get("header") {
+            jwt::change(&mut header, changes);
+        }
+        let mut claims = Map::new();
+        for (claim, value) in [
+            ("iss".to_owned(), self.profile.choice("bearer.issuer")?),
+            ("aud".to_owned(), self.profile.choice("bearer.audience")?),
+            ("sub".to_owned(), "1".into()),
+            ("exp".to_owned(), (now() + LIFETIME).into()),
+            (self.profile.choice_text("bearer.role")?, "admin".into()),
+        ] {
+            claims.insert(claim, value);
+        }
+        if let Some(Value::Object(changes)) = argument.get("claims") {
+            jwt::change(&mut claims, changes);
+        }
+        let payload = text("payload").unwrap_or_else(|| Value::Object(claims).to_string());
+        jwt::sign(&key, &Value::Object(header).to_string(), &payload).map_err(broken)
     }
 }
 
@@ -288,5 +325,20 @@ mod tests {
         check(&json!({"@add": ["${choice.limits.page_max}", 1]}), &json!(201));
         check(&json!({"@subtract": ["${choice.limits.page_max}", {"@bytes": "äö"}]}), &json!(196));
         check(&json!({"@range": [1, 3]}), &json!([1, 2, 3]));
+    }
+
+    #[test]
+    fn tokens_have_the_claims_of_the_profile_unless_changed() {
+        let profile = Profile::reference().unwrap();
+        let token = json!({"@jwt": {"key": "es", "header": {"typ": null}, "claims": {"sub": "2", "aud": null, "n": 1}}});
+        let token = Scope::new(&profile).text(&token).unwrap();
+        let (header, claims) = jwt::read(&token).unwrap();
+        assert_eq!(Value::Object(header), json!({"alg": "ES256", "kid": "es"}));
+        assert_eq!(claims["iss"], profile.choice("bearer.issuer").unwrap());
+        assert_eq!(
+            (&claims["sub"], &claims["role"], &claims["n"]),
+            (&json!("2"), &json!("admin"), &json!(1))
+        );
+        assert!(claims.get("aud").is_none() && claims["exp"].as_i64() > Some(now()));
     }
 }

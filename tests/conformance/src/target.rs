@@ -37,6 +37,16 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("policies", "as signed-writes, with policies.json of the fixture as the schema document"),
     ("keys", "as writes, with keys.json of the fixture as the schema document"),
     (
+        "bearer",
+        "as writes, with bearers of the issuer in choices.bearer by its secret, the claims 'postIds' and 'app.userIds' \
+         for policies, docs for admins only, and policies.json as the schema document if policies are claimed",
+    ),
+    ("bearer-keys", "as bearer, with the keys of jwks.json of the fixture in place of the secret"),
+    ("bearer-signed", "as signed-writes, with bearers as bearer"),
+    ("bearer-strict", "as bearer-signed, with signatures required of bearers"),
+    ("bearer-anonymous", "as bearer, with the role 'visitor' for requests without credentials"),
+    ("api-keys", "as bearer, with the API keys in the table api_keys"),
+    (
         "faulty",
         "integrity off, events and mutations on, hooks.json of the fixture as the schema document, one second for a \
          request, three persisted queries",
@@ -146,7 +156,22 @@ impl Target {
     /// Returns whether the server with these settings has write routes.
     #[must_use]
     pub fn writes(settings: &str) -> bool {
-        ["writes", "signed-writes", "brief", "small", "policies", "faulty", "busy"].contains(&settings)
+        [
+            "writes",
+            "signed-writes",
+            "brief",
+            "small",
+            "policies",
+            "faulty",
+            "busy",
+            "bearer",
+            "bearer-keys",
+            "bearer-signed",
+            "bearer-strict",
+            "bearer-anonymous",
+            "api-keys",
+        ]
+        .contains(&settings)
     }
 
     /// Returns the JSON body of a login.

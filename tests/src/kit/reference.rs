@@ -5,14 +5,29 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use mesh_conformance::case::Level;
+use mesh_conformance::failure::Failure;
 use mesh_conformance::fixture::{Dialect, file, sql};
 use mesh_conformance::profile::Profile;
 use mesh_conformance::target::{SETTINGS, Target};
 
 use crate::{Cluster, Database, Server};
 
+/// Returns the section `[bearer]` of servers that accept the bearers of the profile's issuer, by its secret or its keys.
+fn bearer(profile: &Profile, keys: &str) -> Result<String, Failure> {
+    let choice = |name: &str| profile.choice_text(&format!("bearer.{name}"));
+    Ok(format!(
+        "[bearer]\n{keys}\nissuer = \"{}\"\naudience = [\"{}\"]\nrole = \"{}\"\ntenant = \"{}\"\n\
+         claims = [\"postIds\", \"app.userIds\"]\nleeway = \"{}s\"\n",
+        choice("issuer")?,
+        choice("audience")?,
+        choice("role")?,
+        choice("tenant")?,
+        choice("leeway")?,
+    ))
+}
+
 /// Returns the configuration for the named settings, without database, schema and address.
-fn config(settings: &str) -> String {
+fn config(settings: &str, profile: &Profile) -> Result<String, Failure> {
     let signed = "[integrity]\nenabled = true\nsecret = \"a secret of the fixture, of more than 32 bytes\"\n";
     let users = "[integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"email\"\npassword = \"password_hash\"\n\
                  role = \"role\"\n";
@@ -24,7 +39,17 @@ fn config(settings: &str) -> String {
     let events = "[events]\nheartbeat = \"1s\"\n";
     let bare = "[persisted]\nenabled = false\n[events]\nenabled = false\n";
     let guarded = format!("{docs}auth = \"admin\"\nsql = \"false\"\n");
+    let secret = || Ok(format!("secret = \"{}\"", profile.choice_text("bearer.secret")?));
+    let by_secret = || bearer(profile, &secret()?);
+    let others = format!("{many}{guarded}{cors}{events}{mutations}");
+    let sessions = format!("{many}{signed}{users}{guarded}{cors}{events}{mutations}");
     let text = match settings {
+        "bearer" => format!("{others}{}", by_secret()?),
+        "bearer-keys" => format!("{others}{}", bearer(profile, "jwks = \"file:JWKS\"")?),
+        "bearer-signed" => format!("{sessions}{}", by_secret()?),
+        "bearer-strict" => format!("{sessions}{}unsigned = false\n", by_secret()?),
+        "bearer-anonymous" => format!("{others}{}anonymous = \"visitor\"\n", by_secret()?),
+        "api-keys" => format!("{others}{}[api_keys]\ntable = \"api_keys\"\n", by_secret()?),
         "open" => format!("{many}{uploads}{docs}{cors}{events}"),
         "writes" | "keys" => format!("{many}{uploads}{docs}{cors}{events}{mutations}"),
         "signed" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}"),
@@ -47,7 +72,7 @@ fn config(settings: &str) -> String {
     };
     // A slow read has a low priority, so it takes long on a busy machine. The cases of some settings wait for a timeout.
     let timeout = if matches!(settings, "faulty" | "busy") { "1s" } else { "50s" };
-    format!("request_timeout = \"{timeout}\"\n{text}")
+    Ok(format!("request_timeout = \"{timeout}\"\n{text}"))
 }
 
 /// Returns the settings that cases of the claimed level and profiles need.
@@ -65,6 +90,8 @@ fn required_settings(profile: &Profile) -> Vec<&'static str> {
         "policies" => claims("policies"),
         "keys" => claims("keys"),
         "signed-writes" => integrity && claims("mutations"),
+        "bearer" | "bearer-keys" | "bearer-anonymous" | "api-keys" => claims("bearer"),
+        "bearer-signed" | "bearer-strict" => integrity && claims("bearer"),
         _ => integrity,
     };
     SETTINGS.iter().map(|(name, _)| *name).filter(|name| needed(name)).collect()
@@ -122,13 +149,21 @@ fn serve(
     let folder = Arc::clone(&database.dir);
     let name = format!("fixture_{}", settings.replace('-', "_"));
     let url = cluster.map_or_else(|| database.url(), |cluster| cluster.database(&name, statements));
-    let config = config(settings).replace("FOLDER", &folder.path().display().to_string());
+    let config = config(settings, profile)
+        .map_err(|error| format!("{error:?}"))?
+        .replace("FOLDER", &folder.path().display().to_string());
     let config = config.replace("PRELOAD", &file("preload.json").display().to_string());
+    let config = config.replace("JWKS", &file("jwks.json").display().to_string());
     let config = folder.write("mesh.toml", &claimed_sections(&config, profile));
     let log = std::fs::File::create(folder.path().join("log"));
     let mut command = crate::without_settings(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
     let schema = match settings {
+        "bearer" | "bearer-keys" | "bearer-signed" | "bearer-strict" | "bearer-anonymous" | "api-keys"
+            if profile.claims_profile("policies") =>
+        {
+            "policies.json"
+        }
         "policies" => "policies.json",
         "keys" => "keys.json",
         "faulty" | "busy" => "hooks.json",

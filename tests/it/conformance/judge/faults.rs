@@ -94,10 +94,14 @@ pub(crate) fn written() -> Vec<Fault> {
         writes::FAULTS,
     ];
     let profile = Profile::reference().unwrap();
-    let optional = [("keys", writes::keys::FAULTS), ("params", query::params::FAULTS)];
+    let optional = [
+        ("keys", writes::keys::FAULTS.to_vec()),
+        ("params", query::params::FAULTS.to_vec()),
+        ("bearer", integrity::bearer::faults()),
+    ];
     let claimed =
-        optional.into_iter().filter(|(name, _)| profile.claims_profile(name)).map(|(_, table)| table);
-    tables.into_iter().chain(claimed).flatten().copied().collect()
+        optional.into_iter().filter(|(name, _)| profile.claims_profile(name)).flat_map(|(_, table)| table);
+    tables.into_iter().flatten().copied().chain(claimed).collect()
 }
 
 /// Returns what makes the reference server one without an optional profile.

@@ -1,5 +1,7 @@
 //! Faults of logins, tokens and signatures.
 
+pub(super) mod bearer;
+
 use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::Request;
 use serde_json::{Value, json};
