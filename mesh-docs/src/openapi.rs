@@ -8,6 +8,7 @@ mod failures;
 mod parameters;
 mod reads;
 mod schemas;
+mod security;
 mod sessions;
 mod uploads;
 mod writes;
@@ -32,6 +33,8 @@ pub struct Options {
     pub base: String,
     /// Logins and signed requests.
     pub integrity: Option<Bound>,
+    /// Bearers of an issuer, or API keys.
+    pub bearers: Option<Bearers>,
     /// Persisted queries, and who may register them.
     pub persisted: Option<Registration>,
     /// Whether only persisted queries are accepted.
@@ -59,7 +62,29 @@ pub enum Bound {
     Required,
 }
 
+/// What bearers may do. `SPEC §17.5`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bearers {
+    /// Whether they suffice for reads while signatures are required.
+    pub unsigned: bool,
+    /// Whether requests without any credential are accepted.
+    pub anonymous: bool,
+}
+
+impl Bearers {
+    /// Describes bearers that identify callers.
+    pub fn new(unsigned: bool, anonymous: bool) -> Self {
+        Self { unsigned, anonymous }
+    }
+}
+
 impl Options {
+    /// Returns whether callers identify themselves.
+    fn identifies(&self) -> bool {
+        self.integrity.is_some() || self.bearers.is_some()
+    }
+
     /// Describes a server at a base path without optional profiles.
     pub fn new(base: impl Into<String>) -> Self {
         Self { title: "Mesh".to_owned(), base: base.into(), ..Self::default() }
@@ -89,8 +114,8 @@ pub fn document(schema: &Schema, options: &Options) -> Value {
         "headers": parameters::headers(),
         "responses": failures::responses(options),
     });
-    if options.integrity.is_some() {
-        set(&mut components, "securitySchemes", parameters::security());
+    if options.identifies() {
+        set(&mut components, "securitySchemes", security::schemes(options));
     }
     let mut document = json!({
         "openapi": "3.1.0",
@@ -100,8 +125,8 @@ pub fn document(schema: &Schema, options: &Options) -> Value {
         "paths": api.paths,
         "components": components,
     });
-    if options.integrity.is_some() {
-        set(&mut document, "security", json!([{"token": [], "signature": []}]));
+    if options.identifies() {
+        set(&mut document, "security", security::of_reads(options));
     }
     document
 }
@@ -136,6 +161,14 @@ impl Api<'_> {
 
     fn add(&mut self, path: &str, method: &str, operation: Value) {
         set(self.paths.entry(path).or_insert_with(|| json!({})), method, operation);
+    }
+
+    /// Adds an operation that may need more than a read.
+    fn add_write(&mut self, path: &str, method: &str, mut operation: Value) {
+        if let Some(security) = security::of_writes(self.options) {
+            set(&mut operation, "security", security);
+        }
+        self.add(path, method, operation);
     }
 }
 

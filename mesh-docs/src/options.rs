@@ -154,6 +154,8 @@ pub struct Offers {
     pub base: String,
     /// Whether there are logins and signed requests.
     pub integrity: bool,
+    /// Whether there are bearers.
+    pub bearer: bool,
     /// Whether signatures must cover method and path.
     pub binding: bool,
     /// Whether clients may register queries.
@@ -176,6 +178,7 @@ impl Offers {
     pub(crate) fn profile_list(&self) -> String {
         let all = [
             (self.integrity, "integrity"),
+            (self.bearer, "bearer"),
             (self.binding, "binding"),
             (self.persisted, "persisted"),
             (self.events, "events"),
@@ -187,6 +190,7 @@ impl Offers {
     /// Returns the optional profiles of the protocol that are on. `SPEC §1`
     pub(crate) fn optional_profiles(&self) -> Vec<&'static str> {
         let all = [
+            (self.bearer, "bearer"),
             (true, "caching"),
             (true, "computed"),
             (self.cors, "cors"),

@@ -16,7 +16,7 @@ pub(crate) use location::Location;
 use parse::{HOUR, MILLISECOND, SECOND};
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;
-pub(crate) use reader::{FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
+pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
     Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp,
     Persisted, Postgres, Sqlite, State, Tls, Uploads,

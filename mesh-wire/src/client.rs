@@ -27,7 +27,7 @@ pub use calls::{Client, UploadFile, UploadStatement};
 pub use operation::Operation;
 pub use pages::{Page, Pages};
 pub use record_id::RecordId;
-pub use session::{Session, SignatureBinding, login, logout, register};
+pub use session::{Session, SignatureBinding, exchange, login, logout, register, with_bearer};
 pub use subscription::{StreamEvent, Subscription};
 pub use upload::{UploadForm, UploadTarget, upload};
 
@@ -227,6 +227,9 @@ pub enum ClientError {
     /// A nonce contains characters that headers cannot.
     #[error("the nonce has characters that are not allowed in headers")]
     Nonce,
+    /// A bearer is empty or contains characters that headers cannot.
+    #[error("the bearer is empty or has characters that are not allowed in headers")]
+    Bearer,
     /// The fields of a write cannot be serialized as JSON, for the given reason.
     #[error("the fields of the write cannot be serialized as JSON: {0}")]
     Fields(String),

@@ -14,7 +14,7 @@ const ALL: [(&str, &str, &str, &[&str]); 13] = [
         "The request, its query or its body is invalid",
         &["TransportError", "ValidationError"],
     ),
-    ("401", "Unknown", "There is no valid session or signature", &["IntegrityError"]),
+    ("401", "Unknown", "There is no valid credential or signature", &["IntegrityError"]),
     (
         "403",
         "Forbidden",
@@ -44,7 +44,8 @@ impl Api<'_> {
         for (status, name, ..) in ALL {
             let is_possible = match status {
                 "400" | "421" | "429" | "431" | "500" | "503" => true,
-                "401" | "403" if self.options.integrity.is_some() => true,
+                "401" if self.options.identifies() => true,
+                "403" if self.options.integrity.is_some() => true,
                 _ => failures.contains(&status),
             };
             if is_possible {
@@ -64,7 +65,7 @@ pub(super) fn responses(options: &Options) -> Value {
     let guarded = options.integrity.is_some() || options.persisted.is_some();
     let writes = options.mutations || options.uploads.is_some();
     let is_used = |status: &str| match status {
-        "401" => options.integrity.is_some(),
+        "401" => options.identifies(),
         "403" => guarded || options.uploads.is_some(),
         "404" => writes || options.events,
         "409" => writes,
@@ -73,11 +74,17 @@ pub(super) fn responses(options: &Options) -> Value {
     };
     let mut all = Map::new();
     for (status, name, description, errors) in ALL.iter().filter(|(status, ..)| is_used(status)) {
-        let kind = json!({"properties": {"error": {"enum": errors}}});
+        let mut kind = json!({"properties": {"error": {"enum": errors}}});
+        if *status == "401" {
+            kind["properties"]["code"] = json!({"enum": codes(options)});
+        }
         let schema = json!({"allOf": [component("schemas", ERROR), kind]});
         let mut headers = json!({"X-Request-Id": component("headers", "X-Request-Id")});
         if let "429" | "503" = *status {
             set(&mut headers, "Retry-After", component("headers", "Retry-After"));
+        }
+        if *status == "401" {
+            set(&mut headers, "WWW-Authenticate", component("headers", "WWW-Authenticate"));
         }
         let content = json!({"application/json": {"schema": schema}});
         all.insert(
@@ -86,4 +93,13 @@ pub(super) fn responses(options: &Options) -> Value {
         );
     }
     all.into()
+}
+
+/// Returns the codes of refused credentials.
+fn codes(options: &Options) -> Vec<&'static str> {
+    let mut all = vec!["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED"];
+    if options.integrity.is_some() {
+        all.extend(["TOKEN_REVOKED", "SIGNATURE_MISSING", "REPLAYED", "BAD_CREDENTIALS"]);
+    }
+    all
 }

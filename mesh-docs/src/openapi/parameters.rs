@@ -121,17 +121,7 @@ pub(super) fn headers() -> Value {
         "ETag": header("The version of the response, for If-None-Match"),
         "Location": header("The path of the new record"),
         "Retry-After": header("Seconds to wait"),
+        "WWW-Authenticate": header("How callers identify themselves: `Mesh`, `Bearer`, or both"),
         "X-Request-Id": header("The id of the request in the log"),
-    })
-}
-
-pub(super) fn security() -> Value {
-    let key = |name: &str, description: &str| json!({"type": "apiKey", "in": "header", "name": name, "description": description});
-    json!({
-        "token": key("X-Mesh-Token", "The token of the session"),
-        "signature": key(
-            "X-Mesh-Signature",
-            "`sha256=` and the hex HMAC-SHA256 of the signed message, with the signing token as key",
-        ),
     })
 }

@@ -127,8 +127,9 @@ impl Api<'_> {
             });
             if registration == Registration::Open {
                 set(&mut register, "security", json!([]));
+                return self.add(&self.path("queries"), "post", register);
             }
-            self.add(&self.path("queries"), "post", register);
+            self.add_write(&self.path("queries"), "post", register);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::components::{id_in_body, json_body};
-use super::{Api, component};
+use super::{Api, component, security};
 
 impl Api<'_> {
     pub(super) fn sessions(&mut self) {
@@ -23,8 +23,8 @@ impl Api<'_> {
         });
         let login = json!({
             "operationId": "mesh.login",
-            "summary": "Starts a session",
-            "security": [],
+            "summary": if self.options.bearers.is_some() { "Starts a session, with credentials or with a bearer and {}" } else { "Starts a session" },
+            "security": security::of_logins(self.options),
             "parameters": [component("parameters", "X-Request-Id")],
             "requestBody": json_body(&credentials),
             "responses": self.ok("The session", &session, &["413", "415"]),
@@ -43,7 +43,7 @@ impl Api<'_> {
 
     pub(super) fn playground(&mut self) {
         let Some(docs) = &self.options.docs else { return };
-        let security = if self.options.docs_guarded { json!([{"token": []}]) } else { json!([]) };
+        let security = if self.options.docs_guarded { security::unsigned(self.options) } else { json!([]) };
         let page = json!({
             "operationId": "mesh.playground",
             "summary": "The playground",

@@ -111,7 +111,7 @@ fn every_reference_resolves() {
         }
     }
     let schema = Schema::read(BLOG, None).unwrap();
-    for profiles in 0..16 {
+    for profiles in 0..32 {
         let mut options = Options::new("");
         let is = |bit: u32| profiles & (1 << bit) != 0;
         options.integrity = is(0).then_some(Bound::Required);
@@ -119,6 +119,7 @@ fn every_reference_resolves() {
         options.events = is(1);
         options.mutations = is(2);
         options.uploads = is(3).then(|| "files".to_owned());
+        options.bearers = is(4).then(|| Bearers::new(true, false));
         let document = document(&schema, &options);
         let mut found = Vec::new();
         references(&document, &mut found);
@@ -130,6 +131,63 @@ fn every_reference_resolves() {
             );
         }
     }
+}
+
+#[test]
+fn security_says_which_credentials_suffice() {
+    let schema = Schema::read(BLOG, None).unwrap();
+    let security = |integrity: Option<Bound>, bearers: Option<Bearers>| {
+        let mut options = Options::new("/mesh");
+        (options.integrity, options.bearers, options.mutations) = (integrity, bearers, true);
+        options.persisted = Some(Registration::Signed);
+        let document = document(&schema, &options);
+        let of = |path: &str, method: &str| {
+            let own = document["paths"][path][method].get("security");
+            own.unwrap_or(&document["security"]).to_string()
+        };
+        let schemes = document["components"]["securitySchemes"].as_object();
+        (
+            of("/mesh/post", "get"),
+            of("/mesh/post", "post"),
+            of("/mesh/queries", "post"),
+            schemes.into_iter().flatten().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(" "),
+        )
+    };
+    let check = |found: (String, String, String, String), expected: [&str; 4]| {
+        assert_eq!([&found.0, &found.1, &found.2, &found.3], expected.each_ref());
+    };
+    let (signed, bearer) = (r#"{"token":[],"signature":[]}"#, r#"{"bearerAuth":[]}"#);
+    let list = |parts: &[&str]| format!("[{}]", parts.join(","));
+    check(security(None, None), ["null", "null", "null", ""]);
+    let session = list(&[signed]);
+    check(security(Some(Bound::Accepted), None), [&session, &session, &session, "token signature"]);
+    let own = list(&[bearer]);
+    check(security(None, Some(Bearers::new(true, false))), [&own, &own, &own, "bearerAuth"]);
+    let any = list(&[bearer, "{}"]);
+    check(security(None, Some(Bearers::new(true, true))), [&any, &own, &own, "bearerAuth"]);
+    let either = list(&[signed, bearer]);
+    let all = "token signature bearerAuth";
+    check(
+        security(Some(Bound::Accepted), Some(Bearers::new(true, false))),
+        [&either, &session, &session, all],
+    );
+    check(
+        security(Some(Bound::Accepted), Some(Bearers::new(false, false))),
+        [&session, &session, &session, all],
+    );
+}
+
+#[test]
+fn refused_credentials_have_codes() {
+    let schema = Schema::read(BLOG, None).unwrap();
+    let mut options = Options::new("/mesh");
+    options.bearers = Some(Bearers::new(true, false));
+    let document = document(&schema, &options);
+    let response = &document["components"]["responses"]["Unknown"];
+    let codes = &response["content"]["application/json"]["schema"]["allOf"][1]["properties"]["code"]["enum"];
+    assert_eq!(codes, &json!(["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED"]));
+    assert!(response["headers"]["WWW-Authenticate"].is_object());
+    assert!(document["paths"]["/mesh/post"]["get"]["responses"]["401"].is_object());
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Api<'_> {
                 "requestBody": body,
                 "responses": self.ok("The file is stored", &stored, &failures),
             });
-            self.add(&format!("{path}/{{id}}/{}", segment(&field.name)), "post", attach);
+            self.add_write(&format!("{path}/{{id}}/{}", segment(&field.name)), "post", attach);
         }
         if fields.iter().all(|field| field.denied.create) {
             return;
@@ -51,7 +51,7 @@ impl Api<'_> {
                 "requestBody": body,
                 "responses": self.responses(created(&stored), &failures),
             });
-            self.add(&path, "post", create);
+            self.add_write(&path, "post", create);
         }
     }
 

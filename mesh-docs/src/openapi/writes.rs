@@ -28,7 +28,7 @@ impl Api<'_> {
                 "requestBody": body("created"),
                 "responses": self.responses(created(&record), &FAILURES),
             });
-            self.add(&path, "post", create);
+            self.add_write(&path, "post", create);
         }
         if is_updatable(entity) {
             let update = json!({
@@ -39,12 +39,12 @@ impl Api<'_> {
                 "requestBody": body("updated"),
                 "responses": self.ok("The record", &record, &FAILURES),
             });
-            self.add(&record_path, "put", update);
+            self.add_write(&record_path, "put", update);
         }
         if !entity.id.is_empty() && entity.deletable {
             let delete =
                 self.removal(&format!("{name}.delete"), key, "Deletes the record", vec![parent.clone()]);
-            self.add(&record_path, "delete", delete);
+            self.add_write(&record_path, "delete", delete);
         }
         if entity.id.is_empty() {
             return;
@@ -75,9 +75,9 @@ impl Api<'_> {
             "requestBody": json_body(&component("schemas", LINK)),
             "responses": self.ok("The related record", &record, &FAILURES),
         });
-        self.add(path, "put", connect);
+        self.add_write(path, "put", connect);
         let operation = format!("{name}.{own}.disconnect");
-        self.add(path, "delete", self.removal(&operation, key, "Unlinks the records", vec![parent]));
+        self.add_write(path, "delete", self.removal(&operation, key, "Unlinks the records", vec![parent]));
     }
 
     /// Adds the operations that add and remove records of a to-many relation.
@@ -114,11 +114,11 @@ impl Api<'_> {
                 "requestBody": json_body(&component("schemas", &schema)),
                 "responses": self.responses(good, &FAILURES),
             });
-            self.add(path, "post", add);
+            self.add_write(path, "post", add);
         }
         if can_remove {
             let remove = self.removal(&format!("{name}.{own}.remove"), key, removal, vec![parent, child]);
-            self.add(&format!("{path}/{{childId}}"), "delete", remove);
+            self.add_write(&format!("{path}/{{childId}}"), "delete", remove);
         }
     }
 

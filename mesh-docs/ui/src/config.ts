@@ -15,6 +15,7 @@ export const config = {
   /** Whether replies contain SQL statements. */
   sql: meta("sql") === "dev",
   integrity: offers.has("integrity"),
+  bearer: offers.has("bearer"),
   binding: offers.has("binding"),
   persisted: offers.has("persisted"),
   events: offers.has("events"),

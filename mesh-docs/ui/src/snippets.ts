@@ -1,7 +1,7 @@
 // The current read as code: curl, TypeScript with the generated client, and JavaScript, Rust and Python without one.
 
 import { readHeaders, readPath, type QueryRequest } from "./api/client";
-import { session } from "./api/session";
+import { bearer, placeholder, session } from "./api/session";
 import { config } from "./config";
 import { printQuery } from "./query/print";
 import { readQuery } from "./query/read";
@@ -9,10 +9,10 @@ import { readQuery } from "./query/read";
 export const LANGUAGES = ["curl", "TypeScript", "JavaScript", "Rust", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** The request as source text, signed in a session. */
+/** The request as source text, signed in a session. A bearer is left out. */
 export async function snippet(language: Language, request: QueryRequest, entity: string, origin: string): Promise<string> {
   const path = readPath(entity, request.id);
-  const all = await readHeaders(request, path);
+  const all = { ...(await readHeaders(request, path)), ...placeholder() };
   const { "X-Mesh-Query": _, "X-Mesh-Params": __, ...others } = all;
   const { params } = request;
   const headers = Object.entries(others).map(([name, value]): [string, string] => [JSON.stringify(name), JSON.stringify(value)]);
@@ -77,11 +77,12 @@ function typescript({ query, format, id, params }: QueryRequest, base: string): 
   const text = (tree ? printQuery("json", tree) : query).trim();
   const call = params === undefined ? "" : `, { params: ${params} }`;
   const login = session.value?.login;
+  const options = bearer.value !== "" && login === undefined ? ', { bearer: "TOKEN" }' : "";
   return [
     "// mesh-server types --database … -o mesh.ts",
     'import { connect } from "./mesh.js";',
     "",
-    `const mesh = connect(${JSON.stringify(base)});`,
+    `const mesh = connect(${JSON.stringify(base)}${options});`,
     ...(login === undefined ? [] : [`await mesh.login({ login: ${JSON.stringify(login)}, password: "…" });`]),
     `const data = await mesh.${id === "" ? "list(" : `one(${JSON.stringify(id)}, `}${text}${call});`,
     "",

@@ -2,8 +2,7 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { execute, fetchSchema, RequestError, type Answer } from "./api/client";
-import { session } from "./api/session";
-import { config } from "./config";
+import { bearer, hasCredentials, session } from "./api/session";
 import { isBackward, setControl, toggle, withControlsOf, withCursor } from "./query/edit";
 import { member } from "./query/json";
 import { parametersOf, paramsText, textsOf, valuesFor, type Texts } from "./query/params";
@@ -254,7 +253,7 @@ async function loadSchema(): Promise<void> {
   } catch (failure) {
     const error = requestError(failure);
     schemaError.value = error;
-    if (error.status === 401 && config.integrity) dialog.value = "login";
+    if (error.status === 401 && hasCredentials) dialog.value = "login";
   }
 }
 
@@ -280,7 +279,7 @@ export function start(): void {
   });
   let known: string | undefined;
   effect(() => {
-    const token = session.value?.token ?? "";
+    const token = session.value?.token ?? bearer.value;
     if (known !== undefined && token !== "" && token !== known) void loadSchema();
     known = token;
   });

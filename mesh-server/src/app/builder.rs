@@ -374,6 +374,7 @@ impl AppBuilder {
             let offers = Offers {
                 base: shared.base.to_string(),
                 integrity: shared.profiles.integrity,
+                bearer: shared.identities.are_on(),
                 persisted: shared.profiles.persisted,
                 events: shared.profiles.events,
                 mutations: shared.profiles.mutations,

@@ -2,13 +2,14 @@
 
 pub(super) mod http_client;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use bytes::Bytes;
 use clap::Args;
 use data_encoding::HEXLOWER;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Body;
 use mesh_wire::client::{self as wire, Endpoint, ReplyError, Session, SignatureBinding};
@@ -19,7 +20,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::remark;
 use crate::cli::server::database::block_on;
 use crate::cli::terminal::{escaped, read_password};
-use crate::config::PASSWORD_VARIABLE;
+use crate::config::{BEARER_VARIABLE, PASSWORD_VARIABLE};
 use http_client::{BoxError, HttpClient};
 
 /// The server that requests are sent to.
@@ -34,6 +35,10 @@ pub(crate) struct ServerArgs {
     /// Log in with this name, sign the requests, and log out
     #[arg(long, value_name = "NAME")]
     login: Option<String>,
+    /// Send the bearer in this file (- is standard input), a token of an issuer or an API key; the variable MESH_BEARER has the
+    /// bearer itself. If the server requires signatures, the bearer is exchanged for a session
+    #[arg(long, value_name = "FILE", conflicts_with = "login")]
+    bearer_file: Option<PathBuf>,
 }
 
 /// Sends requests to one server, signed if there is a session.
@@ -42,21 +47,25 @@ pub(crate) struct Client {
     /// The URL of the server.
     pub(crate) endpoint: Endpoint,
     session: Option<Session>,
+    bearer: Option<String>,
 }
 
 impl Client {
-    /// Runs `work` with a client, within a session if the arguments have a login.
+    /// Runs `work` with a client, within a session if the arguments have a login or the server exchanges the bearer for one.
     pub(crate) fn run<T>(
         args: &ServerArgs,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let endpoint = Endpoint::parse(&args.url)?;
         let http = HttpClient::new(&endpoint, args.ca.as_deref())?;
-        let mut client = Self { http, endpoint, session: None };
+        let bearer = if args.login.is_none() { bearer(args.bearer_file.as_deref())? } else { None };
+        let mut client = Self { http, endpoint, session: None, bearer };
         let password = args.login.as_deref().map(password).transpose()?;
         let done = block_on(async {
             if let Some((login, password)) = args.login.as_deref().zip(password) {
                 client.session = Some(client.log_in(login, password).await?);
+            } else if client.bearer.is_some() {
+                client.session = client.exchange().await?;
             }
             let result = work(&client).await;
             if client.session.is_some()
@@ -92,19 +101,54 @@ impl Client {
             .ok_or_else(|| Failure::found("the reply to the login has no session"))
     }
 
+    /// Exchanges the bearer for a session. Returns `None` if the server has no sessions: the bearer suffices there.
+    async fn exchange(&self) -> Result<Option<Session>, Failure> {
+        let reply = self.send(wire::login(&self.endpoint, &Map::new())?, Full::new).await?;
+        if matches!(reply.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
+            return Ok(None);
+        }
+        let body = wire::result(reply).map_err(|error| Failure::found(escaped(&error.to_string())))?;
+        let session = Session::from_login_reply(&body);
+        session.map(Some).ok_or_else(|| Failure::found("the reply to the exchange has no session"))
+    }
+
     async fn log_out(&self) -> Result<(), Failure> {
         let request = wire::logout(&self.endpoint)?;
         wire::result(self.send(request, Full::new).await?).map(drop).map_err(Failure::found)
     }
 
-    /// Adds a signature with timestamp and nonce, if there is a session.
+    /// Adds a signature with timestamp and nonce, if there is a session, else the bearer, if there is one.
     fn sign(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Failure> {
-        let Some(session) = &self.session else { return Ok(request) };
+        let Some(session) = &self.session else {
+            return match &self.bearer {
+                Some(bearer) => wire::with_bearer(request, bearer).map_err(Failure::start),
+                None => Ok(request),
+            };
+        };
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let nonce = HEXLOWER.encode(&random()?);
         let binding = SignatureBinding { timestamp: since_epoch.as_secs(), nonce: &nonce };
         session.sign(request, Some(binding)).map_err(Failure::start)
     }
+}
+
+/// Returns the bearer from the file or, without one, from the variable. It is no argument, because other users of the machine
+/// see those.
+fn bearer(file: Option<&Path>) -> Result<Option<String>, Failure> {
+    let text = match file {
+        Some(path) if path == Path::new("-") => io::read_to_string(io::stdin())
+            .map_err(|error| Failure::start(format!("--bearer-file: cannot read standard input: {error}")))?,
+        Some(path) => fs::read_to_string(path).map_err(|error| {
+            Failure::start(format!("--bearer-file: cannot read {}: {error}", path.display()))
+        })?,
+        None => match std::env::var_os(BEARER_VARIABLE) {
+            Some(text) => text
+                .into_string()
+                .map_err(|_| Failure::start(format!("{BEARER_VARIABLE} must be UTF-8 text")))?,
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(text.trim().to_owned()))
 }
 
 /// Returns the password from the variable, or prompts for it.

@@ -15,6 +15,8 @@ pub(crate) const FILE_VARIABLE: &str = "MESH_CONFIG";
 
 /// The variable with the password for `--login`. It is not a setting.
 pub(crate) const PASSWORD_VARIABLE: &str = "MESH_PASSWORD";
+/// The variable with the bearer of commands that send requests.
+pub(crate) const BEARER_VARIABLE: &str = "MESH_BEARER";
 
 /// The result of loading.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl Config {
         if sources.broken.is_empty() {
             reader.find_unknown();
         }
-        let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE]);
+        let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE, BEARER_VARIABLE]);
         let Reader { mut faults, faulty, effective, .. } = reader;
         faults.sort();
         let partial = config.clone();

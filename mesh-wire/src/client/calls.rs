@@ -11,11 +11,14 @@ use serde_json::{Value, json};
 
 use super::{
     ClientError, Endpoint, Operation, Pages, RecordId, Session, SignatureBinding, Subscription, UploadForm,
-    UploadTarget, upload,
+    UploadTarget, upload, with_bearer,
 };
 
 /// Returns the time and random bytes of a bound signature.
 type NonceSource = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
+
+/// Returns the bearer of the next request.
+type BearerSource = dyn Fn() -> String + Send + Sync;
 
 /// Builds requests for one server and decodes its replies. The caller sends the requests over any transport. Clones are
 /// cheap.
@@ -23,6 +26,7 @@ type NonceSource = dyn Fn() -> (u64, [u8; 16]) + Send + Sync;
 pub struct Client {
     endpoint: Endpoint,
     session: Option<Arc<Session>>,
+    bearers: Option<Arc<BearerSource>>,
     nonces: Option<Arc<NonceSource>>,
     /// Whether ids of queries are sent instead of their texts.
     pub(super) persisted: bool,
@@ -31,7 +35,7 @@ pub struct Client {
 impl Client {
     /// Creates a client without a session.
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, session: None, nonces: None, persisted: false }
+        Self { endpoint, session: None, bearers: None, nonces: None, persisted: false }
     }
 
     /// Signs all requests with a session, which begins with [`super::login`]. Servers accept writes only with
@@ -39,6 +43,22 @@ impl Client {
     #[must_use]
     pub fn with_session(self, session: Session) -> Self {
         Self { session: Some(Arc::new(session)), ..self }
+    }
+
+    /// Sends a bearer with all requests: a token of an issuer, or an API key. With a session it is not sent. While integrity is
+    /// on, writes need a session, which [`super::exchange`] begins. `SPEC §17`
+    #[must_use]
+    pub fn with_bearer(self, bearer: impl Into<String>) -> Self {
+        let bearer = bearer.into();
+        self.with_bearer_source(move || bearer.clone())
+    }
+
+    /// Sends bearers like [`Client::with_bearer`]. `source` returns the one for the next request; it does so at once, so an
+    /// application fetches the next bearer before one expires, or when a request is refused with
+    /// [`Code::TokenExpired`](crate::Code::TokenExpired).
+    #[must_use]
+    pub fn with_bearer_source(self, source: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        Self { bearers: Some(Arc::new(source)), ..self }
     }
 
     /// Binds each signature to one use. `source` returns the time in seconds since the Unix epoch and random bytes.
@@ -106,12 +126,18 @@ impl Client {
         self.sign(request)
     }
 
-    /// Signs a complete request, such as one for a route of an application. Returns it unchanged if there is no session.
+    /// Signs a complete request, such as one for a route of an application, or adds the bearer if there is no session. Returns it
+    /// unchanged if there is neither.
     ///
     /// # Errors
-    /// Does not fail; the type is that of [`Session::sign`].
+    /// [`ClientError::Bearer`] if the bearer does not fit into a header.
     pub fn sign(&self, request: Request<Bytes>) -> Result<Request<Bytes>, ClientError> {
-        let Some(session) = &self.session else { return Ok(request) };
+        let Some(session) = &self.session else {
+            return match &self.bearers {
+                Some(source) => with_bearer(request, &source()),
+                None => Ok(request),
+            };
+        };
         match &self.nonces {
             None => session.sign(request, None),
             Some(source) => {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use http::header::HeaderValue;
+use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Method, Request};
 use mesh_ql::Format;
 use ring::{digest, hmac};
@@ -21,6 +21,26 @@ use crate::{MeshHeaders, RawQuery, headers};
 /// [`ClientError::Url`] if the endpoint does not yield a URL.
 pub fn login(endpoint: &Endpoint, credentials: &Map<String, Value>) -> Result<Request<Bytes>, ClientError> {
     Ok(post_json(endpoint.url(&["auth"])?, credentials.clone()))
+}
+
+/// Builds the exchange of a bearer for a session, whose reply is that of a login. `SPEC §17.5`
+///
+/// # Errors
+/// [`ClientError`] if the endpoint does not yield a URL, or the bearer does not fit into a header.
+pub fn exchange(endpoint: &Endpoint, bearer: &str) -> Result<Request<Bytes>, ClientError> {
+    with_bearer(login(endpoint, &Map::new())?, bearer)
+}
+
+/// Adds a bearer to a request that is not signed: a token of an issuer, or an API key. `SPEC §17.1`
+///
+/// # Errors
+/// [`ClientError::Bearer`] if it does not fit into a header.
+pub fn with_bearer(mut request: Request<Bytes>, bearer: &str) -> Result<Request<Bytes>, ClientError> {
+    let value = HeaderValue::try_from(format!("Bearer {bearer}"));
+    let mut value = value.ok().filter(|_| !bearer.trim().is_empty()).ok_or(ClientError::Bearer)?;
+    value.set_sensitive(true);
+    request.headers_mut().insert(AUTHORIZATION, value);
+    Ok(request)
 }
 
 /// Builds a logout, which requires the token that [`Session::sign`] adds.

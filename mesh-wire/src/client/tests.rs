@@ -69,6 +69,45 @@ fn a_posted_read_is_decoded() {
 }
 
 #[test]
+fn bearers_are_sent_without_a_session_only() {
+    let authorization = |request: &Request<Bytes>| {
+        request
+            .headers()
+            .get("authorization")
+            .map(|value| (value.to_str().unwrap().to_owned(), value.is_sensitive()))
+    };
+    let query = mesh_ql::parse(Format::Ql, "{ user { id } }", &mesh_ql::Limits::default()).unwrap();
+    let client = Client::new(endpoint());
+    assert_eq!(authorization(&client.point(&query, "1").request().unwrap()), None);
+    let client = client.with_bearer("a.b.c");
+    let request = client.point(&query, "1").request().unwrap();
+    assert_eq!(authorization(&request), Some(("Bearer a.b.c".to_owned(), true)));
+    let request = exchange(client.endpoint(), "a.b.c").unwrap();
+    assert_eq!((request.uri().path(), request.body().as_ref()), ("/mesh/auth", &b"{}"[..]));
+    assert_eq!(authorization(&request), Some(("Bearer a.b.c".to_owned(), true)));
+    let issued = br#"{"signingToken":"key","token":"tok_abc","expiresAt":17}"#;
+    let signed = client.clone().with_session(Session::from_login_reply(issued).unwrap());
+    let request = signed.point(&query, "1").request().unwrap();
+    assert_eq!((authorization(&request), request.headers().contains_key("x-mesh-token")), (None, true));
+    for bearer in ["", " ", "a\nb"] {
+        let error = client.clone().with_bearer(bearer).point(&query, "1").request().unwrap_err();
+        assert_eq!(error, ClientError::Bearer, "{bearer:?}");
+    }
+    assert!(!format!("{client:?}").contains("a.b.c"));
+}
+
+#[test]
+fn each_request_has_the_bearer_of_its_time() {
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let source = move || format!("t{}", count.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    let client = Client::new(endpoint()).with_bearer_source(source);
+    for expected in ["Bearer t0", "Bearer t1"] {
+        let request = client.sign(login(client.endpoint(), &Map::new()).unwrap()).unwrap();
+        assert_eq!(request.headers()["authorization"], expected);
+    }
+}
+
+#[test]
 fn empty_and_overlong_segments_are_refused() {
     let query = source(Format::Json, "{}");
     assert_eq!(point(&endpoint(), "user", "", &query).unwrap_err(), ClientError::EmptySegment);

@@ -19,6 +19,11 @@ export interface Options {
   bound?: boolean;
   /** The initial session. */
   session?: Session;
+  /**
+   * A token of an issuer, or an API key, that identifies the caller of requests without a session; or a function that
+   * returns one, which is called again when the server says that the token has expired.
+   */
+  bearer?: string | (() => string | Promise<string>);
   /** The segment of stored files, if the server is not configured with `files`. */
   files?: string;
 }
@@ -80,6 +85,8 @@ export class Client<S extends SchemaTypes<S>> {
   readonly #options: Options;
   /** The declarations of registered queries' parameters, by text of the query. */
   readonly #declared = new Map<string, object>();
+  /** The bearer until it has expired. */
+  #bearer: Promise<string> | undefined;
 
   /** `base` is the URL of the server with its base path, such as `http://127.0.0.1:4000/mesh`. */
   constructor(base: string, options: Options = {}) {
@@ -88,7 +95,7 @@ export class Client<S extends SchemaTypes<S>> {
     this.session = options.session;
   }
 
-  /** Logs in. Subsequent requests are signed. */
+  /** Logs in, or with `{}` exchanges the bearer for a session. Subsequent requests are signed. */
   async login(credentials: { [name: string]: Json }): Promise<Session> {
     this.session = undefined;
     const reply = await this.#send("/auth", { method: "POST", json: JSON.stringify(credentials) });
@@ -182,7 +189,7 @@ export class Client<S extends SchemaTypes<S>> {
           wait = Number(event["retry"] ?? wait);
           if (event["event"] === "error") {
             const error = new MeshError(reply.status, JSON.parse(event["data"] ?? "{}"));
-            if (error.code?.startsWith("TOKEN_")) throw error;
+            if (error.code?.startsWith("TOKEN_") && !this.#renews(error)) throw error;
             call?.trouble?.(error);
           } else if (event["data"] !== undefined) {
             yield JSON.parse(event["data"]);
@@ -334,7 +341,7 @@ export class Client<S extends SchemaTypes<S>> {
     await this.#send("/queries", { method: "POST", json: JSON.stringify({ query: text, format: "json", params }) });
   }
 
-  async #send(path: string, sent: Sent): Promise<Response> {
+  async #send(path: string, sent: Sent, again = true): Promise<Response> {
     const { method = "GET", query, json, form, signal } = sent;
     const headers: Record<string, string> = { ...sent.headers };
     const url = this.#base + path;
@@ -343,11 +350,32 @@ export class Client<S extends SchemaTypes<S>> {
       if (sent.params) headers["X-Mesh-Params"] = base64(JSON.stringify(sent.params));
     }
     if (json !== undefined) headers["Content-Type"] = "application/json";
+    const bearer = this.session ? undefined : this.#token();
     if (this.session) await this.#sign(this.session, headers, url, sent);
+    else if (bearer) headers["Authorization"] = `Bearer ${await bearer}`;
     const send = this.#options.fetch ?? fetch;
     const reply = await send(url, { method, headers, body: json ?? form ?? null, ...(signal && { signal }) });
     if (reply.ok) return reply;
-    throw new MeshError(reply.status, (await reply.json().catch(() => ({}))) as { [key: string]: unknown });
+    const error = new MeshError(reply.status, (await reply.json().catch(() => ({}))) as { [key: string]: unknown });
+    if (again && this.#renews(error, bearer)) return this.#send(path, sent, false);
+    throw error;
+  }
+
+  #token(): Promise<string> | undefined {
+    const { bearer } = this.#options;
+    if (typeof bearer !== "function") return bearer === undefined ? undefined : Promise.resolve(bearer);
+    return (this.#bearer ??= Promise.resolve(bearer()).catch((error) => {
+      this.#bearer = undefined;
+      throw error;
+    }));
+  }
+
+  /** Drops a bearer that has expired. Returns whether there may be another one. */
+  #renews(error: MeshError, bearer = this.#bearer): boolean {
+    if (!bearer || this.session || error.code !== "TOKEN_EXPIRED") return false;
+    // Another request may have dropped it already.
+    if (this.#bearer === bearer) this.#bearer = undefined;
+    return typeof this.#options.bearer === "function";
   }
 
   async #sign(session: Session, headers: Record<string, string>, url: string, { method = "GET", query, signed, json }: Sent): Promise<void> {

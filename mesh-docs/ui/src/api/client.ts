@@ -7,7 +7,7 @@ import type { Format } from "../query/tree";
 import { member, parseJson, type Json } from "../query/json";
 import { plain } from "../query/read";
 import { base64 } from "./bytes";
-import { bodyMessage, dropSession, session, signedHeaders } from "./session";
+import { bodyMessage, credential, dropCredential, session, signedHeaders } from "./session";
 
 /** An error reply, or the lack of a reply, with status 0. */
 export class RequestError extends Error {
@@ -62,12 +62,14 @@ export interface Answer {
 
 async function errorOf(reply: Response): Promise<RequestError> {
   const body = (await reply.json().catch(() => ({}))) as RequestError["details"] & { error?: string; message?: string };
-  if (reply.status === 401 && body.code !== "BAD_CREDENTIALS") dropSession();
+  const isRefused = session.value ? body.code !== "BAD_CREDENTIALS" : body.code?.startsWith("TOKEN_");
+  if (reply.status === 401 && isRefused) dropCredential();
   return new RequestError(reply.status, body.error ?? "Error", body.message ?? `The server answered ${reply.status}`, body);
 }
 
-async function send(path: string, init: RequestInit): Promise<Response> {
-  const reply = await fetch(path, init).catch((error: unknown) => {
+async function send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+  const headers = session.value ? init.headers : { ...init.headers, ...credential() };
+  const reply = await fetch(path, { ...init, headers }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new RequestError(0, "Unreachable", "The server cannot be reached");
   });
@@ -76,8 +78,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 }
 
 export async function fetchSchema(): Promise<Schema> {
-  const headers: Record<string, string> = session.value ? { "X-Mesh-Token": session.value.token } : {};
-  const reply = await send(`${config.docs}/schema`, { headers });
+  const reply = await send(`${config.docs}/schema`, { headers: credential() });
   return (await reply.json()) as Schema;
 }
 

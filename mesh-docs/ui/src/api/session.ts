@@ -1,4 +1,4 @@
-// Login, and signatures of requests. Keys stay in this tab.
+// Login, signatures of requests, and bearers. Keys stay in this tab.
 
 import { signal } from "@preact/signals";
 import { config } from "../config";
@@ -15,6 +15,23 @@ export interface Session {
 const KEY = `mesh.session ${config.docs}`;
 
 export const session = signal<Session | null>(restored());
+
+/** The pasted bearer. It is in the memory of this page only: neither in a storage nor in links and copied calls. */
+export const bearer = signal("");
+
+/** Whether the caller can identify itself. */
+export const hasCredentials = config.integrity || config.bearer;
+
+/** Returns the header of the credential where no signature is needed. */
+export function credential(): Record<string, string> {
+  if (session.value) return { "X-Mesh-Token": session.value.token };
+  return bearer.value === "" ? {} : { Authorization: `Bearer ${bearer.value}` };
+}
+
+/** Returns a header in place of the bearer, for calls that are copied. */
+export function placeholder(): Record<string, string> {
+  return bearer.value === "" || session.value ? {} : { Authorization: "Bearer TOKEN" };
+}
 
 function restored(): Session | null {
   try {
@@ -49,9 +66,10 @@ export async function logout(): Promise<void> {
   await fetch(`${config.base}/logout`, { method: "POST", headers }).catch(() => undefined);
 }
 
-/** Removes a session that the server refuses. */
-export function dropSession(): void {
-  setSession(null);
+/** Removes the credential that the server refuses. */
+export function dropCredential(): void {
+  if (session.value) setSession(null);
+  else bearer.value = "";
 }
 
 async function hmac(key: string, message: string): Promise<string> {

@@ -1,6 +1,6 @@
 // The header of the page.
 
-import { logout, session } from "../api/session";
+import { bearer, hasCredentials, logout, session } from "../api/session";
 import { config } from "../config";
 import { dialog, notify } from "../state";
 import { setTheme, theme } from "../storage";
@@ -21,7 +21,7 @@ export function Header() {
         <span class="shrinks">Commands</span>
         <kbd class="wide-only">Ctrl K</kbd>
       </button>
-      {config.integrity && <Account />}
+      {hasCredentials && <Account />}
       <IconButton label={`Switch to the ${other} theme`} title={`Switch to the ${other} theme`} testId="theme" act={() => setTheme(other)}>
         {other === "light" ? <Sun /> : <Moon />}
       </IconButton>
@@ -31,6 +31,17 @@ export function Header() {
 
 function Account() {
   const current = session.value;
+  if (!current && bearer.value !== "") {
+    return (
+      <span class="account inline" data-testid="account">
+        <Person />
+        <span class="account-name">Bearer</span>
+        <button type="button" class="quiet" onClick={() => (bearer.value = "")}>
+          Remove
+        </button>
+      </span>
+    );
+  }
   if (!current) {
     return (
       <button type="button" class="quiet" data-testid="login" onClick={() => (dialog.value = "login")}>

@@ -1,11 +1,38 @@
-// The login form.
+// The forms for a login and for a bearer.
 
 import { useState } from "preact/hooks";
-import { login } from "../../api/session";
+import { bearer, login } from "../../api/session";
+import { config } from "../../config";
 import { dialog, notify } from "../../state";
 import { Dialog, DialogForm } from "./Dialog";
 
 export function LoginDialog() {
+  return (
+    <Dialog title="Log in">
+      {config.integrity && <LoginForm />}
+      {config.bearer && <BearerForm />}
+    </Dialog>
+  );
+}
+
+function BearerForm() {
+  const [text, setText] = useState("");
+  const submit = (): void => {
+    dialog.value = null;
+    bearer.value = text.trim().replace(/^Bearer +/i, "");
+  };
+  return (
+    <DialogForm action="Use the bearer" submit={submit}>
+      <p class="hint">A token of your identity provider, or an API key. This page keeps it in memory until it is closed or reloaded.</p>
+      <label class="soft">
+        Bearer
+        <input name="bearer" type="password" autocomplete="off" data-focus required value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+    </DialogForm>
+  );
+}
+
+function LoginForm() {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [error, setError] = useState("");
@@ -23,23 +50,21 @@ export function LoginDialog() {
     setBusy(false);
   };
   return (
-    <Dialog title="Log in">
-      <DialogForm action="Log in" disabled={isBusy} submit={() => void submit()}>
-        <p class="hint">Requests are signed in this browser; the signing key does not leave it.</p>
-        <label class="soft">
-          Login
-          <input name="login" autocomplete="username" data-focus required value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        </label>
-        <label class="soft">
-          Password
-          <input name="password" type="password" autocomplete="current-password" required value={password} onInput={(event) => setPassword(event.currentTarget.value)} />
-        </label>
-        {error && (
-          <p class="form-error bad" role="alert">
-            {error}
-          </p>
-        )}
-      </DialogForm>
-    </Dialog>
+    <DialogForm action="Log in" disabled={isBusy} submit={() => void submit()}>
+      <p class="hint">Requests are signed in this browser; the signing key does not leave it.</p>
+      <label class="soft">
+        Login
+        <input name="login" autocomplete="username" data-focus required value={name} onInput={(event) => setName(event.currentTarget.value)} />
+      </label>
+      <label class="soft">
+        Password
+        <input name="password" type="password" autocomplete="current-password" required value={password} onInput={(event) => setPassword(event.currentTarget.value)} />
+      </label>
+      {error && (
+        <p class="form-error bad" role="alert">
+          {error}
+        </p>
+      )}
+    </DialogForm>
   );
 }

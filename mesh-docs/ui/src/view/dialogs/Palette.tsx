@@ -1,7 +1,7 @@
 // The command palette.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { logout, session } from "../../api/session";
+import { hasCredentials, logout, session } from "../../api/session";
 import { config } from "../../config";
 import { dialog, format, formatText, nextPage, open, outcome, pane, resultTab, run, schema, setFormat, sideTab, startQuery } from "../../state";
 import { named, setTheme, theme } from "../../storage";
@@ -38,7 +38,7 @@ function commands(): Command[] {
     { name: "Show history and saved queries", group: "Page", run: () => ((sideTab.value = "saved"), (pane.value = "schema")) },
     { name: `Switch to the ${otherTheme} theme`, group: "Page", run: () => setTheme(otherTheme) },
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
-    config.integrity && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
+    hasCredentials && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },
     ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => startQuery(one.name) })),
     ...named.value.map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => open(one) })),

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { readHeaders, readPath, register } from "../../api/client";
+import { placeholder } from "../../api/session";
 import { curl } from "../../snippets";
 import { current, dialog, format, query, recordId, notify, sideTab, text } from "../../state";
 import { saveNamed } from "../../storage";
@@ -39,7 +40,7 @@ export function RegisterDialog() {
     const id = await register(text.value, format.value);
     setId(id);
     const path = readPath(query.value?.entity ?? "", recordId.value);
-    setCall(curl(location.origin + path, await readHeaders(current(), path, id), " "));
+    setCall(curl(location.origin + path, { ...(await readHeaders(current(), path, id)), ...placeholder() }, " "));
   };
   useEffect(() => {
     start().catch((failure: Error) => setError(failure.message));

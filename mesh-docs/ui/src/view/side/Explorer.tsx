@@ -1,7 +1,7 @@
 // The schema tree: entities, their fields, and relations that expand in place.
 
 import { useState } from "preact/hooks";
-import { config } from "../../config";
+import { hasCredentials } from "../../api/session";
 import { isSelected } from "../../query/edit";
 import { nodeAt } from "../../query/tree";
 import { entityOf, idFields, type Entity } from "../../schema";
@@ -45,7 +45,7 @@ function Missing() {
   return (
     <div class="pad">
       <p class="form-error bad missing">{error.status === 401 ? "This playground requires a login with access to it." : error.message}</p>
-      {error.status === 401 && config.integrity && (
+      {error.status === 401 && hasCredentials && (
         <button type="button" class="primary" onClick={() => (dialog.value = "login")}>
           Log in
         </button>

@@ -1,0 +1,78 @@
+//! How callers identify themselves. `SPEC §7`, `SPEC §17`
+
+use serde_json::{Map, Value, json};
+
+use super::Options;
+
+/// The name of the scheme of bearers.
+const BEARER: &str = "bearerAuth";
+
+/// Returns the security schemes.
+pub(super) fn schemes(options: &Options) -> Value {
+    let key = |name: &str, description: &str| json!({"type": "apiKey", "in": "header", "name": name, "description": description});
+    let mut all = Map::new();
+    if options.integrity.is_some() {
+        all.insert("token".to_owned(), key("X-Mesh-Token", "The token of the session"));
+        let signature =
+            "`sha256=` and the hex HMAC-SHA256 of the signed message, with the signing token as key";
+        all.insert("signature".to_owned(), key("X-Mesh-Signature", signature));
+    }
+    if options.bearers.is_some() {
+        let bearer = json!({
+            "type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "A token of the issuer, or an API key",
+        });
+        all.insert(BEARER.to_owned(), bearer);
+    }
+    all.into()
+}
+
+/// Returns what a read needs.
+pub(super) fn of_reads(options: &Options) -> Value {
+    let mut all = signed(options);
+    if let Some(bearers) = options.bearers {
+        if options.integrity.is_none() || bearers.unsigned {
+            all.push(json!({BEARER: []}));
+            if bearers.anonymous {
+                all.push(json!({}));
+            }
+        }
+    }
+    all.into()
+}
+
+/// Returns what a write or a registration needs, if that is not what reads need.
+pub(super) fn of_writes(options: &Options) -> Option<Value> {
+    let bearers = options.bearers?;
+    let mut all = signed(options);
+    if options.integrity.is_none() {
+        all.push(json!({BEARER: []}));
+        if !bearers.anonymous {
+            return None;
+        }
+    }
+    Some(all.into())
+}
+
+/// Returns what a caller needs where no signature is: the docs surface.
+pub(super) fn unsigned(options: &Options) -> Value {
+    let mut all = Vec::new();
+    if options.integrity.is_some() {
+        all.push(json!({"token": []}));
+    }
+    if options.bearers.is_some() {
+        all.push(json!({BEARER: []}));
+    }
+    all.into()
+}
+
+/// Returns what begins a session: a login, or the exchange of a bearer.
+pub(super) fn of_logins(options: &Options) -> Value {
+    match options.bearers {
+        Some(_) => json!([{}, {BEARER: []}]),
+        None => json!([]),
+    }
+}
+
+fn signed(options: &Options) -> Vec<Value> {
+    options.integrity.iter().map(|_| json!({"token": [], "signature": []})).collect()
+}
