@@ -35,6 +35,7 @@ pages! {
     deploy: "docs/deploy/README.md";
     events: "docs/events.md", "curl", "sqlite3", "node";
     guides: "docs/README.md";
+    identity: "docs/identity.md", "curl", "openssl", "sqlite3";
     integrity_crate: "mesh-integrity/README.md";
     migrating: "docs/migrating.md", "curl";
     own_database: "docs/own-database.md", "sqlite3";

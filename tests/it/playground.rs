@@ -1,5 +1,6 @@
 //! The playground, operated in a browser.
 
+mod bearer;
 mod build;
 mod forms;
 mod layout;

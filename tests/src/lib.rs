@@ -29,6 +29,7 @@ mod network;
 mod node;
 mod pooler;
 mod postgres;
+mod provider;
 mod server;
 mod wait;
 
@@ -43,5 +44,6 @@ pub use network::{connect_from, raise_file_limit};
 pub use node::node_tools;
 pub use pooler::Pooler;
 pub use postgres::{Cluster, Session};
+pub use provider::Provider;
 pub use server::{Server, command, program, run, without_settings};
 pub use wait::{PATIENCE, eventually, services_are_required, skip, wait_for, wait_until};

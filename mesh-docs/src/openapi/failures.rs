@@ -74,10 +74,11 @@ pub(super) fn responses(options: &Options) -> Value {
     };
     let mut all = Map::new();
     for (status, name, description, errors) in ALL.iter().filter(|(status, ..)| is_used(status)) {
-        let mut kind = json!({"properties": {"error": {"enum": errors}}});
+        let mut kind = json!({"error": {"enum": errors}});
         if *status == "401" {
-            kind["properties"]["code"] = json!({"enum": codes(options)});
+            set(&mut kind, "code", json!({"enum": codes(options)}));
         }
+        let kind = json!({"properties": kind});
         let schema = json!({"allOf": [component("schemas", ERROR), kind]});
         let mut headers = json!({"X-Request-Id": component("headers", "X-Request-Id")});
         if let "429" | "503" = *status {

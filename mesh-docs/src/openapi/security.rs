@@ -29,12 +29,10 @@ pub(super) fn schemes(options: &Options) -> Value {
 /// Returns what a read needs.
 pub(super) fn of_reads(options: &Options) -> Value {
     let mut all = signed(options);
-    if let Some(bearers) = options.bearers {
-        if options.integrity.is_none() || bearers.unsigned {
-            all.push(json!({BEARER: []}));
-            if bearers.anonymous {
-                all.push(json!({}));
-            }
+    if let Some(bearers) = options.bearers.filter(|bearers| bearers.unsigned || options.integrity.is_none()) {
+        all.push(json!({BEARER: []}));
+        if bearers.anonymous {
+            all.push(json!({}));
         }
     }
     all.into()

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value, json};
+
 use crate::case::{Case, Level, Requirement};
 use crate::compose;
 use crate::execute::{LoggedExchange, execute};
@@ -193,11 +195,12 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
     for (settings, url) in target.base_urls() {
         let send = crate::case::Send {
             path: "/tag/1".to_owned(),
-            query: Some(serde_json::json!({"tag": {"$select": {"name": true}}})),
+            query: Some(json!({"tag": {"$select": {"name": true}}})),
+            headers: credential(settings),
             ..crate::case::Send::default()
         };
         // Some settings refuse a plain read; any response shows that the server is running.
-        let any_answer = ["only", "bound", "brief", "rated", "metered"].contains(&settings);
+        let any_answer = ["only", "bound", "brief", "rated", "metered", "bearer-strict"].contains(&settings);
         let scope = Scope::new(&target.profile);
         let answer = match compose::request(&send, settings, target, &scope) {
             Ok(request) => http::send(&url.authority, &request),
@@ -221,6 +224,16 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
         }
     }
     missing
+}
+
+/// Returns the headers of a read that the server with these settings requires, if it is one for bearers.
+fn credential(settings: &str) -> Map<String, Value> {
+    let token = match settings {
+        "bearer" | "bearer-signed" | "bearer-strict" | "bearer-anonymous" | "api-keys" => json!({"@jwt": {}}),
+        "bearer-keys" => json!({"@jwt": {"key": "es"}}),
+        _ => return Map::new(),
+    };
+    Map::from_iter([("Authorization".to_owned(), json!({"@join": ["Bearer ", token]}))])
 }
 
 fn judge(case: &Case, target: &Target, missing: &BTreeMap<String, String>) -> Verdict {

@@ -2,6 +2,7 @@
 
 mod callers;
 mod issuers;
+mod provider;
 
 use std::sync::Arc;
 

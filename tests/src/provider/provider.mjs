@@ -41,7 +41,7 @@ function provider(issuer) {
         application_type: 'native',
         token_endpoint_auth_method: 'none',
         grant_types: ['authorization_code'],
-        redirect_uris: ['http://127.0.0.1/callback'],
+        redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/docs'],
         response_types: ['code'],
       },
     ],
