@@ -126,6 +126,11 @@ impl Config {
             reader.conflict(["integrity.secret", "integrity.secret_file"], message);
         }
         self.check_bearer(reader);
+        let other_callers = self.bearer.is_on() || !self.api_keys.table.is_empty();
+        if integrity.enabled && integrity.users.table.is_empty() && !other_callers {
+            let message = "must not be empty without 'bearer.jwks', 'bearer.secret' or 'api_keys.table': no session could begin";
+            reader.conflict(["integrity.users.table", "bearer.jwks"], message);
+        }
         if self.identifies_callers() && (caching.control.is_shared() || caching.entities.any_shared()) {
             let path = if caching.control.is_shared() { "caching.control" } else { "caching.entities" };
             let cause = match integrity.enabled {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -23,6 +23,8 @@ const CALLBACK: &str = "http://127.0.0.1/callback";
 #[derive(Debug)]
 pub struct Provider {
     process: Child,
+    /// Kept open: the provider ends when it cannot print its warnings.
+    _stdout: BufReader<ChildStdout>,
     address: SocketAddr,
     /// The issuer, as in `iss`.
     pub issuer: String,
@@ -44,11 +46,16 @@ impl Provider {
             .spawn()
             .expect("node runs");
         let mut issuer = String::new();
-        let stdout = process.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut issuer).expect("the provider prints its issuer");
+        let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+        stdout.read_line(&mut issuer).expect("the provider prints its issuer");
         let issuer = issuer.trim().to_owned();
         let address = issuer.strip_prefix("http://").and_then(|address| address.parse().ok());
-        Some(Self { process, address: address.expect("the address of the provider"), issuer })
+        Some(Self {
+            process,
+            _stdout: stdout,
+            address: address.expect("the address of the provider"),
+            issuer,
+        })
     }
 
     /// Returns the URL of the keys, as the provider's own description has it.

@@ -138,8 +138,8 @@ settings! {
 
     /// The table of accounts and its columns.
     Users["integrity.users."] {
-        /// Table of accounts.
-        table: String = "users".to_owned(), parse::filled;
+        /// Table of accounts; empty: no logins, for servers whose sessions begin with bearers or API keys.
+        table: String = "users".to_owned(), parse::text;
         /// Column with the user's id.
         id: String = "id".to_owned(), parse::filled;
         /// Column that a login is compared with.

@@ -1,11 +1,15 @@
 //! Builds the application from settings, once at start and again for each new schema.
 
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mesh_docs::{Access, Offers, Options};
-use mesh_integrity::{AttemptStore, Binding, Gate, Keys, MemoryNonces, Secret, UsersTable, unix_millis};
+use mesh_integrity::{
+    AttemptStore, Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError,
+    MemoryNonces, Secret, UsersTable, unix_millis,
+};
 use mesh_plan::{Changes, Mesh};
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
@@ -251,10 +255,25 @@ pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> 
     if faults.is_empty() { Ok(secrets) } else { Err(Failure::faults(faults)) }
 }
 
-/// Returns the accounts of the database.
-pub(crate) async fn accounts(config: &Config, database: Option<&Database>) -> Result<Accounts, Failure> {
+/// Refuses all logins: sessions begin with bearers or API keys.
+struct NoAccounts;
+
+impl Authenticator for NoAccounts {
+    fn authenticate<'a>(&'a self, _: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+        Box::pin(ready(Err(LoginError::Wrong)))
+    }
+}
+
+/// Returns the accounts of the database, or `None` if no table of them is configured.
+pub(crate) async fn accounts(
+    config: &Config,
+    database: Option<&Database>,
+) -> Result<Option<Accounts>, Failure> {
+    if config.integrity.users.table.is_empty() {
+        return Ok(None);
+    }
     let database = database.ok_or_else(|| Failure::start("'integrity.users' needs a database"))?;
-    database.accounts(&users(&config.integrity.users)).await
+    database.accounts(&users(&config.integrity.users)).await.map(Some)
 }
 
 /// Builds logins and the verification of signed requests.
@@ -285,8 +304,11 @@ async fn integrity(
     if settings.binding != Binding::Off {
         wait_until_after(unknown_until).await;
     }
-    let accounts = accounts(config, database).await?;
-    let integrity = Integrity::new(gate, accounts).login_per_minute(config.limits.login_per_minute);
+    let integrity = match accounts(config, database).await? {
+        Some(accounts) => Integrity::new(gate, accounts),
+        None => Integrity::new(gate, NoAccounts),
+    };
+    let integrity = integrity.login_per_minute(config.limits.login_per_minute);
     Ok(match state.and_then(|state| state.attempts.clone()) {
         Some(store) => integrity.attempts(store),
         None => integrity,

@@ -29,6 +29,12 @@ fn settings_of_bearers_have_to_fit_together() {
             mesh.toml:4: 'bearer.anonymous' needs 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it
         "#]],
     );
+    check(
+        "[integrity]\nenabled = true\nusers.table = ''\n",
+        expect![[r#"
+            mesh.toml:3: 'integrity.users.table' must not be empty without 'bearer.jwks', 'bearer.secret' or 'api_keys.table': no session could begin
+        "#]],
+    );
     let config = config("bearer.secret = 'x'\n");
     assert_eq!(config.registration(), Registration::Signed);
     assert_eq!(config.hosts(), AllowedHosts::Any, "a foreign page has no bearer");

@@ -1,5 +1,7 @@
 //! Tokens of an OpenID provider that is not part of this project: client credentials, and logins by a code with PKCE.
 
+use std::sync::Arc;
+
 use mesh_tests::{Database, Provider, Request, Server, wait_until};
 use serde_json::{Value, json};
 
@@ -32,7 +34,10 @@ fn start(provider: &Provider, more: &str) -> Server {
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &database.url()];
     let mut command = mesh_tests::command(&arguments);
     command.args(["--schema", &schema, "--config", &config]);
-    Server::try_spawn(&mut command, Some(std::sync::Arc::clone(&database.dir))).unwrap()
+    let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir))).unwrap();
+    let token = provider.service_token("ES256");
+    wait_until("the keys are read", || read(&server, TITLES, &token).0 != 503);
+    server
 }
 
 const TITLES: &str = r#"{"post":{"$select":{"title":true}}}"#;
@@ -104,8 +109,10 @@ fn rotated_keys_end_the_tokens_of_the_old_ones() {
 #[test]
 fn logins_are_exchanged_for_sessions() {
     let Some(provider) = Provider::start() else { return };
-    let server =
-        start(&provider, "[integrity]\nenabled = true\nsecret = \"0123456789abcdef0123456789abcdef\"\n");
+    let server = start(
+        &provider,
+        "[integrity]\nenabled = true\nsecret = \"0123456789abcdef0123456789abcdef\"\n[integrity.users]\ntable = \"\"\n",
+    );
     let tokens = provider.log_in("bo");
     let exchange = bearer(Request::post("/mesh/auth", "{}"), access_token(&tokens));
     let session = server.send(&exchange).json();

@@ -78,7 +78,7 @@ const VERIFICATION: &[Fault] = &[
     Fault {
         name: "RS256 is not supported",
         must_fail: &["17.1-rsa"],
-        on_request: &|request, _| refuse(request, |header, _| header["kid"] == "rs"),
+        on_request: &|request, _| refuse(request, |header, _| header["alg"] == "RS256"),
         ..NO_FAULT
     },
     Fault {
