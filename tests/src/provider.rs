@@ -114,7 +114,9 @@ impl Provider {
     }
 
     fn send(&self, request: &Request) -> Response {
-        Connection::connect(self.address).send(request)
+        // The provider's URLs are those of the host that it is called by.
+        let request = Request { hosts: Some(vec![self.address.to_string()]), ..request.clone() };
+        Connection::connect(self.address).send(&request)
     }
 }
 
