@@ -143,7 +143,7 @@ fn security_says_which_credentials_suffice() {
         let document = document(&schema, &options);
         let of = |path: &str, method: &str| {
             let own = document["paths"][path][method].get("security");
-            own.unwrap_or(&document["security"]).to_string()
+            own.unwrap_or_else(|| &document["security"]).to_string()
         };
         let schemes = document["components"]["securitySchemes"].as_object();
         (
