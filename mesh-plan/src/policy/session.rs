@@ -44,9 +44,10 @@ impl SessionBinding {
         }
     }
 
-    /// Converts text in the form that ids have in paths.
+    /// Converts text in the form that ids have in paths. Text with the character NUL counts as missing, because not all databases store it.
     fn text(&self, text: &str) -> Value {
-        literal::id(self.ty, self.time_form, text).unwrap_or_default()
+        let value = literal::id(self.ty, self.time_form, text);
+        value.filter(|_| !text.contains('\0')).unwrap_or_default()
     }
 
     fn literal(&self, literal: &Literal) -> Value {

@@ -1,6 +1,7 @@
 //! Conditions of schema documents on values of the session and on related records: equal on all databases, for reads and
 //! for writes.
 
+mod kinds;
 mod related;
 mod rules;
 
