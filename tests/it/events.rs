@@ -101,6 +101,27 @@ fn changes_of_selected_relations_are_sent() {
 }
 
 #[test]
+fn streams_of_one_query_with_other_parameters_differ() {
+    let database = Database::blog();
+    let server = Server::with_database(&database);
+    let query = r#"{"post":{"$select":{"comments":{"$select":{"text":true},
+        "$where":{"field":"id","op":"eq","value":{"$param":"comment"}}}}}}"#;
+    let open = |comment: u32| {
+        let params = encode(&json!({ "comment": comment }).to_string());
+        let request = request("/post/2/events", query).header("X-Mesh-Params", params);
+        Stream::try_open(server.address, &request).unwrap_or_else(|reply| panic!("{reply:?}"))
+    };
+    let (mut fourth, mut fifth) = (open(4), open(5));
+    assert_eq!(fourth.data(), r#"{"comments":[{"text":"yes"}]}"#);
+    assert_eq!(fifth.data(), r#"{"comments":[{"text":"no"}]}"#);
+    write(&database, "UPDATE comments SET text = 'perhaps' WHERE id = 5");
+    assert_eq!(fifth.data(), r#"{"comments":[{"text":"perhaps"}]}"#);
+    fourth.assert_silent(SECOND);
+    write(&database, "UPDATE comments SET text = 'never' WHERE id = 4");
+    assert_eq!(fourth.data(), r#"{"comments":[{"text":"never"}]}"#);
+}
+
+#[test]
 fn a_reconnecting_client_is_not_sent_the_data_that_it_has() {
     let database = Database::blog();
     let server = Server::with_database(&database);
