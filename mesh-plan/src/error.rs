@@ -161,6 +161,10 @@ pub enum PlanErrorKind {
         "The cursor does not belong to this read; use the entity, order, filter and grouping that it came from, or start over without `after`"
     )]
     CursorMismatch,
+    #[error("`$page` is not allowed in an export, which has all records; narrow it with `$where`")]
+    PageOfExport,
+    #[error("'{relation}' is a list, which a line of CSV cannot have; leave it out, or export NDJSON")]
+    ListInCsv { relation: String },
     #[error("{0}")]
     Write(Box<WriteFault>),
     #[error("The condition of a policy on entity '{entity}' does not fit it: {fault}")]

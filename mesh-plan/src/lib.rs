@@ -99,10 +99,11 @@ pub use planner::{Limits, QuerySource};
 pub use policy::Principal;
 pub use resolver::memory;
 pub use resolver::{
-    Answer, BoxFuture, Context, MaybeReady, Resolver, Trace, TracedStatement, Usage, WaitCounter,
+    Answer, BoxFuture, Context, Export, ExportSink, MaybeReady, Resolver, Trace, TracedStatement, Usage,
+    WaitCounter,
 };
 pub use rows::{Applied, Rows, Table};
-pub use shape::{Cells, Flow, JsonBody, OutputKey, RowSource};
+pub use shape::{Cells, ExportFormat, ExportWriter, Flow, JsonBody, OutputKey, RowSource};
 pub use value::json::{JsonPointer, JsonType};
 pub use value::key::{JsonId, Key, RecordId};
 pub use value::like::{Pattern, PatternTooLong};

@@ -2,6 +2,7 @@
 
 mod builder;
 mod by_entity;
+mod export;
 mod later_page;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
 use crate::plan::{Plan, PlannedQuery, Target};
-use crate::planner::{self, Given, literal};
+use crate::planner::{self, Given, ReadKind, literal};
 use crate::policy::{View, Views};
 use crate::rows::Steps;
 use crate::{
@@ -85,12 +86,14 @@ pub struct Request<'a> {
     pub principal: Option<&'a Principal>,
     /// The values of the query's parameters.
     pub params: Option<&'a ParamValues>,
+    /// Whether the records of a collection are exported: all of them, without a page. Such a plan is for [`Mesh::export`].
+    pub is_export: bool,
 }
 
 impl<'a> Request<'a> {
     /// Creates a collection read of a query as `(format, text)` or parsed.
     pub fn new(query: impl Into<QuerySource<'a>>) -> Self {
-        Self { query: query.into(), id: None, entity: None, principal: None, params: None }
+        Self { query: query.into(), id: None, entity: None, principal: None, params: None, is_export: false }
     }
 
     /// Creates a collection read.
@@ -127,15 +130,31 @@ impl<'a> Request<'a> {
         Self { params, ..self }
     }
 
+    /// Reads all records of a collection, for an export.
+    #[must_use]
+    pub fn exported(self) -> Self {
+        Self { is_export: true, ..self }
+    }
+
+    fn kind(&self) -> ReadKind {
+        match (self.id, self.is_export) {
+            (Some(_), _) => ReadKind::Point,
+            (None, true) => ReadKind::Export,
+            (None, false) => ReadKind::Collection,
+        }
+    }
+
     /// Returns the key of the plan cache: the policy class of the principal, a letter for format and kind, and the text. A
     /// class begins with a digit, so keys of different parts differ.
     fn cache_key(&self, class: &str) -> String {
         let (format, text) = self.query.canonical();
-        let prefix = match (format, self.id) {
-            (Format::Json, Some(_)) => "p",
-            (Format::Json, None) => "c",
-            (Format::Ql, Some(_)) => "P",
-            (Format::Ql, None) => "C",
+        let prefix = match (format, self.kind()) {
+            (Format::Json, ReadKind::Point) => "p",
+            (Format::Json, ReadKind::Collection) => "c",
+            (Format::Json, ReadKind::Export) => "x",
+            (Format::Ql, ReadKind::Point) => "P",
+            (Format::Ql, ReadKind::Collection) => "C",
+            (Format::Ql, ReadKind::Export) => "X",
         };
         [class, prefix, &text].concat()
     }
@@ -300,8 +319,7 @@ impl Mesh {
             let kind = PlanErrorKind::RootMismatch { query: read.value.clone(), path: path.to_owned() };
             return Err(locate(PlanError::new(kind, read.as_str()).with_span(read.span)).into());
         }
-        let is_point = request.id.is_some();
-        let planned = planner::plan(view, &self.limits, &self.cursors, &query, is_point, given);
+        let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.kind(), given);
         let mut planned = planned.map_err(locate)?;
         self.functions.apply_to(&mut planned.query.node);
         Ok(planned)

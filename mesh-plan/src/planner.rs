@@ -44,6 +44,17 @@ enum Role<'a> {
     Relation(&'a Name, Cardinality),
 }
 
+/// What a read returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadKind {
+    /// One record.
+    Point,
+    /// A page of records.
+    Collection,
+    /// All records, as lines.
+    Export,
+}
+
 /// A planned query, with what belongs to its first run only.
 pub(crate) struct Planned {
     pub(crate) query: PlannedQuery,
@@ -53,21 +64,28 @@ pub(crate) struct Planned {
     pub(crate) inputs: Vec<Value>,
 }
 
-/// Plans a query that reads one record (`is_point`) or many. `SPEC §2.8`
+/// Plans a query. `SPEC §2.8`
 pub(crate) fn plan(
     view: &View,
     limits: &Limits,
     cursors: &CursorKey,
     query: &Query,
-    is_point: bool,
+    kind: ReadKind,
     given: Given<'_>,
 ) -> Result<Planned, PlanError> {
     let params = Recorder::new(given, limits);
     let mut planner =
         Planner { view, schema: &view.schema, limits, slots: Slots::new(limits.query.in_values), params };
     let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
-    let role = if is_point { Role::Point } else { Role::Collection };
+    let role = if kind == ReadKind::Point { Role::Point } else { Role::Collection };
+    if let (ReadKind::Export, Some(page)) = (kind, &query.root.controls.page) {
+        let error = PlanError::new(PlanErrorKind::PageOfExport, query.entity.as_str());
+        return Err(error.with_span(page.span));
+    }
     let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
+    if let (ReadKind::Export, Some(page)) = (kind, &mut node.page) {
+        page.size = PageSize::Rows(limits.export_rows);
+    }
     let seal = cursors.seal(cursor_scope(&node).as_ref());
     let mut cursor = None;
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)

@@ -1,5 +1,6 @@
 //! Resolvers, which fetch the rows of a plan, and the context of a request.
 
+mod export;
 pub mod memory;
 mod trace;
 mod usage;
@@ -12,7 +13,9 @@ use std::time::Instant;
 use arrayvec::ArrayString;
 use futures_util::future::Either;
 
+use crate::rows::Steps;
 use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
+pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
 pub use usage::{Usage, WaitCounter};
 
@@ -48,6 +51,25 @@ pub trait Resolver: Send + Sync + 'static {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>>;
+
+    /// Passes all records of a plan to an export, and returns their number. By default, the rows of [`Self::resolve`] are
+    /// exported, which are in memory together.
+    ///
+    /// # Errors
+    /// Any failure to fetch, and errors of the export.
+    fn export<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+        export: Export,
+    ) -> BoxFuture<'a, Result<u64, ResolveError>> {
+        Box::pin(async move {
+            match self.resolve(plan, context).await? {
+                Answer::Rows(rows) => plan.export_rows(rows, Steps::new(context.deadline), export).await,
+                Answer::Json(_) => Err(ResolveError::new("the resolver has no exports")),
+            }
+        })
+    }
 
     /// Returns whether answers may depend on [`Context::principal`]. If not, one answer may be served to every
     /// principal with the same plan.

@@ -4,6 +4,8 @@
 //! they arrive, so only the bytes of the response are kept. SQL back ends lend the cells of their driver; the flat rows of a
 //! custom resolver ([`crate::Rows`]) are a source as well.
 
+mod csv;
+mod export;
 mod json;
 mod key;
 mod scalar;
@@ -16,6 +18,7 @@ use mesh_schema::FieldType;
 use crate::plan::cursor::CursorValues;
 use crate::plan::{Node, Output, Page, Plan, Target, TemplatePiece};
 use crate::{ComputedInputs, ResolveError, ValueRef};
+pub use export::{ExportFormat, ExportWriter};
 pub use key::OutputKey;
 pub(crate) use scalar::{number_text, write_text};
 
@@ -94,9 +97,7 @@ impl Plan {
     /// Errors of the source, [`ResolveError::TooLarge`] for a response of more objects than [`Plan::rows_max`], and
     /// [`ResolveError::TooManyBytes`] for one of more bytes than [`Plan::bytes_max`].
     pub fn shape<S: RowSource>(&self, source: &mut S, size_hint: usize) -> Result<JsonBody, ResolveError> {
-        let out = Vec::with_capacity(size_hint.clamp(SIZE_MIN, SIZE_MAX));
-        let (rows_max, bytes_max) = (self.rows_max(), self.bytes_max());
-        let mut shaper = Shaper { plan: self, out, rows: 0, rows_max, bytes_max };
+        let mut shaper = Shaper::new(self, Vec::with_capacity(size_hint.clamp(SIZE_MIN, SIZE_MAX)));
         match self.target {
             Target::Point(_) => shaper.one(self.node(), source, None)?,
             Target::Collection => self.collection(&mut shaper, source)?,
@@ -233,7 +234,17 @@ struct Shaper<'p> {
     bytes_max: usize,
 }
 
-impl Shaper<'_> {
+impl<'p> Shaper<'p> {
+    fn new(plan: &'p Plan, out: Vec<u8>) -> Self {
+        Self { plan, out, rows: 0, rows_max: plan.rows_max(), bytes_max: plan.bytes_max() }
+    }
+
+    /// Counts an object against the bound of objects.
+    fn count_object(&mut self) -> Result<(), ResolveError> {
+        self.rows += 1;
+        if self.rows > self.rows_max { Err(ResolveError::TooLarge { rows: self.rows_max }) } else { Ok(()) }
+    }
+
     fn too_many_bytes(&self) -> ResolveError {
         ResolveError::TooManyBytes { bytes: self.bytes_max }
     }
@@ -302,10 +313,7 @@ impl Shaper<'_> {
         row: &S::Row<'_>,
         children: &mut [S],
     ) -> Result<(), ResolveError> {
-        self.rows += 1;
-        if self.rows > self.rows_max {
-            return Err(ResolveError::TooLarge { rows: self.rows_max });
-        }
+        self.count_object()?;
         if self.out.len() >= SIZE_LARGE {
             let space = self.bytes_max.min(RESERVED_MAX);
             self.out.reserve_exact(space.saturating_sub(self.out.len()));

@@ -22,7 +22,7 @@ impl<'a> LaterPage<'a> {
     /// Splits the text of a collection read at the last `"after": "…"` or `"before": "…"`. The format ql has no pages.
     pub(super) fn find(request: &Request<'a>, limits: &Limits) -> Option<Self> {
         let QuerySource::Text { format: Format::Json, text } = request.query else { return None };
-        if request.id.is_some() || text.len() > limits.query.query_bytes {
+        if request.id.is_some() || request.is_export || text.len() > limits.query.query_bytes {
             return None;
         }
         let is_blank = |c| matches!(c, ' ' | '\t' | '\n' | '\r');

@@ -13,6 +13,8 @@ pub struct Limits {
     pub rows: usize,
     /// The number of bytes of one response.
     pub response_bytes: usize,
+    /// The number of records of an export.
+    pub export_rows: u32,
     /// The number of entries of the plan cache.
     pub plans: usize,
     /// The estimated number of bytes of the plan cache.
@@ -27,6 +29,7 @@ impl Default for Limits {
             related_sort_rows: 50_000_000,
             rows: 100_000,
             response_bytes: 32 * 1_024 * 1_024,
+            export_rows: 1_000_000,
             plans: 1_024,
             plan_bytes: 16 << 20,
         }

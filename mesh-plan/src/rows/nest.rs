@@ -4,9 +4,12 @@ use super::evaluate::{Level, Run};
 use super::tree::{HashKey, Parents, RowTree, is_ungrouped, row_key};
 use super::{Applied, Rows, Steps, Table, joined, nested_path};
 use crate::plan::{Node, Plan};
-use crate::{JsonBody, ResolveError};
+use crate::{Export, ExportWriter, JsonBody, ResolveError};
 
 use std::collections::HashMap;
+
+/// Records of an export that are written at a time.
+const EXPORTED: usize = 1_000;
 
 impl Plan {
     /// Applies the controls of the plan that the rows do not declare as applied ([`Rows::applied`]), and nests them into
@@ -20,7 +23,40 @@ impl Plan {
     }
 
     /// Nests the rows like [`Plan::nest`], and ends at the deadline.
-    pub(crate) fn nest_within(&self, mut rows: Rows, steps: &Steps) -> Result<JsonBody, ResolveError> {
+    pub(crate) fn nest_within(&self, rows: Rows, steps: &Steps) -> Result<JsonBody, ResolveError> {
+        self.shape(&mut self.tree(rows, steps)?, 0)
+    }
+
+    /// Exports the rows after the controls of the plan, a few records at a time.
+    pub(crate) async fn export_rows(
+        &self,
+        rows: Rows,
+        steps: Steps,
+        mut export: Export,
+    ) -> Result<u64, ResolveError> {
+        let mut tree = self.tree(rows, &steps)?;
+        let mut writer = ExportWriter::new(self, export.format);
+        let root = std::mem::replace(&mut tree.parents, Parents::ByRow(Vec::new()));
+        let root = if let Parents::ByRow(lists) = root { lists.into_iter().next() } else { None };
+        for records in root.unwrap_or_default().chunks(EXPORTED) {
+            tree.parents = Parents::ByRow(vec![records.to_vec()]);
+            let mut pieces = Vec::new();
+            writer.write(&mut tree, u64::MAX, |piece| {
+                pieces.push(piece);
+                Ok(())
+            })?;
+            for piece in pieces {
+                export.send(piece).await?;
+            }
+            steps.check()?;
+        }
+        let records = writer.records();
+        export.send(writer.finish()).await?;
+        Ok(records)
+    }
+
+    /// Applies the controls of the plan, and puts each row under its parent.
+    fn tree(&self, mut rows: Rows, steps: &Steps) -> Result<RowTree, ResolveError> {
         let (node, applied) = (self.node(), rows.applied);
         check_declared(node, applied)?;
         let mut tree = if rows.joined && !is_ungrouped(node, applied) {
@@ -35,7 +71,7 @@ impl Plan {
             tree.evaluate(&Run { plan: self, applied, steps }, node, Level::Root)?;
         }
         tree.total = tree.total.or(rows.total);
-        self.shape(&mut tree, 0)
+        Ok(tree)
     }
 }
 

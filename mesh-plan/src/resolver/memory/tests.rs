@@ -1,5 +1,6 @@
 //! Plans over in-memory tables, from query text to JSON.
 
+mod export;
 mod filter;
 mod group;
 mod page;

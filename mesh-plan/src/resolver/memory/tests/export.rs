@@ -1,0 +1,131 @@
+//! Exports of tables in memory.
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::{BoxFuture, Export, ExportFormat, ExportSink, PlanErrorKind};
+
+/// Keeps all pieces.
+#[derive(Clone, Default)]
+struct Pieces(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl ExportSink for Pieces {
+    fn send(&mut self, piece: Vec<u8>) -> BoxFuture<'_, Result<(), ResolveError>> {
+        self.0.lock().unwrap().push(piece);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+fn export(mesh: &Mesh, format: ExportFormat, query: &Json) -> Result<String, Error> {
+    let plan = mesh.plan(&Request::collection(Format::Json, &query.to_string()).exported())?;
+    plan.check_export(format)?;
+    let pieces = Pieces::default();
+    let records = block_on(mesh.export(&plan, &Context::default(), Export::new(format, pieces.clone())))?;
+    let text = String::from_utf8(pieces.0.lock().unwrap().concat()).unwrap();
+    let lines = text.lines().count() - usize::from(format == ExportFormat::Csv);
+    assert_eq!(usize::try_from(records).unwrap(), lines);
+    Ok(text)
+}
+
+#[test]
+fn lines_of_json_are_the_items_of_the_collection() {
+    let query = json!({"post": {"$select": {"id": true, "author": {"$select": {"name": true}},
+        "comments": {"$select": {"text": true}}}, "$where": condition("id", "lte", 3)}});
+    expect![[r#"
+        {"id":1,"author":{"name":"Ada"},"comments":[{"text":"a"},{"text":"b"},{"text":"c"},{"text":"d"}]}
+        {"id":2,"author":{"name":"Ada"},"comments":[{"text":"e"}]}
+        {"id":3,"author":{"name":"Ben"},"comments":[{"text":"f"}]}
+    "#]]
+    .assert_eq(&export(&mesh(), ExportFormat::Ndjson, &query).unwrap());
+}
+
+#[test]
+fn an_export_has_all_records_in_order() {
+    let names = ["id", "name", "manager_id"];
+    let users = (1..=5_000).map(|id| vec![Value::from(id), "x".repeat(40).into(), Value::Null]);
+    let mesh =
+        Mesh::builder(schema()).default_resolver(Tables::new().with("users", names, users)).build().unwrap();
+    let query = json!({"user": {"$select": {"id": true, "name": true},
+        "$orderBy": [{"field": "id", "direction": "desc"}]}});
+    let text = export(&mesh, ExportFormat::Ndjson, &query).unwrap();
+    let ids = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap()["id"].as_i64().unwrap());
+    assert!(ids.eq((1..=5_000).rev()));
+}
+
+#[test]
+fn csv_has_quoted_text_empty_null_and_the_fields_of_to_one_relations() {
+    let query = json!({"post": {"$select": {"id": true, "title": true, "status": true, "rating": true, "price": true,
+        "published": true, "extra": true, "author": {"$select": {"name": true, "manager": {"$select": {"id": true,
+        "name": true}}}}}}});
+    let text = export(&mesh(), ExportFormat::Csv, &query).unwrap();
+    assert!(text.lines().all(|line| !line.ends_with('\r')) && text.matches("\r\n").count() == 6);
+    expect![[r#"
+        "id","title","status","rating","price","published","extra","author.name","author.manager.id","author.manager.name"
+        1,"One","draft",1.5,"1.50",true,"x","Ada",,
+        2,"Two","live",2.5,"9",false,7,"Ada",,
+        3,"Three","live",,"2.25",true,"7","Ben",1,"Ada"
+        4,"four_","live",4,"10.00",false,,,,
+        5,"Five%",,0.1,,,"Bw==",,,
+    "#]]
+    .assert_eq(&text.replace("\r\n", "\n"));
+}
+
+#[test]
+fn text_of_csv_is_kept_exactly() {
+    let texts = ["", "a \"quoted\" word", "two\nlines, a comma", "back\\slash", "tab\t", "ü", "\u{1}"];
+    let users = texts.iter().enumerate().map(|(id, text)| vec![Value::from(id as i64), (*text).into()]);
+    let mesh = Mesh::builder(schema())
+        .default_resolver(Tables::new().with("users", ["id", "name"], users))
+        .build()
+        .unwrap();
+    let query = json!({"user": {"$select": {"name": true}}});
+    let expected: String =
+        texts.iter().map(|text| format!("\"{}\"\r\n", text.replace('"', "\"\""))).collect();
+    let plan = mesh.plan(&Request::collection(Format::Json, &query.to_string()).exported()).unwrap();
+    let pieces = Pieces::default();
+    let exporting = Export::new(ExportFormat::Csv, pieces.clone());
+    block_on(mesh.export(&plan, &Context::default(), exporting)).unwrap();
+    let text = String::from_utf8(pieces.0.lock().unwrap().concat()).unwrap();
+    assert_eq!(text, format!("\"name\"\r\n{expected}"));
+}
+
+#[test]
+fn groups_are_exported_too() {
+    let query = json!({"post": {"$select": {"status": true}, "$groupBy": ["status"],
+        "$aggregate": {"n": {"fn": "count"}}, "$orderBy": [{"field": "status", "direction": "asc"}]}});
+    let text = export(&mesh(), ExportFormat::Csv, &query).unwrap();
+    expect![[r#"
+        "status","n"
+        "draft",1
+        "live",3
+        ,1
+    "#]]
+    .assert_eq(&text.replace("\r\n", "\n"));
+}
+
+#[test]
+fn pages_and_lists_in_csv_are_refused() {
+    let mesh = mesh();
+    let page = json!({"post": {"$select": {"id": true}, "$page": {"first": 2}}});
+    let Err(Error::Plan(error)) = export(&mesh, ExportFormat::Ndjson, &page) else {
+        panic!("it was planned")
+    };
+    assert_eq!(error.kind, PlanErrorKind::PageOfExport);
+    let list = json!({"comment": {"$select": {"post": {"$select": {"tags": {"$select": {"name": true}}}}}}});
+    let Err(Error::Plan(error)) = export(&mesh, ExportFormat::Csv, &list) else { panic!("it was exported") };
+    assert_eq!(
+        (error.kind, error.path.as_str()),
+        (PlanErrorKind::ListInCsv { relation: "tags".to_owned() }, "comment.post")
+    );
+    assert!(export(&mesh, ExportFormat::Ndjson, &list).is_ok());
+}
+
+#[test]
+fn an_export_of_too_many_records_fails() {
+    let limits = Limits { export_rows: 3, ..Limits::default() };
+    let mesh = Mesh::builder(schema()).default_resolver(tables()).limits(limits).build().unwrap();
+    let query = |entity: &str| json!({entity: {"$select": {"id": true}}});
+    assert!(export(&mesh, ExportFormat::Ndjson, &query("tag")).is_ok());
+    let failed = export(&mesh, ExportFormat::Ndjson, &query("user"));
+    assert!(matches!(failed, Err(Error::Resolve(ResolveError::TooLarge { rows: 3 }))), "{failed:?}");
+}
