@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage};
+use mesh_plan::{
+    Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage,
+};
 use mesh_schema::{Catalog, TableName};
 
 use crate::catalog::{self, indexes};
@@ -274,6 +276,15 @@ impl Resolver for Database {
         Either::Right(Box::pin(async move {
             file.read_on_thread(plan.clone(), context.clone()).await.map(Answer::Json)
         }))
+    }
+
+    fn export<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+        export: Export,
+    ) -> BoxFuture<'a, Result<u64, ResolveError>> {
+        Box::pin(async move { self.file.current()?.export(plan.clone(), context, export).await })
     }
 
     fn is_personal(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Reads: the statements of a plan, run for each parent row and written straight into the answer.
 
+mod export;
 pub(crate) mod sort_bound;
 #[cfg(test)]
 mod tests;

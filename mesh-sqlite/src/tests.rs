@@ -1,5 +1,6 @@
 //! Reads of a real file: deadlines, writers and snapshots.
 
+mod export;
 mod few_related;
 mod joined;
 mod json;
