@@ -204,6 +204,20 @@ impl Plan {
         Some(bytes.into())
     }
 
+    /// Returns the plan of the next `size` records of an export: after the record with these sort values, or the first ones.
+    /// Back ends that cannot pass rows on while they read use it.
+    pub fn export_page(&self, size: u32, after: Option<&[Value]>) -> Self {
+        let query = &self.query;
+        let mut node = query.node.clone();
+        if let Some(page) = &mut node.page {
+            page.size = PageSize::Rows(size);
+            page.cursor_nulls = after.map(|values| values.iter().map(|it| *it == Value::Null).collect());
+        }
+        let (seal, slots) = (query.seal.clone(), query.slots.clone());
+        let query = PlannedQuery { node, id: PlanId::default(), seal, slots, params: None, ..**query };
+        Self { query: Arc::new(query), cursor: after.map(Arc::from), ..self.clone() }
+    }
+
     /// Returns the id of the plan's query.
     pub fn id(&self) -> &PlanId {
         &self.query.id

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_plan::{
-    Answer, Context, Either, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace, TracedStatement,
-    Usage, Value,
+    Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
+    TracedStatement, Usage, Value,
 };
 use mesh_schema::{Catalog, TableName};
 
@@ -254,6 +254,25 @@ impl Resolver for Database {
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
         Either::Right(Box::pin(self.read(plan.clone(), context.clone())))
+    }
+
+    fn export<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+        export: Export,
+    ) -> BoxFuture<'a, Result<u64, ResolveError>> {
+        Box::pin(async move {
+            let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+            let exporting = async {
+                if plan.related_sort_rows().is_some() {
+                    self.check_sorts(plan).await?;
+                }
+                read::export::run(&self.pool, plan, &self.statements.features, deadline, export).await
+            };
+            let exporting = tokio::time::timeout_at(deadline.into(), exporting);
+            exporting.await.map_err(|_| ResolveError::TimedOut)?
+        })
     }
 }
 

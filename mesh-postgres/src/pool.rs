@@ -295,6 +295,12 @@ impl Pool {
         Ok(Lease { link, idle: Arc::clone(&self.idle), slot: Some(slot) })
     }
 
+    /// Opens a connection that needs no slot, for work that takes as long as a client.
+    pub(crate) async fn take_extra(&self) -> Result<Lease, PoolError> {
+        let link = Arc::new(self.connect().await?);
+        Ok(Lease { link, idle: Arc::clone(&self.idle), slot: None })
+    }
+
     /// Returns an idle connection that is open. `fresh` closes all that are idle.
     fn take_idle(&self, fresh: bool) -> Option<Arc<Link>> {
         std::iter::from_fn(|| self.idle.take()).find(|link| !fresh && !link.is_closed())

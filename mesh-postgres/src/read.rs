@@ -1,5 +1,6 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
+pub(crate) mod export;
 pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
@@ -63,7 +64,13 @@ fn shape(
     statement: &ReadStatement,
     rows: Result<Vec<Row>, PoolError>,
 ) -> Result<JsonBody, ResolveError> {
-    let rows = rows.map_err(|error| match &error {
+    let fetched = Fetched::new(rows.map_err(|error| failed(error, plan))?, statement.levels);
+    plan.shape(&mut Source::new(&fetched, &statement.layout, plan.node()), 0)
+}
+
+/// Converts the error of a plan's statement.
+fn failed(error: PoolError, plan: &Plan) -> ResolveError {
+    match &error {
         // If the statement has sums, a number out of range is a sum.
         PoolError::Failed(cause)
             if cause.code() == Some(&SqlState::NUMERIC_VALUE_OUT_OF_RANGE) && has_sums(plan) =>
@@ -71,9 +78,7 @@ fn shape(
             ResolveError::SumOverflow
         }
         _ => error.into(),
-    })?;
-    let fetched = Fetched::new(rows, statement.levels);
-    plan.shape(&mut Source::new(&fetched, &statement.layout, plan.node()), 0)
+    }
 }
 
 /// Whether a plan has sums. Averages are computed from sums.

@@ -5,6 +5,7 @@ mod api_keys;
 mod audit;
 mod budgets;
 mod catalog;
+mod export;
 mod failures;
 mod full;
 mod indexes;

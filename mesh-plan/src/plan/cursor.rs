@@ -44,7 +44,7 @@ impl fmt::Debug for CursorKey {
 }
 
 /// Seals and opens the cursors of one read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CursorMac(hmac::Key);
 
 impl CursorMac {

@@ -10,7 +10,7 @@ use super::{ComputedFunction, Predicate, Related};
 use crate::{JsonPointer, JsonType, OutputKey};
 
 /// One use of an entity in a query.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     /// Dotted relation names from the root entity, such as `post.comments.author`.
     pub path: String,
@@ -199,7 +199,7 @@ pub enum TemplatePiece {
 }
 
 /// A nested relation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Join {
     /// The key in the response: the alias, or without one the relation's name.
     pub name: String,

@@ -5,7 +5,7 @@ use mesh_schema::Link;
 use super::Node;
 
 /// The related records of a relation condition, of a path or of an order by an aggregate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Related {
     /// The name of their table in flat rows: that of the relation, a `$` and a number.
     pub name: String,

@@ -1,7 +1,7 @@
 //! A connection with its prepared statements.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -180,6 +180,13 @@ impl Link {
         self.client.query_typed_raw(sql, typed).await
     }
 
+    /// Begins to run a statement whose rows are taken in parts, while the server waits. The statement counts as running until
+    /// the last part is taken.
+    pub(crate) async fn open_rows(&self, sql: &str, params: &[TextParam<'_>]) -> Result<OpenRows<'_>, Error> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Ok(OpenRows { stream: Box::pin(self.stream(sql, params).await?), running: &self.running })
+    }
+
     /// Begins a transaction with the settings of a session.
     pub(crate) async fn begin(&self) -> Result<(), Error> {
         self.in_transaction.store(true, Ordering::Relaxed);
@@ -261,6 +268,27 @@ impl Link {
                 return ended;
             }
         }
+    }
+}
+
+/// The rows of a statement that is running.
+pub(crate) struct OpenRows<'l> {
+    stream: Pin<Box<RowStream>>,
+    running: &'l AtomicUsize,
+}
+
+impl OpenRows<'_> {
+    /// Returns the next rows, `size` of them or less at the end; none after it.
+    pub(crate) async fn next(&mut self, size: usize) -> Result<Vec<Row>, Error> {
+        let mut rows = Vec::with_capacity(size);
+        while rows.len() < size {
+            let Some(row) = self.stream.try_next().await? else {
+                self.running.fetch_sub(1, Ordering::Relaxed);
+                break;
+            };
+            rows.push(row);
+        }
+        Ok(rows)
     }
 }
 
