@@ -3,6 +3,7 @@
 pub(crate) mod builder;
 pub(crate) mod caching;
 pub(crate) mod current;
+pub(crate) mod exports;
 mod ids;
 pub(crate) mod limits;
 pub(crate) mod service;

@@ -40,10 +40,12 @@ const FEW: usize = 16;
 pub struct ClientLimits {
     connections_per_address: usize,
     uploads_per_address: usize,
+    exports_per_address: usize,
     streams_per_address: usize,
     streams_per_session: usize,
     connections: Arc<Counts<IpAddr>>,
     uploads: Arc<Counts<IpAddr>>,
+    exports: Arc<Counts<IpAddr>>,
     address_streams: Arc<Counts<IpAddr>>,
     session_streams: Arc<Counts<SessionId>>,
     pub(crate) unsent: Arc<Unsent>,
@@ -55,6 +57,8 @@ impl ClientLimits {
     /// The uploads of one address unless another number is set. In memory, each takes up to 24 MiB of the 512 MiB that a
     /// bucket's unfinished files have.
     pub const UPLOADS_PER_ADDRESS: usize = 20;
+    /// The exports of one address unless another number is set.
+    pub const EXPORTS_PER_ADDRESS: usize = 4;
     /// The event streams of one address unless another number is set.
     pub const STREAMS_PER_ADDRESS: usize = 100;
     /// The event streams of one session unless another number is set.
@@ -69,10 +73,12 @@ impl ClientLimits {
         Self {
             connections_per_address: Self::CONNECTIONS_PER_ADDRESS,
             uploads_per_address: Self::UPLOADS_PER_ADDRESS,
+            exports_per_address: Self::EXPORTS_PER_ADDRESS,
             streams_per_address: Self::STREAMS_PER_ADDRESS,
             streams_per_session: Self::STREAMS_PER_SESSION,
             connections: Arc::default(),
             uploads: Arc::default(),
+            exports: Arc::default(),
             address_streams: Arc::default(),
             session_streams: Arc::default(),
             unsent: Arc::default(),
@@ -92,6 +98,13 @@ impl ClientLimits {
     #[must_use]
     pub fn uploads_per_address(mut self, uploads: usize) -> Self {
         self.uploads_per_address = uploads.max(1);
+        self
+    }
+
+    /// Sets the number of exports of one client address.
+    #[must_use]
+    pub fn exports_per_address(mut self, exports: usize) -> Self {
+        self.exports_per_address = exports.max(1);
         self
     }
 
@@ -142,12 +155,17 @@ impl ClientLimits {
     /// # Errors
     /// 429 if the address has as many uploads under way as it may have.
     pub(crate) fn begin_upload(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
-        let Some(address) = address else { return Ok(None) };
-        let held = self.uploads.hold(counted_address(address), 1, self.uploads_per_address);
-        held.map(Some).ok_or_else(|| WireError {
-            message: "Too many uploads of this address at a time; retry later".into(),
-            ..WireError::rate_limit(LONG_RETRY_AFTER)
-        })
+        let message = "Too many uploads of this address at a time; retry later";
+        hold(&self.uploads, address, self.uploads_per_address, message)
+    }
+
+    /// Counts an export until the returned value is dropped.
+    ///
+    /// # Errors
+    /// 429 if the address has as many exports as it may have.
+    pub(crate) fn begin_export(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
+        let message = "Too many exports of this address at a time; retry later";
+        hold(&self.exports, address, self.exports_per_address, message)
     }
 
     /// Returns the connections, the uploads, the event streams and the unread bytes of the address that has the most of
@@ -180,6 +198,19 @@ impl ClientLimits {
         });
         Ok(OpenStream { _address: address.transpose()?, _session: session.transpose()? })
     }
+}
+
+/// Counts one more for an address, or refuses it with a message.
+fn hold(
+    counts: &Arc<Counts<IpAddr>>,
+    address: Option<IpAddr>,
+    max: usize,
+    message: &'static str,
+) -> Result<Option<Held<IpAddr>>, WireError> {
+    let Some(address) = address else { return Ok(None) };
+    let held = counts.hold(counted_address(address), 1, max);
+    held.map(Some)
+        .ok_or_else(|| WireError { message: message.into(), ..WireError::rate_limit(LONG_RETRY_AFTER) })
 }
 
 impl Default for ClientLimits {

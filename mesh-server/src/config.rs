@@ -18,8 +18,8 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Integrity, Limits, Mutations, Otlp,
-    Persisted, Postgres, Sqlite, State, Tls, Uploads,
+    Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mutations,
+    Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
@@ -89,6 +89,7 @@ settings! {
         persisted: Persisted;
         uploads: Uploads;
         events: Events;
+        export: Export;
         mutations: Mutations;
         docs: Docs;
         cors: Cors;
@@ -240,6 +241,7 @@ impl Config {
             related_sort_rows: limits.related_sort_rows,
             rows: limits.rows,
             response_bytes: limits.response_bytes,
+            export_rows: self.export.rows,
             plans: self.cache.plans,
             plan_bytes: self.cache.plan_bytes,
         }
@@ -251,6 +253,7 @@ impl Config {
         ClientLimits::new()
             .connections_per_address(limits.connections_per_address)
             .uploads_per_address(limits.uploads_per_address)
+            .exports_per_address(limits.exports_per_address)
             .streams_per_address(limits.streams_per_address)
             .streams_per_session(limits.streams_per_session)
             .unsent_bytes(limits.unsent_bytes, limits.unsent_bytes_per_address)

@@ -65,6 +65,7 @@ pub use app::App;
 pub use app::builder::{AppBuilder, BuildError};
 pub use app::caching::Caching;
 pub use app::current::Current;
+pub use app::exports::Exports;
 pub use app::limits::Limits;
 pub use app::service::MeshService;
 pub use clients::ClientLimits;

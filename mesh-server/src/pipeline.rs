@@ -94,7 +94,13 @@ async fn get(
     let caller = authenticate::without_body(cx).await?;
     let query = query::decode(cx).await?;
     let params = query::params(cx)?;
-    read::answer(cx, &caller, query, Target { entity: Some(entity), id, params: params.as_ref() }).await
+    let target = Target { entity: Some(entity), id, params: params.as_ref() };
+    if id.is_none()
+        && let Some(format) = routes::export::requested(cx)
+    {
+        return Box::pin(routes::export::answer(cx, &caller, query, target, format)).await;
+    }
+    read::answer(cx, &caller, query, target).await
 }
 
 /// Refuses a request that was sent without TLS to a port that requires it.

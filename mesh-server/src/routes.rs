@@ -7,6 +7,7 @@ mod auth;
 pub(crate) mod custom;
 pub(crate) mod docs;
 mod events;
+pub(crate) mod export;
 mod files;
 mod posted;
 mod upload;

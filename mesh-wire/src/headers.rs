@@ -28,7 +28,7 @@ pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The `Vary` header of reads by GET. `SPEC §12.3`
 pub const VARY: &str = "X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Authorization, \
-                        Accept-Encoding, Origin";
+                        Accept, Accept-Encoding, Origin";
 /// The content type of replies that have a body. `SPEC §2.12`
 pub const JSON: &str = "application/json; charset=utf-8";
 

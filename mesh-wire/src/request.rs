@@ -1,5 +1,6 @@
 //! Decoding of read requests. `SPEC §2`
 
+mod accept;
 mod hosts;
 mod mesh_headers;
 mod post_body;
@@ -13,6 +14,7 @@ use mesh_ql::{Format, ParamValues};
 
 use crate::route::percent;
 use crate::{WireError, base64, headers};
+pub use accept::preferred_type;
 pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
 pub use mesh_headers::{Authorization, MeshHeaders};
 pub use post_body::{PostBody, PostedId, decode_body};

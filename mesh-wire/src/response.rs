@@ -7,8 +7,8 @@ mod etag;
 
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
-    VARY, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
+    LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, Response, StatusCode};
 
@@ -86,6 +86,28 @@ pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option
     reply
 }
 
+/// Builds the head of an export with this media type. `name` is that of the file, without the suffix. `SPEC §16.3`
+pub fn export(
+    request: &RequestHead<'_>,
+    content_type: &'static str,
+    name: &str,
+    suffix: &str,
+) -> Response<()> {
+    let mut reply = Response::new(());
+    let fields = reply.headers_mut();
+    fields.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    let file = format!("attachment; filename*=UTF-8''{}.{suffix}", percent::encode(name));
+    fields.insert(
+        CONTENT_DISPOSITION,
+        HeaderValue::try_from(file).unwrap_or(HeaderValue::from_static("attachment")),
+    );
+    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(VARY, HeaderValue::from_static(headers::VARY));
+    fields.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    identify(request, &mut reply);
+    reply
+}
+
 /// Returns the path of a record for the `Location` header. `id` is its segment, percent-encoded.
 pub fn location(base: &BasePath, entity: &str, id: &str) -> String {
     format!("{base}/{}/{id}", percent::encode(entity))
@@ -134,7 +156,7 @@ fn as_json(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
     identify(request, reply);
 }
 
-fn identify(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
+fn identify<B>(request: &RequestHead<'_>, reply: &mut Response<B>) {
     reply.headers_mut().insert(&headers::REQUEST_ID, request.request_id.value());
 }
 

@@ -1,6 +1,7 @@
 //! Reads return exactly the requested shape, compared byte by byte.
 
 mod errors;
+mod export;
 mod keys;
 mod paging;
 mod params;

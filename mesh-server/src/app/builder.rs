@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::App;
 use super::caching::Caching;
+use super::exports::Exports;
 use super::ids::Ids;
 use super::limits::Limits;
 use super::shared::Shared;
@@ -128,6 +129,7 @@ impl App {
             custom_routes: Vec::new(),
             changes: Changes::new(),
             hub: None,
+            exports: None,
             docs: None,
             cors: None,
             caching: Caching::default().values(true),
@@ -306,6 +308,12 @@ impl AppBuilder {
     /// Serves event streams of the changes that [`AppBuilder::changes`] announces. `SPEC §10`
     pub fn events(mut self, events: Events) -> Self {
         self.events = Some(events);
+        self
+    }
+
+    /// Serves exports of collections as NDJSON and CSV. `SPEC §16`
+    pub fn exports(mut self, exports: Exports) -> Self {
+        self.shared.exports = Some(exports);
         self
     }
 

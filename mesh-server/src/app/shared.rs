@@ -9,6 +9,7 @@ use mesh_wire::{BasePath, Cors, Profiles, response};
 use tokio::sync::Semaphore;
 
 use super::caching::CacheControlValues;
+use super::exports::Exports;
 use super::ids::Ids;
 use super::limits::Limits;
 use crate::clients::ClientLimits;
@@ -48,6 +49,7 @@ pub(crate) struct Shared {
     pub(crate) custom_routes: Vec<CustomRoute>,
     pub(crate) changes: Changes,
     pub(crate) hub: Option<Hub>,
+    pub(crate) exports: Option<Exports>,
     pub(crate) docs: Option<Docs>,
     pub(crate) cors: Option<Cors>,
     /// `Cache-Control` of reads.

@@ -45,6 +45,8 @@ settings! {
         connections_per_address: usize = ClientLimits::CONNECTIONS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Uploads of one client address (IPv6: /64) whose bytes are being received
         uploads_per_address: usize = ClientLimits::UPLOADS_PER_ADDRESS, parse::count(1, 1_000_000);
+        /// Exports of one client address (IPv6: /64)
+        exports_per_address: usize = ClientLimits::EXPORTS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one client address (IPv6: /64)
         streams_per_address: usize = ClientLimits::STREAMS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one session
@@ -236,6 +238,18 @@ settings! {
         enabled: bool = true, parse::boolean;
         /// Time between two heartbeats of a stream.
         heartbeat: Duration = mesh_server::Events::DEFAULT_HEARTBEAT, parse::duration(SECOND, HOUR);
+    }
+
+    /// Exports of collections as NDJSON or CSV. `SPEC §16`
+    Export["export."] {
+        /// Whether collections can be exported.
+        enabled: bool = false, parse::boolean;
+        /// Records of one export.
+        rows: u32 = mesh_plan::Limits::default().export_rows, parse::count(1, u32::MAX as u64 - 1);
+        /// Time for one export, which has a snapshot of the database for as long.
+        timeout: Duration = mesh_server::Exports::DEFAULT_TIMEOUT, parse::duration(SECOND, 24 * HOUR);
+        /// Exports at a time; others are 503.
+        at_once: usize = mesh_server::Exports::DEFAULT_AT_ONCE, parse::count(1, 10_000);
     }
 
     /// Writes. `SPEC §11`

@@ -80,8 +80,7 @@ pub(crate) fn plan(
     query: Query<'_>,
     Target { entity, id, params }: Target<'_>,
 ) -> Result<Plan, WireError> {
-    let (shared, principal) = (cx.shared, caller.principal());
-    let principal = principal.as_deref();
+    let shared = cx.shared;
     let key = match &query {
         Query::Header { format, base64 } => {
             let key = HeaderQuery { base64, format: *format, entity, id };
@@ -93,17 +92,7 @@ pub(crate) fn plan(
         }
         Query::Text { .. } | Query::Registered(_) => None,
     };
-    let is_registered = matches!(query, Query::Registered(_));
-    let completed = query.completed(params);
-    let (format, text) = query.into_text(cx)?;
-    let mut request = match id {
-        Some(id) => Request::point(format, &text, id),
-        None => Request::collection(format, &text),
-    };
-    request.entity = entity;
-    let request = request.with_principal(principal);
-    let plan = completed.and_then(|params| shared.mesh.plan(&request.with_params(params.as_deref())));
-    let plan = checked(cx, caller, plan, is_registered.then_some((format, &text)))?;
+    let plan = plan_text(cx, caller, query, Target { entity, id, params }, false)?;
     if let (Some(RecordId::Parts(_)), [_]) = (id, plan.node().id.as_slice()) {
         return Err(WireError::transport("'id' in the body must be a string or a number: it is one field"));
     }
@@ -111,6 +100,37 @@ pub(crate) fn plan(
         shared.header_plans.insert(key, &plan);
     }
     Ok(plan)
+}
+
+/// Plans an export. `SPEC §16`
+pub(crate) fn plan_export(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    query: Query<'_>,
+    target: Target<'_>,
+) -> Result<Plan, WireError> {
+    plan_text(cx, caller, query, target, true)
+}
+
+fn plan_text(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    query: Query<'_>,
+    Target { entity, id, params }: Target<'_>,
+    is_export: bool,
+) -> Result<Plan, WireError> {
+    let principal = caller.principal();
+    let is_registered = matches!(query, Query::Registered(_));
+    let completed = query.completed(params);
+    let (format, text) = query.into_text(cx)?;
+    let mut request = match id {
+        Some(id) => Request::point(format, &text, id),
+        None => Request::collection(format, &text),
+    };
+    (request.entity, request.is_export) = (entity, is_export);
+    let request = request.with_principal(principal.as_deref());
+    let plan = completed.and_then(|params| cx.shared.mesh.plan(&request.with_params(params.as_deref())));
+    checked(cx, caller, plan, is_registered.then_some((format, &text)))
 }
 
 /// Plans a query so that all texts of it share a plan, whatever their format and white space.

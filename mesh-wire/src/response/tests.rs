@@ -30,7 +30,7 @@ fn get_has_a_tag() {
         formatted(&reply(Method::GET, &[])),
         format!(
             "200\ncache-control: no-cache\ncontent-type: application/json; charset=utf-8\netag: {TAG}\nvary: \
-             X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Authorization, Accept-Encoding, Origin\nx-request-id: \
+             X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Authorization, Accept, Accept-Encoding, Origin\nx-request-id: \
              01010101010101010101010101010101\nnull"
         )
     );

@@ -15,8 +15,8 @@ use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{
-    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caching, ClientLimits, Events, Integrity, Rates,
-    Uploads,
+    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caching, ClientLimits, Events, Exports, Integrity,
+    Rates, Uploads,
 };
 use mesh_sqlite::StateLimits;
 use mesh_uploads::FileStore;
@@ -49,6 +49,7 @@ pub(crate) struct AppFactory {
     state: Option<State>,
     uploads: Option<Uploads>,
     cors: Option<Cors>,
+    exports: Option<Exports>,
     rates: Rates,
     clients: ClientLimits,
     spans: Option<Spans>,
@@ -98,6 +99,10 @@ impl AppFactory {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
+            exports: config
+                .export
+                .enabled
+                .then(|| Exports::new().timeout(config.export.timeout).at_once(config.export.at_once)),
             clients: config.client_limits(),
             rates: Rates::new().per_address(limits.per_address).per_session(limits.per_session),
             spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
@@ -165,6 +170,9 @@ impl AppFactory {
         }
         if let Some(cors) = &self.cors {
             app = app.cors(cors.clone());
+        }
+        if let Some(exports) = &self.exports {
+            app = app.exports(exports.clone());
         }
         if config.docs.enabled {
             app = app.docs(docs(config));

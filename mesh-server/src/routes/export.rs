@@ -1,0 +1,152 @@
+//! `GET {base}/:entity` with `Accept: application/x-ndjson` or `text/csv`: all records of a collection. `SPEC §16`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Method, Response};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use mesh_plan::{BoxFuture, Error, Export, ExportFormat, ExportSink, ResolveError};
+use mesh_wire::request::preferred_type;
+use mesh_wire::{WireError, response};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+
+use crate::app::exports::Exports;
+use crate::observability::error_log;
+use crate::pipeline::admission::RETRY_AFTER;
+use crate::pipeline::body::{Body, BoxError};
+use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::query::{self, Query, Target};
+
+/// Returns the format that a request asks for, if exports are on.
+pub(crate) fn requested(cx: &RequestContext<'_>) -> Option<ExportFormat> {
+    cx.shared.exports.as_ref()?;
+    let wanted = preferred_type(cx.head.headers, &ExportFormat::ALL.map(ExportFormat::media_type))?;
+    ExportFormat::ALL.into_iter().find(|format| format.media_type() == wanted)
+}
+
+/// The outcome of an export, when it has ended.
+type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
+
+/// Starts an export. The reply begins with its first piece, so that an export which fails before is refused.
+pub(crate) async fn answer(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    query: Query<'_>,
+    target: Target<'_>,
+    format: ExportFormat,
+) -> Result<Response<Body>, WireError> {
+    let Some(exports) = &cx.shared.exports else { return Err(WireError::not_found()) };
+    let entity = target.entity.unwrap_or_default();
+    let plan = query::plan_export(cx, caller, query, target)?;
+    plan.check_export(format).map_err(Error::from)?;
+    let head = response::export(&cx.head, content_type(format), entity, format.name());
+    if *cx.head.method == Method::HEAD {
+        return Ok(head.map(|()| Body::from(Bytes::new())));
+    }
+    let held = cx.shared.clients.begin_export(cx.address)?;
+    let permit = Arc::clone(&exports.permits).try_acquire_owned();
+    let permit = permit.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
+    let mut running = Running::start(cx, caller, plan, format, exports);
+    let Some(first) = running.pieces.recv().await else {
+        let Some(error) = running.take_failure() else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
+        error_log::resolve_error(cx.request_id(), &error);
+        return Err(Error::Resolve(error).into());
+    };
+    let body = stream::unfold((Some(first), running), |(ready, mut running)| async move {
+        let piece = match ready {
+            Some(piece) => Some(piece),
+            None => running.pieces.recv().await,
+        };
+        let piece: Option<Result<_, BoxError>> = match piece {
+            Some(piece) => Some(Ok(Frame::data(Bytes::from(piece)))),
+            None => running.take_failure().map(|_| Err("the export has failed".into())),
+        };
+        piece.map(|piece| (piece, (None, running)))
+    });
+    Ok(head.map(|()| Body::stream(StreamBody::new(body)).until_sent((permit, held))))
+}
+
+/// Returns the content type of a format.
+fn content_type(format: ExportFormat) -> &'static str {
+    match format {
+        ExportFormat::Ndjson => "application/x-ndjson",
+        ExportFormat::Csv => "text/csv; charset=utf-8; header=present",
+    }
+}
+
+/// An export that is under way, and ends when this is dropped.
+struct Running {
+    pieces: mpsc::Receiver<Vec<u8>>,
+    outcome: Outcome,
+    task: tokio::task::AbortHandle,
+}
+
+impl Running {
+    /// Starts an export as a task. It ends at its deadline even if nobody takes its pieces.
+    fn start(
+        cx: &RequestContext<'_>,
+        caller: &Caller,
+        plan: mesh_plan::Plan,
+        format: ExportFormat,
+        exports: &Exports,
+    ) -> Self {
+        let (sender, pieces) = mpsc::channel(1);
+        let (late, is_late) = watch::channel(());
+        let export = Export::new(format, Pieces { sender: sender.clone(), is_late });
+        let deadline = Instant::now() + exports.timeout;
+        let context = cx.resolver_context(caller).with_deadline(deadline);
+        let (mesh, outcome) = (Arc::clone(&cx.shared.mesh), Outcome::default());
+        let ended = Arc::clone(&outcome);
+        let task = tokio::spawn(async move {
+            let exporting = tokio::time::timeout_at(deadline.into(), mesh.export(&plan, &context, export));
+            let result = exporting.await.unwrap_or(Err(ResolveError::TimedOut));
+            match &result {
+                Ok(records) => tracing::debug!(request = context.request_id(), records, "exported"),
+                Err(error) if !sender.is_closed() => {
+                    tracing::warn!(request = context.request_id(), "an export has failed: {error}");
+                }
+                Err(_) => tracing::debug!(request = context.request_id(), "the client of an export is gone"),
+            }
+            *ended.lock() = Some(result);
+            // The outcome is set before the channel is closed.
+            drop((sender, late));
+        });
+        Self { pieces, outcome, task: task.abort_handle() }
+    }
+
+    /// Returns the error of an export that has ended. It is called once.
+    fn take_failure(&mut self) -> Option<ResolveError> {
+        match self.outcome.lock().take() {
+            Some(result) => result.err(),
+            None => Some(ResolveError::Panicked("an export".to_owned())),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Passes pieces on to the reply.
+struct Pieces {
+    sender: mpsc::Sender<Vec<u8>>,
+    /// Closed at the deadline: a back end may wait here on a thread of its own.
+    is_late: watch::Receiver<()>,
+}
+
+impl ExportSink for Pieces {
+    fn send(&mut self, piece: Vec<u8>) -> BoxFuture<'_, Result<(), ResolveError>> {
+        Box::pin(async {
+            tokio::select! {
+                sent = self.sender.send(piece) => sent.map_err(|_| ResolveError::TimedOut),
+                _ = self.is_late.changed() => Err(ResolveError::TimedOut),
+            }
+        })
+    }
+}
