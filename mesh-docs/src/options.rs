@@ -162,6 +162,8 @@ pub struct Offers {
     pub persisted: bool,
     /// Whether there are event streams.
     pub events: bool,
+    /// Whether collections can be exported.
+    pub exports: bool,
     /// Whether there are write routes.
     pub mutations: bool,
     /// Whether other origins have access.
@@ -196,6 +198,7 @@ impl Offers {
             (self.cors, "cors"),
             (true, "docs"),
             (self.events, "events"),
+            (self.exports, "export"),
             (true, "keys"),
             (self.mutations, "mutations"),
             (true, "params"),

@@ -34,6 +34,7 @@ pages! {
     conformance: "tests/conformance/README.md";
     deploy: "docs/deploy/README.md";
     events: "docs/events.md", "curl", "sqlite3", "node";
+    export: "docs/export.md", "curl", "sqlite3";
     guides: "docs/README.md";
     identity: "docs/identity.md", "curl", "openssl", "sqlite3";
     integrity_crate: "mesh-integrity/README.md";

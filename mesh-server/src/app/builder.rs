@@ -385,6 +385,7 @@ impl AppBuilder {
                 bearer: shared.identities.are_on(),
                 persisted: shared.profiles.persisted,
                 events: shared.profiles.events,
+                exports: shared.exports.is_some(),
                 mutations: shared.profiles.mutations,
                 cors: shared.cors.is_some(),
                 ..options.offers.clone()
