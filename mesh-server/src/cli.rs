@@ -114,6 +114,7 @@ a wrong file. docs/policies.md describes the file.")]
   mesh-server query --all '{\"user\": {\"$select\": {\"name\": true}, \"$page\": {\"first\": 100}}}'
   mesh-server query --login ada@example.org '{ post title }'
   mesh-server query --table '{ user id name role }'
+  mesh-server query --export csv -o posts.csv '{ post id title author { name } }'
 
 With --login, the password is taken from the variable MESH_PASSWORD or prompted for.")]
     Query(query::QueryArgs),

@@ -11,7 +11,7 @@ use clap::Args;
 use data_encoding::HEXLOWER;
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper::body::Body;
+use hyper::body::{Body, Incoming};
 use mesh_wire::client::{self as wire, Endpoint, ReplyError, Session, SignatureBinding};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Map;
@@ -89,6 +89,11 @@ impl Client {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         self.http.send(self.sign(request)?.map(body)).await
+    }
+
+    /// Signs a request without a body, sends it, and returns the reply, whose body is still to be read.
+    pub(crate) async fn open(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Failure> {
+        self.http.open(self.sign(request)?.map(Full::new)).await
     }
 
     async fn log_in(&self, login: &str, password: String) -> Result<Session, Failure> {

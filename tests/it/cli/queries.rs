@@ -204,3 +204,34 @@ fn query_prints_the_answer_of_a_server() {
     assert_fails(&ask(&["{ post id }"]), 1, &[]);
     assert_fails(&run(&["query", "--url", "ftp://x", "{ post id }"]), 2, &["ftp"]);
 }
+
+#[test]
+fn an_export_is_written_to_a_file_or_printed() {
+    let database = Database::blog();
+    let config = database.dir.write("mesh.toml", "[export]\nenabled = true\n");
+    let server = Server::start(&["--database", &database.url(), "--config", &config]);
+    let url = format!("http://{}/mesh", server.address);
+    let ask = |arguments: &[&str]| run(&[&["query", "--url", &url][..], arguments].concat());
+    let printed = ask(&["--export", "ndjson", "{ tag id label }"]);
+    assert_eq!(printed.status.code(), Some(0), "{}", stderr(&printed));
+    assert!(stdout(&printed).starts_with("{\"id\":1,\"label\":"), "{}", stdout(&printed));
+    let file = database.dir.path().join("posts.csv");
+    let path = file.display().to_string();
+    let written = ask(&["--export", "csv", "-o", &path, "{ post id title author { name } }"]);
+    assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
+    assert!(stderr(&written).contains("posts.csv: 5 lines, "), "{}", stderr(&written));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("\"id\",\"title\",\"author.name\"\r\n1,\"Rust at dawn\",\"Ada\"\r\n"), "{text}");
+    assert_fails(
+        &ask(&["--export", "csv", "{ post title tags { label } }"]),
+        1,
+        &["'tags' is a list", "ndjson"],
+    );
+    assert_fails(&ask(&["--export", "csv", "{ post titel }"]), 1, &["titel", "^^^^^"]);
+    assert_fails(&ask(&["--export", "xml", "{ post title }"]), 2, &["csv", "ndjson"]);
+    assert_fails(&ask(&["-o", &path, "{ post title }"]), 2, &["--export"]);
+    let off = Server::with_database(&database);
+    let url = format!("http://{}/mesh", off.address);
+    assert_fails(&run(&["query", "--url", &url, "--export", "csv", "{ post id }"]), 1, &["[export]"]);
+    assert!(!database.dir.path().join("posts.csv.part").exists());
+}

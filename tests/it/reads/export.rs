@@ -32,7 +32,8 @@ fn large() -> Database {
 
 #[test]
 fn all_records_come_as_lines() {
-    let server = serve(&Database::blog_with_posts(500), "");
+    let database = Database::blog_with_posts(500);
+    let server = serve(&database, "");
     let reply = export(&server, AUTHORS, NDJSON);
     assert_eq!((reply.status, reply.header("content-type")), (200, Some(NDJSON)));
     assert_eq!(reply.header("content-disposition"), Some("attachment; filename*=UTF-8''post.ndjson"));
@@ -76,7 +77,8 @@ fn other_types_and_other_routes_get_json() {
 
 #[test]
 fn faults_are_refused_before_the_first_line() {
-    let server = serve(&Database::blog(), "rows = 3\n");
+    let database = Database::blog();
+    let server = serve(&database, "rows = 3\n");
     let refused = |query: &str, accept: &str| {
         let reply = export(&server, query, accept);
         let body = reply.json();
@@ -101,7 +103,8 @@ fn faults_are_refused_before_the_first_line() {
 
 #[test]
 fn an_export_that_fails_later_ends_without_the_last_chunk() {
-    let server = serve(&large(), "rows = 50000\n");
+    let database = large();
+    let server = serve(&database, "rows = 50000\n");
     let mut connection = server.connect();
     connection.write(&asked("/mesh/post", AUTHORS, NDJSON).bytes());
     let head = connection.read_head().unwrap().unwrap();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use http_body_util::BodyExt as _;
-use hyper::body::Body;
+use hyper::body::{Body, Incoming};
 use hyper_util::rt::TokioIo;
 use mesh_wire::client::Endpoint;
 use rustls::crypto::ring::default_provider;
@@ -64,6 +64,19 @@ impl HttpClient {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let uri = request.uri().clone();
+        let (head, body) = self.open(request).await?.into_parts();
+        let body = body.collect().await;
+        let body =
+            body.map_err(|error| Failure::found(format!("the reply of {uri} is incomplete: {error}")))?;
+        Ok(Response::from_parts(head, body.to_bytes()))
+    }
+
+    /// Sends a request and returns its reply, whose body is still to be read.
+    pub(crate) async fn open<B>(&self, request: Request<B>) -> Result<Response<Incoming>, Failure>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        let uri = request.uri().clone();
         let failed = |error: &dyn Display| Failure::found(format!("cannot send a request to {uri}: {error}"));
         let tls = self.tls.as_ref().filter(|_| uri.scheme_str() == Some("https"));
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
@@ -106,7 +119,7 @@ fn tls_fault(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref().and_then(|cause| cause.downcast_ref())
 }
 
-async fn send_over<S, B>(stream: S, request: Request<B>) -> Result<Response<Bytes>, Box<dyn Error>>
+async fn send_over<S, B>(stream: S, request: Request<B>) -> Result<Response<Incoming>, Box<dyn Error>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -117,10 +130,7 @@ where
     let path = head.uri.path_and_query().map(|it| it.as_str()).unwrap_or_default();
     head.uri = path.parse()?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    let running = tokio::spawn(connection);
-    let reply = sender.send_request(Request::from_parts(head, body.boxed_unsync())).await?;
-    let (head, body) = reply.into_parts();
-    let body = body.collect().await?.to_bytes();
-    running.abort();
-    Ok(Response::from_parts(head, body))
+    // It ends when the reply is read or dropped.
+    tokio::spawn(connection);
+    Ok(sender.send_request(Request::from_parts(head, body.boxed_unsync())).await?)
 }

@@ -1,12 +1,16 @@
 //! `mesh-server query`: sends a query to a server and prints the answer.
 
+mod export;
+
 use std::io::{self, IsTerminal};
 use std::mem;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use clap::Args;
-use http::Request;
-use http_body_util::Full;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use mesh_plan::ExportFormat;
 use mesh_ql::{Format, Limits, ParamValues, Position, Query};
 use mesh_wire::client::{self as wire, ReplyError};
 use mesh_wire::{ErrorKind, QuerySource};
@@ -40,11 +44,34 @@ pub(crate) struct QueryArgs {
     /// Print a table; nested values are JSON
     #[arg(long)]
     table: bool,
+    /// Read all records as lines, from one snapshot: csv or ndjson
+    #[arg(long, value_name = "FORMAT", value_parser = export::format, conflicts_with_all = ["id", "all", "table"])]
+    export: Option<ExportFormat>,
+    /// Write the export to this file instead of standard output
+    #[arg(short, long, value_name = "FILE", requires = "export")]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin())?;
     let params = args.text.params()?;
+    if let Some(wanted) = args.export {
+        return Client::run(&args.server, async |client| {
+            let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
+            let reader = Reader { client, typed: &text, params, spinner };
+            let reply = client.open(export::request(reader.request(format, None)?, wanted)?).await?;
+            if reply.status() != StatusCode::OK {
+                let (head, body) = reply.into_parts();
+                let body = body.collect().await.map_err(Failure::found)?.to_bytes();
+                let refused = wire::result(Response::from_parts(head, body)).err();
+                return Err(refused.map_or_else(
+                    || Failure::found("the server has no exports"),
+                    |error| reader.refused(error, true),
+                ));
+            }
+            export::save(reply, wanted, args.output.as_deref(), &reader.spinner).await
+        });
+    }
     let answer = Client::run(&args.server, async |client| {
         let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
         let reader = Reader { client, typed: &text, params, spinner };

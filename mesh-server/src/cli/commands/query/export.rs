@@ -1,0 +1,83 @@
+//! `mesh-server query --export`: writes all records of a collection to a file or to standard output.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use mesh_plan::ExportFormat;
+
+use crate::cli::failure::Failure;
+use crate::cli::output::remark;
+use crate::cli::terminal::Spinner;
+
+/// Parses the name of a format.
+pub(super) fn format(name: &str) -> Result<ExportFormat, String> {
+    let found = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
+    found
+        .ok_or_else(|| format!("the formats are {}", ExportFormat::ALL.map(ExportFormat::name).join(" and ")))
+}
+
+/// Turns the request of a collection into that of an export.
+pub(super) fn request(mut request: Request<Bytes>, format: ExportFormat) -> Result<Request<Bytes>, Failure> {
+    if *request.method() != Method::GET {
+        return Err(Failure::start("the query is too long for a header, in which an export has it"));
+    }
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static(format.media_type()));
+    Ok(request)
+}
+
+/// Writes the body of a reply while it arrives. A file has its name only when it is complete.
+pub(super) async fn save(
+    reply: Response<Incoming>,
+    format: ExportFormat,
+    output: Option<&Path>,
+    spinner: &Spinner,
+) -> Result<(), Failure> {
+    let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !content_type.unwrap_or_default().starts_with(format.media_type()) {
+        return Err(Failure::found("the server does not export; is [export] enabled on the server?"));
+    }
+    let Some(path) = output else { return copy(reply, &mut io::stdout().lock(), spinner).await.map(drop) };
+    let part = PathBuf::from(format!("{}.part", path.display()));
+    let failed = |error: io::Error| Failure::found(format!("cannot write {}: {error}", part.display()));
+    let mut file = File::create(&part).map_err(failed)?;
+    let copied = match copy(reply, &mut file, spinner).await {
+        Ok(copied) => file.sync_all().and_then(|()| fs::rename(&part, path)).map(|()| copied).map_err(failed),
+        Err(failure) => Err(failure),
+    };
+    if copied.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    let Copied { bytes, lines } = copied?;
+    remark(format_args!("{}: {lines} lines, {bytes} bytes", path.display()));
+    Ok(())
+}
+
+struct Copied {
+    bytes: u64,
+    lines: u64,
+}
+
+async fn copy(reply: Response<Incoming>, to: &mut impl Write, spinner: &Spinner) -> Result<Copied, Failure> {
+    let mut body = reply.into_body();
+    let mut copied = Copied { bytes: 0, lines: 0 };
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Failure::found(format!("the export is incomplete: {error}")))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        to.write_all(&piece).map_err(unwritten)?;
+        copied.bytes += piece.len() as u64;
+        copied.lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        spinner.set_message(format!("{} lines, {} MB so far", copied.lines, copied.bytes / 1_000_000));
+    }
+    to.flush().map_err(unwritten)?;
+    Ok(copied)
+}
+
+fn unwritten(error: io::Error) -> Failure {
+    Failure::start(format!("cannot write the export: {error}"))
+}
