@@ -86,7 +86,7 @@ struct Running {
 }
 
 impl Running {
-    /// Starts an export as a task. It ends at its deadline even if nobody takes its pieces.
+    /// Starts an export as a task. It ends at its deadline even if its pieces are not taken.
     fn start(
         cx: &RequestContext<'_>,
         caller: &Caller,
