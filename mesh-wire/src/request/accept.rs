@@ -36,14 +36,8 @@ fn parse_range(item: &str) -> (&str, f32) {
         let (key, value) = part.split_once('=')?;
         key.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(0.0))
     });
-    (
-        name,
-        weight.filter(|weight| (0.0..=1.0).contains(weight)).unwrap_or(if weight.is_some() {
-            0.0
-        } else {
-            1.0
-        }),
-    )
+    let weight = weight.unwrap_or(1.0);
+    (name, if (0.0..=1.0).contains(&weight) { weight } else { 0.0 })
 }
 
 #[cfg(test)]
