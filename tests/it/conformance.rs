@@ -126,6 +126,7 @@ fn there_are_cases_for_all_levels_and_profiles() {
         "cors",
         "docs",
         "events",
+        "export",
         "hooks",
         "hosts",
         "keys",

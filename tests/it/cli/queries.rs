@@ -225,7 +225,7 @@ fn an_export_is_written_to_a_file_or_printed() {
     assert_fails(
         &ask(&["--export", "csv", "{ post title tags { label } }"]),
         1,
-        &["'tags' is a list", "ndjson"],
+        &["'tags' is a list", "NDJSON"],
     );
     assert_fails(&ask(&["--export", "csv", "{ post titel }"]), 1, &["titel", "^^^^^"]);
     assert_fails(&ask(&["--export", "xml", "{ post title }"]), 2, &["csv", "ndjson"]);

@@ -32,7 +32,7 @@ fn config(settings: &str, profile: &Profile) -> Result<String, Failure> {
     let users = "[integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"email\"\npassword = \"password_hash\"\n\
                  role = \"role\"\n";
     let many = "[limits]\nlogin_per_minute = 1000000\nuploads_per_address = 100\n";
-    let uploads = "[uploads]\nenabled = true\nstore = \"file:FOLDER/uploads\"\n";
+    let uploads = "[uploads]\nenabled = true\nstore = \"file:FOLDER/uploads\"\n[export]\nenabled = true\n";
     let mutations = "[mutations]\nenabled = true\n";
     let docs = "[docs]\nenabled = true\ntitle = \"Fixture\"\n";
     let cors = "[cors]\norigins = [\"https://app.example\"]\n";

@@ -42,23 +42,23 @@ fn a_sink_that_is_slow_delays_nothing_and_what_is_dropped_is_reported() {
     }
     let [written, dropped, _] = log.queue.counts();
     assert_eq!(written, 0);
-    assert!((50..100).contains(&dropped), "{dropped} do not fit into the queue");
+    assert!((10..100).contains(&dropped), "{dropped} do not fit into the queue");
     assert_ne!(log.flush(Duration::from_millis(1)), 0);
-    // The first batch may have been taken before entries were dropped; the report follows it.
-    let kept = 100 - dropped;
-    (0..=kept).for_each(|_| permit.send(true).unwrap());
-    log.queue.push(entry(1));
-    permit.send(true).unwrap();
-    let all: Vec<AuditEntry> = (0..kept + 2).map(|_| entries.recv().unwrap()).collect();
-    let reports: Vec<&AuditEntry> = all.iter().filter(|entry| entry.event == "dropped").collect();
-    assert_eq!(reports.len(), 1);
-    assert!(
-        reports[0].json.ends_with(&format!(r#""event":"dropped","count":{dropped}}}"#)),
-        "{}",
-        reports[0].json
-    );
+    (0..200).for_each(|_| permit.send(true).unwrap());
+    let (mut kept, mut reported) = (0, 0);
+    // What was dropped while a batch was written is reported after it.
+    while kept + reported < 100 {
+        let entry = entries.recv().unwrap();
+        match entry.event {
+            "dropped" => {
+                let report: serde_json::Value = serde_json::from_str(&entry.json).unwrap();
+                reported += report["count"].as_u64().unwrap();
+            }
+            _ => kept += 1,
+        }
+    }
+    assert_eq!((kept, reported), (100 - dropped, dropped));
     assert_eq!(log.flush(Duration::from_secs(60)), 0);
-    assert_eq!(log.queue.counts()[..2], [kept + 2, dropped]);
     log.queue.push(entry(4 << 10));
     permit.send(true).unwrap();
     assert_eq!(entries.recv().unwrap().json.len(), 4 << 10, "the space is free again");

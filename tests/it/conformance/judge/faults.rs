@@ -2,6 +2,7 @@
 
 mod errors;
 mod exact;
+mod export;
 mod failures;
 mod files;
 mod filters;
@@ -98,6 +99,7 @@ pub(crate) fn written() -> Vec<Fault> {
         ("keys", writes::keys::FAULTS.to_vec()),
         ("params", query::params::FAULTS.to_vec()),
         ("bearer", integrity::bearer::faults()),
+        ("export", export::FAULTS.to_vec()),
     ];
     let claimed =
         optional.into_iter().filter(|(name, _)| profile.claims_profile(name)).flat_map(|(_, table)| table);
