@@ -40,7 +40,7 @@ fn is_for_tests_of(from: &str, to: &str) -> bool {
 
 /// Returns the metadata of the workspace.
 pub(crate) fn metadata(root: &Path) -> Result<Value, String> {
-    let mut cargo = steps::command(root, "metadata --format-version 1 --no-deps --offline", &[]);
+    let mut cargo = steps::command(root, "metadata --format-version 1 --no-deps --locked", &[]);
     let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;
     serde_json::from_slice(&output.stdout).map_err(|_| {
         format!("cannot read `cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim())

@@ -44,7 +44,7 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
         faults.extend(own.into_iter().map(|fault| format!("{}: {fault}", name(package))));
     }
     for light in LIGHT {
-        let tree = format!("tree -p {light} --all-features -e normal --prefix none --offline");
+        let tree = format!("tree -p {light} --all-features -e normal --prefix none --locked");
         let output = steps::command(root, &tree, &[]).output();
         let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
         if !output.status.success() {

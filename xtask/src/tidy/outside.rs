@@ -54,7 +54,7 @@ fn resolved(root: &Path) -> Result<Value, String> {
     let rustc = Command::new("rustc").arg("-vV").output().map_err(|error| error.to_string())?;
     let rustc = String::from_utf8_lossy(&rustc.stdout).into_owned();
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
-    let arguments = format!("metadata --format-version 1 --offline --all-features --filter-platform {host}");
+    let arguments = format!("metadata --format-version 1 --locked --all-features --filter-platform {host}");
     let output = steps::command(root, &arguments, &[]).output();
     let output = output.map_err(|error| format!("cannot start cargo: {error}"))?;
     serde_json::from_slice(&output.stdout).map_err(|_| {
