@@ -3,6 +3,7 @@
 mod audit;
 mod caching;
 mod cancelled;
+mod cluster_examples;
 mod deploy;
 mod failures;
 mod health;
