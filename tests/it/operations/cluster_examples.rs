@@ -53,7 +53,7 @@ fn compose_file_refers_to_files_services_and_variables_that_exist() {
         for volume in texts(&service["volumes"]) {
             let (source, _) = volume.split_once(':').unwrap();
             let exists = match source.strip_prefix("./") {
-                // Made by whoever starts the example.
+                // The user creates this folder.
                 Some("certificates") => true,
                 Some(file) => examples().join("compose").join(file).exists(),
                 None => source == "." || compose["volumes"].get(source).is_some(),
@@ -104,7 +104,7 @@ fn nginx_accepts_the_configuration() {
     std::fs::create_dir(folder.path().join("certificates")).unwrap();
     let _ = folder.write("certificates/cert.pem", &pair.cert.pem());
     let _ = folder.write("certificates/key.pem", &pair.signing_key.serialize_pem());
-    // The name exists in the network of the example only, and the nginx of Debian 12 knows the older form of `http2`.
+    // The name exists in the network of the example only, and the nginx of Debian 12 has only the older form of `http2`.
     let config = text("compose/nginx.conf").replace("server mesh:4000", "server 127.0.0.1:4000");
     let config =
         config.replace("listen 8443 ssl;", "listen 127.0.0.1:8443 ssl http2;").replace("http2 on;", "");
