@@ -32,6 +32,7 @@ pages! {
     api_keys: "docs/api-keys.md", "curl", "sqlite3";
     audit: "docs/audit.md", "curl", "sqlite3";
     conformance: "tests/conformance/README.md";
+    comparison: "docs/comparison.md";
     deploy: "docs/deploy/README.md";
     events: "docs/events.md", "curl", "sqlite3", "node";
     export: "docs/export.md", "curl", "sqlite3";
