@@ -77,7 +77,7 @@ pub mod sql;
 mod value;
 
 pub use change::{Change, Changes, Listener};
-pub use error::{Error, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
+pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
 pub use mesh::{BuildError, BuildFault, Mesh, MeshBuilder, Request, WriteReply};

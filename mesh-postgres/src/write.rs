@@ -164,7 +164,7 @@ impl Writer {
                 id = rows.first().map(cells).unwrap_or_default();
                 if id.is_impossible() {
                     let fields = mutation.written().null_fields(&id);
-                    return Err(Failure::Final(WriteError::Conflict { rule: Rule::NotEmpty, fields }));
+                    return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
                 }
             }
         }
@@ -222,7 +222,7 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         // A generated column, or a value that the type of its column cannot represent. If that is an id, no record has
         // it.
         ref code if *code == SqlState::GENERATED_ALWAYS || is_of_class("22") => {
-            return not_found(cause, mutation).unwrap_or(WriteError::Value);
+            return not_found(cause, mutation).unwrap_or(WriteError::Value(Vec::new()));
         }
         ref code if busy.contains(code) || is_of_class("40") => {
             tracing::warn!("a write failed: {cause}");
@@ -230,7 +230,7 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         }
         _ => return WriteError::new(with_causes(error)),
     };
-    WriteError::Conflict { rule, fields: fields_in(cause, mutation) }
+    WriteError::conflict_of(rule, fields_in(cause, mutation))
 }
 
 /// Returns the error for a missing record if the value in the message of the database is the id of a record.

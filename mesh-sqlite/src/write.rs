@@ -207,7 +207,7 @@ impl WriteConnection {
                 id = first;
                 if id.is_impossible() {
                     let fields = mutation.written().null_fields(&id);
-                    return Err(WriteError::Conflict { rule: Rule::NotEmpty, fields });
+                    return Err(WriteError::conflict_of(Rule::NotEmpty, fields));
                 }
             }
         }
@@ -265,7 +265,7 @@ fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
         return WriteError::new(error);
     };
     let rule = match (cause.code, cause.extended_code) {
-        (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => return WriteError::Value,
+        (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => return WriteError::Value(Vec::new()),
         (ErrorCode::ConstraintViolation, code) => match code {
             ffi::SQLITE_CONSTRAINT_UNIQUE
             | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
@@ -273,18 +273,18 @@ fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
             ffi::SQLITE_CONSTRAINT_NOTNULL => Rule::NotEmpty,
             ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Rule::Reference,
             ffi::SQLITE_CONSTRAINT_CHECK => Rule::Check,
-            ffi::SQLITE_CONSTRAINT_DATATYPE => return WriteError::Value,
+            ffi::SQLITE_CONSTRAINT_DATATYPE => return WriteError::Value(Vec::new()),
             _ => Rule::Other,
         },
         // SQLite has no error code for writing to a generated column.
         (_, ffi::SQLITE_ERROR)
             if message.as_deref().is_some_and(|text| text.contains(" generated column ")) =>
         {
-            return WriteError::Value;
+            return WriteError::Value(Vec::new());
         }
         _ => return read::failed(error).into(),
     };
-    WriteError::Conflict { rule, fields: fields_in(message.as_deref().unwrap_or_default(), mutation) }
+    WriteError::conflict_of(rule, fields_in(message.as_deref().unwrap_or_default(), mutation))
 }
 
 /// Returns the fields that SQLite's message names: `UNIQUE constraint failed: users.email, users.tenant`.

@@ -161,6 +161,8 @@ pub struct WireError {
     pub line: Option<u32>,
     /// The 1-based column, in characters.
     pub column: Option<u32>,
+    /// The members of a write's body that are at fault. `SPEC §12.1`
+    pub fields: Vec<FieldError>,
     /// The methods that the path allows, for a 405.
     pub allow: Option<AllowedMethods>,
     /// The number of seconds after which to retry.
@@ -181,6 +183,7 @@ impl WireError {
             path: None,
             line: None,
             column: None,
+            fields: Vec::new(),
             allow: None,
             retry_after: None,
             challenge: Challenge::default(),
@@ -205,6 +208,14 @@ impl WireError {
     #[must_use]
     pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into()).filter(|path| !path.is_empty());
+        self
+    }
+
+    /// Sets the members of a write's body that are at fault, each with a message.
+    #[must_use]
+    pub fn with_fields<'a>(mut self, fields: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        let error = |(path, message): (&str, String)| FieldError { path: path.to_owned(), message };
+        self.fields = fields.into_iter().map(error).collect();
         self
     }
 
@@ -320,6 +331,7 @@ impl WireError {
             path: self.path.clone(),
             line: self.line,
             column: self.column,
+            fields: self.fields.clone(),
         }
     }
 }
@@ -356,6 +368,18 @@ pub struct ErrorBody {
     /// The 1-based column, in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+    /// The members of a write's body that are at fault, if known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldError>,
+}
+
+/// A member of a write's body that is at fault. `SPEC §12.1`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldError {
+    /// Its name.
+    pub path: String,
+    /// A sentence for people.
+    pub message: String,
 }
 
 impl fmt::Display for ErrorBody {

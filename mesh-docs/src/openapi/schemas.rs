@@ -153,6 +153,18 @@ fn error() -> Value {
             "path": {"type": "string", "description": "the position in the query", "examples": ["post.comments.author"]},
             "line": {"type": "integer", "minimum": 1},
             "column": {"type": "integer", "minimum": 1},
+            "fields": {
+                "type": "array",
+                "description": "the fields of a write that are at fault",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": {"type": "string", "description": "the name of the field in the body", "examples": ["email"]},
+                        "message": {"type": "string"},
+                    },
+                    "required": ["path", "message"],
+                },
+            },
         },
         "required": ["error", "message", "requestId"],
     })

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use thiserror::Error;
 
-use super::{PlanErrorKind, hint};
+use super::{FieldFault, PlanErrorKind, hint};
 use crate::ResolveError;
 
 /// A rule of the schema that a write violates.
@@ -38,6 +38,13 @@ pub enum WriteFault {
         "A write of the relation '{relation}' takes {{\"entityId\": …}}, a string, a number or the parts of an id, not {found}"
     )]
     EntityId { relation: String, found: String },
+    #[error("{}", conflict(Rule::Required, std::slice::from_ref(.field)))]
+    Required { field: String },
+    #[error("{}", conflict(Rule::NotEmpty, std::slice::from_ref(.field)))]
+    Null { field: String },
+    /// Members of the body are at fault, at least one. The message is that of the first.
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Fields(Vec<FieldFault>),
 }
 
 /// Returns where a relation leads, and the methods that write it.
@@ -80,10 +87,12 @@ pub enum WriteError {
         rule: Rule,
         /// The fields that the rule is about, if known.
         fields: Vec<String>,
+        /// Other fields that would be refused too.
+        others: Vec<FieldFault>,
     },
     /// A value fits the field's type but not its column.
-    #[error("A value does not fit the column that it would be stored in")]
-    Value,
+    #[error("{}", .0.first().map_or_else(|| UNFIT.to_owned(), ToString::to_string))]
+    Value(Vec<FieldFault>),
     /// The application refuses the write; the message is for the client.
     #[error("{0}")]
     Refused(String),
@@ -118,9 +127,38 @@ impl WriteError {
 
     /// Creates the error of a violated rule whose fields are unknown.
     pub fn conflict(rule: Rule) -> Self {
-        Self::Conflict { rule, fields: Vec::new() }
+        Self::conflict_of(rule, Vec::new())
+    }
+
+    /// Creates the error of a violated rule that is about these fields.
+    pub fn conflict_of(rule: Rule, fields: Vec<String>) -> Self {
+        Self::Conflict { rule, fields, others: Vec::new() }
+    }
+
+    /// Returns the fields at fault that are known, each with a message.
+    pub fn fields(&self) -> Vec<(&str, String)> {
+        match self {
+            Self::NoReferred { field } => vec![(field, self.to_string())],
+            Self::Value(faults) => messages(faults).collect(),
+            Self::Conflict { rule, fields, others } => {
+                let message = |field: &String| match rule {
+                    Rule::Required | Rule::NotEmpty => conflict(*rule, std::slice::from_ref(field)),
+                    _ => conflict(*rule, fields),
+                };
+                let violating = fields.iter().map(|field| (field.as_str(), message(field)));
+                violating.chain(messages(others)).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }
+
+fn messages(faults: &[FieldFault]) -> impl Iterator<Item = (&str, String)> {
+    faults.iter().map(|fault| (fault.field.as_str(), fault.to_string()))
+}
+
+/// The message about a value whose field is unknown.
+const UNFIT: &str = "A value does not fit the column that it would be stored in";
 
 fn conflict(rule: Rule, fields: &[String]) -> String {
     let names = fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ");

@@ -9,7 +9,7 @@ use super::{Mesh, Request, panicked};
 use crate::mutation::{Action, LinkKey, Mutation, Subject, WriteOutcome};
 use crate::plan::{Plan, Target};
 use crate::planner;
-use crate::planner::write::WriteRequest;
+use crate::planner::write::{Kind, WriteRequest, empty};
 use crate::{
     Change, Context, Error, JsonBody, Key, PlanError, RecordId, ResolveError, Rule, WriteError, WriteFault,
 };
@@ -105,20 +105,25 @@ impl Mesh {
 }
 
 impl Mutation {
-    /// Replaces [`Rule::NotEmpty`] by [`Rule::Required`] if it is about fields of which a new record has no value.
+    /// Replaces [`Rule::NotEmpty`] by [`Rule::Required`] if it is about fields of which a new record has no value, and adds
+    /// the other fields that need one: databases report the first.
     fn explain(&self, error: WriteError) -> WriteError {
-        let (Action::Create { values } | Action::CreateChild { values, .. }) = &self.action else {
+        let WriteError::Conflict { rule: Rule::NotEmpty, fields, .. } = &error else { return error };
+        if fields.is_empty() {
             return error;
-        };
-        let is_missing = |field: &String| values.iter().all(|value| value.field != *field);
-        match error {
-            WriteError::Conflict { rule: Rule::NotEmpty, fields }
-                if !fields.is_empty() && fields.iter().all(is_missing) =>
-            {
-                WriteError::Conflict { rule: Rule::Required, fields }
-            }
-            error => error,
         }
+        let (kind, subject, parent, values) = match &self.action {
+            Action::Create { values } => (Kind::Create, &self.subject, None, values),
+            Action::CreateChild { other, values, .. } => (Kind::Create, &other.subject, Some(other), values),
+            Action::Update { values, .. } => (Kind::Update, &self.subject, None, values),
+            _ => return error,
+        };
+        let has_value = |name: &str| values.iter().any(|value| value.field == name);
+        let is_missing = kind == Kind::Create && !fields.iter().any(|field| has_value(field));
+        let rule = if is_missing { Rule::Required } else { Rule::NotEmpty };
+        let empty = empty::faults(subject.entity(), kind, parent, values, |field| has_value(&field.name));
+        let others = empty.into_iter().filter(|other| !fields.contains(&other.field)).collect();
+        WriteError::Conflict { rule, fields: fields.clone(), others }
     }
 
     /// Returns the records that the mutation has written; `written` is the id of the record that the reply shows.

@@ -1,5 +1,6 @@
 //! Planning of writes, checked against the schema. `SPEC §11`
 
+pub(crate) mod empty;
 mod link;
 pub(crate) mod preset;
 mod reference;
@@ -11,16 +12,17 @@ mod value;
 use std::sync::Arc;
 
 use mesh_ql::ParamValues;
-use mesh_schema::{Cardinality, Entity, EntityId, Link, Member};
+use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Member};
 
 pub(crate) use self::reference::References;
-use self::rights::{Kind, not_writable};
+pub(crate) use self::rights::Kind;
+use self::rights::not_writable;
 use super::context::{NodeContext, nearest};
 use super::{columns, find_entity, literal, policy_condition};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
 use crate::policy::{RecordUse, View};
 use crate::{
-    Error, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
+    Error, FieldFault, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
     WriteFault,
 };
 
@@ -311,33 +313,22 @@ impl<'a> WritePlanner<'a> {
     ) -> Result<Vec<Assignment>, PlanError> {
         let entity = subject.entity();
         let context = NodeContext { entity, path: &entity.key };
-        let mut values = Vec::new();
+        let (mut values, mut faults) = (Vec::new(), Vec::new());
         for (name, text) in self.members() {
-            let (field, key) = (name.to_owned(), || entity.key.clone());
-            let fault: PlanErrorKind = match entity.member(name) {
-                None => return Err(context.unknown_field(name, None)),
-                Some(Member::Relation(_)) => {
-                    WriteFault::RelationWritten { entity: key(), relation: field }.into()
-                }
-                Some(Member::Computed(_)) => WriteFault::ComputedWritten { field }.into(),
-                Some(Member::Field(id)) => {
-                    let known = entity.field(id);
-                    if let Some(parent) = parent.filter(|parent| parent.stores_link_in(&known.column)) {
-                        WriteFault::LinkWritten { field, relation: parent.relation.clone() }.into()
-                    } else if !kind.permits(known.writable) {
-                        WriteFault::NotWritable { entity: key(), field }.into()
-                    } else {
-                        match value::parse(known, text) {
-                            Err((ty, found)) => PlanErrorKind::Literal { field, ty, found },
-                            Ok(value) => {
-                                values.push(Assignment { field, column: known.column.clone(), value });
-                                continue;
-                            }
-                        }
-                    }
-                }
+            match self.value(entity, parent, kind, (name, text)) {
+                Ok(value) => values.push(value),
+                Err(fault) => faults.push(FieldFault::new(name, fault)),
+            }
+        }
+        if !faults.is_empty() {
+            let has_value = |field: &Field| {
+                let name = field.name.as_str();
+                self.members().any(|(member, _)| member == name)
+                    || self.request.set.iter().any(|(set, _)| *set == name)
+                    || self.is_preset(subject, kind, name)
             };
-            return Err(context.error(None, fault));
+            faults.extend(empty::faults(entity, kind, parent, &values, has_value));
+            return Err(context.error(None, WriteFault::Fields(faults)));
         }
         if self.request.set.is_empty() {
             kind.check_entity(entity)?;
@@ -361,10 +352,44 @@ impl<'a> WritePlanner<'a> {
         Ok(values)
     }
 
+    /// Checks a member of the body, and returns the value of its field.
+    fn value(
+        &self,
+        entity: &Entity,
+        parent: Option<&RelatedRecord>,
+        kind: Kind,
+        (name, text): (&str, &str),
+    ) -> Result<Assignment, PlanErrorKind> {
+        let (field, key) = (name.to_owned(), || entity.key.clone());
+        let id = match entity.member(name) {
+            Some(Member::Field(id)) => id,
+            Some(Member::Relation(_)) => {
+                return Err(WriteFault::RelationWritten { entity: key(), relation: field }.into());
+            }
+            Some(Member::Computed(_)) => return Err(WriteFault::ComputedWritten { field }.into()),
+            None => {
+                let context = NodeContext { entity, path: &entity.key };
+                return Err(context.unknown_field(name, None).kind);
+            }
+        };
+        let known = entity.field(id);
+        if let Some(parent) = parent.filter(|parent| parent.stores_link_in(&known.column)) {
+            return Err(WriteFault::LinkWritten { field, relation: parent.relation.clone() }.into());
+        }
+        if !kind.permits(known.writable) {
+            return Err(WriteFault::NotWritable { entity: key(), field }.into());
+        }
+        match value::parse(known, text) {
+            Ok(value) => Ok(Assignment { field, column: known.column.clone(), value }),
+            Err((ty, found)) => Err(PlanErrorKind::Literal { field, ty, found }),
+        }
+    }
+
     /// Returns the id in the body `{entityId}`.
     fn entity_id(&self, other: &RelatedRecord) -> Result<JsonId, PlanError> {
         let refused = |found: String| {
-            PlanError::new(WriteFault::EntityId { relation: other.relation.clone(), found }, "")
+            let fault = WriteFault::EntityId { relation: other.relation.clone(), found };
+            PlanError::new(WriteFault::Fields(vec![FieldFault::new("entityId", fault)]), "")
         };
         let mut id = None;
         for (name, text) in self.members() {
@@ -383,7 +408,7 @@ impl<'a> WritePlanner<'a> {
 
 impl RelatedRecord {
     /// Returns whether the link is stored in that column of the other record.
-    fn stores_link_in(&self, column: &str) -> bool {
+    pub(crate) fn stores_link_in(&self, column: &str) -> bool {
         matches!(&self.key, LinkKey::InRelated(key) if key.all().any(|pair| pair.target == column))
     }
 }

@@ -39,6 +39,15 @@ impl From<PlanError> for WireError {
             column: error.position.map(|position| position.column),
             ..Self::validation(message).with_path(error.path)
         };
+        let wire = match &error.kind {
+            PlanErrorKind::Write(fault) => match &**fault {
+                WriteFault::Fields(faults) => {
+                    wire.with_fields(faults.iter().map(|fault| (fault.field.as_str(), fault.to_string())))
+                }
+                _ => wire,
+            },
+            _ => wire,
+        };
         let kind = match &error.kind {
             PlanErrorKind::Parameter { fault, .. } => fault,
             kind => kind,
@@ -53,16 +62,19 @@ impl From<PlanError> for WireError {
 /// `SPEC §11`
 impl From<WriteError> for WireError {
     fn from(error: WriteError) -> Self {
-        match error {
+        if let WriteError::Failed(error) = error {
+            return error.into();
+        }
+        let wire = match &error {
             WriteError::NotFound { .. } | WriteError::NoReferred { .. } => {
                 Self::new(ErrorKind::NotFound, error.to_string())
             }
             WriteError::Conflict { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
-            WriteError::Value => Self::validation(error.to_string()),
-            WriteError::Refused(message) => Self::integrity(Code::Forbidden, message),
-            WriteError::Failed(error) => error.into(),
+            WriteError::Value(_) => Self::validation(error.to_string()),
+            WriteError::Refused(message) => Self::integrity(Code::Forbidden, message.clone()),
             _ => Self::internal(),
-        }
+        };
+        wire.with_fields(error.fields())
     }
 }
 

@@ -76,6 +76,7 @@ fn an_error_body_is_displayed_with_its_position() {
         path: Some("user.posts".to_owned()),
         line: Some(3),
         column: Some(9),
+        fields: Vec::new(),
     };
     assert_eq!(body.to_string(), "ValidationError: m at user.posts (line 3, column 9)");
 }

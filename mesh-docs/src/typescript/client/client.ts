@@ -39,6 +39,13 @@ export interface Uploaded {
   [field: string]: Json;
 }
 
+/** A field of a write that is at fault. */
+export interface FieldError {
+  /** Its name in the body of the write. */
+  path: string;
+  message: string;
+}
+
 /** An error reply of the server. */
 export class MeshError extends Error {
   override name = "MeshError";
@@ -51,6 +58,8 @@ export class MeshError extends Error {
   readonly line?: number;
   readonly column?: number;
   readonly requestId?: string;
+  /** The fields of a write that are at fault. */
+  readonly fields: readonly FieldError[] = [];
 
   constructor(status: number, body: { [key: string]: unknown }) {
     super(typeof body["message"] === "string" ? body["message"] : `The server answered ${status}`);

@@ -9,7 +9,7 @@ use crate::{PlanError, WriteFault};
 
 /// Whether a record is created or updated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Create,
     Update,
 }
