@@ -9,6 +9,7 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Node, Plan, Predicate, Target};
+use crate::sql::text;
 use crate::value::key;
 use crate::{BoxFuture, Context, JsonBody, Key, ResolveError, Value, WriteError};
 pub use fields::{Fields, FieldsError};
@@ -112,6 +113,15 @@ impl Action {
         }
     }
 
+    /// Returns the entity of the record that gets the values, if it may get any.
+    pub fn assigned<'m>(&'m self, subject: &'m Subject) -> Option<&'m Subject> {
+        match self {
+            Self::Create { .. } | Self::Update { .. } => Some(subject),
+            Self::CreateChild { other, .. } => Some(&other.subject),
+            _ => None,
+        }
+    }
+
     /// Returns the values that are written.
     pub fn values(&self) -> &[Assignment] {
         match self {
@@ -204,6 +214,23 @@ impl Subject {
         let entity = self.entity();
         let name = entity.field(entity.field_of_column(column)?).name.as_str();
         entity.member(name).map(|_| name)
+    }
+
+    /// Returns the fields that a constraint or index of that name is about, if the principal may see them. For messages.
+    pub fn fields_of_constraint(&self, name: &str) -> Vec<String> {
+        let mut rules = self.entity().constraints.iter();
+        let columns = rules.find(|rule| rule.name == name).map(|rule| rule.columns.as_slice());
+        self.fields_of_columns(columns.unwrap_or_default().iter().map(String::as_str))
+    }
+
+    /// Returns the fields that the condition of a check is about, if the principal may see them. For messages.
+    pub fn fields_of_condition(&self, sql: &str) -> Vec<String> {
+        let all = self.entity().fields.iter().map(|field| field.column.as_str());
+        self.fields_of_columns(text::columns(&text::tokens(sql), all).into_iter())
+    }
+
+    fn fields_of_columns<'c>(&self, columns: impl Iterator<Item = &'c str>) -> Vec<String> {
+        columns.filter_map(|column| self.field_of_column(column)).map(str::to_owned).collect()
     }
 
     /// Returns the condition of policies that a record must fulfill before the write. It may depend on related records

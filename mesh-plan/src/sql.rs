@@ -18,7 +18,8 @@ mod predicate;
 mod related;
 pub mod sqlite;
 mod statement;
+pub mod text;
 mod write;
 
 pub use statement::Statement;
-pub use write::{Missing, Step};
+pub use write::{Missing, SetReference, Step};

@@ -3,6 +3,7 @@
 //! The system tables are read without prepared statements, which also works through a pooler. Tables that the account may
 //! not read are left out.
 
+mod constraints;
 pub(crate) mod indexes;
 mod sample;
 mod types;
@@ -77,6 +78,7 @@ pub(super) async fn read(
     let mut columns = columns(link, &ids, &types::read(link, &ids).await?).await?;
     let mut keys = keys(link, &ids).await?;
     let mut foreign_keys = foreign_keys(link, &ids, &namespace).await?;
+    let mut constraints = constraints::read(link, &ids).await?;
     let mut tables = Vec::with_capacity(sources.len());
     for Source { id, kind, mut table } in sources {
         table.columns = columns.remove(&id).unwrap_or_default();
@@ -86,6 +88,9 @@ pub(super) async fn read(
         }
         (table.primary_key, table.unique) = keys.remove(&id).unwrap_or_default();
         table.foreign_keys = foreign_keys.remove(&id).unwrap_or_default();
+        let names = table.columns.iter().map(|column| column.name.as_str());
+        table.constraints =
+            constraints.remove(&id).into_iter().flatten().map(|rule| rule.on(names.clone())).collect();
         // Rows without a primary key are identified by their physical location, which changes when they are updated.
         let is_keyless = table.primary_key.is_empty() && matches!(kind.as_str(), "r" | "m");
         table.row_id = is_keyless.then(|| "ctid".to_owned());
@@ -219,13 +224,22 @@ async fn columns(
     types: &HashMap<u32, ColumnType>,
 ) -> Result<HashMap<u32, Vec<Column>>, Error> {
     // A trigger that runs before an insert may provide values. `tgtype` has bits for rows, BEFORE and INSERT.
+    // A column of a view that is an expression cannot be written either, unless a trigger or a rule of the view does.
     let sql = "SELECT a.attrelid, a.attname, a.atttypid, a.attnotnull, pg_catalog.col_description(a.attrelid, a.attnum), \
                  a.atthasdef OR a.attidentity <> '' OR EXISTS ( \
                    SELECT 1 FROM pg_catalog.pg_type AS t WHERE t.oid = a.atttypid AND t.typdefault IS NOT NULL) \
                  OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = a.attrelid \
                    AND g.tgtype::integer & 7 = 7 AND g.tgenabled <> 'D'), \
                  EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS l \
-                   WHERE l.oid = a.attcollation AND NOT l.collisdeterministic) \
+                   WHERE l.oid = a.attcollation AND NOT l.collisdeterministic), \
+                 a.attgenerated <> '' OR a.attidentity = 'a' OR EXISTS ( \
+                   SELECT 1 FROM pg_catalog.pg_class AS c WHERE c.oid = a.attrelid AND c.relkind IN ('v', 'm') \
+                     AND NOT pg_catalog.pg_column_is_updatable(c.oid, a.attnum, false) \
+                     AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger AS g WHERE g.tgrelid = c.oid) \
+                     AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite AS w \
+                       WHERE w.ev_class = c.oid AND w.ev_type <> '1')), \
+                 CASE WHEN a.atttypmod >= 0 THEN a.atttypmod ELSE ( \
+                   SELECT t.typtypmod FROM pg_catalog.pg_type AS t WHERE t.oid = a.atttypid) END \
                FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = ANY($1::oid[]) AND a.attnum > 0 \
                  AND NOT a.attisdropped AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') \
                ORDER BY a.attrelid, a.attnum";
@@ -241,7 +255,12 @@ async fn columns(
             nullable,
             required: !nullable && !provided,
             description: row.get(4),
-            native: found.map(|found| NativeType { is_loose: row.get(6), ..found.native.clone() }),
+            generated: row.get(7),
+            native: found.map(|found| NativeType {
+                is_loose: row.get(6),
+                size: types::size(&found.native, row.get(8)),
+                ..found.native.clone()
+            }),
             ..Column::default()
         });
     }

@@ -1,6 +1,7 @@
 //! Writes: one transaction each. `SPEC §11`
 
 pub(crate) mod audit;
+mod failure;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +11,13 @@ use futures_util::future::join;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres;
 use mesh_plan::{
-    BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Subject, Value, WriteError,
-    WriteOutcome,
+    BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, WriteError, WriteOutcome,
 };
-use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use crate::cells;
 use crate::database::Database;
-use crate::error::with_causes;
 use crate::other_servers::{Announcement, OtherServers};
 use crate::pool::link::Link;
 use crate::pool::{Pool, is_stale};
@@ -26,6 +25,7 @@ use crate::read;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::DEFAULT_TIMEOUT;
 use crate::sql::TextParam;
+use failure::write_error;
 
 /// How often a write is tried that conflicts with concurrent transactions.
 const TRIES: usize = 5;
@@ -193,74 +193,4 @@ fn try_failure(error: &Error, mutation: &Mutation) -> Failure {
     let may_succeed = is_stale(error) || error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED);
     let failed = write_error(error, mutation);
     if may_succeed { Failure::Transient(failed) } else { Failure::Final(failed) }
-}
-
-/// Maps an error of the database to that of a write.
-fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
-    let Some(cause) = error.as_db_error() else {
-        tracing::warn!("a write failed: {}", with_causes(error));
-        return ResolveError::Busy.into();
-    };
-    let busy = [
-        SqlState::READ_ONLY_SQL_TRANSACTION,
-        SqlState::TOO_MANY_CONNECTIONS,
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CANNOT_CONNECT_NOW,
-    ];
-    let is_of_class = |class: &str| cause.code().code().starts_with(class);
-    let rule = match *cause.code() {
-        SqlState::UNIQUE_VIOLATION => Rule::Unique,
-        SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
-        SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
-        SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
-        // The condition of a policy. Without this routine, the account lacks a right.
-        SqlState::INSUFFICIENT_PRIVILEGE if cause.routine() == Some("ExecWithCheckOptions") => Rule::Check,
-        // An exception of a trigger.
-        SqlState::RAISE_EXCEPTION => Rule::Other,
-        _ if is_of_class("23") => Rule::Other,
-        SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
-        // A generated column, or a value that the type of its column cannot represent. If that is an id, no record has
-        // it.
-        ref code if *code == SqlState::GENERATED_ALWAYS || is_of_class("22") => {
-            return not_found(cause, mutation).unwrap_or(WriteError::Value(Vec::new()));
-        }
-        ref code if busy.contains(code) || is_of_class("40") => {
-            tracing::warn!("a write failed: {cause}");
-            return ResolveError::Busy.into();
-        }
-        _ => return WriteError::new(with_causes(error)),
-    };
-    WriteError::conflict_of(rule, fields_in(cause, mutation))
-}
-
-/// Returns the error for a missing record if the value in the message of the database is the id of a record.
-fn not_found(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
-    let is_quoted = |part: &Value| match part {
-        Value::Integer(part) => cause.message().contains(&format!("\"{part}\"")),
-        Value::Text(part) => cause.message().contains(&format!("\"{part}\"")),
-        _ => false,
-    };
-    let action = mutation.action();
-    let ids = [(action.id(), mutation.subject()), (action.other_id(), mutation.written())];
-    ids.into_iter()
-        .find_map(|(id, subject)| Some(subject.not_found(id.filter(|id| id.iter().any(is_quoted))?)))
-}
-
-/// Returns the fields in the message of the database: the column without a value, or those in
-/// `Key (email, tenant)=(..) already exists.`
-fn fields_in(cause: &DbError, mutation: &Mutation) -> Vec<String> {
-    let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
-    let of_table = |subject: &&Subject| cause.table().is_none_or(|table| table == subject.table().name);
-    let subjects: Vec<&Subject> = subjects.into_iter().flatten().filter(of_table).collect();
-    let field = |column: &str| subjects.iter().find_map(|subject| field_of(subject, column));
-    if let Some(column) = cause.column() {
-        return field(column).into_iter().collect();
-    }
-    let names = cause.detail().and_then(|detail| detail.strip_prefix("Key ("));
-    let Some((names, _)) = names.and_then(|rest| rest.split_once(")=(")) else { return Vec::new() };
-    names.split(", ").filter_map(|name| field(&name.trim_matches('"').replace("\"\"", "\""))).collect()
-}
-
-fn field_of(subject: &Subject, column: &str) -> Option<String> {
-    subject.field_of_column(column).map(str::to_owned)
 }

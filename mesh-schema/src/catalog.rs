@@ -24,6 +24,8 @@ pub struct Table {
     pub unique: Vec<Vec<String>>,
     /// Foreign keys, in declaration order.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Constraints and unique indexes whose names errors of the database contain.
+    pub constraints: Vec<Constraint>,
     /// The name of a hidden row id, if there is one (SQLite's `rowid`, unless a column shadows it).
     pub row_id: Option<String>,
     /// The comment stored in the database.
@@ -58,6 +60,8 @@ pub struct Column {
     pub nullable: bool,
     /// Whether a new row needs a value for it, because it cannot hold NULL and nothing else provides a value.
     pub required: bool,
+    /// Whether the database computes its values, or those of the view that it belongs to, so that no statement can set them.
+    pub generated: bool,
     /// How it stores times, found by sampling; `None` if it contains no times.
     pub time_form: Option<TimeForm>,
     /// The comment stored in the database.
@@ -79,6 +83,26 @@ pub struct NativeType {
     pub unique: bool,
     /// Whether different texts may be equal, because the column's collation is not deterministic.
     pub is_loose: bool,
+    /// The size that the declaration of the column limits its values to, if it does.
+    pub size: Option<Size>,
+}
+
+/// The largest values that a column can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Texts with that many characters.
+    Chars(u32),
+    /// Numbers with that many digits before the decimal point.
+    Digits(u32),
+}
+
+/// A rule of a table with the columns that it is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Constraint {
+    /// The name of the constraint or of the index.
+    pub name: String,
+    /// The columns.
+    pub columns: Vec<String>,
 }
 
 /// The kind of a [`NativeType`].

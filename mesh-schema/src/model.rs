@@ -13,7 +13,7 @@ use serde::Serialize;
 pub use self::computed::ComputedError;
 use crate::policy::RoleDocument;
 use crate::serialize::{is_default, named_enum};
-use crate::{Entries, NativeType, TimeForm};
+use crate::{Constraint, Entries, NativeType, TimeForm};
 
 /// Index of an entity in its [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,6 +94,8 @@ pub struct Entity {
     pub unique: Vec<Vec<String>>,
     /// The foreign keys of its table; empty if unknown.
     pub foreign_keys: Vec<KeyReference>,
+    /// The constraints and unique indexes of its table; empty if unknown.
+    pub constraints: Arc<[Constraint]>,
     pub(crate) members: HashMap<String, Member>,
 }
 
@@ -196,6 +198,8 @@ pub struct Field {
     pub nullable: bool,
     /// Whether a new record needs a value for it; `false` if unknown.
     pub required: bool,
+    /// Whether the database computes its values, so that no write sets it; `false` if unknown.
+    pub generated: bool,
     /// The type of its column, if known.
     pub stored: Option<FieldType>,
     /// How its column stores times, if known.

@@ -2,6 +2,7 @@
 //!
 //! An object that cannot be read is left out with a note, and does not hide the others.
 
+mod constraints;
 mod declared;
 pub(crate) mod indexes;
 mod keys;
@@ -86,6 +87,7 @@ struct RawColumn {
     hidden: bool,
     /// Whether the column has a default or is generated.
     provided: bool,
+    generated: bool,
 }
 
 const OBJECTS: &str = "\
@@ -98,7 +100,7 @@ const OBJECTS: &str = "\
 
 /// `hidden` is 2 or 3 for generated columns, which are readable.
 const COLUMNS: &str = "\
-    SELECT name, type, \"notnull\", pk, hidden = 1, dflt_value IS NOT NULL OR hidden > 1 \
+    SELECT name, type, \"notnull\", pk, hidden = 1, dflt_value IS NOT NULL OR hidden > 1, hidden > 1 \
     FROM pragma_table_xinfo(?1, 'main') ORDER BY cid";
 
 impl Reader<'_> {
@@ -141,6 +143,7 @@ impl Reader<'_> {
         let never_null =
             |c: &RawColumn| c.not_null || (c.key_position > 0 && (object.without_row_id || is_row_id));
         let is_required = |c: &RawColumn| never_null(c) && !c.provided && !(c.key_position > 0 && is_row_id);
+        let is_fixed = object.kind == Kind::View && !self.has_trigger(&object.name)?;
         let columns: Vec<Column> = raw
             .iter()
             .filter(|column| !column.hidden && is_readable(&column.name))
@@ -150,6 +153,7 @@ impl Reader<'_> {
                 // SQLite does not enforce what the module of a virtual table declares.
                 nullable: object.kind != Kind::Table || !never_null(column),
                 required: object.kind == Kind::Table && is_required(column),
+                generated: column.generated || is_fixed,
                 ..Column::default()
             })
             .collect();
@@ -157,7 +161,9 @@ impl Reader<'_> {
         let unique = indexes.unique.into_iter().filter(|set| set.iter().all(is_readable));
         let mut foreign_keys = keys::foreign_keys(self.connection, &object.name)?;
         foreign_keys.retain(|foreign_key| foreign_key.columns.iter().all(is_readable));
+        let constraints = constraints::read(self.connection, &object.name, &readable)?;
         let mut table = Table {
+            constraints,
             row_id: self.row_id(object, &raw),
             unique: unique.filter(|set| !same_columns(set, &primary_key)).collect(),
             primary_key: if primary_key.iter().all(is_readable) { primary_key } else { Vec::new() },
@@ -170,6 +176,12 @@ impl Reader<'_> {
         Ok(table)
     }
 
+    /// Returns whether a view has a trigger, without which it cannot be written.
+    fn has_trigger(&self, view: &str) -> Result<bool, Error> {
+        let sql = "SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)";
+        self.connection.prepare_cached(sql)?.exists([view])
+    }
+
     fn raw_columns(&self, object: &SchemaObject) -> Result<Vec<RawColumn>, Error> {
         let mut statement = self.connection.prepare_cached(COLUMNS)?;
         let rows = statement.query_map([&object.name], |row| {
@@ -180,6 +192,7 @@ impl Reader<'_> {
                 key_position: row.get(3)?,
                 hidden: row.get(4)?,
                 provided: row.get(5)?,
+                generated: row.get(6)?,
             })
         })?;
         rows.collect()

@@ -5,6 +5,7 @@
 //! in WAL mode, in which readers and the writer do not block each other.
 
 pub(crate) mod audit;
+mod failure;
 mod group;
 mod log;
 mod queue;
@@ -21,7 +22,7 @@ use mesh_plan::{
     WriteOutcome,
 };
 use parking_lot::Mutex;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ffi};
+use rusqlite::{Connection, OpenFlags, Statement, ffi};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
@@ -32,6 +33,7 @@ use crate::functions::add_functions;
 use crate::pool::DEFAULT_TIMEOUT;
 use crate::pool::interrupt::{Budget, Interrupt};
 use crate::read;
+use failure::failed;
 use log::Log;
 use queue::Queue;
 
@@ -194,7 +196,8 @@ impl WriteConnection {
         let connection = &self.connection;
         let mut id = mutation.expected_id();
         for step in sqlite::write_steps(mutation) {
-            let (rows, first) = run_step(connection, &step, &id).map_err(|error| failed(error, mutation))?;
+            let (rows, first) =
+                run_step(connection, &step, &id).map_err(|error| failed(error, mutation, connection))?;
             if rows == 0
                 && let Some(error) = step.failure(mutation)
             {
@@ -257,45 +260,4 @@ fn run_statement(
         count += 1;
     }
     Ok((count, first))
-}
-
-/// Converts an error of SQLite to that of a write.
-fn failed(error: rusqlite::Error, mutation: &Mutation) -> WriteError {
-    let rusqlite::Error::SqliteFailure(cause, message) = &error else {
-        return WriteError::new(error);
-    };
-    let rule = match (cause.code, cause.extended_code) {
-        (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => return WriteError::Value(Vec::new()),
-        (ErrorCode::ConstraintViolation, code) => match code {
-            ffi::SQLITE_CONSTRAINT_UNIQUE
-            | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-            | ffi::SQLITE_CONSTRAINT_ROWID => Rule::Unique,
-            ffi::SQLITE_CONSTRAINT_NOTNULL => Rule::NotEmpty,
-            ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Rule::Reference,
-            ffi::SQLITE_CONSTRAINT_CHECK => Rule::Check,
-            ffi::SQLITE_CONSTRAINT_DATATYPE => return WriteError::Value(Vec::new()),
-            _ => Rule::Other,
-        },
-        // SQLite has no error code for writing to a generated column.
-        (_, ffi::SQLITE_ERROR)
-            if message.as_deref().is_some_and(|text| text.contains(" generated column ")) =>
-        {
-            return WriteError::Value(Vec::new());
-        }
-        _ => return read::failed(error).into(),
-    };
-    WriteError::conflict_of(rule, fields_in(message.as_deref().unwrap_or_default(), mutation))
-}
-
-/// Returns the fields that SQLite's message names: `UNIQUE constraint failed: users.email, users.tenant`.
-fn fields_in(message: &str, mutation: &Mutation) -> Vec<String> {
-    let Some((_, names)) = message.split_once(" constraint failed: ") else { return Vec::new() };
-    let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
-    let field = |name: &str| {
-        subjects.into_iter().flatten().find_map(|subject| {
-            let column = name.strip_prefix(subject.table().name.as_str())?.strip_prefix('.')?;
-            subject.field_of_column(column).map(str::to_owned)
-        })
-    };
-    names.split(", ").filter_map(field).collect()
 }

@@ -42,6 +42,18 @@ pub enum WriteFault {
     Required { field: String },
     #[error("{}", conflict(Rule::NotEmpty, std::slice::from_ref(.field)))]
     Null { field: String },
+    #[error("'{field}' is computed by the database; leave it out")]
+    Generated { field: String },
+    #[error("'{field}' takes at most {chars} characters")]
+    TooLong { field: String, chars: u32 },
+    #[error("'{field}' takes a number from {least} to {most}")]
+    OutOfRange { field: String, least: i64, most: i64 },
+    #[error("'{field}' takes a number with at most {digits} digits before the decimal point")]
+    TooManyDigits { field: String, digits: u32 },
+    #[error("'{field}' takes one of {}", quoted(.labels))]
+    NoLabel { field: String, labels: Vec<String> },
+    #[error("The value of '{field}' does not fit the column that it would be stored in{}", of_type(.native))]
+    Unfit { field: String, native: Option<String> },
     /// Members of the body are at fault, at least one. The message is that of the first.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Fields(Vec<FieldFault>),
@@ -159,6 +171,19 @@ fn messages(faults: &[FieldFault]) -> impl Iterator<Item = (&str, String)> {
 
 /// The message about a value whose field is unknown.
 const UNFIT: &str = "A value does not fit the column that it would be stored in";
+
+/// The most labels that a message lists.
+const LABELS: usize = 20;
+
+fn quoted(labels: &[String]) -> String {
+    let more = if labels.len() > LABELS { ", …" } else { "" };
+    let shown = labels.iter().take(LABELS).map(|label| format!("'{label}'")).collect::<Vec<_>>();
+    shown.join(", ") + more
+}
+
+fn of_type(native: &Option<String>) -> String {
+    native.as_ref().map(|native| format!(", which is of the type {native}")).unwrap_or_default()
+}
 
 fn conflict(rule: Rule, fields: &[String]) -> String {
     let names = fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ");

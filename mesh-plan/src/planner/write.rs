@@ -7,6 +7,7 @@ mod reference;
 mod rights;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod unfit;
 mod value;
 
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use super::{columns, find_entity, literal, policy_condition};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
 use crate::policy::{RecordUse, View};
 use crate::{
-    Error, FieldFault, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
-    WriteFault,
+    Error, FieldFault, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value,
+    WriteError, WriteFault,
 };
 
 /// The request of a write.
@@ -327,6 +328,7 @@ impl<'a> WritePlanner<'a> {
                     || self.request.set.iter().any(|(set, _)| *set == name)
                     || self.is_preset(subject, kind, name)
             };
+            faults.extend(unfit::faults(entity, &values));
             faults.extend(empty::faults(entity, kind, parent, &values, has_value));
             return Err(context.error(None, WriteFault::Fields(faults)));
         }
@@ -375,6 +377,9 @@ impl<'a> WritePlanner<'a> {
         let known = entity.field(id);
         if let Some(parent) = parent.filter(|parent| parent.stores_link_in(&known.column)) {
             return Err(WriteFault::LinkWritten { field, relation: parent.relation.clone() }.into());
+        }
+        if known.generated {
+            return Err(WriteFault::Generated { field }.into());
         }
         if !kind.permits(known.writable) {
             return Err(WriteFault::NotWritable { entity: key(), field }.into());

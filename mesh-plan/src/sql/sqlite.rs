@@ -15,7 +15,7 @@ mod tests;
 use crate::mutation::Mutation;
 use crate::sql::custom;
 use crate::sql::statement::Statement;
-use crate::sql::write::{self, Step};
+use crate::sql::write::{self, SetReference, Step};
 pub use dialect::Probe;
 pub use param::Param;
 pub(crate) use prefix::has_beginning;
@@ -37,6 +37,11 @@ pub mod functions {
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation) -> Vec<Step<Param>> {
     write::lower(mutation, dialect::Sqlite { probe: &() })
+}
+
+/// Returns the foreign keys that a write sets.
+pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
+    write::references(mutation, &dialect::Sqlite { probe: &() })
 }
 
 /// Returns a statement that lists the steps in which SQLite would run another one.

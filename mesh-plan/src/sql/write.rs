@@ -3,6 +3,7 @@
 //! The statements themselves look up the keys that link records. So only values of the request are bound, and both
 //! ends of a link are as the transaction sees them.
 
+mod reference;
 mod relation;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,9 @@ use crate::mutation::{
 };
 use crate::plan::{ColumnSource, CompareOp, Node};
 use crate::{Key, Rule, Value, WriteError};
+
+pub use reference::SetReference;
+pub(super) use reference::references;
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";

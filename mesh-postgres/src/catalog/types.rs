@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mesh_schema::{FieldType, NativeKind, NativeType};
+use mesh_schema::{FieldType, NativeKind, NativeType, Size};
 use tokio_postgres::{Error, Row};
 
 use crate::pool::link::Link;
@@ -50,8 +50,22 @@ fn column_type(row: &Row) -> ColumnType {
         _ => FieldType::String,
     };
     let name = if kind == NativeKind::BuiltIn { name } else { row.get(3) };
-    let native = NativeType { name, kind, labels: row.get(7), unique: false, is_loose: false };
+    let native = NativeType { name, kind, labels: row.get(7), unique: false, is_loose: false, size: None };
     ColumnType { ty, never_null: row.get(1), native }
+}
+
+/// Returns the size that a type modifier of PostgreSQL stands for. It is that of the type plus the size of a header.
+pub(super) fn size(native: &NativeType, modifier: i32) -> Option<Size> {
+    let modifier = u32::try_from(modifier.checked_sub(4)?).ok()?;
+    match native.name.as_str() {
+        "varchar" | "bpchar" if native.kind == NativeKind::BuiltIn => Some(Size::Chars(modifier)),
+        "numeric" if native.kind == NativeKind::BuiltIn => {
+            // The scale is a number of 11 bits with a sign.
+            let scale = i64::from((modifier & 0x7ff) ^ 0x400) - 0x400;
+            u32::try_from(i64::from(modifier >> 16) - scale).ok().map(Size::Digits)
+        }
+        _ => None,
+    }
 }
 
 /// Returns the field type of a built-in type.

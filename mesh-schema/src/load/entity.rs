@@ -10,8 +10,8 @@ use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
 use crate::{
     ColumnPair, Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId,
-    FieldList, FieldType, ForeignKey, IdField, KeyReference, Member, NativeType, Piece, Table, TableName,
-    Writable,
+    FieldList, FieldType, FieldWrites, ForeignKey, IdField, KeyReference, Member, NativeType, Piece, Table,
+    TableName, Writable,
 };
 
 impl<'a> Loader<'a> {
@@ -31,6 +31,7 @@ impl<'a> Loader<'a> {
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
             unique: stored.map(unique).unwrap_or_default(),
+            constraints: stored.map(|table| table.constraints.clone().into()).unwrap_or_default(),
             foreign_keys: stored.map(|table| self.foreign_keys(table)).unwrap_or_default(),
             ..Entity::default()
         };
@@ -343,6 +344,10 @@ fn adopt(field: &mut Field, stored: &Table) -> bool {
     field.ty = field.ty.or(field.stored);
     field.nullable = column.is_some_and(|column| column.nullable);
     field.required = column.is_some_and(|column| column.required);
+    field.generated = column.is_some_and(|column| column.generated);
+    if field.generated {
+        field.writable = FieldWrites::default();
+    }
     field.time_form = column.and_then(|column| column.time_form);
     field.description = column.and_then(|column| column.description.clone());
     true

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::{ResolveError, WriteError};
 
+use super::WriteConnection;
+use super::failure::failed;
 use super::queue::{Queue, Waiting, Written};
-use super::{WriteConnection, failed};
 use crate::pool::interrupt::Budget;
 
 /// The most writes that are committed together.
@@ -43,7 +44,7 @@ impl WriteConnection {
     /// Runs a write in a transaction of its own.
     fn run_alone(&mut self, waiting: &Waiting) -> Written {
         let written = self.begin_with(waiting).and_then(|written| {
-            self.execute("COMMIT").map_err(|error| failed(error, &waiting.mutation))?;
+            self.execute("COMMIT").map_err(|error| failed(error, &waiting.mutation, &self.connection))?;
             Ok(written)
         });
         if written.is_err() {
@@ -102,7 +103,7 @@ impl WriteConnection {
         match (self.execute("COMMIT"), group) {
             (Ok(()), _) => true,
             (Err(error), [(written, waiting)]) => {
-                *written = Err(failed(error, &waiting.mutation));
+                *written = Err(failed(error, &waiting.mutation, &self.connection));
                 true
             }
             (Err(_), _) => false,

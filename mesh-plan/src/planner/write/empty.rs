@@ -15,15 +15,16 @@ pub(crate) fn faults(
     values: &[Assignment],
     has_value: impl Fn(&Field) -> bool,
 ) -> Vec<FieldFault> {
-    let fields = || entity.fields.iter().filter(|field| matches!(entity.member(&field.name), Some(Member::Field(_))));
+    let fields =
+        || entity.fields.iter().filter(|field| matches!(entity.member(&field.name), Some(Member::Field(_))));
     let is_null = |field: &&Field| {
         // A key without a value may get one from the database.
         let may_be_null = field.nullable || kind == Kind::Create && entity.is_id_column(&field.column);
         !may_be_null && values.iter().any(|it| it.field == field.name && it.value == Value::Null)
     };
-    let nulls = fields().filter(is_null).map(|field| {
-        FieldFault::new(field.name.as_str(), WriteFault::Null { field: field.name.clone() })
-    });
+    let nulls = fields()
+        .filter(is_null)
+        .map(|field| FieldFault::new(field.name.as_str(), WriteFault::Null { field: field.name.clone() }));
     let is_missing = |field: &&Field| {
         let is_link = parent.is_some_and(|parent| parent.stores_link_in(&field.column));
         kind == Kind::Create && field.required && field.writable.create && !is_link && !has_value(field)

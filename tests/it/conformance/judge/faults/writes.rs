@@ -6,7 +6,7 @@ use mesh_tests::kit::http::{Request, Response};
 use serde_json::{Value, json};
 
 use super::super::proxy::ProxyState;
-use super::{Fault, NO_FAULT, edit_error, error, reply, set};
+use super::{Fault, NO_FAULT, edit_error, error, reply, segments, set};
 
 /// The length of the text with which the answer of a read is one byte over the bound.
 const OVER: usize = 4_086;
@@ -145,6 +145,45 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
+        name: "writes report the first member at fault",
+        must_fail: &["12.1-fields-all", "12.1-fields-child"],
+        on_response: &|_, response, _| edit_fields(response, |fields| fields.truncate(1)),
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the message of a write is not about the first member at fault",
+        must_fail: &["12.1-fields-all"],
+        on_response: &|_, response, _| {
+            edit_error(response, |body| {
+                let last = body["fields"].as_array().and_then(|fields| fields.last());
+                if let Some(message) = last.map(|last| last["message"].clone()) {
+                    body["message"] = message;
+                }
+            });
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "the link of a child is reported as missing",
+        must_fail: &["12.1-fields-child"],
+        on_response: &|request, response, _| {
+            if segments(request).len() == 3 {
+                edit_fields(response, |fields| fields.push(json!({"path": "draftId", "message": "missing"})));
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "violated constraints name no fields",
+        must_fail: &["12.1-fields-constraint"],
+        on_response: &|_, response, _| {
+            if response.status == 409 {
+                edit_error(response, |body| body["fields"] = Value::Null);
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
         name: "the bound on the bytes of an answer is one too low",
         must_fail: &["3.11-bytes-exact"],
         on_response: &|_, response, state| {
@@ -221,6 +260,15 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
 ];
+
+/// Edits the members at fault that an error names.
+fn edit_fields(response: &mut Response, edit: impl Fn(&mut Vec<Value>)) {
+    edit_error(response, |body| {
+        if let Some(fields) = body.get_mut("fields").and_then(Value::as_array_mut) {
+            edit(fields);
+        }
+    });
+}
 
 /// Replaces the entity of a request by one of the same table with more rights.
 fn permit(request: &mut Request, method: &str, entity: &str, other: &str) -> Option<Response> {

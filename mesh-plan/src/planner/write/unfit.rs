@@ -1,0 +1,76 @@
+//! Values that fit the type of their field, but not the column that stores it.
+//!
+//! Only the database decides, since its columns may have changed since the schema was loaded. This finds out which of the
+//! values it refused.
+
+use mesh_schema::{Entity, NativeKind, NativeType, Size};
+
+use crate::mutation::{Assignment, Subject};
+use crate::{FieldFault, Value, WriteError, WriteFault};
+
+/// Returns the faults of values that exceed what is known about their columns, if their fields are visible.
+pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> {
+    let visible = values.iter().filter(|value| entity.member(&value.field).is_some());
+    let fault = |value: &Assignment| {
+        let fault = fault(value, entity.native.get(&value.column)?)?;
+        Some(FieldFault::new(value.field.as_str(), fault))
+    };
+    visible.filter_map(fault).collect()
+}
+
+fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
+    let field = || assigned.field.clone();
+    if native.kind == NativeKind::Enum {
+        let is_label = |text: &String| native.labels.contains(text);
+        return match &assigned.value {
+            Value::Text(text) if !is_label(text) => {
+                Some(WriteFault::NoLabel { field: field(), labels: native.labels.clone() })
+            }
+            _ => None,
+        };
+    }
+    let range = match native.name.as_str() {
+        "int2" => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
+        "int4" => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+        _ => None,
+    };
+    match (&assigned.value, native.size, range) {
+        // Blanks at the end are cut off.
+        (Value::Text(text), Some(Size::Chars(chars)), _)
+            if text.trim_end_matches(' ').chars().count() > chars as usize =>
+        {
+            Some(WriteFault::TooLong { field: field(), chars })
+        }
+        (Value::Text(text), Some(Size::Digits(digits)), _) if digits_before_point(text) > digits as usize => {
+            Some(WriteFault::TooManyDigits { field: field(), digits })
+        }
+        (Value::Integer(number), _, Some((least, most))) if !(least..=most).contains(number) => {
+            Some(WriteFault::OutOfRange { field: field(), least, most })
+        }
+        _ => None,
+    }
+}
+
+/// Counts the digits of a decimal number before its point, without zeros at the beginning.
+fn digits_before_point(number: &str) -> usize {
+    let digits = number.trim_start_matches(['-', '+', '0']);
+    digits.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+impl Subject {
+    /// Returns the error for values of which the database refused one: all that are known not to fit their columns, else the
+    /// one in `column`, if the database named it.
+    pub fn unfit(&self, values: &[Assignment], column: Option<&str>) -> WriteError {
+        let known = faults(self.entity(), values);
+        if !known.is_empty() {
+            return WriteError::Value(known);
+        }
+        let named = column.and_then(|column| Some((column, self.field_of_column(column)?)));
+        let fault = named.map(|(column, field)| {
+            let native = self.entity().native.get(column).filter(|native| native.kind == NativeKind::BuiltIn);
+            let native = native.map(|native| native.name.clone());
+            FieldFault::new(field, WriteFault::Unfit { field: field.to_owned(), native })
+        });
+        WriteError::Value(fault.into_iter().collect())
+    }
+}

@@ -1,0 +1,52 @@
+//! The names of constraints and unique indexes, and the columns that they are about.
+
+use std::collections::HashMap;
+
+use mesh_plan::sql::text;
+use mesh_schema::Constraint;
+use tokio_postgres::Error;
+
+use crate::pool::link::Link;
+use crate::sql::TextParam;
+
+/// A constraint or a unique index.
+pub(super) struct Rule {
+    name: String,
+    columns: Vec<String>,
+    /// The expressions of an index, as text.
+    expressions: Vec<String>,
+}
+
+impl Rule {
+    /// Finds the columns of a table that the expressions use.
+    pub(super) fn on<'c>(self, all: impl Iterator<Item = &'c str> + Clone) -> Constraint {
+        let Self { name, mut columns, expressions } = self;
+        for expression in expressions {
+            let used = text::columns(&text::tokens(&expression), all.clone());
+            columns.extend(used.into_iter().map(str::to_owned));
+        }
+        columns.dedup();
+        Constraint { name, columns }
+    }
+}
+
+/// Reads the constraints and unique indexes of each table.
+pub(super) async fn read(link: &Link, ids: &str) -> Result<HashMap<u32, Vec<Rule>>, Error> {
+    let sql = "SELECT c.conrelid, c.conname, ARRAY( \
+                   SELECT a.attname FROM pg_catalog.unnest(c.conkey) WITH ORDINALITY AS k (number, place) \
+                   JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = k.number \
+                   ORDER BY k.place), ARRAY[]::text[] \
+               FROM pg_catalog.pg_constraint AS c \
+               WHERE c.contype IN ('c', 'f') AND c.conrelid = ANY($1::oid[]) \
+               UNION ALL SELECT i.indrelid, n.relname, ARRAY[]::name[], ARRAY( \
+                   SELECT pg_catalog.pg_get_indexdef(i.indexrelid, k, false) \
+                   FROM pg_catalog.generate_series(1, i.indnkeyatts) AS k) \
+               FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS n ON n.oid = i.indexrelid \
+               WHERE (i.indisunique OR i.indisexclusion) AND i.indrelid = ANY($1::oid[])";
+    let mut rules: HashMap<u32, Vec<Rule>> = HashMap::new();
+    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+        let rule = Rule { name: row.get(1), columns: row.get(2), expressions: row.get(3) };
+        rules.entry(row.get(0)).or_default().push(rule);
+    }
+    Ok(rules)
+}

@@ -1,0 +1,107 @@
+//! Errors of PostgreSQL as errors of writes, with the fields that they are about.
+
+use mesh_plan::{Assignment, Mutation, ResolveError, Rule, Subject, Value, WriteError};
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, SqlState};
+
+use crate::error::with_causes;
+
+/// Maps an error of the database to that of a write.
+pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
+    let Some(cause) = error.as_db_error() else {
+        tracing::warn!("a write failed: {}", with_causes(error));
+        return ResolveError::Busy.into();
+    };
+    let busy = [
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+    ];
+    let is_of_class = |class: &str| cause.code().code().starts_with(class);
+    let rule = match *cause.code() {
+        SqlState::UNIQUE_VIOLATION => Rule::Unique,
+        SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
+        SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
+        SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
+        // The condition of a policy. Without this routine, the account lacks a right.
+        SqlState::INSUFFICIENT_PRIVILEGE if cause.routine() == Some("ExecWithCheckOptions") => Rule::Check,
+        // An exception of a trigger.
+        SqlState::RAISE_EXCEPTION => Rule::Other,
+        _ if is_of_class("23") => Rule::Other,
+        SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
+        // A generated column, or a value that the type of its column cannot represent. If that is an id, no record has
+        // it.
+        ref code if *code == SqlState::GENERATED_ALWAYS || is_of_class("22") => {
+            return not_found(cause, mutation).unwrap_or_else(|| unfit(cause, mutation));
+        }
+        ref code if busy.contains(code) || is_of_class("40") => {
+            tracing::warn!("a write failed: {cause}");
+            return ResolveError::Busy.into();
+        }
+        _ => return WriteError::new(with_causes(error)),
+    };
+    WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
+}
+
+/// Returns the error for a missing record if the value in the message of the database is the id of a record.
+fn not_found(cause: &DbError, mutation: &Mutation) -> Option<WriteError> {
+    let is_quoted = |part: &Value| match part {
+        Value::Integer(part) => cause.message().contains(&format!("\"{part}\"")),
+        Value::Text(part) => cause.message().contains(&format!("\"{part}\"")),
+        _ => false,
+    };
+    let action = mutation.action();
+    let ids = [(action.id(), mutation.subject()), (action.other_id(), mutation.written())];
+    ids.into_iter()
+        .find_map(|(id, subject)| Some(subject.not_found(id.filter(|id| id.iter().any(is_quoted))?)))
+}
+
+/// Returns the error of a value that its column cannot store.
+fn unfit(cause: &DbError, mutation: &Mutation) -> WriteError {
+    let action = mutation.action();
+    match action.assigned(mutation.subject()) {
+        Some(subject) => {
+            subject.unfit(action.values(), assigned(cause, mutation).map(|it| it.column.as_str()))
+        }
+        None => WriteError::Value(Vec::new()),
+    }
+}
+
+/// Returns the value that the database could not convert, if it names its parameter, as in
+/// `unnamed portal parameter $2`. The values of a record are the first parameters of the statement that writes it.
+fn assigned<'m>(cause: &DbError, mutation: &'m Mutation) -> Option<&'m Assignment> {
+    let (_, rest) = cause.where_()?.lines().next()?.rsplit_once('$')?;
+    let number = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    mutation.action().values().get(number.parse::<usize>().ok()?.checked_sub(1)?)
+}
+
+/// Returns the fields that the error is about: that of the column without a value, those of the constraint, that of a
+/// value of a domain, or those in `Key (email, tenant)=(..) already exists.`
+fn fields_in(rule: Rule, cause: &DbError, mutation: &Mutation) -> Vec<String> {
+    let action = mutation.action();
+    let subjects = [Some(mutation.subject()), action.other().map(|other| &other.subject)];
+    let of_table = |subject: &&Subject| cause.table().is_none_or(|table| table == subject.table().name);
+    let subjects: Vec<&Subject> = subjects.into_iter().flatten().filter(of_table).collect();
+    let field =
+        |column: &str| subjects.iter().find_map(|subject| subject.field_of_column(column)).map(str::to_owned);
+    if let Some(column) = cause.column() {
+        return field(column).into_iter().collect();
+    }
+    if cause.datatype().is_some() {
+        return assigned(cause, mutation).and_then(|value| field(&value.column)).into_iter().collect();
+    }
+    let is_set = |field: &String| action.values().iter().any(|value| value.field == *field);
+    let named =
+        subjects.iter().map(|subject| subject.fields_of_constraint(cause.constraint().unwrap_or_default()));
+    let mut fields = named.into_iter().find(|fields| !fields.is_empty()).unwrap_or_else(|| {
+        let names = cause.detail().and_then(|detail| detail.strip_prefix("Key ("));
+        let names = names.and_then(|rest| rest.split_once(")=(")).map_or("", |(names, _)| names);
+        names.split(", ").filter_map(|name| field(&name.trim_matches('"').replace("\"\"", "\""))).collect()
+    });
+    // A foreign key that is not set is one that refers to the record.
+    if rule == Rule::Reference {
+        fields.retain(is_set);
+    }
+    fields
+}
