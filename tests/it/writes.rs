@@ -2,6 +2,7 @@
 
 mod durability;
 mod engines;
+mod fields;
 mod keys;
 mod links;
 mod races;

@@ -52,8 +52,12 @@ pub enum WriteFault {
     TooManyDigits { field: String, digits: u32 },
     #[error("'{field}' takes one of {}", quoted(.labels))]
     NoLabel { field: String, labels: Vec<String> },
-    #[error("The value of '{field}' does not fit the column that it would be stored in{}", of_type(.native))]
-    Unfit { field: String, native: Option<String> },
+    #[error("'{field}' cannot contain the character U+0000")]
+    NulCharacter { field: String },
+    #[error("'{field}' takes a value of the type {native}")]
+    NotOfType { field: String, native: String },
+    #[error("The value of '{field}' does not fit the column that it would be stored in")]
+    Unfit { field: String },
     /// Members of the body are at fault, at least one. The message is that of the first.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Fields(Vec<FieldFault>),
@@ -93,7 +97,7 @@ pub enum WriteError {
         field: String,
     },
     /// The write violates a rule of the storage.
-    #[error("{}", conflict(*.rule, .fields))]
+    #[error("{}", first_conflict(*.rule, .fields))]
     Conflict {
         /// The rule.
         rule: Rule,
@@ -131,6 +135,13 @@ pub enum Rule {
     Other,
 }
 
+impl Rule {
+    /// Whether each field violates the rule by itself.
+    fn is_of_one_field(self) -> bool {
+        matches!(self, Self::Required | Self::NotEmpty | Self::Reference)
+    }
+}
+
 impl WriteError {
     /// Creates a failure with a message for the log.
     pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
@@ -153,9 +164,9 @@ impl WriteError {
             Self::NoReferred { field } => vec![(field, self.to_string())],
             Self::Value(faults) => messages(faults).collect(),
             Self::Conflict { rule, fields, others } => {
-                let message = |field: &String| match rule {
-                    Rule::Required | Rule::NotEmpty => conflict(*rule, std::slice::from_ref(field)),
-                    _ => conflict(*rule, fields),
+                let message = |field: &String| match rule.is_of_one_field() {
+                    true => conflict(*rule, std::slice::from_ref(field)),
+                    false => conflict(*rule, fields),
                 };
                 let violating = fields.iter().map(|field| (field.as_str(), message(field)));
                 violating.chain(messages(others)).collect()
@@ -181,8 +192,10 @@ fn quoted(labels: &[String]) -> String {
     shown.join(", ") + more
 }
 
-fn of_type(native: &Option<String>) -> String {
-    native.as_ref().map(|native| format!(", which is of the type {native}")).unwrap_or_default()
+/// Returns the message of a conflict, which is about the first field that violates the rule.
+fn first_conflict(rule: Rule, fields: &[String]) -> String {
+    let about = if rule.is_of_one_field() { 1 } else { fields.len() };
+    conflict(rule, fields.get(..about).unwrap_or(fields))
 }
 
 fn conflict(rule: Rule, fields: &[String]) -> String {
@@ -196,11 +209,15 @@ fn conflict(rule: Rule, fields: &[String]) -> String {
         (Rule::NotEmpty, false) => return format!("{names} must not be null"),
         (Rule::Required, true) => "A required value is missing",
         (Rule::Required, false) => return format!("{names} is required, but has no value"),
-        (Rule::Reference, _) => {
+        (Rule::Reference, false) => return format!("{names} refers to a record that does not exist"),
+        (Rule::Reference, true) => {
             "The write would leave a reference to a record that does not exist; write or delete the referring records first"
         }
         (Rule::Check, true) => "A value violates a condition of the database",
-        (Rule::Check, false) => return format!("{names} violates a condition of the database"),
+        (Rule::Check, false) => {
+            let verb = if fields.len() == 1 { "violates" } else { "violate" };
+            return format!("{names} {verb} a condition of the database");
+        }
         (Rule::Other, _) => "The write violates a rule of the database",
     };
     message.to_owned()

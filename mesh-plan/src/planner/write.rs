@@ -330,6 +330,10 @@ impl<'a> WritePlanner<'a> {
             };
             faults.extend(unfit::faults(entity, &values));
             faults.extend(empty::faults(entity, kind, parent, &values, has_value));
+            // Stable, so fields that are missing remain at the end.
+            faults.sort_by_key(|fault| {
+                self.members().position(|(name, _)| name == fault.field).unwrap_or(usize::MAX)
+            });
             return Err(context.error(None, WriteFault::Fields(faults)));
         }
         if self.request.set.is_empty() {

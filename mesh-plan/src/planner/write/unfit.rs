@@ -35,6 +35,7 @@ fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
         _ => None,
     };
     match (&assigned.value, native.size, range) {
+        (Value::Text(text), _, _) if text.contains('\0') => Some(WriteFault::NulCharacter { field: field() }),
         // Blanks at the end are cut off.
         (Value::Text(text), Some(Size::Chars(chars)), _)
             if text.trim_end_matches(' ').chars().count() > chars as usize =>
@@ -68,8 +69,14 @@ impl Subject {
         let named = column.and_then(|column| Some((column, self.field_of_column(column)?)));
         let fault = named.map(|(column, field)| {
             let native = self.entity().native.get(column).filter(|native| native.kind == NativeKind::BuiltIn);
-            let native = native.map(|native| native.name.clone());
-            FieldFault::new(field, WriteFault::Unfit { field: field.to_owned(), native })
+            let name = field.to_owned();
+            FieldFault::new(
+                field,
+                match native {
+                    Some(native) => WriteFault::NotOfType { field: name, native: native.name.clone() },
+                    None => WriteFault::Unfit { field: name },
+                },
+            )
         });
         WriteError::Value(fault.into_iter().collect())
     }
