@@ -64,10 +64,11 @@ fn constraint_violations_are_conflicts() {
     refused("POST", "/user", r#"{"name": "x", "email": "bo@example.org"}"#, taken);
     refused("POST", "/user", "{}", "'name' is required, but has no value");
     refused("PUT", "/user/1", r#"{"name": null}"#, "'name' must not be null");
-    refused("PUT", "/user/1", r#"{"age": -1}"#, "A value violates a condition of the database");
+    refused("PUT", "/user/1", r#"{"age": -1}"#, "'age' violates a condition of the database");
     let referred = "The write would leave a reference to a record that does not exist; write or delete the referring records first";
     refused("DELETE", "/user/1", "", referred);
-    refused("PUT", "/post/1", r#"{"authorId": 9}"#, referred);
+    let missing = "'authorId' refers to a record that does not exist";
+    refused("PUT", "/post/1", r#"{"authorId": 9}"#, missing);
     refused(
         "POST",
         "/tag",
