@@ -43,7 +43,7 @@ fn fields_in(rule: Rule, message: &str, mutation: &Mutation) -> Vec<String> {
     let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
     let subjects = || subjects.into_iter().flatten();
     let index = cause.strip_prefix("index '").and_then(|rest| rest.strip_suffix('\''));
-    if let Some(name) = index.or((rule == Rule::Check).then_some(cause)) {
+    if let Some(name) = index.or_else(|| (rule == Rule::Check).then_some(cause)) {
         let Some(subject) = mutation.action().assigned(mutation.subject()) else { return Vec::new() };
         let named = subject.fields_of_constraint(name);
         return if named.is_empty() && index.is_none() { subject.fields_of_condition(name) } else { named };
