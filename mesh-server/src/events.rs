@@ -1,8 +1,8 @@
-//! Event streams: a client follows one record, and equal subscriptions share one reading of it. `SPEC §10`
+//! Event streams: a client follows a record or a list, and equal subscriptions share one reading of it. `SPEC §10`
 //!
 //! The [`Hub`] starts listening for changes before the first reading, so no change in between is lost. A change that can
-//! affect a record causes a new reading, and subscriptions send its result when their client accepts more data. Only the
-//! newest result is kept, so a slow client skips results and delays no other client.
+//! affect a subscription causes a new reading, and subscriptions send its result when their client accepts more data. Only
+//! the newest result is kept, so a slow client skips results and delays no other client.
 
 mod hub;
 mod registry;

@@ -34,6 +34,7 @@ use crate::observability::record::RequestRecord;
 use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::routes;
+use crate::routes::collection::Form;
 use context::{RequestContext, trace_context};
 use query::Target;
 use route::RouteMatch;
@@ -95,12 +96,14 @@ async fn get(
     let query = query::decode(cx).await?;
     let params = query::params(cx)?;
     let target = Target { entity: Some(entity), id, params: params.as_ref() };
-    if id.is_none()
-        && let Some(format) = routes::export::requested(cx)
-    {
-        return Box::pin(routes::export::answer(cx, &caller, query, target, format)).await;
+    let form = if id.is_none() { Form::requested(cx) } else { Form::Page };
+    match form {
+        Form::Page => read::answer(cx, &caller, query, target).await,
+        Form::Stream(hub) => Box::pin(routes::events::open(cx, hub, &caller, query, target)).await,
+        Form::Export(exports, format) => {
+            Box::pin(routes::export::answer(cx, &caller, query, target, exports, format)).await
+        }
     }
-    read::answer(cx, &caller, query, target).await
 }
 
 /// Refuses a request that was sent without TLS to a port that requires it.

@@ -4,9 +4,10 @@
 
 pub(crate) mod admin;
 mod auth;
+pub(crate) mod collection;
 pub(crate) mod custom;
 pub(crate) mod docs;
-mod events;
+pub(crate) mod events;
 pub(crate) mod export;
 mod files;
 mod posted;
@@ -46,7 +47,7 @@ async fn protocol(
         Route::Register => return posted::register(cx, body).await,
         Route::Login => return auth::login(cx, body).await,
         Route::Logout => return auth::logout(cx).await,
-        Route::Events { entity, id } => return events::stream(cx, entity, Segment(id)).await,
+        Route::Events { entity, id } => return events::of_record(cx, entity, Segment(id)).await,
         Route::File { key } => return files::file(cx, key).await,
         Route::Create { entity } if upload::is_upload(cx) => {
             return upload::upload(cx, upload::Path { entity, id: None, field: None }, body).await;

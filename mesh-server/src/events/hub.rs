@@ -53,7 +53,7 @@ impl Hub {
     /// Creates a subscription and waits for its first result.
     ///
     /// # Errors
-    /// The record cannot be read before the deadline, the client's address has its share of unread bytes, or the hub is
+    /// The first reading fails or misses the deadline, the client's address has its share of unread bytes, or the hub is
     /// closed.
     pub(crate) async fn subscribe(
         &self,
@@ -110,6 +110,11 @@ impl Hub {
     /// Returns the number of open streams and of the readings that they share.
     pub(crate) fn counts(&self) -> (usize, usize) {
         self.registry.counts()
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_pause_factor(&mut self, factor: u32) {
+        Arc::get_mut(&mut self.reader).unwrap().pause_factor = factor;
     }
 
     #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One reading of a record for all equal subscriptions.
+//! One reading of a record or of a page for all equal subscriptions.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -14,9 +14,12 @@ use crate::observability::error_log;
 
 /// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
 const MAX_READINGS: usize = 8;
-/// Pause between two readings, so that a burst of changes causes few of them.
+/// The shortest pause after a reading, so that a burst of changes causes few of them.
 const PAUSE: Duration = Duration::from_millis(20);
-/// A subscription uses the result of a reading that started at most this long ago.
+/// The pause after a reading in multiples of its duration. Lists can be slow to read, and every change of their entities
+/// may be one of theirs: however many there are, reading the list again takes at most a quarter of the time.
+const PAUSE_FACTOR: u32 = 3;
+/// A subscription uses the result of a reading that started at most this long ago, or that has a pause after it.
 const MAX_AGE: Duration = Duration::from_millis(50);
 /// Delays before a failed reading is repeated; each is twice the previous one.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -42,20 +45,21 @@ pub(super) enum Outcome {
     Failed(Arc<WireError>),
 }
 
-/// Reads records for subscriptions.
+/// Reads for subscriptions.
 pub(super) struct Reader {
     pub(super) mesh: Arc<Mesh>,
     timeout: Duration,
+    pub(super) pause_factor: u32,
     permits: Semaphore,
 }
 
 impl Reader {
     pub(super) fn new(mesh: Arc<Mesh>, timeout: Duration) -> Self {
-        Self { mesh, timeout, permits: Semaphore::new(MAX_READINGS) }
+        Self { mesh, timeout, pause_factor: PAUSE_FACTOR, permits: Semaphore::new(MAX_READINGS) }
     }
 }
 
-/// Reads a record whenever it may have changed and keeps the latest outcome.
+/// Reads a record or a page whenever it may have changed and keeps the latest outcome.
 pub(super) struct SharedReading {
     reader: Arc<Reader>,
     pub(super) key: SubscriptionKey,
@@ -70,6 +74,8 @@ pub(super) struct SharedReading {
     latest: watch::Sender<Option<Outcome>>,
     /// Ends the delay before a failed reading is repeated.
     retry_now: Arc<Notify>,
+    /// Ends the pause after a reading, because a new subscription waits for the next one.
+    awaited: Arc<Notify>,
 }
 
 /// Readings are numbered. All requests that arrive during a reading are satisfied by the next one.
@@ -78,6 +84,8 @@ struct Progress {
     requested: u64,
     is_running: bool,
     started_at: Option<Instant>,
+    /// The end of the pause after the last reading, before which no change causes another one.
+    paused_until: Option<Instant>,
 }
 
 impl SharedReading {
@@ -98,6 +106,7 @@ impl SharedReading {
             finished: watch::Sender::new(0),
             latest: watch::Sender::new(None),
             retry_now: Arc::new(Notify::new()),
+            awaited: Arc::new(Notify::new()),
         }
     }
 
@@ -117,7 +126,7 @@ impl SharedReading {
         progress.requested
     }
 
-    /// Returns the outcomes from now on, starting with one that is at most [`MAX_AGE`] old.
+    /// Returns the outcomes from now on. The first one is recent, and contains all changes that are known.
     ///
     /// # Errors
     /// The reading fails or exceeds the deadline.
@@ -127,10 +136,14 @@ impl SharedReading {
     ) -> Result<watch::Receiver<Option<Outcome>>, WireError> {
         let recent = {
             let progress = self.progress.lock();
-            let is_recent = progress.started_at.is_some_and(|started_at| started_at.elapsed() < MAX_AGE);
+            let is_recent = progress.started_at.is_some_and(|started_at| started_at.elapsed() < MAX_AGE)
+                || progress.paused_until.is_some_and(|end| Instant::now() < end);
             (is_recent && *self.finished.borrow() == progress.requested).then_some(progress.requested)
         };
-        let number = recent.unwrap_or_else(|| self.refresh());
+        let number = recent.unwrap_or_else(|| {
+            self.awaited.notify_one();
+            self.refresh()
+        });
         let mut finished = self.finished.subscribe();
         let reading = finished.wait_for(|finished| *finished >= number);
         if tokio::time::timeout_at(deadline.into(), reading).await.is_err() {
@@ -146,13 +159,23 @@ impl SharedReading {
         }
     }
 
+    /// Waits until the pause after the last reading is over, or a new subscription needs the next one. The future holds no
+    /// reference to the reading.
+    fn pause(&self) -> impl Future<Output = ()> + Send + use<> {
+        let end = self.progress.lock().paused_until.unwrap_or_else(Instant::now);
+        let awaited = Arc::clone(&self.awaited);
+        async move {
+            let _ = tokio::time::timeout_at(end.into(), awaited.notified()).await;
+        }
+    }
+
     async fn read(&self) -> Result<Bytes, ResolveError> {
         let deadline = Instant::now() + self.reader.timeout;
         let context =
             Context::new(&self.request_id).with_deadline(deadline).with_principal(self.key.principal.clone());
         let body = self.reader.mesh.read(&self.plan, &context);
         let body = tokio::time::timeout_at(deadline.into(), body).await;
-        tracing::debug!(request = %self.request_id, entity = %self.plan.node().entity, "events: record read");
+        tracing::debug!(request = %self.request_id, entity = %self.plan.node().entity, "events: read");
         body.unwrap_or(Err(ResolveError::TimedOut)).map(|body| body.bytes)
     }
 
@@ -183,8 +206,9 @@ impl SharedReading {
 
 impl Drop for SharedReading {
     fn drop(&mut self) {
-        // Lets a task that waits for its next attempt end.
+        // Lets a task that waits end.
         self.retry_now.notify_one();
+        self.awaited.notify_one();
     }
 }
 
@@ -192,19 +216,26 @@ impl Drop for SharedReading {
 /// subscription.
 async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
     let mut retry = FIRST_RETRY;
-    while let Some(current) = reading.upgrade() {
+    loop {
+        let Some(pause) = reading.upgrade().map(|current| current.pause()) else { return };
+        pause.await;
+        let Some(current) = reading.upgrade() else { return };
         let Ok(permit) = reader.permits.acquire().await else { return };
+        let start = Instant::now();
         let number = {
             let mut progress = current.progress.lock();
-            progress.started_at = Some(Instant::now());
+            progress.started_at = Some(start);
             progress.requested
         };
         let result = current.read().await;
+        let duration = start.elapsed();
         drop(permit);
         let succeeded = current.publish(result).await;
         let is_running = {
             let mut progress = current.progress.lock();
             current.finished.send_replace(number);
+            let pause = if succeeded { PAUSE.max(duration * reader.pause_factor) } else { PAUSE };
+            progress.paused_until = Some(Instant::now() + pause);
             progress.is_running = progress.requested > number || !succeeded;
             progress.is_running
         };
@@ -215,9 +246,8 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         drop(current);
         if !succeeded && tokio::time::timeout(retry, retry_now.notified()).await.is_err() {
             retry = LAST_RETRY.min(retry * 2);
-            continue;
+        } else {
+            retry = FIRST_RETRY;
         }
-        retry = FIRST_RETRY;
-        tokio::time::sleep(PAUSE).await;
     }
 }

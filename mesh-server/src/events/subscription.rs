@@ -16,7 +16,7 @@ use super::sessions::SessionEnd;
 use super::shared_reading::Outcome;
 use crate::clients::{EventShare, UnsentAccount};
 
-/// A client's subscription to a record.
+/// A client's subscription to a record or a list.
 pub(crate) struct Subscription {
     pub(super) latest: watch::Receiver<Option<Outcome>>,
     pub(super) heartbeat: Interval,

@@ -1,4 +1,4 @@
-//! `GET {base}/:entity/:id/events`: a stream of the changes of one record. `SPEC §10`
+//! Event streams: of a record by `GET {base}/:entity/:id/events`, and of a collection by `Accept`. `SPEC §10`
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -12,16 +12,16 @@ use mesh_plan::RecordId;
 use mesh_wire::{WireError, sse};
 
 use crate::clients::UnsentAccount;
-use crate::events::{SessionCheck, Subscriber};
+use crate::events::{Hub, SessionCheck, Subscriber};
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query::{self, Target};
+use crate::pipeline::query::{self, Query, Target};
 use crate::pipeline::respond;
 
-/// Starts a stream. It is planned like a point read.
-pub(crate) async fn stream(
+/// Starts a stream of a record. It is planned like a point read.
+pub(crate) async fn of_record(
     cx: &RequestContext<'_>,
     entity: &str,
     id: RecordId<'_>,
@@ -31,7 +31,18 @@ pub(crate) async fn stream(
     let query = query::decode(cx).await?;
     let params = query::params(cx)?;
     let target = Target { entity: Some(entity), id: Some(id), params: params.as_ref() };
-    let plan = query::plan_by_meaning(cx, &caller, query, target)?;
+    open(cx, hub, &caller, query, target).await
+}
+
+/// Starts a stream of what a read of this query would answer.
+pub(crate) async fn open(
+    cx: &RequestContext<'_>,
+    hub: &Hub,
+    caller: &Caller,
+    query: Query<'_>,
+    target: Target<'_>,
+) -> Result<Response<Body>, WireError> {
+    let plan = query::plan_by_meaning(cx, caller, query, target)?;
     let session = caller.session().map(|session| session.session);
     let open = match cx.shared.clients.open_stream(cx.address, session) {
         Ok(open) => open,
@@ -40,7 +51,7 @@ pub(crate) async fn stream(
     let unsent = Arc::clone(&cx.shared.clients.unsent);
     let account = UnsentAccount { unsent, address: cx.address, outbox: cx.outbox().cloned() };
     let subscriber =
-        Subscriber { principal: caller.principal(), session_check: session_check(cx, &caller), account };
+        Subscriber { principal: caller.principal(), session_check: session_check(cx, caller), account };
     let _permit = admission::admit(cx)?;
     let subscription = hub.subscribe(plan, subscriber, cx.head.request_id, cx.deadline).await?;
     let head = sse::head(&cx.head);

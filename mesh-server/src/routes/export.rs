@@ -9,7 +9,6 @@ use http::{Method, Response};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use mesh_plan::{BoxFuture, Error, Export, ExportFormat, ExportSink, ResolveError};
-use mesh_wire::request::preferred_type;
 use mesh_wire::{WireError, response};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
@@ -21,13 +20,6 @@ use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query::{self, Query, Target};
 
-/// Returns the format that a request asks for, if exports are on.
-pub(crate) fn requested(cx: &RequestContext<'_>) -> Option<ExportFormat> {
-    cx.shared.exports.as_ref()?;
-    let wanted = preferred_type(cx.head.headers, &ExportFormat::ALL.map(ExportFormat::media_type))?;
-    ExportFormat::ALL.into_iter().find(|format| format.media_type() == wanted)
-}
-
 /// The outcome of an export, when it has ended.
 type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
 
@@ -37,9 +29,9 @@ pub(crate) async fn answer(
     caller: &Caller,
     query: Query<'_>,
     target: Target<'_>,
+    exports: &Exports,
     format: ExportFormat,
 ) -> Result<Response<Body>, WireError> {
-    let Some(exports) = &cx.shared.exports else { return Err(WireError::not_found()) };
     let entity = target.entity.unwrap_or_default();
     let plan = query::plan_export(cx, caller, query, target)?;
     plan.check_export(format).map_err(Error::from)?;

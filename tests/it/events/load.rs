@@ -42,7 +42,7 @@ fn serve_with_readings(database: &Database) -> (Server, impl Fn() -> usize + use
     let mut serve = command(&["serve", "--listen", "127.0.0.1:0", "--database", &database.url()]);
     serve.args(["--config", &config]);
     serve.args(["--log", "mesh_server::events=debug"]).stderr(File::create(&log).unwrap());
-    let readings = move || std::fs::read_to_string(&log).unwrap().matches("events: record read").count();
+    let readings = move || std::fs::read_to_string(&log).unwrap().matches("events: read").count();
     (Server::spawn(&mut serve), readings)
 }
 

@@ -132,7 +132,7 @@ impl Ground {
 
     /// Returns how many times the server has read for streams.
     fn readings(&self) -> usize {
-        fs::read_to_string(&self.log).unwrap_or_default().matches("events: record read").count()
+        fs::read_to_string(&self.log).unwrap_or_default().matches("events: read").count()
     }
 
     fn handles(&self) -> usize {
