@@ -136,8 +136,8 @@ impl Setup {
         let plan =
             self.hub.mesh().plan(&mesh_plan::Request::collection(mesh_ql::Format::Json, query)).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
-        let subscription = self.hub.subscribe(plan, Subscriber::default(), &request_id(), deadline);
-        Client::new(subscription.await.unwrap(), None)
+        let subscription = self.hub.subscribe(plan, Subscriber::default(), &request_id(), deadline).await;
+        Client::new(subscription.unwrap(), None)
     }
 
     async fn open(&self, query: &str, id: &str) -> Client {
