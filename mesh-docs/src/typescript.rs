@@ -30,6 +30,12 @@ pub const CLIENT: &str = concat!(
 /// The file name of [`CLIENT`], in the directory of the generated types.
 pub const CLIENT_FILE: &str = "mesh-client.ts";
 
+/// The source of a module with hooks for React, which imports [`CLIENT`].
+pub const REACT: &str = include_str!("typescript/client/react.ts");
+
+/// The file name of [`REACT`], in the directory of the generated types.
+pub const REACT_FILE: &str = "mesh-react.ts";
+
 /// Names defined by the generated file, which types of entities must not have.
 const RESERVED: [&str; 6] = ["Entities", "Query", "PointQuery", "Item", "Result", "Params"];
 

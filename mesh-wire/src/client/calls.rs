@@ -97,7 +97,12 @@ impl Client {
 
     /// Subscribes to the changes of a record.
     pub fn watch(&self, query: &Query, id: impl Into<RecordId>) -> Subscription {
-        Subscription::new(self.clone(), query, id.into())
+        Subscription::new(self.clone(), query, Some(id.into()))
+    }
+
+    /// Subscribes to the changes of a page of a list, or of its groups. `SPEC §10.6`
+    pub fn watch_collection(&self, query: &Query) -> Subscription {
+        Subscription::new(self.clone(), query, None)
     }
 
     /// Builds the upload of a file in memory. To stream a larger file, build the head with [`super::upload`], sign it with

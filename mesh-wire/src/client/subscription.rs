@@ -1,11 +1,11 @@
-//! Subscriptions to the changes of a record, which resume after a disconnect.
+//! Subscriptions to the changes of a record or a list, which resume after a disconnect.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, ParamValues, Query};
 
-use super::{Client, ClientError, RecordId, point, with_params};
+use super::{Client, ClientError, RecordId, collection, point, with_params};
 use crate::route::percent;
 use crate::sse::{self, Decoder, EventTooLarge};
 use crate::{ErrorBody, QuerySource, headers};
@@ -13,14 +13,15 @@ use crate::{ErrorBody, QuerySource, headers};
 /// The largest accepted event, in bytes.
 const EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// A subscription to one record. Send the request of [`Subscription::request`], check the head of the reply with
+/// A subscription to a record or a list. Send the request of [`Subscription::request`], check the head of the reply with
 /// [`Subscription::is_stream`], and pass the bytes of its body to [`Subscription::feed`]. When the body ends, wait for the
 /// time that [`Subscription::disconnected`] returns and send the next request, which resumes after the last event.
 #[derive(Clone, Debug)]
 pub struct Subscription {
     client: Client,
     entity: String,
-    id: RecordId,
+    /// The id of the record; `None` for a list.
+    id: Option<RecordId>,
     text: String,
     params: ParamValues,
     decoder: Decoder,
@@ -30,14 +31,14 @@ pub struct Subscription {
 /// An event of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// The current record in JSON; `null` if it does not exist.
+    /// The current record in JSON, `null` if it does not exist; of a list the current page.
     Update(String),
-    /// The server failed to read the record, and may end the stream.
+    /// The server failed to read, and may end the stream.
     Failed(Box<ErrorBody>),
 }
 
 impl Subscription {
-    pub(super) fn new(client: Client, query: &Query, id: RecordId) -> Self {
+    pub(super) fn new(client: Client, query: &Query, id: Option<RecordId>) -> Self {
         Self {
             client,
             entity: query.entity.value.clone(),
@@ -62,9 +63,16 @@ impl Subscription {
     pub fn request(&self) -> Result<Request<Bytes>, ClientError> {
         let endpoint = self.client.endpoint();
         let source = QuerySource::Text { format: Format::Json, text: self.text.clone() };
-        let mut request = with_params(point(endpoint, &self.entity, &self.id, &source)?, &self.params);
-        *request.uri_mut() =
-            endpoint.url(&[&percent::encode(&self.entity), &self.id.to_segment(), "events"])?;
+        let mut request = match &self.id {
+            Some(id) => {
+                let mut request = point(endpoint, &self.entity, id, &source)?;
+                *request.uri_mut() =
+                    endpoint.url(&[&percent::encode(&self.entity), &id.to_segment(), "events"])?;
+                request
+            }
+            None => collection(endpoint, &self.entity, &source)?,
+        };
+        request = with_params(request, &self.params);
         let fields = request.headers_mut();
         fields.insert(ACCEPT, HeaderValue::from_static(sse::MEDIA_TYPE));
         let last = HeaderValue::try_from(&self.last_event_id).ok().filter(|last| !last.is_empty());
@@ -74,7 +82,8 @@ impl Subscription {
         self.client.sign(request)
     }
 
-    /// Returns whether a reply is a stream. Any other reply is an error, to be decoded by [`super::result`].
+    /// Returns whether a reply is a stream. Any other reply is an error, to be decoded by [`super::result`], or of a list its
+    /// page, from a server without streams.
     pub fn is_stream<B>(reply: &Response<B>) -> bool {
         reply.status() == StatusCode::OK && headers::has_media_type(reply.headers(), sse::MEDIA_TYPE)
     }

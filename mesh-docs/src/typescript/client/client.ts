@@ -30,6 +30,13 @@ export interface Options {
 export interface Call {
   signal?: AbortSignal;
 }
+/** How a record or a list is watched. */
+export interface Watching {
+  /** Is called with the errors of reads after the first one. */
+  trouble?: (error: MeshError) => void;
+}
+/** A type that accepts a query without pages. */
+type Unpaged<Q> = { readonly [E in keyof Q]: { readonly $page?: undefined } };
 /** A stored file. */
 export interface Uploaded {
   contentHash: string;
@@ -181,37 +188,51 @@ export class Client<S extends SchemaTypes<S>> {
    * Watches a record: yields it at the start and after each change, and `null` if it does not exist. Reconnects after a
    * lost connection. Ends when `signal` is aborted. `trouble` is called with the errors of reads in between.
    */
-  async *watch<const Q extends PointQuery<S, true>>(
-    id: RecordId,
-    query: Q & Checked<S, Q, "one">,
-    ...[call]: Sending<S, Q, { trouble?: (error: MeshError) => void }>
-  ): AsyncGenerator<Item<S, Q> | null, void, undefined> {
-    const path = route(root(query)[0], id, "events");
+  watch<const Q extends PointQuery<S, true>>(id: RecordId, query: Q & Checked<S, Q, "one">, ...[call]: Sending<S, Q, Watching>): AsyncGenerator<Item<S, Q> | null, void, undefined> {
+    return this.#watch(query, route(root(query)[0], id, "events"), call) as AsyncGenerator<Item<S, Q> | null, void, undefined>;
+  }
+
+  /** Watches a page of a collection, or its groups, as `watch` does a record. */
+  watchList<const Q extends Query<S, true>>(query: Q & Checked<S, Q>, ...[call]: Sending<S, Q, Watching>): AsyncGenerator<Result<S, Q>, void, undefined> {
+    return this.#watch(query, route(root(query)[0]), call) as AsyncGenerator<Result<S, Q>, void, undefined>;
+  }
+
+  async *#watch(query: object, path: string, call: Sent & Watching = {}): AsyncGenerator<unknown, void, undefined> {
     let last = "";
     let wait = 2000;
     for (;;) {
       try {
-        const headers: Record<string, string> = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
-        const reply = await this.#query(path, JSON.stringify(query), { ...call, headers });
+        const reply = await this.#as("text/event-stream", path, query, { ...call, headers: last ? { "Last-Event-ID": last } : {} });
         for await (const event of events(reply)) {
           last = event["id"] ?? last;
           wait = Number(event["retry"] ?? wait);
           if (event["event"] === "error") {
             const error = new MeshError(reply.status, JSON.parse(event["data"] ?? "{}"));
             if (error.code?.startsWith("TOKEN_") && !this.#renews(error)) throw error;
-            call?.trouble?.(error);
+            call.trouble?.(error);
           } else if (event["data"] !== undefined) {
             yield JSON.parse(event["data"]);
           }
         }
       } catch (error) {
-        if (call?.signal?.aborted) return;
+        if (call.signal?.aborted) return;
         // Other refusals are permanent.
         if (error instanceof MeshError && error.status < 500 && error.status !== 429) throw error;
       }
       await new Promise((done) => setTimeout(done, wait));
-      if (call?.signal?.aborted) return;
+      if (call.signal?.aborted) return;
     }
+  }
+
+  /** Reads all records of a collection from one snapshot, and yields each when it has arrived. Fails if the export is incomplete. */
+  async *exportNdjson<const Q extends Query<S, true>>(query: Q & Checked<S, Q> & Unpaged<Q>, ...[call]: Sending<S, Q>): AsyncGenerator<Item<S, Q>, void, undefined> {
+    const reply = await this.#as("application/x-ndjson", route(root(query)[0]), query, call);
+    for await (const line of pieces(reply, "\n")) yield JSON.parse(line);
+  }
+
+  /** Reads all records of a collection from one snapshot as CSV. Reading `body` fails if the export is incomplete. */
+  exportCsv<const Q extends Query<S, true>>(query: Q & Checked<S, Q> & Unpaged<Q>, ...[call]: Sending<S, Q>): Promise<Response> {
+    return this.#as("text/csv", route(root(query)[0]), query, call);
   }
 
   /** Uploads a file to a field of a record, or creates a record with it if the id is `null`. */
@@ -307,7 +328,7 @@ export class Client<S extends SchemaTypes<S>> {
   async #write(method: string, at: RecordId[], fields?: object, query?: object, call: Call = {}): Promise<unknown> {
     const path = route(...at);
     const sent: Sent = { ...call, method, ...(fields && { json: JSON.stringify(fields) }) };
-    const reply = await (query ? this.#query(path, JSON.stringify(query), sent) : this.#send(path, sent));
+    const reply = await (query ? this.#query(path, query, sent) : this.#send(path, sent));
     return reply.status === 204 ? null : reply.json();
   }
 
@@ -320,20 +341,29 @@ export class Client<S extends SchemaTypes<S>> {
 
   async #read(query: object, id: RecordId | undefined, sent: Sent = {}): Promise<unknown> {
     const text = JSON.stringify(query);
-    const [entity, node] = root(query);
-    const { after, before } = (node["$page"] ?? {}) as { after?: unknown; before?: unknown };
     const { params } = sent;
     if (base64(text + (JSON.stringify(params) ?? "")).length > HEADER && !this.#options.persisted && !this.#declared.has(text)) {
       const json = JSON.stringify({ query: text, id, params });
       return (await this.#send("", { ...sent, method: "POST", json })).json();
     }
-    // Queries with cursors are not registered, because each page is another query.
-    return (await this.#query(route(entity, id), text, sent, typeof (after ?? before) !== "string")).json();
+    return (await this.#query(route(root(query)[0], id), query, sent)).json();
+  }
+
+  /** Reads as a media type, and refuses a reply of another one. */
+  async #as(type: string, path: string, query: object, sent: Sent = {}): Promise<Response> {
+    const reply = await this.#query(path, query, { ...sent, headers: { ...sent.headers, Accept: type } });
+    if (reply.headers.get("Content-Type")?.startsWith(type)) return reply;
+    await reply.body?.cancel();
+    throw new MeshError(reply.status, { message: `The server does not offer ${type}` });
   }
 
   /** Sends a request with a query in its headers. With query ids, an unknown query is registered first. */
-  async #query(path: string, text: string, sent: Sent, byId = true): Promise<Response> {
-    if (!((this.#options.persisted && byId) || this.#declared.has(text))) return this.#send(path, { ...sent, query: ["X-Mesh-Query", base64(text)] });
+  async #query(path: string, query: object, sent: Sent): Promise<Response> {
+    const text = JSON.stringify(query);
+    const { after, before } = (root(query)[1]["$page"] ?? {}) as { after?: unknown; before?: unknown };
+    // Queries with cursors are not registered, because each page is another query.
+    const byId = this.#options.persisted && typeof (after ?? before) !== "string";
+    if (!byId && !this.#declared.has(text)) return this.#send(path, { ...sent, query: ["X-Mesh-Query", base64(text)] });
     const id = `q_${(await sha256(utf8(`json\0${text}`))).slice(0, 32)}`;
     const known: Sent = { ...sent, query: ["X-Mesh-Query-Id", id] };
     try {
@@ -425,6 +455,18 @@ function encoded(segment: RecordId): string {
 
 /** Parses the events of a stream, each to its fields. */
 async function* events(reply: Response): AsyncGenerator<{ [name: string]: string }, void, undefined> {
+  for await (const block of pieces(reply, /\r?\n\r?\n/)) {
+    const event: { [name: string]: string } = {};
+    for (const line of block.split(/\r?\n/)) {
+      const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name) event[name] = name === "data" && "data" in event ? `${event[name]}\n${value}` : value;
+    }
+    yield event;
+  }
+}
+
+/** Yields the complete pieces of a body when they have arrived. */
+async function* pieces(reply: Response, end: string | RegExp): AsyncGenerator<string, void, undefined> {
   const reader = reply.body?.getReader();
   const decoder = new TextDecoder();
   let pending = "";
@@ -433,16 +475,9 @@ async function* events(reply: Response): AsyncGenerator<{ [name: string]: string
       const read = await reader?.read();
       if (!read || read.done) return;
       pending += decoder.decode(read.value, { stream: true });
-      const blocks = pending.split(/\r?\n\r?\n/);
-      pending = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const event: { [name: string]: string } = {};
-        for (const line of block.split(/\r?\n/)) {
-          const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-          if (name) event[name] = name === "data" && "data" in event ? `${event[name]}\n${value}` : value;
-        }
-        yield event;
-      }
+      const complete = pending.split(end);
+      pending = complete.pop() ?? "";
+      yield* complete;
     }
   } finally {
     await reader?.cancel().catch(() => {});

@@ -15,19 +15,29 @@ pub(crate) struct TypesArgs {
     /// Language to write
     #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
     lang: String,
+    /// Also write hooks for React, as mesh-react.ts
+    #[arg(long, requires = "output")]
+    react: bool,
 }
 
 pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
     let (_, schema) = args.output.open()?;
     let types = typescript::types(&schema);
     let Some(output) = &args.output.output else { return write(None, &types) };
-    let client = output.with_file_name(typescript::CLIENT_FILE);
-    if client == *output {
-        let message = format!("{} is the name of the client; choose another name", output.display());
+    let react = (typescript::REACT_FILE, typescript::REACT);
+    let mut modules = vec![(typescript::CLIENT_FILE, typescript::CLIENT)];
+    modules.extend(args.react.then_some(react));
+    let modules: Vec<_> = modules.iter().map(|(name, text)| (output.with_file_name(name), text)).collect();
+    if modules.iter().any(|(path, _)| path == output) {
+        let message = format!("{} is the name of another file of the client; choose another name", output.display());
         return Err(Failure::start(message));
     }
     write(Some(output), &types)?;
-    write(Some(&client), typescript::CLIENT)?;
-    remark(format_args!("wrote {} and {}", output.display(), client.display()));
+    let mut written = output.display().to_string();
+    for (path, text) in &modules {
+        write(Some(path), text)?;
+        written = format!("{written} and {}", path.display());
+    }
+    remark(format_args!("wrote {written}"));
     Ok(())
 }

@@ -39,6 +39,20 @@ fn a_subscription_resumes_after_the_last_event() {
 }
 
 #[test]
+fn a_subscription_to_a_list_is_a_read_that_accepts_a_stream() {
+    let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
+    let query = query("post").field("title").build();
+    let mut subscription = client.watch_collection(&query).with_params(ParamValues::new().with("n", 1));
+    subscription.feed(&sse::update("one", br#"{"items":[]}"#)).unwrap();
+    let request = subscription.request().unwrap();
+    assert_eq!(request.uri().path(), "/mesh/post");
+    let headers = ["accept", "last-event-id", "x-mesh-params"].map(|name| &request.headers()[name]);
+    assert_eq!(headers, ["text/event-stream", "one", "eyJuIjoxfQ=="]);
+    let read = client.collection(&query).request().unwrap();
+    assert_eq!(request.headers()["x-mesh-query"], read.headers()["x-mesh-query"]);
+}
+
+#[test]
 fn failures_are_returned_and_unknown_events_ignored() {
     let mut subscription = subscription();
     let body = r#"{"error":"IntegrityError","message":"over","requestId":"r","code":"TOKEN_EXPIRED"}"#;
