@@ -41,6 +41,8 @@ pub struct Options {
     pub only: bool,
     /// Event streams.
     pub events: bool,
+    /// Exports of lists.
+    pub exports: bool,
     /// Write routes.
     pub mutations: bool,
     /// Uploads, with the path segment below the base where files are served.

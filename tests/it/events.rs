@@ -55,6 +55,71 @@ fn a_stream_sends_the_record_and_then_its_changes() {
     assert_eq!(stream.data(), r#"{"title":"Again"}"#);
 }
 
+/// Opens a stream of a list.
+pub(crate) fn open_list(server: &Server, entity: &str, query: &str) -> Stream {
+    let request = request(&format!("/{entity}"), query).header("Accept", "text/event-stream");
+    Stream::try_open(server.address, &request).unwrap_or_else(|reply| panic!("{reply:?}"))
+}
+
+/// Asserts that the next event of a stream has a page with these items.
+#[track_caller]
+fn assert_items(stream: &mut Stream, items: &Value) {
+    let page: Value = serde_json::from_str(&stream.data()).unwrap();
+    assert_eq!(page["items"], *items);
+}
+
+#[test]
+fn a_stream_of_a_list_sends_the_body_of_the_read_and_then_its_changes() {
+    let database = Database::blog();
+    let server = Server::with_database(&database);
+    let query = r#"{"post":{"$select":{"id":true,"author":{"$select":{"name":true}}},
+        "$where":{"field":"author.name","op":"eq","value":"Ada"},"$orderBy":[{"field":"id","direction":"desc"}],
+        "$page":{"first":2,"total":true}}}"#;
+    let mut stream = open_list(&server, "post", query);
+    assert_eq!(stream.header("content-type"), Some("text/event-stream"));
+    assert!(stream.header("vary").unwrap().contains("Accept"));
+    assert!(stream.header("etag").is_none());
+    let read = server.send(&request("/post", query));
+    assert_eq!(stream.data(), read.text());
+    write(&database, "UPDATE posts SET author_id = 1 WHERE id IN (2, 3)");
+    assert_items(
+        &mut stream,
+        &json!([{"id": 3, "author": {"name": "Ada"}}, {"id": 2, "author": {"name": "Ada"}}]),
+    );
+    write(&database, "UPDATE users SET name = 'Eve' WHERE id = 1");
+    assert_items(&mut stream, &json!([]));
+    write(&database, "UPDATE users SET name = 'Ada' WHERE id = 1");
+    stream.data();
+    // Of a record on another page, only the total shows.
+    write(&database, "DELETE FROM comments; DELETE FROM post_tags; DELETE FROM posts WHERE id = 1");
+    let page: Value = serde_json::from_str(&stream.data()).unwrap();
+    assert_eq!((&page["pageInfo"]["totalCount"], &page["items"][1]["id"]), (&json!(2), &json!(2)));
+    write(&database, "UPDATE posts SET likes = 99");
+    stream.assert_silent(SECOND);
+}
+
+#[test]
+fn a_stream_of_a_list_takes_parameters_groups_and_registered_queries() {
+    let database = Database::blog();
+    let server = Server::with_database(&database);
+    let groups = r#"{"post":{"$select":{"authorId":true},"$groupBy":["authorId"],"$aggregate":{"n":{"fn":"count"}},
+        "$where":{"field":"id","op":"in","value":{"$param":"ids"}}}}"#;
+    let registered = server.send(&Request::post("/mesh/queries", &json!({ "query": groups }).to_string()));
+    let id = registered.json()["id"].as_str().unwrap().to_owned();
+    let open = |ids: &[i64], query: Request| {
+        let query = query.header("X-Mesh-Params", encode(&json!({ "ids": ids }).to_string()));
+        let query = query.header("Accept", "text/event-stream");
+        Stream::try_open(server.address, &query).unwrap_or_else(|reply| panic!("{reply:?}"))
+    };
+    let mut one = open(&[1], request("/post", groups));
+    let mut two = open(&[1, 2], Request::new("GET", "/mesh/post").header("X-Mesh-Query-Id", &id));
+    assert_items(&mut one, &json!([{"authorId": 1, "n": 1}]));
+    assert_items(&mut two, &json!([{"authorId": 1, "n": 1}, {"authorId": 2, "n": 1}]));
+    write(&database, "UPDATE posts SET author_id = 1 WHERE id = 2");
+    assert_items(&mut two, &json!([{"authorId": 1, "n": 2}]));
+    one.assert_silent(SECOND);
+}
+
 #[test]
 fn changes_outside_the_selection_send_nothing() {
     let database = Database::blog();
@@ -340,6 +405,9 @@ fn policies_apply_to_streams() {
     let server = Server::start(&["--database", &database.url(), "--schema", &schema]);
     let mut shown = open(&server, "/post/1/events", TITLE);
     assert_eq!(shown.data(), r#"{"title":"Rust at dawn"}"#);
+    let mut listed = open_list(&server, "post", TITLE);
+    let page: Value = serde_json::from_str(&listed.data()).unwrap();
+    assert!(page["items"].to_string().contains("Rust at dawn"), "{page}");
     assert_eq!(open(&server, "/post/2/events", TITLE).data(), "null");
     for hidden in [r#"{"likes":true}"#, r#"{"author":{"$select":{"id":true}}}"#] {
         let query = format!(r#"{{"post":{{"$select":{hidden}}}}}"#);
@@ -349,6 +417,8 @@ fn policies_apply_to_streams() {
     }
     write(&database, "UPDATE posts SET published = 0 WHERE id = 1");
     assert_eq!(shown.data(), "null", "the record is hidden now");
+    let page = listed.data();
+    assert!(!page.contains("Rust at dawn"), "{page}");
     assert_eq!(
         command(&["check", "--schema", &schema]).stdout(Stdio::null()).status().unwrap().code(),
         Some(0)
@@ -365,6 +435,8 @@ fn writes_to_postgresql_wake_a_stream() {
     let server = Server::start(&["--database", &url]);
     let query = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name":true}}}}}"#;
     let mut stream = open(&server, "/post/1/events", query);
+    let mut list = open_list(&server, "post", r#"{"post":{"$select":{"likes":true},"$page":{"first":1}}}"#);
+    assert_items(&mut list, &json!([{"likes": 0}]));
     assert_eq!(stream.data(), r#"{"title":"One","author":{"name":"Ada"}}"#);
     for (sql, expected) in [
         ("UPDATE posts SET title = 'Uno' WHERE id = 1", r#"{"title":"Uno","author":{"name":"Ada"}}"#),
@@ -375,5 +447,7 @@ fn writes_to_postgresql_wake_a_stream() {
         assert_eq!(stream.data(), expected);
     }
     cluster.execute("\\connect streams\nUPDATE posts SET likes = 7 WHERE id = 2;");
+    // The first record was deleted, and the second one moved up.
+    while !list.data().contains(r#""likes":7"#) {}
     stream.assert_silent(SECOND);
 }

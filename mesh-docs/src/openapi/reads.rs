@@ -22,18 +22,39 @@ impl Api<'_> {
             "required": ["items", "pageInfo"],
             "additionalProperties": false,
         });
+        let mut responses = cacheable("A page", &page);
+        if let Some(content) = responses.pointer_mut("/200/content") {
+            for (media_type, description) in self.forms_of_lists() {
+                set(content, media_type, json!({"schema": {"type": "string", "description": description}}));
+            }
+        }
+        let resumed: &[_] = if self.options.events { &["Last-Event-ID"] } else { &[] };
         let list = json!({
             "operationId": format!("{name}.list"),
             "tags": [key],
             "summary": format!("Reads a page of `{key}`"),
-            "parameters": self.read_headers(&["If-None-Match"]),
-            "responses": self.responses(cacheable("A page", &page), &[]),
+            "parameters": self.read_headers(&[&["If-None-Match"], resumed].concat()),
+            "responses": self.responses(responses, &[]),
         });
         let path = self.path(key);
         self.add(&path, "get", list);
         if !entity.id.is_empty() {
             self.point_reads(entity, name, &format!("{path}/{{id}}"));
         }
+    }
+
+    /// Returns the media types that a list can be read as besides JSON. `SPEC §10.6`, `SPEC §16`
+    fn forms_of_lists(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let events = [(
+            "text/event-stream",
+            "Events: `update` with the page, at the start and after each change; `error`",
+        )];
+        let exports = [
+            ("application/x-ndjson", "All records, each a line of JSON, for a query without `$page`"),
+            ("text/csv", "All records, after a line of names, for a query without `$page`"),
+        ];
+        let events = events.into_iter().filter(|_| self.options.events);
+        events.chain(exports.into_iter().filter(|_| self.options.exports))
     }
 
     fn point_reads(&mut self, entity: &Entity, name: &str, path: &str) {

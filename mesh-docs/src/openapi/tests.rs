@@ -51,6 +51,7 @@ fn all_optional_profiles() {
         options.integrity = Some(Bound::Accepted);
         options.persisted = Some(Registration::Signed);
         options.events = true;
+        options.exports = true;
         options.mutations = true;
         options.uploads = Some("media".to_owned());
         options.docs = Some("/docs".to_owned());
@@ -78,6 +79,21 @@ fn all_optional_profiles() {
             POST /docs/execute (mesh.execute): 200 400 401 403 413 415 421 429 431 500 503
         "#]],
     );
+}
+
+#[test]
+fn lists_have_a_media_type_for_each_form() {
+    let schema = Schema::read(BLOG, None).unwrap();
+    let types = |events: bool, exports: bool| {
+        let mut options = Options::new("/mesh");
+        (options.events, options.exports) = (events, exports);
+        let document = document(&schema, &options);
+        let content = &document["paths"]["/mesh/post"]["get"]["responses"]["200"]["content"];
+        content.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(types(false, false), "application/json");
+    assert_eq!(types(true, false), "application/json text/event-stream");
+    assert_eq!(types(false, true), "application/json application/x-ndjson text/csv");
 }
 
 #[test]

@@ -179,7 +179,8 @@ fn the_client_reads_signs_pages_and_streams() {
         "{size} bytes, compressed; the README says how many"
     );
 
-    let mutations = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n[export]\nenabled = true\n");
+    let mutations =
+        database.dir.write("mesh.toml", "[mutations]\nenabled = true\n[export]\nenabled = true\n");
     let open = Server::start(&["--config", &mutations, "--schema", &schema, "--database", &database.url()]);
     let signed = guarded.start();
     let at = |server: &Server| format!("http://{}{}", server.address, server.base);

@@ -95,6 +95,8 @@ interface Sent extends Call {
 
 /** A client of a server. */
 export class Client<S extends SchemaTypes<S>> {
+  /** The types of the schema, for the compiler only: there is no such value. */
+  declare readonly schema?: S;
   /** The session that requests are signed with. */
   session: Session | undefined;
   readonly #base: string;

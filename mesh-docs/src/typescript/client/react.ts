@@ -1,7 +1,7 @@
 // Hooks for React and for libraries with the same functions, such as Preact. `mesh-server types --react` writes this file
 // beside the client. It is equal for all schemas.
 
-import type { Call, Checked, Client, Item, PointQuery, Query, RecordId, Result, SchemaTypes, Sending, Watching } from "./mesh-client.js";
+import type { Call, Checked, Item, PointQuery, Query, RecordId, Result, SchemaTypes, Sending, Watching } from "./mesh-client.js";
 
 /** The functions of React that the hooks call. */
 export interface React {
@@ -23,7 +23,7 @@ interface Streams {
 }
 
 /** Returns hooks that show data as it changes. Pass React, or an object with its functions, and a client. */
-export function liveHooks<S extends SchemaTypes<S>>({ useState, useEffect }: React, client: Client<S>) {
+export function liveHooks<S extends SchemaTypes<S>>({ useState, useEffect }: React, client: { readonly schema?: S }) {
   const streams = client as unknown as Streams;
 
   /** Shows a stream, which is opened again when the key changes. */

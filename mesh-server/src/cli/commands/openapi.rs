@@ -28,6 +28,7 @@ fn options(config: &Config) -> openapi::Options {
     options.persisted = config.persisted.enabled.then(|| config.registration());
     options.only = config.persisted.only;
     options.events = config.events.enabled;
+    options.exports = config.export.enabled;
     options.mutations = config.mutations.enabled;
     options.uploads = config.uploads.enabled.then(|| config.uploads.path.clone());
     options.docs = config.docs.enabled.then(|| config.docs.path.clone());

@@ -29,14 +29,15 @@ pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
     modules.extend(args.react.then_some(react));
     let modules: Vec<_> = modules.iter().map(|(name, text)| (output.with_file_name(name), text)).collect();
     if modules.iter().any(|(path, _)| path == output) {
-        let message = format!("{} is the name of another file of the client; choose another name", output.display());
+        let message =
+            format!("{} is the name of another file of the client; choose another name", output.display());
         return Err(Failure::start(message));
     }
     write(Some(output), &types)?;
     let mut written = output.display().to_string();
     for (path, text) in &modules {
         write(Some(path), text)?;
-        written = format!("{written} and {}", path.display());
+        written = format!("{written}, {}", path.display());
     }
     remark(format_args!("wrote {written}"));
     Ok(())
