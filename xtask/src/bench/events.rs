@@ -1,4 +1,7 @@
-//! `cargo xtask bench events`: latency of a change to thousands of streams of one record, and memory of idle streams.
+//! `cargo xtask bench events`: latency of a change to thousands of streams of one record and of many lists, and memory of idle
+//! streams.
+
+mod lists;
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -33,7 +36,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let ground = Ground::start(&program)?;
     let mut fine = true;
     let mut streams = Streams::default();
-    streams.open(ground.server.address, WATCHING)?;
+    let request = Request::get(&format!("{PATH}/events"), QUERY).bytes();
+    streams.open(ground.server.address, &request, WATCHING)?;
     println!(
         "{WATCHING} streams of one record, {ROUNDS} changes each way, milliseconds until a stream has it"
     );
@@ -46,7 +50,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
             let title = format!("{by}, round {round}.");
             let start = Instant::now();
             write(&ground, &title)?;
-            times.extend(streams.wait_for_all(&title, start)?);
+            times.extend(wait_for_all(&mut streams.0, &title, start)?);
             // Wait until all effects of the write are over.
             std::thread::sleep(Duration::from_millis(300));
         }
@@ -61,7 +65,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         );
         fine &= late < SLOWEST;
     }
-    streams.open(ground.server.address, IDLE - WATCHING)?;
+    streams.open(ground.server.address, &request, IDLE - WATCHING)?;
     std::thread::sleep(Duration::from_secs(2));
     let resident = memory(ground.server.process(), "VmRSS")?;
     fine &= resident < MEMORY;
@@ -82,6 +86,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         start.elapsed()
     );
     fine &= left == 0 && readings == 0;
+    drop(ground);
+    fine &= lists::measure(&program)?;
     println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
 }
@@ -98,8 +104,13 @@ struct Ground {
 impl Ground {
     fn start(program: &Path) -> Result<Self, String> {
         let database = Database::blog();
-        let folder: &TempDir = &database.dir;
         let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;
+        Self::serve(program, database, schema)
+    }
+
+    /// Serves a database with that schema to as many streams as one address opens here.
+    fn serve(program: &Path, database: Database, schema: &str) -> Result<Self, String> {
+        let folder: &TempDir = &database.dir;
         let schema = folder.write("schema.json", schema);
         let log = folder.path().join("log");
         let file = File::create(&log).map_err(|error| format!("cannot write a log: {error}"))?;
@@ -116,10 +127,14 @@ impl Ground {
         Ok(Self { server, database, log })
     }
 
+    /// Changes the database from this process.
+    fn execute(&self, statement: &str) -> Result<(), String> {
+        self.database.connect().execute_batch(statement).map_err(|error| error.to_string())
+    }
+
     /// Changes the record from this process, which the server sees as another process.
     fn write_file(&self, title: &str) -> Result<(), String> {
-        let update = format!("UPDATE posts SET title = '{title}' WHERE id = 1");
-        self.database.connect().execute_batch(&update).map_err(|error| error.to_string())
+        self.execute(&format!("UPDATE posts SET title = '{title}' WHERE id = 1"))
     }
 
     /// Changes the record through the server.
@@ -146,57 +161,60 @@ struct Streams(Vec<TcpStream>);
 
 impl Streams {
     /// Opens streams and waits for the first event of each.
-    fn open(&mut self, address: SocketAddr, count: usize) -> Result<(), String> {
-        let request = Request::get(&format!("{PATH}/events"), QUERY).bytes();
+    fn open(&mut self, address: SocketAddr, request: &[u8], count: usize) -> Result<(), String> {
         for _ in 0..count {
-            let stream = begin(address, &request);
+            let stream = begin(address, request);
             self.0.push(stream.map_err(|error| {
                 format!("stream {} does not start: {error}; is `ulimit -n` above {IDLE}?", self.0.len())
             })?);
         }
         Ok(())
     }
+}
 
-    /// Waits until every stream has received an event with the text, and returns when each received it.
-    fn wait_for_all(&mut self, text: &str, start: Instant) -> Result<Vec<Duration>, String> {
-        let mut times = Vec::with_capacity(self.0.len());
-        let mut waiting: Vec<(&mut TcpStream, Vec<u8>)> =
-            self.0.iter_mut().map(|stream| (stream, Vec::new())).collect();
-        let mut bytes = [0; 4096];
-        while !waiting.is_empty() {
-            let before = waiting.len();
-            let mut failed = None;
-            waiting.retain_mut(|(stream, seen)| match stream.read(&mut bytes) {
-                Ok(0) => {
-                    failed = Some("a stream ended".to_owned());
-                    true
-                }
-                Ok(length) => {
-                    seen.extend_from_slice(bytes.get(..length).unwrap_or_default());
-                    let has_it = String::from_utf8_lossy(seen).contains(text);
-                    if has_it {
-                        times.push(start.elapsed());
-                    }
-                    !has_it
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => true,
-                Err(error) => {
-                    failed = Some(error.to_string());
-                    true
-                }
-            });
-            if let Some(why) = failed {
-                return Err(why);
+/// Waits until every stream has received an event with the text, and returns when each received it.
+fn wait_for_all<'s>(
+    streams: impl IntoIterator<Item = &'s mut TcpStream>,
+    text: &str,
+    start: Instant,
+) -> Result<Vec<Duration>, String> {
+    let mut times = Vec::new();
+    let mut waiting: Vec<(&mut TcpStream, Vec<u8>)> =
+        streams.into_iter().map(|stream| (stream, Vec::new())).collect();
+    let mut bytes = [0; 4096];
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        let mut failed = None;
+        waiting.retain_mut(|(stream, seen)| match stream.read(&mut bytes) {
+            Ok(0) => {
+                failed = Some("a stream ended".to_owned());
+                true
             }
-            if start.elapsed() > Duration::from_secs(20) {
-                return Err(format!("{} streams did not receive '{text}'", waiting.len()));
+            Ok(length) => {
+                seen.extend_from_slice(bytes.get(..length).unwrap_or_default());
+                let has_it = String::from_utf8_lossy(seen).contains(text);
+                if has_it {
+                    times.push(start.elapsed());
+                }
+                !has_it
             }
-            if waiting.len() == before {
-                std::thread::sleep(Duration::from_millis(1));
+            Err(error) if error.kind() == ErrorKind::WouldBlock => true,
+            Err(error) => {
+                failed = Some(error.to_string());
+                true
             }
+        });
+        if let Some(why) = failed {
+            return Err(why);
         }
-        Ok(times)
+        if start.elapsed() > Duration::from_secs(20) {
+            return Err(format!("{} streams did not receive '{text}'", waiting.len()));
+        }
+        if waiting.len() == before {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
+    Ok(times)
 }
 
 fn begin(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
