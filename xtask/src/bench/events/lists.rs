@@ -1,5 +1,6 @@
 //! Streams of many lists over a large table: latency of a change, and the cost of many changes.
 
+use std::io::{ErrorKind, Read as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -115,6 +116,22 @@ fn latency(
     Ok(late < SLOWEST)
 }
 
+/// Reads what has arrived, as clients do that keep up.
+fn drain<'s>(streams: impl Iterator<Item = &'s mut TcpStream>) -> Result<(), String> {
+    let mut bytes = [0; 65_536];
+    for stream in streams {
+        loop {
+            match stream.read(&mut bytes) {
+                Ok(0) => return Err("a stream ended".to_owned()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Changes the first list all the time, and then measures how long the last change takes.
 fn busy(ground: &Ground, lists: &mut [Vec<TcpStream>], id: u64) -> Result<bool, String> {
     let (start, cpu, before) = (Instant::now(), ground.server.cpu_time(), ground.readings());
@@ -122,6 +139,7 @@ fn busy(ground: &Ground, lists: &mut [Vec<TcpStream>], id: u64) -> Result<bool, 
     while start.elapsed() < BUSY {
         put(ground, id, &format!("Busy {changes}"))?;
         changes += 1;
+        drain(streams(lists, true))?;
         std::thread::sleep(BETWEEN);
     }
     let last = Instant::now();
