@@ -9,6 +9,7 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Node, Plan, Predicate, Target};
+#[cfg(feature = "sql")]
 use crate::sql::text;
 use crate::value::key;
 use crate::{BoxFuture, Context, JsonBody, Key, ResolveError, Value, WriteError};
@@ -224,6 +225,7 @@ impl Subject {
     }
 
     /// Returns the fields that the condition of a check is about, if the principal may see them. For messages.
+    #[cfg(feature = "sql")]
     pub fn fields_of_condition(&self, sql: &str) -> Vec<String> {
         let all = self.entity().fields.iter().map(|field| field.column.as_str());
         self.fields_of_columns(text::columns(&text::tokens(sql), all).into_iter())

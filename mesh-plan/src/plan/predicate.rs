@@ -119,6 +119,7 @@ impl Predicate {
     }
 
     /// Returns whether the condition depends on related records.
+    #[cfg(feature = "sql")]
     pub(crate) fn has_related(&self) -> bool {
         let mut is_used = false;
         self.for_each_source(&mut |source| is_used |= source.is_related());

@@ -313,6 +313,7 @@ pub(super) const FAULTS: &[Fault] = &[
         may_fail: &[
             "10.",
             "11-",
+            "12.1-fields-",
             "2.10-",
             "2.13-every-route",
             "3.11-bytes-exact",
