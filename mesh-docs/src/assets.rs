@@ -7,6 +7,27 @@ pub(crate) struct Asset {
     end: &'static str,
     pub(crate) content_type: &'static str,
     pub(crate) bytes: &'static [u8],
+    pub(crate) compressed: Option<Compressed>,
+}
+
+/// A file as it was compressed at build time. It is an extension of the reply that has the file; the server sends it to
+/// clients that accept the encoding.
+#[derive(Clone, Copy, Debug)]
+pub struct Compressed {
+    /// With gzip.
+    pub gzip: &'static [u8],
+    /// With Brotli.
+    pub brotli: &'static [u8],
+}
+
+/// Returns the compressed forms of a file in `assets`.
+macro_rules! compressed {
+    ($name:literal) => {
+        Some(Compressed {
+            gzip: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".gz")),
+            brotli: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".br")),
+        })
+    };
 }
 
 pub(crate) static SCRIPT: Asset = Asset {
@@ -14,6 +35,7 @@ pub(crate) static SCRIPT: Asset = Asset {
     end: "js",
     content_type: "text/javascript; charset=utf-8",
     bytes: include_bytes!("../assets/app.js"),
+    compressed: compressed!("app.js"),
 };
 
 pub(crate) static STYLE: Asset = Asset {
@@ -21,6 +43,7 @@ pub(crate) static STYLE: Asset = Asset {
     end: "css",
     content_type: "text/css; charset=utf-8",
     bytes: include_bytes!("../assets/app.css"),
+    compressed: compressed!("app.css"),
 };
 
 pub(crate) static ICON: Asset = Asset {
@@ -28,6 +51,7 @@ pub(crate) static ICON: Asset = Asset {
     end: "svg",
     content_type: "image/svg+xml",
     bytes: include_bytes!("../assets/icon.svg"),
+    compressed: None,
 };
 
 static ALL: [&Asset; 3] = [&SCRIPT, &STYLE, &ICON];

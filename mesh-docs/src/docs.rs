@@ -127,7 +127,12 @@ impl Docs {
                 reply
             }
             Target::Asset(asset) => {
-                cached(headers, Bytes::from_static(asset.bytes), asset.content_type, IMMUTABLE)
+                let bytes = Bytes::from_static(asset.bytes);
+                let mut reply = cached(headers, bytes, asset.content_type, IMMUTABLE);
+                if let Some(compressed) = asset.compressed {
+                    reply.extensions_mut().insert(compressed);
+                }
+                reply
             }
             Target::Schema => {
                 let policy = if self.options.auth.is_open() { "no-cache" } else { "private, no-cache" };

@@ -50,6 +50,7 @@ pub mod typescript;
 mod visible;
 
 pub use access::{Access, Predicate, Visitor};
+pub use assets::Compressed;
 pub use docs::{Call, Docs};
 pub use error::Error;
 pub use options::{Offers, Options, Sql, Theme};

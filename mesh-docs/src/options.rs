@@ -93,8 +93,10 @@ impl Options {
 /// The colors of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Light text on a dark background.
+    /// The theme that the reader's system prefers.
     #[default]
+    System,
+    /// Light text on a dark background.
     Dark,
     /// Dark text on a light background.
     Light,
@@ -104,6 +106,7 @@ impl Theme {
     /// Returns the name used in settings and in the page.
     pub fn name(self) -> &'static str {
         match self {
+            Self::System => "system",
             Self::Dark => "dark",
             Self::Light => "light",
         }
@@ -111,7 +114,7 @@ impl Theme {
 
     /// Returns the theme with that name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Dark, Self::Light].into_iter().find(|theme| theme.name() == name)
+        [Self::System, Self::Dark, Self::Light].into_iter().find(|theme| theme.name() == name)
     }
 }
 

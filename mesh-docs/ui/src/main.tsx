@@ -2,11 +2,9 @@
 
 import { render } from "preact";
 import "./style/index.css";
-import { setTheme, theme } from "./storage";
-import { start } from "./state";
+import { start } from "./start";
 import { App } from "./view/App";
 
-setTheme(theme.value);
 start();
 const root = document.getElementById("app");
 if (root) render(<App />, root);

@@ -1,6 +1,6 @@
 // The current read as code: curl, TypeScript with the generated client, and JavaScript, Rust and Python without one.
 
-import { readHeaders, readPath, type QueryRequest } from "./api/client";
+import { needsPost, postedRead, readHeaders, readPath, type QueryRequest } from "./api/client";
 import { bearer, placeholder, session } from "./api/session";
 import { config } from "./config";
 import { printQuery } from "./query/print";
@@ -9,19 +9,24 @@ import { readQuery } from "./query/read";
 export const LANGUAGES = ["curl", "TypeScript", "JavaScript", "Rust", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** The request as source text, signed in a session. A bearer is left out. */
+/** Whether code in a language contains the token of the session. The generated client logs in by itself. */
+export function hasToken(language: Language): boolean {
+  return session.value !== null && language !== "TypeScript";
+}
+
+/** The request as source text, signed in a session. A bearer is left out. A long query is sent in the body of a POST. */
 export async function snippet(language: Language, request: QueryRequest, entity: string, origin: string): Promise<string> {
+  if (language === "TypeScript") return typescript(request, origin + config.base);
+  if (needsPost(request)) return byPost(language, request, origin);
   const path = readPath(entity, request.id);
   const all = { ...(await readHeaders(request, path)), ...placeholder() };
   const { "X-Mesh-Query": _, "X-Mesh-Params": __, ...others } = all;
   const { params } = request;
-  const headers = Object.entries(others).map(([name, value]): [string, string] => [JSON.stringify(name), JSON.stringify(value)]);
+  const headers = quoted(others);
   const url = origin + path;
   switch (language) {
     case "curl":
       return curl(url, all, " \\\n  ");
-    case "TypeScript":
-      return typescript(request, origin + config.base);
     case "JavaScript":
       return [
         `const query = ${template(request.query)};`,
@@ -69,6 +74,59 @@ export async function snippet(language: Language, request: QueryRequest, entity:
         "",
       ].join("\n");
   }
+}
+
+/** Returns a read by POST. The body is a literal, because the signature of a session covers its bytes. */
+async function byPost(language: Exclude<Language, "TypeScript">, request: QueryRequest, origin: string): Promise<string> {
+  const posted = await postedRead(request);
+  const url = origin + posted.path;
+  const all = { ...posted.headers, ...placeholder() };
+  const headers = quoted(all);
+  switch (language) {
+    case "curl":
+      return `${curl(url, all, " \\\n  ")} \\\n  --data-binary ${shell(posted.body)}`;
+    case "JavaScript":
+      return [
+        `const body = ${template(posted.body)};`,
+        `const reply = await fetch(${JSON.stringify(url)}, {`,
+        '  method: "POST",',
+        "  headers: {",
+        ...headers.map(([name, value]) => `    ${name}: ${value},`),
+        "  },",
+        "  body,",
+        "});",
+        "if (!reply.ok) throw new Error((await reply.json()).message);",
+        "const data = await reply.json();",
+        "",
+      ].join("\n");
+    case "Rust":
+      return [
+        "// ureq 3 with its feature json, serde_json 1",
+        `let body = ${rustRaw(posted.body)};`,
+        `let mut reply = ureq::post(${JSON.stringify(url)})`,
+        ...headers.map(([name, value]) => `    .header(${name}, ${value})`),
+        "    .send(body)?;",
+        "let data: serde_json::Value = reply.body_mut().read_json()?;",
+        "",
+      ].join("\n");
+    case "Python":
+      return [
+        "import json, urllib.request",
+        "",
+        `body = ${python(posted.body)}`,
+        `request = urllib.request.Request(${JSON.stringify(url)}, data=body.encode(), headers={`,
+        ...headers.map(([name, value]) => `    ${name}: ${value},`),
+        "})",
+        "with urllib.request.urlopen(request) as reply:",
+        "    data = json.load(reply)",
+        "",
+      ].join("\n");
+  }
+}
+
+/** Returns headers as string literals, which are the same in all of these languages. */
+function quoted(headers: Record<string, string>): [string, string][] {
+  return Object.entries(headers).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)]);
 }
 
 /** Returns a read with the generated client, which logs in and signs by itself. */

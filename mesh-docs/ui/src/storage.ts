@@ -1,6 +1,9 @@
-// Browser storage of history, saved queries and the theme, and encoding of share links.
+// Storage of history, saved queries and settings in this browser, and encoding of share links.
+//
+// History and saved queries are shared by the tabs of the browser: each change begins with what is stored, and each tab
+// follows the changes of the others. Drafts belong to one tab.
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, type Signal } from "@preact/signals";
 import { config } from "./config";
 import { base64Url, fromBase64Url } from "./api/bytes";
 import type { Format } from "./query/tree";
@@ -13,60 +16,99 @@ export interface SavedQuery {
   name?: string;
   /** The values of parameters, as the text of a JSON object. */
   params?: string | undefined;
+  /** The key of the schema that the query was written for. */
+  schema?: string;
 }
 
 const HISTORY_MAX = 60;
 const prefix = `mesh ${config.docs}`;
 
-function load<T>(name: string, fallback: T): T {
+function load<T>(name: string, fallback: T, area = localStorage): T {
   try {
-    return (JSON.parse(localStorage.getItem(`${prefix} ${name}`) ?? "null") as T) ?? fallback;
+    return (JSON.parse(area.getItem(`${prefix} ${name}`) ?? "null") as T) ?? fallback;
   } catch {
     return fallback;
   }
 }
 
-function store(name: string, value: unknown): void {
+function store(name: string, value: unknown, area = localStorage): void {
   try {
-    localStorage.setItem(`${prefix} ${name}`, JSON.stringify(value));
+    area.setItem(`${prefix} ${name}`, JSON.stringify(value));
   } catch {
     // The page works without storage.
   }
 }
 
-export const history = signal<SavedQuery[]>(load("history", []));
-export const named = signal<SavedQuery[]>(load("named", []));
+/** A list that all tabs share. */
+interface Shared<T> {
+  list: Signal<T[]>;
+  change: (act: (list: T[]) => T[]) => void;
+}
+
+function sharedList<T>(name: string): Shared<T> {
+  const list = signal<T[]>(load(name, []));
+  window.addEventListener("storage", ({ key }) => {
+    if (key === null || key === `${prefix} ${name}`) list.value = load(name, []);
+  });
+  const change = (act: (list: T[]) => T[]): void => {
+    list.value = act(load(name, list.value));
+    store(name, list.value);
+  };
+  return { list, change };
+}
+
+const runs = sharedList<SavedQuery>("history");
+const names = sharedList<SavedQuery>("named");
+export const history = runs.list;
+export const named = names.list;
+
+/** The key of the loaded schema, which is stored with queries. */
+export const schemaKey = signal("");
 
 /** Adds a run to the history, or moves an equal one to the top. */
 export function remember(saved: SavedQuery): void {
   const same = (one: SavedQuery): boolean => (["query", "format", "id", "params"] as const).every((key) => one[key] === saved[key]);
-  history.value = [saved, ...history.value.filter((one) => !same(one))].slice(0, HISTORY_MAX);
-  store("history", history.value);
+  runs.change((list) => [{ ...saved, schema: schemaKey.value }, ...list.filter((one) => !same(one))].slice(0, HISTORY_MAX));
 }
 
-export function clearHistory(): void {
-  history.value = [];
-  store("history", []);
+/** Removes the runs that are shown. */
+export function clearHistory(shown: readonly SavedQuery[]): void {
+  const times = new Set(shown.map(({ at }) => at));
+  runs.change((list) => list.filter(({ at }) => !times.has(at)));
 }
 
 export function saveNamed(saved: SavedQuery & { name: string }): void {
-  const others = named.value.filter((one) => one.name !== saved.name);
-  named.value = [...others, saved].sort((one, other) => (one.name ?? "").localeCompare(other.name ?? ""));
-  store("named", named.value);
+  const added = { ...saved, schema: schemaKey.value };
+  const isSame = (one: SavedQuery): boolean => one.name === saved.name && (one.schema ?? added.schema) === added.schema;
+  names.change((list) => [...list.filter((one) => !isSame(one)), added].sort((one, other) => (one.name ?? "").localeCompare(other.name ?? "")));
 }
 
-export function removeNamed(name: string): void {
-  named.value = named.value.filter((one) => one.name !== name);
-  store("named", named.value);
+export function removeNamed(saved: SavedQuery): void {
+  names.change((list) => list.filter((one) => one.name !== saved.name || one.schema !== saved.schema));
 }
 
 export type Theme = "dark" | "light";
 
-export const theme = signal<Theme>(load<Theme | null>("theme", null) ?? (document.documentElement.dataset["theme"] as Theme));
+const prefersLight = window.matchMedia("(prefers-color-scheme: light)");
+/** The theme of the server's settings; `system` follows the settings of the reader. */
+const initial = document.documentElement.dataset["theme"];
+const chosen = signal<Theme | null>(load<Theme | null>("theme", null));
+
+function fallbackTheme(): Theme {
+  if (initial === "dark" || initial === "light") return initial;
+  return prefersLight.matches ? "light" : "dark";
+}
+
+export const theme = signal<Theme>(chosen.value ?? fallbackTheme());
+effect(() => {
+  document.documentElement.dataset["theme"] = theme.value;
+});
+prefersLight.addEventListener("change", () => {
+  if (!chosen.value) theme.value = fallbackTheme();
+});
 
 export function setTheme(next: Theme): void {
-  theme.value = next;
-  document.documentElement.dataset["theme"] = next;
+  chosen.value = theme.value = next;
   store("theme", next);
 }
 
@@ -74,9 +116,14 @@ export function setTheme(next: Theme): void {
 export const widths = signal<{ side?: number | undefined; query?: number | undefined }>(load("widths", {}));
 effect(() => store("widths", widths.value));
 
+/** The draft of this tab and, for new tabs, the one that was changed last in any tab. */
 export const draft = {
-  load: (): SavedQuery | null => load<SavedQuery | null>("draft", null),
-  store: (saved: SavedQuery): void => store("draft", saved),
+  load: (): SavedQuery | null => load<SavedQuery | null>("draft", null, sessionStorage) ?? load<SavedQuery | null>("draft", null),
+  store: (saved: SavedQuery): void => {
+    const kept = { ...saved, schema: schemaKey.value };
+    store("draft", kept, sessionStorage);
+    store("draft", kept);
+  },
 };
 
 /** Returns a link to this page with the query in its fragment, which browsers do not send. */

@@ -266,7 +266,7 @@ settings! {
         path: String = "/docs".to_owned(), parse::path;
         /// Title in the header of the page.
         title: String = String::new(), parse::text;
-        /// Initial theme: `dark` or `light`.
+        /// Initial theme: `system` (what the reader's system prefers), `dark` or `light`.
         theme: Theme = Theme::default(), parse::choice;
         /// Who may use the playground: `false` for everyone, `admin` for sessions with that role.
         auth: DocsAuth = DocsAuth::Open, parse::choice;
@@ -388,7 +388,8 @@ impl Choice for Sql {
 }
 
 impl Choice for Theme {
-    const CHOICES: &[(&'static str, Self)] = &[("dark", Self::Dark), ("light", Self::Light)];
+    const CHOICES: &[(&'static str, Self)] =
+        &[("system", Self::System), ("dark", Self::Dark), ("light", Self::Light)];
 }
 
 #[cfg(test)]

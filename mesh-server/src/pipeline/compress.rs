@@ -42,7 +42,9 @@ pub(crate) async fn compress(
     }
     vary(reply.headers_mut());
     let Some(encoding) = Encoding::negotiate(request) else { return reply };
-    let encoded = if bytes.len() > LARGE {
+    let encoded = if let Some(stored) = stored(&reply, encoding) {
+        Ok(stored)
+    } else if bytes.len() > LARGE {
         // Rather than wait, which would keep the body in memory, the reply is sent as it is.
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { return reply };
         let awaited = Arc::new(());
@@ -51,13 +53,13 @@ pub(crate) async fn compress(
             let _permit = permit;
             encode(encoding, &bytes, Some(limits))
         });
-        encoding.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        encoding.await.unwrap_or_else(|error| Err(io::Error::other(error))).map(Bytes::from)
     } else {
-        encode(encoding, &bytes, None)
+        encode(encoding, &bytes, None).map(Bytes::from)
     };
     match encoded {
         Ok(encoded) => {
-            *reply.body_mut() = Body::from(Bytes::from(encoded));
+            *reply.body_mut() = Body::from(encoded);
             let fields = reply.headers_mut();
             fields.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding.name()));
             if let Some(tag) = fields.get(ETAG).map(|plain| encoding.tag(plain)) {
@@ -70,6 +72,16 @@ pub(crate) async fn compress(
         Err(error) => tracing::warn!("a reply is sent uncompressed: {error}"),
     }
     reply
+}
+
+/// Returns the body as it was compressed at build time.
+fn stored(reply: &Response<Body>, encoding: Encoding) -> Option<Bytes> {
+    let compressed = reply.extensions().get::<mesh_docs::Compressed>()?;
+    match encoding {
+        Encoding::Gzip => Some(Bytes::from_static(compressed.gzip)),
+        Encoding::Brotli => Some(Bytes::from_static(compressed.brotli)),
+        Encoding::Zstd => None,
+    }
 }
 
 /// Returns whether a body is text that may be compressed. Ranges refer to the stored bytes, so files are not; nor are
@@ -174,6 +186,17 @@ mod tests {
 
     fn accept(encoding: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(http::header::ACCEPT_ENCODING, HeaderValue::from_static(encoding))])
+    }
+
+    #[tokio::test]
+    async fn body_that_was_compressed_at_build_time_is_sent_as_it_is() {
+        for (name, expected) in [("gzip", "g"), ("br", "b")] {
+            let mut reply = json(100_000);
+            reply.extensions_mut().insert(mesh_docs::Compressed { gzip: b"g", brotli: b"b" });
+            let reply = compress(&Arc::new(Semaphore::new(0)), &accept(name), later(), reply).await;
+            assert_eq!(reply.headers()[CONTENT_ENCODING], name);
+            assert_eq!(reply.body().whole().unwrap(), expected.as_bytes());
+        }
     }
 
     #[tokio::test]

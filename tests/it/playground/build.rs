@@ -37,7 +37,7 @@ fn the_page_has_no_accessibility_violations() {
     browser.click("[data-testid=add-order]");
     page.run();
     browser.wait_for("[data-testid=status]", "objects");
-    for theme in ["dark", "light"] {
+    for theme in ["light", "dark"] {
         browser.wait("the theme", |browser| browser.count(&format!("html[data-theme={theme}]")) == 1);
         for tab in ["json", "table", "plan", "sql", "watch"] {
             browser.click(&format!("#result-panel-{tab}"));
@@ -55,8 +55,14 @@ fn the_page_has_no_accessibility_violations() {
         browser.click("[data-testid=copy-as]");
         browser.click("[data-testid=theme]");
     }
-    browser.resize(360, 740);
-    check("narrow");
+    for theme in ["light", "dark"] {
+        browser.wait("the theme", |browser| browser.count(&format!("html[data-theme={theme}]")) == 1);
+        for (width, height) in [(360, 740), (768, 900), (1280, 800)] {
+            browser.resize(width, height);
+            check(&format!("{width} pixels, {theme}"));
+        }
+        browser.click("[data-testid=theme]");
+    }
 }
 
 #[test]
@@ -80,7 +86,7 @@ fn the_committed_files_match_the_sources() {
     }
     let size = "const { gzipSync } = require('node:zlib'), { readFileSync } = require('node:fs');
         const size = ['app.js', 'app.css'].reduce((sum, name) => sum + gzipSync(readFileSync('../assets/' + name)).length, 0);
-        if (size > 250_000) throw new Error(size + ' bytes, compressed');";
+        if (size > 260_000) throw new Error(size + ' bytes, compressed');";
     node(&["-e", size]);
     node(&["node_modules/typescript/bin/tsc", "--noEmit"]);
     node(&["test.mjs"]);

@@ -43,6 +43,8 @@ fn an_admin_logs_in_and_requests_are_signed() {
     browser.run("for (const it of document.querySelectorAll('dialog input')) it.select()", &Value::Null);
     browser.type_into("dialog input[name=password]", &format!("{CONTROL}a{RELEASE}dawn{ENTER}"));
     browser.wait_for("[data-testid=account]", "ada");
+    browser.wait_for("[data-testid=account]", "admin");
+    browser.wait_for("[data-testid=account]", "until");
     page.wait_for_query("$select");
     page.type_query(r#"{"post": {"$select": {"title": true"#);
     page.run();
@@ -56,6 +58,7 @@ fn an_admin_logs_in_and_requests_are_signed() {
         document.querySelector('[data-testid=copy-as]').click();
         setTimeout(() => { document.querySelector('.menu-list button').click(); setTimeout(() => done(window.copied), 300); }, 100);";
     let call = browser.run_async(script);
+    browser.wait_for(".notice-area", "the token of your session");
     let call = call.as_str().unwrap_or_default();
     let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
     let mut request = Request::new("GET", &page.server.path("/post"));
@@ -89,6 +92,9 @@ fn an_admin_logs_in_and_requests_are_signed() {
     browser.click("[data-testid=account] button");
     browser.wait_for("[data-testid=login]", "Log in");
     browser.wait("the session is ended on the server", |_| page.server.send(&request).status == 401);
+    // Nothing that only the admin may see stays on the screen.
+    browser.wait("the schema is gone", |browser| browser.count(".entity") == 0);
+    assert_eq!(browser.count("[data-testid=reader]"), 0);
     page.assert_no_foreign_requests();
 }
 
@@ -113,4 +119,40 @@ fn only_admins_have_access() {
         fetch('/docs/schema', {headers: {'X-Mesh-Token': kept.token}})
             .then(async (reply) => done([reply.status, (await reply.json()).code]));";
     assert_eq!(page.browser.run_async(script), json!([403, "FORBIDDEN"]));
+}
+
+#[test]
+fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
+    let Some(page) = Page::open(with_accounts) else { return };
+    let browser = &page.browser;
+    log_in(&page, "ada", "dawn");
+    browser.wait_for("[data-testid=account]", "ada");
+    page.wait_for_query("$select");
+    // The server ends the session, which the next check of the text notices.
+    let end = "const done = arguments[arguments.length - 1];
+        const {token, signingToken} = JSON.parse(sessionStorage.getItem('mesh.session /docs'));
+        const text = new TextEncoder();
+        crypto.subtle.importKey('raw', text.encode(signingToken), {name: 'HMAC', hash: 'SHA-256'}, false, ['sign'])
+            .then((key) => crypto.subtle.sign('HMAC', key, new Uint8Array()))
+            .then((mac) => [...new Uint8Array(mac)].map((byte) => byte.toString(16).padStart(2, '0')).join(''))
+            .then((mac) => fetch('/mesh/logout', {method: 'POST', headers: {'X-Mesh-Token': token, 'X-Mesh-Signature': `sha256=${mac}`}}))
+            .then((reply) => done(reply.ok));";
+    assert_eq!(browser.run_async(end), json!(true));
+    page.type_query(r#"{"post": {"$select": {"title": true"#);
+    browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
+    assert_eq!(browser.count(".cm-lintRange-error"), 0, "no field is blamed");
+    log_in(&page, "ada", "dawn");
+    browser.wait_for("[data-testid=account]", "ada");
+    assert!(page.query().contains("\"title\""), "{}", page.query());
+    page.run();
+    browser.wait_for("[data-testid=status]", "4 objects");
+    // A session that is known to be over asks at once, also after a reload.
+    let expire = "const key = 'mesh.session /docs'; const session = JSON.parse(sessionStorage.getItem(key));
+        sessionStorage.setItem(key, JSON.stringify({...session, expiresAt: 1}));";
+    browser.run(expire, &Value::Null);
+    browser.visit(&page.url(""));
+    browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
+    log_in(&page, "ada", "dawn");
+    page.wait_for_query("\"title\"");
+    page.assert_no_foreign_requests();
 }

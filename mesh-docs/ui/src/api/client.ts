@@ -54,6 +54,8 @@ export interface Answer {
   source: string;
   data: Json;
   meta: Meta;
+  /** The status of the reply. */
+  status: number;
   /** Bytes of the data. */
   size: number;
   /** The duration including the network. */
@@ -106,7 +108,7 @@ export async function execute(request: QueryRequest, explain: boolean, signal?: 
   const meta = member(json, "meta");
   if (!data || !meta) throw new RequestError(reply.status, "Error", "The server sent an unexpected reply");
   const size = new Blob([source.slice(data.from, data.to)]).size;
-  return { source, data, meta: plain(meta) as unknown as Meta, size, elapsedMs };
+  return { source, data, meta: plain(meta) as unknown as Meta, size, elapsedMs, status: reply.status };
 }
 
 /** Checks a query without running it; `undefined` if it is valid. */
@@ -147,6 +149,29 @@ export async function readHeaders(request: QueryRequest, path: string, queryId?:
     message += `\n${params}`;
   }
   return { ...headers, ...(await signedHeaders(message, { method: "GET", path, format: request.format })) };
+}
+
+/** The most bytes of a query and its parameters in headers. Servers refuse requests with long headers. */
+const HEADERS_MAX = 8000;
+
+/** Whether a read is sent by POST, because its query is too long for a header. `SPEC §2.7` */
+export function needsPost({ query, params = "" }: QueryRequest): boolean {
+  return base64(query).length + base64(params).length > HEADERS_MAX;
+}
+
+/** A read with its query in the body. */
+export interface PostedRead {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Returns a read by POST, signed in a session. */
+export async function postedRead(request: QueryRequest): Promise<PostedRead> {
+  const path = config.base === "" ? "/" : config.base;
+  const text = body(request, {});
+  const signed = await signedHeaders(await bodyMessage(text), { method: "POST", path, format: "json" });
+  return { path, headers: { "Content-Type": "application/json", ...signed }, body: text };
 }
 
 export interface Event {

@@ -1,6 +1,6 @@
 // Login, signatures of requests, and bearers. Keys stay in this tab.
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { config } from "../config";
 import { hex, utf8 } from "./bytes";
 
@@ -14,7 +14,13 @@ export interface Session {
 
 const KEY = `mesh.session ${config.docs}`;
 
-export const session = signal<Session | null>(restored());
+const stored = restored();
+const isOver = stored !== null && stored.expiresAt <= Date.now();
+
+export const session = signal<Session | null>(isOver ? null : stored);
+
+/** The login of a session, or `Bearer`, that ended without a logout, until another login or a decision to go on without. */
+export const lapsed = signal<string | null>(isOver ? stored.login : null);
 
 /** The pasted bearer. It is in the memory of this page only: neither in a storage nor in links and copied calls. */
 export const bearer = signal("");
@@ -35,17 +41,55 @@ export function placeholder(): Record<string, string> {
 
 function restored(): Session | null {
   try {
-    const found = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Session | null;
-    return found && found.expiresAt > Date.now() ? found : null;
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Session | null;
   } catch {
     return null;
   }
 }
 
+/** The longest delay of a timer. */
+const DELAY_MAX = 2 ** 31 - 1;
+let expiry = 0;
+
 function setSession(next: Session | null): void {
-  session.value = next;
+  batch(() => {
+    session.value = next;
+    if (next) lapsed.value = null;
+  });
+  awaitExpiry();
   if (next) sessionStorage.setItem(KEY, JSON.stringify(next));
   else sessionStorage.removeItem(KEY);
+}
+
+/** Ends the session when it expires, now if it has expired. */
+export function awaitExpiry(): void {
+  window.clearTimeout(expiry);
+  if (!session.value) return;
+  const left = session.value.expiresAt - Date.now();
+  if (left <= 0) lapse();
+  else expiry = window.setTimeout(awaitExpiry, Math.min(left, DELAY_MAX));
+}
+
+/** Ends the session without a logout. */
+function lapse(): void {
+  batch(() => {
+    lapsed.value = session.value?.login ?? "Bearer";
+    bearer.value = "";
+    setSession(null);
+  });
+}
+
+/** Goes on without the credential that has ended. */
+export function continueAnonymously(): void {
+  lapsed.value = null;
+}
+
+/** Identifies the caller by a bearer from now on; by none if the text is empty. */
+export function setBearer(text: string): void {
+  batch(() => {
+    lapsed.value = null;
+    bearer.value = text.trim().replace(/^Bearer +/i, "");
+  });
 }
 
 /** Logs in; throws an error with the message of the server if it refuses. */
@@ -56,7 +100,7 @@ export async function login(name: string, password: string): Promise<void> {
   if (!reply.ok || !answer.token || !answer.signingToken) {
     throw new Error(answer.message ?? `The server answered ${reply.status}`);
   }
-  setSession({ login: name, token: answer.token, signingToken: answer.signingToken, expiresAt: answer.expiresAt ?? 0 });
+  setSession({ login: name, token: answer.token, signingToken: answer.signingToken, expiresAt: answer.expiresAt ?? Number.MAX_SAFE_INTEGER });
 }
 
 /** Ends the session in this tab, and on the server if it can be reached. */
@@ -66,10 +110,9 @@ export async function logout(): Promise<void> {
   await fetch(`${config.base}/logout`, { method: "POST", headers }).catch(() => undefined);
 }
 
-/** Removes the credential that the server refuses. */
+/** Removes the credential that the server refuses, if there is one. */
 export function dropCredential(): void {
-  if (session.value) setSession(null);
-  else bearer.value = "";
+  if (session.value || bearer.value !== "") lapse();
 }
 
 async function hmac(key: string, message: string): Promise<string> {

@@ -1,55 +1,92 @@
 // The query editor, bound to the text of the page.
 
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, invertedEffects, isolateHistory } from "@codemirror/commands";
 import { bracketMatching, foldKeymap, indentOnInput } from "@codemirror/language";
 import { linter, lintKeymap, type Diagnostic } from "@codemirror/lint";
-import { Compartment, EditorState } from "@codemirror/state";
+import { Compartment, EditorState, StateEffect, Transaction } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, placeholder } from "@codemirror/view";
-import { useSignalEffect } from "@preact/signals";
+import { batch, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { check } from "../api/client";
+import { lapsed } from "../api/session";
+import { localFaults } from "../query/faults";
+import type { Span } from "../query/json";
 import { isMissingValue, locate } from "../query/locate";
-import { format, formatText, isPoint, params, query, recordId, run, schema, setText, text } from "../state";
+import type { Format } from "../query/tree";
+import { run } from "../run";
+import { format, isPoint, opened, params, query, recordId, schema, setText, text } from "../state";
 import { common, language } from "./base";
 import { completer } from "./complete";
 
 /** The pause in typing after which the text is checked. */
 const CHECK_DELAY_MS = 250;
 
+/** The change of a text to another format, which undo and redo take back with the text. */
+const formatChange = StateEffect.define<{ from: Format; to: Format }>();
+const undoFormat = invertedEffects.of(({ effects }) =>
+  effects.flatMap((effect) => (effect.is(formatChange) ? [formatChange.of({ from: effect.value.to, to: effect.value.from })] : [])),
+);
+
 async function faults(view: EditorView): Promise<Diagnostic[]> {
   const source = view.state.doc.toString();
-  if (source.trim() === "" || schema.value === null) return [];
+  const known = schema.value;
+  // A check without the session that has ended would refuse what only the session may read.
+  if (source.trim() === "" || !known || lapsed.value !== null) return [];
   const request = { query: source, format: format.value, id: recordId.value, params: params.value };
   const fault = await check(request).catch(() => undefined);
   if (!fault) return [];
   const { from, to } = locate(request.format, source, fault);
   const until = Math.min(to, source.length);
-  const better = /did you mean '([^']+)'\?/.exec(fault.message)?.[1];
-  const actions = better === undefined ? [] : [{ name: `Use ${better}`, apply: (at: EditorView, a: number, b: number) => at.dispatch({ changes: { from: a, to: b, insert: better } }) }];
-  // The query is valid without the values of its parameters.
-  const severity = isMissingValue(fault) ? "warning" : "error";
-  return [{ from: Math.min(from, until), to: until, severity, message: fault.message, actions }];
+  const first: Diagnostic = {
+    from: Math.min(from, until),
+    to: until,
+    // The query is valid without the values of its parameters.
+    severity: isMissingValue(fault) ? "warning" : "error",
+    message: fault.message,
+    actions: actionsOf(fault.message),
+  };
+  const overlaps = (span: Span): boolean => span.from < first.to && first.from < span.to;
+  const others = localFaults(known, request.format, source).filter((one) => !overlaps(one));
+  return [first, ...others.map((one): Diagnostic => ({ ...one, severity: "error" }))].sort((one, other) => one.from - other.from);
+}
+
+/** Returns the correction that a message proposes. */
+function actionsOf(message: string): NonNullable<Diagnostic["actions"]> {
+  const better = /did you mean '([^']+)'\?/.exec(message)?.[1];
+  if (better === undefined) return [];
+  return [{ name: `Use ${better}`, apply: (view, from, to) => view.dispatch({ changes: { from, to, insert: better } }) }];
+}
+
+/** Returns the smallest change that turns a text into another, to keep cursor, folds and undo elsewhere. */
+function difference(old: string, next: string): { from: number; to: number; insert: string } {
+  let from = 0;
+  while (from < old.length && from < next.length && old[from] === next[from]) from += 1;
+  let [to, end] = [old.length, next.length];
+  while (to > from && end > from && old[to - 1] === next[end - 1]) [to, end] = [to - 1, end - 1];
+  return { from, to, insert: next.slice(from, end) };
 }
 
 export function QueryEditor() {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
   const parts = useRef({ language: new Compartment(), lint: new Compartment() });
+  /** The format of the text in the editor. */
+  const shown = useRef(format.peek());
 
   useEffect(() => {
     if (!host.current) return;
     const around = () => ({ schema: schema.value, format: format.value, query: query.value, isPoint: isPoint.value });
     const runKey = { key: "Mod-Enter", run: () => (void run(), true) };
-    const formatKey = { key: "Shift-Alt-f", run: () => (formatText(), true) };
     const tabKey = { key: "Tab", run: acceptCompletion };
     const view = new EditorView({
       parent: host.current,
       state: EditorState.create({
         doc: text.peek(),
         extensions: [
-          keymap.of([runKey, formatKey, tabKey, ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...foldKeymap]),
+          keymap.of([runKey, tabKey, ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...foldKeymap]),
           history(),
+          undoFormat,
           drawSelection(),
           highlightActiveLine(),
           indentOnInput(),
@@ -63,7 +100,11 @@ export function QueryEditor() {
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.contentAttributes.of({ "aria-label": "Query", tabindex: "0" }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) setText(update.state.doc.toString());
+            const changes = update.transactions.flatMap(({ effects }) => effects.filter((effect) => effect.is(formatChange)));
+            batch(() => {
+              for (const { value } of changes) format.value = shown.current = value.to;
+              if (update.docChanged) setText(update.state.doc.toString());
+            });
           }),
         ],
       }),
@@ -73,16 +114,17 @@ export function QueryEditor() {
   }, []);
 
   useSignalEffect(() => {
-    const [view, next] = [editor.current, text.value];
+    const [view, next, to] = [editor.current, text.value, format.value];
     if (!view) return;
     const old = view.state.doc.toString();
-    if (old === next) return;
-    // Only the difference is replaced, to keep cursor, folds and undo elsewhere.
-    let from = 0;
-    while (from < old.length && from < next.length && old[from] === next[from]) from += 1;
-    let [to, end] = [old.length, next.length];
-    while (to > from && end > from && old[to - 1] === next[end - 1]) [to, end] = [to - 1, end - 1];
-    view.dispatch({ changes: { from, to, insert: next.slice(from, end) } });
+    const from = shown.current;
+    if (old === next && from === to) return;
+    view.dispatch({
+      changes: difference(old, next),
+      effects: from === to ? [] : [formatChange.of({ from, to })],
+      // Each action is undone by itself, except the first, which fills the editor.
+      annotations: [isolateHistory.of("full"), Transaction.addToHistory.of(opened.peek() > 1)],
+    });
   });
 
   useSignalEffect(() => {
@@ -91,7 +133,7 @@ export function QueryEditor() {
 
   useSignalEffect(() => {
     // The check depends on these, too. A new linter checks without delay.
-    void [schema.value, recordId.value, format.value, params.value];
+    void [schema.value, recordId.value, format.value, params.value, lapsed.value];
     editor.current?.dispatch({ effects: parts.current.lint.reconfigure(linter(faults, { delay: CHECK_DELAY_MS })) });
   });
 

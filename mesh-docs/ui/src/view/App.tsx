@@ -2,7 +2,10 @@
 
 import { useEffect } from "preact/hooks";
 import { config } from "../config";
-import { dialog, notice, pane, run, sideTab, type Pane } from "../state";
+import { isAlt } from "../keys";
+import { announcement, notice } from "../notice";
+import { cancel, run } from "../run";
+import { dialog, formatText, pane, sideTab, type Pane } from "../state";
 import { widths } from "../storage";
 import { Explorer } from "./side/Explorer";
 import { focusPane } from "./parts/focus";
@@ -32,7 +35,9 @@ export function App() {
       if (mod && key === "enter" && !event.defaultPrevented) void run();
       else if (mod && key === "k") dialog.value = "palette";
       else if (mod && key === "s") dialog.value = "save";
-      else if (event.altKey && /^[123]$/.test(key)) focusPane(PANES[Number(key) - 1]?.id ?? "query");
+      else if (isAlt(event, "KeyF", true)) formatText();
+      else if (key === "escape" && !event.defaultPrevented && !dialog.value) return cancel();
+      else if (PANES.some((_, index) => isAlt(event, `Digit${index + 1}`))) focusPane(PANES[Number(event.code.at(-1)) - 1]?.id ?? "query");
       else return;
       event.preventDefault();
     };
@@ -79,6 +84,9 @@ export function App() {
       </main>
       <div class="notice-area" role="status" aria-live="polite">
         {notice.value && <p class={notice.value.bad ? "notice notice-error" : "notice"}>{notice.value.text}</p>}
+      </div>
+      <div class="hidden" role="status" aria-live="polite" data-testid="announcement">
+        {announcement.value}
       </div>
       {dialog.value === "login" && <LoginDialog />}
       {dialog.value === "palette" && <Palette />}

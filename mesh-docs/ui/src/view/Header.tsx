@@ -1,8 +1,11 @@
 // The header of the page.
 
-import { bearer, hasCredentials, logout, session } from "../api/session";
+import { identity } from "../api/identity";
+import { hasCredentials, lapsed, logout, session, setBearer } from "../api/session";
 import { config } from "../config";
-import { dialog, notify } from "../state";
+import { keyName } from "../keys";
+import { notify } from "../notice";
+import { dialog } from "../state";
 import { setTheme, theme } from "../storage";
 import { IconButton } from "./parts/controls";
 import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
@@ -19,7 +22,7 @@ export function Header() {
       <button type="button" class="quiet" onClick={() => (dialog.value = "palette")}>
         <Command />
         <span class="shrinks">Commands</span>
-        <kbd class="wide-only">Ctrl K</kbd>
+        <kbd class="wide-only">{keyName("Ctrl K")}</kbd>
       </button>
       {hasCredentials && <Account />}
       <IconButton label={`Switch to the ${other} theme`} title={`Switch to the ${other} theme`} testId="theme" act={() => setTheme(other)}>
@@ -29,37 +32,39 @@ export function Header() {
   );
 }
 
+/** Who is logged in, with role and expiry. */
 function Account() {
-  const current = session.value;
-  if (!current && bearer.value !== "") {
-    return (
-      <span class="account inline" data-testid="account">
-        <Person />
-        <span class="account-name">Bearer</span>
-        <button type="button" class="quiet" onClick={() => (bearer.value = "")}>
-          Remove
-        </button>
-      </span>
-    );
-  }
-  if (!current) {
+  const caller = identity.value;
+  if (!caller) {
     return (
       <button type="button" class="quiet" data-testid="login" onClick={() => (dialog.value = "login")}>
         <Person />
-        <span>Log in</span>
+        <span>{lapsed.value === null ? "Log in" : "Session ended: log in"}</span>
       </button>
     );
   }
-  const until = new Date(current.expiresAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const until = caller.expiresAt === undefined ? "" : `until ${timeOf(caller.expiresAt)}`;
+  const kind = session.value ? "" : "Bearer";
+  const leave = (): void => (session.value ? void logout().then(() => notify("Logged out")) : setBearer(""));
   return (
-    <span class="account inline" data-testid="account">
+    <span class="account inline" data-testid="account" title={[kind, caller.name, caller.role && `role ${caller.role}`, until].filter(Boolean).join(", ")}>
       <Person />
-      <span class="account-name ellipsis" title={`Until ${until}`}>
-        {current.login}
+      <span class="account-name ellipsis">
+        {kind && <span class="soft">{kind} </span>}
+        {caller.name}
       </span>
-      <button type="button" class="quiet" onClick={() => void logout().then(() => notify("Logged out"))}>
-        Log out
+      {caller.role && <span class="count account-role ellipsis">{caller.role}</span>}
+      {until && <span class="faint wide-only">{until}</span>}
+      <button type="button" class="quiet" onClick={leave}>
+        {session.value ? "Log out" : "Remove"}
       </button>
     </span>
   );
+}
+
+/** Returns the time of an expiry, with its date if that is not today. */
+function timeOf(ms: number): string {
+  const time = new Date(ms);
+  const clock = time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return time.toDateString() === new Date().toDateString() ? clock : `${time.toLocaleDateString()} ${clock}`;
 }

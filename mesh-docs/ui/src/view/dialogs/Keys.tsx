@@ -1,9 +1,11 @@
 // The list of keyboard shortcuts.
 
+import { keyName } from "../../keys";
 import { Dialog } from "./Dialog";
 
 const KEYS: [string, string][] = [
   ["Ctrl Enter", "Run the query"],
+  ["Escape", "Cancel the running query"],
   ["Ctrl K", "All commands"],
   ["Ctrl Space", "Complete at the cursor"],
   ["Ctrl S", "Save the query under a name"],
@@ -12,6 +14,8 @@ const KEYS: [string, string][] = [
   ["F8", "Next error in the query"],
   ["Ctrl F", "Search in query or result"],
   ["Escape, then Tab", "Leave the editor"],
+  ["Arrow keys", "Move in the schema, tables and menus"],
+  ["Space", "Select a field of the schema"],
 ];
 
 export function KeysDialog() {
@@ -21,7 +25,7 @@ export function KeysDialog() {
         {KEYS.map(([keys, what]) => (
           <div key={keys} class="row spread">
             <dt>
-              <kbd>{keys}</kbd>
+              <kbd>{keyName(keys)}</kbd>
             </dt>
             <dd>{what}</dd>
           </div>

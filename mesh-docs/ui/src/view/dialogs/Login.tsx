@@ -1,17 +1,35 @@
 // The forms for a login and for a bearer.
 
 import { useState } from "preact/hooks";
-import { bearer, login } from "../../api/session";
+import { continueAnonymously, lapsed, login, setBearer } from "../../api/session";
 import { config } from "../../config";
-import { dialog, notify } from "../../state";
+import { notify } from "../../notice";
+import { dialog } from "../../state";
 import { Dialog, DialogForm } from "./Dialog";
 
 export function LoginDialog() {
   return (
     <Dialog title="Log in">
+      {lapsed.value !== null && <Ended name={lapsed.value} />}
       {config.integrity && <LoginForm />}
       {config.bearer && <BearerForm />}
     </Dialog>
+  );
+}
+
+/** What happened to the session, and the way to go on without one. */
+function Ended({ name }: { name: string }) {
+  const goOn = (): void => {
+    dialog.value = null;
+    continueAnonymously();
+  };
+  return (
+    <p class="ended row wrap spread" role="alert" data-testid="lapsed">
+      <span>{name === "Bearer" ? "The server does not accept the bearer any more." : `The session of ${name} has ended.`} Your query is kept.</span>
+      <button type="button" class="small" onClick={goOn}>
+        Go on without a login
+      </button>
+    </p>
   );
 }
 
@@ -19,7 +37,7 @@ function BearerForm() {
   const [text, setText] = useState("");
   const submit = (): void => {
     dialog.value = null;
-    bearer.value = text.trim().replace(/^Bearer +/i, "");
+    setBearer(text);
   };
   return (
     <DialogForm action="Use the bearer" submit={submit}>

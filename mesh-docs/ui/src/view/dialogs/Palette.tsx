@@ -3,7 +3,11 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hasCredentials, logout, session } from "../../api/session";
 import { config } from "../../config";
-import { dialog, format, formatText, nextPage, open, outcome, pane, resultTab, run, schema, setFormat, sideTab, startQuery } from "../../state";
+import { keyName } from "../../keys";
+import { fits } from "../../query/fits";
+import { nextPage, outcome, resultTab, run } from "../../run";
+import { loadSchema } from "../../start";
+import { dialog, format, formatText, open, pane, schema, setFormat, sideTab, startQuery } from "../../state";
 import { named, setTheme, theme } from "../../storage";
 import { focusPane } from "../parts/focus";
 import { copyLink } from "../parts/copy";
@@ -17,6 +21,7 @@ interface Command {
 }
 
 function commands(): Command[] {
+  const known = schema.value;
   const isAnswer = outcome.value?.kind === "answer";
   const otherFormat = format.value === "json" ? "ql" : "json";
   const otherTheme = theme.value === "dark" ? "light" : "dark";
@@ -37,11 +42,12 @@ function commands(): Command[] {
     { name: "Go to the result", group: "Page", keys: "Alt 3", run: () => focusPane("result") },
     { name: "Show history and saved queries", group: "Page", run: () => ((sideTab.value = "saved"), (pane.value = "schema")) },
     { name: `Switch to the ${otherTheme} theme`, group: "Page", run: () => setTheme(otherTheme) },
+    { name: "Load the schema again", group: "Page", run: () => void loadSchema() },
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
     hasCredentials && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },
     ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => startQuery(one.name) })),
-    ...named.value.map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => open(one) })),
+    ...named.value.filter((one) => known && fits(known, one)).map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => open(one) })),
   ];
   return list.filter((command) => command !== false);
 }
@@ -109,7 +115,7 @@ export function Palette() {
           >
             <span class="palette-group faint">{command.group}</span>
             <span>{command.name}</span>
-            {command.keys && <kbd>{command.keys}</kbd>}
+            {command.keys && <kbd>{keyName(command.keys)}</kbd>}
           </li>
         ))}
         {found.length === 0 && (

@@ -3,7 +3,8 @@
 import { rename, setAlias, toggle } from "../../query/edit";
 import { nodeAt, type Query, type Selection } from "../../query/tree";
 import type { Entity } from "../../schema";
-import { change, notify, schema } from "../../state";
+import { notify } from "../../notice";
+import { change, schema } from "../../state";
 import { AddButton, Choice, IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
 

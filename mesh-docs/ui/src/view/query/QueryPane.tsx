@@ -4,11 +4,15 @@ import { useState } from "preact/hooks";
 import { config } from "../../config";
 import { QueryEditor } from "../../editor/QueryEditor";
 import { entityOf, idFields } from "../../schema";
-import { LANGUAGES, snippet, type Language } from "../../snippets";
-import { current, dialog, format, formatText, isQuery, query, recordId, run, running, notify, schema, setFormat, startQuery } from "../../state";
-import { Choice, IconButton } from "../parts/controls";
+import { keyName } from "../../keys";
+import { notify } from "../../notice";
+import { cancel, run, running } from "../../run";
+import { hasToken, LANGUAGES, snippet, type Language } from "../../snippets";
+import { current, dialog, format, formatText, isQuery, query, recordId, schema, setFormat, startQuery } from "../../state";
+import { Combobox } from "../parts/Combobox";
+import { IconButton } from "../parts/controls";
 import { copyLink, copyText } from "../parts/copy";
-import { Bookmark, Copy, Play, Share, Star, Tidy } from "../parts/icons";
+import { Bookmark, Close, Copy, Play, Share, Star, Tidy } from "../parts/icons";
 import { Menu } from "../parts/Menu";
 import { Controls } from "./Controls";
 import { Params } from "./Params";
@@ -40,11 +44,11 @@ function Target() {
         GET
       </span>
       <span class="path row grow">
-        <span class="faint">{config.base}/</span>
-        <Choice label="Entity" testId="entity" value={entity} options={known?.entities.map(({ name }) => name) ?? []} names={{ "": "…" }} choose={startQuery} />
+        <span class="faint wide-only">{config.base}/</span>
+        <Combobox label="Entity" testId="entity" placeholder="entity" value={entity} options={known?.entities.map(({ name }) => name) ?? []} choose={startQuery} />
         <span class="faint">/</span>
         <input
-          class="grow"
+          class="record-id"
           data-testid="id"
           aria-label="Record id; empty reads the collection"
           placeholder={!hasPoints ? "no id" : ids.length > 1 ? ids.join(",") : "id"}
@@ -55,9 +59,15 @@ function Target() {
           onInput={(event) => (recordId.value = event.currentTarget.value)}
         />
       </span>
-      <button type="submit" class="primary run" data-testid="run" aria-keyshortcuts="Control+Enter" title="Ctrl Enter">
+      {running.value && (
+        <button type="button" data-testid="cancel" aria-label="Cancel" title="Escape" onClick={cancel}>
+          <Close />
+          <span class="wide-only">Cancel</span>
+        </button>
+      )}
+      <button type="submit" class="primary run" data-testid="run" aria-keyshortcuts="Control+Enter" title={keyName("Ctrl Enter")}>
         <Play />
-        {running.value ? "Running" : "Run"}
+        Run
       </button>
     </form>
   );
@@ -74,14 +84,14 @@ function Tools() {
         ))}
       </div>
       <span class="grow" />
-      <IconButton label="Format" title="Format (Shift Alt F)" act={formatText}>
+      <IconButton label="Format" title={`Format (${keyName("Shift Alt F")})`} act={formatText}>
         <Tidy />
       </IconButton>
       <CopyAs />
       <IconButton label="Copy a link" title="Copy a link to this query" testId="share" act={copyLink}>
         <Share />
       </IconButton>
-      <IconButton label="Save under a name" title="Save under a name (Ctrl S)" act={() => (dialog.value = "save")}>
+      <IconButton label="Save under a name" title={`Save under a name (${keyName("Ctrl S")})`} act={() => (dialog.value = "save")}>
         <Star />
       </IconButton>
       {config.persisted && (
@@ -98,7 +108,8 @@ function CopyAs() {
   const copy = async (language: Language): Promise<void> => {
     const entity = query.value?.entity;
     if (!entity || !isQuery.value) return notify("The text is not a valid query", true);
-    await copyText(await snippet(language, current(), entity, location.origin), language);
+    const note = hasToken(language) ? ". It contains the token of your session, which gives others your access until it expires." : "";
+    await copyText(await snippet(language, current(), entity, location.origin), language, note);
     setCopied(language);
   };
   return (
@@ -111,7 +122,7 @@ function CopyAs() {
           <span class="wide-only">Copy as</span>
         </>
       }
-      items={LANGUAGES.map((language) => ({ label: language, note: copied === language ? "copied" : "", act: () => void copy(language) }))}
+      items={LANGUAGES.map((language) => ({ label: language, note: copied === language ? "copied" : hasToken(language) ? "with your token" : "", act: () => void copy(language) }))}
     />
   );
 }

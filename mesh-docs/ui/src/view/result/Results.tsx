@@ -4,20 +4,24 @@ import { useMemo } from "preact/hooks";
 import type { Answer, RequestError } from "../../api/client";
 import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
+import { count, milliseconds, size } from "../../format";
 import { formatJson, member, type Json } from "../../query/json";
-import { cursors, fromEnd, isPoint, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../state";
+import { keyName } from "../../keys";
+import { cursors, fromEnd, isStale, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../run";
+import { isPoint, open } from "../../state";
+import { asText } from "../../table/columns";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
 import { Copy, Play } from "../parts/icons";
 import { Tabs } from "../parts/Tabs";
-import { count, milliseconds, size } from "./format";
 import { PlanView } from "./PlanView";
 import { SqlView } from "./SqlView";
-import { asText, TableView } from "./TableView";
+import { originOf, TableView } from "./TableView";
 import { Watch } from "./Watch";
 
 export function Results() {
-  const answer = outcome.value?.kind === "answer" ? outcome.value.answer : undefined;
+  const shown = outcome.value;
+  const answer = shown?.kind === "answer" ? shown.answer : undefined;
   const list = answer && member(answer.data, "items");
   const statements = answer?.meta.sql?.length;
   const tabs: { id: ResultTab; label: string; note?: string }[] = [
@@ -33,17 +37,22 @@ export function Results() {
     <>
       <div class="result-head row">
         <Tabs label="Result" tabs={tabs} chosen={chosen} choose={(id) => (resultTab.value = id)} panel="result-panel" />
-        {answer && (chosen === "json" || table) && (
-          <IconButton label="Copy the result" title="Copy the result" act={() => void copyText(table ? asText(table, answer.source) : formatJson(answer.data, answer.source), "Result")}>
+        {shown && answer && (chosen === "json" || table) && (
+          <IconButton
+            label="Copy the result"
+            title="Copy the result"
+            act={() => void copyText(table ? asText(table, answer.source, originOf(shown.request)) : formatJson(answer.data, answer.source), "Result")}
+          >
             <Copy />
           </IconButton>
         )}
       </div>
       <div class={running.value ? "progress on" : "progress"} />
+      {isStale.value && chosen !== "watch" && <Stale />}
       <div class="result-panel column" id="result-panel" role="tabpanel" aria-labelledby={`result-panel-${chosen}`} tabIndex={-1}>
         <View tab={chosen} list={list} />
       </div>
-      <Status answer={answer} paged={list !== undefined} />
+      <Status paged={list !== undefined} />
     </>
   );
 }
@@ -57,12 +66,27 @@ function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
     case "json":
       return <JsonView answer={answer} />;
     case "table":
-      return list ? <TableView list={list} source={answer.source} /> : <p class="hint pad">A single record has no table. Clear the id to read the collection.</p>;
+      return list ? <TableView list={list} source={answer.source} request={request} /> : <p class="hint pad">A single record has no table. Clear the id to read the collection.</p>;
     case "plan":
       return <PlanView plan={answer.meta.plan} isPoint={request.id !== ""} />;
     case "sql":
       return <SqlView statements={answer.meta.sql} />;
   }
+}
+
+/** That the result belongs to another query than the one in the editor. */
+function Stale() {
+  return (
+    <p class="stale row wrap" role="status" data-testid="stale">
+      <span class="grow">This belongs to another query than the one in the editor.</span>
+      <button type="button" class="small" onClick={() => outcome.value && open(outcome.value.request)}>
+        Open its query
+      </button>
+      <button type="button" class="small" onClick={() => void run()}>
+        Run the editor's
+      </button>
+    </p>
+  );
 }
 
 function JsonView({ answer }: { answer: Answer }) {
@@ -76,7 +100,7 @@ function Empty() {
       <p>Run the query to see what it reads{isPoint.value ? " of this record" : ""}.</p>
       <button type="button" onClick={() => void run()}>
         <Play /> Run
-        <kbd>Ctrl Enter</kbd>
+        <kbd>{keyName("Ctrl Enter")}</kbd>
       </button>
     </div>
   );
@@ -107,12 +131,16 @@ function Refusal({ error }: { error: RequestError }) {
   );
 }
 
-function Status({ answer, paged }: { answer: Answer | undefined; paged: boolean }) {
+function Status({ paged }: { paged: boolean }) {
+  const shown = outcome.value;
+  const answer = shown?.kind === "answer" ? shown.answer : undefined;
+  const error = shown?.kind === "error" ? shown.error : undefined;
   return (
-    <footer class="status row wrap soft" data-testid="status">
+    <footer class={isStale.value ? "status stale-status row wrap soft" : "status row wrap soft"} data-testid="status">
+      {error && <span class="bad strong">{error.status > 0 ? error.status : "No reply"}</span>}
       {answer && (
         <>
-          <span class="act strong">200</span>
+          <span class="act strong">{answer.status}</span>
           <span title="Time in the server">{milliseconds(answer.meta.durationMs)}</span>
           <span class="total-time" title="Time including the network">{milliseconds(answer.elapsedMs)} in all</span>
           <span>{count(answer.meta.rows, "object")}</span>

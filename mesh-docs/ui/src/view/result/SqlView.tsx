@@ -2,11 +2,11 @@
 
 import type { Statement } from "../../api/client";
 import { lines } from "../../sql";
-import { run } from "../../state";
+import { explain } from "../../run";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
 import { Copy } from "../parts/icons";
-import { count, milliseconds } from "./format";
+import { count, milliseconds } from "../../format";
 
 export function SqlView({ statements }: { statements: Statement[] | undefined }) {
   if (!statements || statements.length === 0) return <p class="hint pad">This read ran no SQL.</p>;
@@ -18,7 +18,7 @@ export function SqlView({ statements }: { statements: Statement[] | undefined })
         <span>
           {count(statements.length, "statement")}, {milliseconds(total)} in the database
         </span>
-        <button type="button" class="small" data-testid="explain" disabled={isExplained} onClick={() => void run(true)}>
+        <button type="button" class="small" data-testid="explain" disabled={isExplained} onClick={() => void explain()}>
           {isExplained ? "Query plans below" : "Show the database's query plans"}
         </button>
       </div>

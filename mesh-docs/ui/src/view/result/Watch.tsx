@@ -1,65 +1,66 @@
-// The live view of a record over its event stream.
+// The live view of a record.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { watch } from "../../api/client";
+import { useMemo } from "preact/hooks";
 import { Reader } from "../../editor/Reader";
+import { count } from "../../format";
 import { formatJson, parseJson } from "../../query/json";
 import { current, isPoint, isQuery, query } from "../../state";
-import { count } from "./format";
-
-/** The last state of the record, and the number of states received. */
-interface Received {
-  data: string;
-  time: Date;
-  count: number;
-}
+import { isWatching, received, startWatching, stopWatching, watched, watchError } from "../../watching";
 
 export function Watch() {
-  const [isWatching, setWatching] = useState(false);
-  const [received, setReceived] = useState<Received | null>(null);
-  const [error, setError] = useState("");
-  const abort = useRef<AbortController | null>(null);
-  useEffect(() => () => abort.current?.abort(), []);
+  const last = received.value;
   const text = useMemo(() => {
-    if (!received) return "";
+    if (!last) return "";
     try {
-      return formatJson(parseJson(received.data), received.data);
+      return formatJson(parseJson(last.data), last.data);
     } catch {
-      return received.data;
+      return last.data;
     }
-  }, [received]);
-  const start = async (): Promise<void> => {
-    const entity = query.value?.entity;
-    if (!entity) return;
-    const controller = (abort.current = new AbortController());
-    setWatching(true);
-    setError("");
-    setReceived(null);
-    try {
-      await watch(current(), entity, controller.signal, ({ kind, data }) => {
-        if (kind === "update") setReceived((last) => ({ data, time: new Date(), count: (last?.count ?? 0) + 1 }));
-        else if (kind === "error") setError((JSON.parse(data) as { message?: string }).message ?? data);
-      });
-      setError("The stream has ended");
-    } catch (failure) {
-      if (!controller.signal.aborted) setError(failure instanceof Error ? failure.message : String(failure));
-    }
-    setWatching(false);
-  };
-  if (!isPoint.value) return <p class="hint pad">Enter the id of a record above to watch it. Changes to the selected fields appear here.</p>;
-  const status = !isWatching ? "not watching" : received ? `live, ${count(received.count, "state")}, last at ${received.time.toLocaleTimeString()}` : "connecting";
+  }, [last]);
+  const subject = watched.value;
+  if (!isPoint.value && !subject) return <p class="hint pad">Enter the id of a record above to watch it. Changes to the selected fields appear here.</p>;
+  const status = !isWatching.value ? "not watching" : last ? `live, ${count(last.count, "state")}, last at ${last.time.toLocaleTimeString()}` : "connecting";
   return (
     <div class="watch column" data-testid="watch">
-      <div class="watch-head row">
-        <button type="button" class={isWatching ? "" : "primary"} disabled={!isQuery.value} onClick={() => (isWatching ? abort.current?.abort() : void start())}>
-          {isWatching ? "Stop" : "Watch this record"}
-        </button>
-        <span class={isWatching ? "live on soft" : "live soft"} role="status">
+      <div class="watch-head row wrap">
+        {isWatching.value ? (
+          <button type="button" onClick={stopWatching}>
+            Stop
+          </button>
+        ) : (
+          <StartButton label="Watch this record" />
+        )}
+        <span class={isWatching.value ? "live on soft" : "live soft"} role="status">
           {status}
         </span>
+        {subject && (
+          <code class="ellipsis" title={subject.request.query}>
+            {subject.entity}/{subject.request.id}
+          </code>
+        )}
       </div>
-      {error && <p class="form-error bad pad">{error}</p>}
-      {received && <Reader text={text} label="The current record" />}
+      {isWatching.value && isOther() && (
+        <p class="stale row wrap" role="status">
+          <span class="grow">This is another record or query than the one in the editor.</span>
+          {isPoint.value && <StartButton label="Watch the query in the editor" />}
+        </p>
+      )}
+      {watchError.value && <p class="form-error bad pad">{watchError.value}</p>}
+      {last && <Reader text={text} label="The current record" />}
     </div>
   );
+}
+
+function StartButton({ label }: { label: string }) {
+  return (
+    <button type="button" class="primary" disabled={!isQuery.value || !isPoint.value} onClick={() => void startWatching()}>
+      {label}
+    </button>
+  );
+}
+
+/** Whether the editor has another query than the one that is watched. */
+function isOther(): boolean {
+  const [subject, now] = [watched.value, current()];
+  return subject?.entity !== query.value?.entity || (["query", "id", "params"] as const).some((key) => subject?.request[key] !== now[key]);
 }

@@ -1,12 +1,15 @@
 // The schema tree: entities, their fields, and relations that expand in place.
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { hasCredentials } from "../../api/session";
 import { isSelected } from "../../query/edit";
 import { nodeAt } from "../../query/tree";
 import { entityOf, idFields, type Entity } from "../../schema";
+import { loadSchema } from "../../start";
 import { dialog, query, schema, schemaError, startQuery, toggleField } from "../../state";
 import { Chevron, Search } from "../parts/icons";
+import { activate, activateFirst, activeItem, treeKeys } from "../parts/tree";
 
 /** Schemas with at most this many entities are shown expanded. */
 const EXPANDED_MAX = 2;
@@ -22,6 +25,12 @@ export function Explorer() {
   const wanted = typed.trim().toLowerCase();
   const matches = matcher(wanted);
   const shown = known.entities.filter((entity) => [entity, ...entity.fields, ...entity.joins].some(matches));
+  const keepFocus = (event: MouseEvent): void => {
+    const tree = event.currentTarget as HTMLElement;
+    activate(event.target as Element);
+    tree.focus({ preventScroll: true });
+    event.preventDefault();
+  };
   return (
     <div class="explorer">
       <label class="search row">
@@ -29,12 +38,24 @@ export function Explorer() {
         <span class="hidden">Search the schema</span>
         <input id="schema-search" type="search" placeholder="Search entities and fields" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
-      <ul class="tree">
-        {shown.map((entity) => (
-          <EntityItem key={entity.name} entity={entity} wanted={wanted} />
-        ))}
-      </ul>
-      {shown.length === 0 && <p class="hint">Nothing has “{typed}” in its name.</p>}
+      {schemaError.value && <Failure />}
+      {shown.length > 0 && (
+        <ul
+          class="tree"
+          role="tree"
+          aria-label="Entities"
+          tabIndex={0}
+          aria-activedescendant={activeItem.value || undefined}
+          onFocus={(event) => activateFirst(event.currentTarget)}
+          onKeyDown={treeKeys}
+          onMouseDown={keepFocus}
+        >
+          {shown.map((entity) => (
+            <EntityItem key={entity.name} entity={entity} wanted={wanted} />
+          ))}
+        </ul>
+      )}
+      {shown.length === 0 && <p class="hint">{wanted === "" ? "The schema has no entities." : `Nothing has “${typed}” in its name.`}</p>}
     </div>
   );
 }
@@ -42,14 +63,66 @@ export function Explorer() {
 function Missing() {
   const error = schemaError.value;
   if (!error) return <p class="hint pad">Loading the schema…</p>;
+  const needsLogin = error.status === 401;
   return (
     <div class="pad">
-      <p class="form-error bad missing">{error.status === 401 ? "This playground requires a login with access to it." : error.message}</p>
-      {error.status === 401 && hasCredentials && (
+      <p class="form-error bad missing">{needsLogin ? "This playground requires a login with access to it." : error.message}</p>
+      {needsLogin && hasCredentials ? (
         <button type="button" class="primary" onClick={() => (dialog.value = "login")}>
           Log in
         </button>
+      ) : (
+        <Retry />
       )}
+    </div>
+  );
+}
+
+/** That the schema could not be loaded again. The one that was loaded before is shown. */
+function Failure() {
+  return (
+    <div class="stale row wrap" role="alert">
+      <span class="grow">{schemaError.value?.message}</span>
+      <Retry />
+    </div>
+  );
+}
+
+function Retry() {
+  return (
+    <button type="button" class="small" data-testid="retry" onClick={() => void loadSchema()}>
+      Try again
+    </button>
+  );
+}
+
+interface ItemProps {
+  id: string;
+  name: string;
+  class: string;
+  title: string;
+  level: number;
+  isOpen?: boolean;
+  isChecked?: boolean;
+  children: ComponentChildren;
+}
+
+/** The line of an item. The group of its members follows it. */
+function TreeItem({ id, name, class: kind, title, level, isOpen, isChecked, children }: ItemProps) {
+  const isActive = activeItem.value === id;
+  return (
+    <div
+      id={id}
+      role="treeitem"
+      aria-level={level}
+      aria-expanded={isOpen}
+      aria-checked={isChecked}
+      aria-selected={isActive}
+      title={title}
+      data-name={name}
+      class={`${kind} item row ${isActive ? "active" : ""}`}
+    >
+      {children}
     </div>
   );
 }
@@ -61,17 +134,17 @@ function EntityItem({ entity, wanted }: { entity: Entity; wanted: string }) {
   const isInside = wanted !== "" && !matcher(wanted)(entity);
   const isOpen = isInside || (chosen ?? (isRoot || isSmall));
   return (
-    <li>
-      <div class="entity item row">
-        <button type="button" class="fold flat grow" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+    <li role="none">
+      <TreeItem id={`tree-${entity.name}`} name={entity.name} class="entity" title={entity.name} level={1} isOpen={isOpen}>
+        <button type="button" class="fold flat grow" tabIndex={-1} data-fold onClick={() => setOpen(!isOpen)}>
           <Chevron />
           <span class={isRoot ? "ellipsis strong act" : "ellipsis strong"}>{entity.name}</span>
           <span class="count">{entity.fields.length + entity.joins.length}</span>
         </button>
-        <button type="button" class="quiet small start" onClick={() => startQuery(entity.name)} aria-label={`New query of ${entity.name}`}>
+        <button type="button" class="quiet small start" tabIndex={-1} data-main onClick={() => startQuery(entity.name)}>
           Query
         </button>
-      </div>
+      </TreeItem>
       {isOpen && entity.description && <p class="hint description">{entity.description}</p>}
       {isOpen && <Members root={entity.name} entity={entity} refs={[]} wanted={isInside ? wanted : ""} />}
     </li>
@@ -83,15 +156,9 @@ function Members({ root, entity, refs, wanted }: { root: string; entity: Entity;
   const node = query.value?.entity === root ? nodeAt(query.value, refs) : undefined;
   const aliases = node?.select.filter((one) => one.of !== undefined && matches(one)) ?? [];
   return (
-    <ul>
-      {entity.fields.filter(matches).map(({ name, kind, type, description }) => (
-        <li key={name} class="member item row">
-          <Tick root={root} refs={refs} name={name} />
-          <span class="type ellipsis faint" title={description}>
-            {idFields(entity).includes(name) && <span class="key">id</span>}
-            {kind === "computed" ? "computed" : type}
-          </span>
-        </li>
+    <ul role="group">
+      {entity.fields.filter(matches).map(({ name, kind, type = "", description }) => (
+        <FieldItem key={name} root={root} refs={refs} name={name} type={kind === "computed" ? "computed" : type} isKey={idFields(entity).includes(name)} description={description} />
       ))}
       {entity.joins.filter(matches).map((join) => (
         <RelationItem key={join.name} root={root} refs={refs} name={join.name} entity={join.entity} many={join.type === "many"} />
@@ -99,15 +166,38 @@ function Members({ root, entity, refs, wanted }: { root: string; entity: Entity;
       {aliases.map(({ name, of = "" }) => {
         const join = entity.joins.find((one) => one.name === of);
         if (join) return <RelationItem key={name} root={root} refs={refs} name={name} entity={of} target={join.entity} many={join.type === "many"} />;
-        return (
-          <li key={name} class="member item row">
-            <Tick root={root} refs={refs} name={name} />
-            <span class="type ellipsis faint">{of}</span>
-          </li>
-        );
+        return <FieldItem key={name} root={root} refs={refs} name={name} type={of} />;
       })}
     </ul>
   );
+}
+
+interface FieldProps {
+  root: string;
+  refs: string[];
+  name: string;
+  type: string;
+  isKey?: boolean;
+  description?: string | undefined;
+}
+
+function FieldItem({ root, refs, name, type, isKey = false, description }: FieldProps) {
+  const title = description === undefined ? name : `${name}: ${description}`;
+  return (
+    <li role="none">
+      <TreeItem id={idOf(root, refs, name)} name={name} class="member" title={title} level={refs.length + 2} isChecked={isSelected(query.value, root, refs, name)}>
+        <Tick root={root} refs={refs} name={name} />
+        <span class="type ellipsis faint">
+          {isKey && <span class="key">id</span>}
+          {type}
+        </span>
+      </TreeItem>
+    </li>
+  );
+}
+
+function idOf(root: string, refs: string[], name: string): string {
+  return ["tree", root, ...refs, name].join("-");
 }
 
 function Tick({ root, refs, name, isRelation = false }: { root: string; refs: string[]; name: string; isRelation?: boolean }) {
@@ -119,10 +209,8 @@ function Tick({ root, refs, name, isRelation = false }: { root: string; refs: st
   };
   return (
     <label class="tick row">
-      <input type="checkbox" data-path={[root, ...refs, name].join(".")} checked={isChecked()} onChange={(event) => toggle(event.currentTarget)} />
-      <span class={isRelation ? "member-name ellipsis relate" : "member-name ellipsis"} title={name}>
-        {name}
-      </span>
+      <input type="checkbox" tabIndex={-1} data-main data-path={[root, ...refs, name].join(".")} checked={isChecked()} onChange={(event) => toggle(event.currentTarget)} />
+      <span class={isRelation ? "member-name ellipsis relate" : "member-name ellipsis"}>{name}</span>
     </label>
   );
 }
@@ -140,12 +228,14 @@ interface RelationProps {
 function RelationItem({ root, refs, name, entity, target: of = entity, many }: RelationProps) {
   const [chosen, setOpen] = useState<boolean | null>(null);
   const path = [...refs, name];
-  const isOpen = chosen ?? isSelected(query.value, root, refs, name);
+  const isChecked = isSelected(query.value, root, refs, name);
+  const isOpen = chosen ?? isChecked;
   const target = schema.value ? entityOf(schema.value, of) : undefined;
+  const title = `${name}: ${many ? "many of" : "one of"} ${entity}`;
   return (
-    <li>
-      <div class="member relation item row">
-        <button type="button" class="fold flat square" aria-expanded={isOpen} aria-label={`Fields of ${[root, ...path].join(".")}`} onClick={() => setOpen(!isOpen)}>
+    <li role="none">
+      <TreeItem id={idOf(root, refs, name)} name={name} class="member relation" title={title} level={refs.length + 2} isOpen={isOpen} isChecked={isChecked}>
+        <button type="button" class="fold flat square" tabIndex={-1} data-fold aria-label={`Fields of ${[root, ...path].join(".")}`} onClick={() => setOpen(!isOpen)}>
           <Chevron />
         </button>
         <Tick root={root} refs={refs} name={name} isRelation />
@@ -153,7 +243,7 @@ function RelationItem({ root, refs, name, entity, target: of = entity, many }: R
           {entity}
           {many && <span class="many faint">[ ]</span>}
         </span>
-      </div>
+      </TreeItem>
       {isOpen && target && <Members root={root} entity={target} refs={path} wanted="" />}
     </li>
   );

@@ -1,7 +1,9 @@
 // The saved queries and the history.
 
 import { readQuery } from "../../query/read";
-import { open } from "../../state";
+import { keyName } from "../../keys";
+import { fits } from "../../query/fits";
+import { open, schema } from "../../state";
 import { clearHistory, history, named, removeNamed, type SavedQuery } from "../../storage";
 import { IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
@@ -32,26 +34,31 @@ function Item({ saved, remove }: { saved: SavedQuery; remove?: () => void }) {
 }
 
 export function Saved() {
+  const known = schema.value;
+  if (!known) return <p class="hint pad">Saved queries are listed when the schema is loaded.</p>;
+  // Servers of other databases may have been at this address.
+  const belongs = (saved: SavedQuery): boolean => fits(known, saved);
+  const [names, runs] = [named.value.filter(belongs), history.value.filter(belongs)];
   return (
     <div class="saved">
       <h2 class="section row spread soft strong">Named</h2>
-      {named.value.length === 0 && <p class="hint">None yet. Ctrl+S saves a query under a name.</p>}
+      {names.length === 0 && <p class="hint">None yet. {keyName("Ctrl S")} saves a query under a name.</p>}
       <ul>
-        {named.value.map((saved) => (
-          <Item key={saved.name} saved={saved} remove={() => removeNamed(saved.name ?? "")} />
+        {names.map((saved) => (
+          <Item key={saved.name} saved={saved} remove={() => removeNamed(saved)} />
         ))}
       </ul>
       <h2 class="section row spread soft strong">
         History
-        {history.value.length > 0 && (
-          <button type="button" class="quiet small" onClick={clearHistory}>
+        {runs.length > 0 && (
+          <button type="button" class="quiet small" onClick={() => clearHistory(runs)}>
             Clear
           </button>
         )}
       </h2>
-      {history.value.length === 0 && <p class="hint">Queries that you run are listed here, in this browser only.</p>}
+      {runs.length === 0 && <p class="hint">Queries that you run are listed here, in this browser only.</p>}
       <ul>
-        {history.value.map((saved) => (
+        {runs.map((saved) => (
           <Item key={saved.format + saved.id + saved.query + (saved.params ?? "")} saved={saved} />
         ))}
       </ul>

@@ -1,0 +1,144 @@
+// What happens without an action of the user: the schema is loaded, drafts are stored, and the browser's history is followed.
+
+import { batch, effect, untracked } from "@preact/signals";
+import { fetchSchema } from "./api/client";
+import { awaitExpiry, bearer, hasCredentials, lapsed, session } from "./api/session";
+import { fits, keyOf } from "./query/fits";
+import { cancel, outcome, requestError } from "./run";
+import type { Entity, Schema } from "./schema";
+import { current, dialog, opened, open, schema, schemaError, startQuery, text } from "./state";
+import { draft, schemaKey, shared, type SavedQuery } from "./storage";
+import { forgetWatched } from "./watching";
+
+/** How long a draft stays unchanged before it is stored. */
+const STORE_DELAY_MS = 300;
+
+/** Counts the loads, so that a late reply does not replace a newer one. */
+let loads = 0;
+
+/** Loads the schema, or what has changed in it. */
+export async function loadSchema(): Promise<void> {
+  const load = (loads += 1);
+  try {
+    const loaded = await fetchSchema();
+    if (load !== loads) return;
+    const isFirst = schema.value === null;
+    if (JSON.stringify(loaded) !== JSON.stringify(schema.value)) {
+      batch(() => {
+        schemaKey.value = keyOf(loaded);
+        schema.value = loaded;
+      });
+    }
+    schemaError.value = null;
+    if (isFirst) showFirstQuery(loaded);
+  } catch (failure) {
+    if (load !== loads) return;
+    const error = requestError(failure);
+    schemaError.value = error;
+    if (error.status === 401 && hasCredentials) dialog.value = "login";
+  }
+}
+
+/** Fills the empty editor: with a shared query, the draft of this tab, or a query of the entity with the most relations. */
+function showFirstQuery(known: Schema): void {
+  if (text.value !== "") return;
+  const link = shared();
+  const stored = [stateOf(history.state), draft.load()].find((one) => one && fits(known, one));
+  const saved = link ?? stored;
+  const weight = ({ joins, fields }: Entity): number => joins.length * 100 + fields.length;
+  const [richest] = known.entities.toSorted((left, right) => weight(right) - weight(left));
+  if (saved) open(saved);
+  else if (richest) startQuery(richest.name);
+  replaceEntry();
+}
+
+/** Returns the query in an entry of the browser's history. */
+function stateOf(state: unknown): SavedQuery | null {
+  return (state as { draft?: SavedQuery } | null)?.draft ?? null;
+}
+
+/** Puts the current query into the entry of the browser's history. Its URL is that of the page, without a shared query. */
+function replaceEntry(): void {
+  history.replaceState({ draft: { ...current(), schema: schemaKey.value } }, "", location.pathname + location.search);
+}
+
+/** Stores the draft of this tab, and lets the browser go back to queries that were opened before. */
+function followHistory(): void {
+  let timer = 0;
+  let isRestoring = false;
+  const store = (): void => {
+    window.clearTimeout(timer);
+    if (text.peek() === "") return;
+    draft.store({ ...current(), at: 0 });
+    replaceEntry();
+  };
+  let stored = opened.peek();
+  effect(() => {
+    void [current()];
+    window.clearTimeout(timer);
+    const isOther = opened.value !== stored;
+    stored = opened.value;
+    // The first query is no step from another one.
+    if (isOther && !isRestoring && stateOf(history.state)) history.pushState(null, "", location.pathname + location.search);
+    if (isOther) store();
+    else timer = window.setTimeout(store, STORE_DELAY_MS);
+  });
+  window.addEventListener("popstate", ({ state }) => {
+    const saved = stateOf(state);
+    if (!saved) return;
+    isRestoring = true;
+    open(saved);
+    isRestoring = false;
+  });
+  window.addEventListener("hashchange", () => {
+    const link = shared();
+    if (!link) return;
+    // The link has an entry of its own already.
+    isRestoring = true;
+    open(link);
+    isRestoring = false;
+    replaceEntry();
+  });
+  window.addEventListener("pagehide", store);
+}
+
+/** Discards what another caller has read. */
+function forget(): void {
+  cancel();
+  forgetWatched();
+  batch(() => {
+    schema.value = null;
+    outcome.value = null;
+  });
+}
+
+/** Follows logins and logouts. A session that has ended keeps the page as it is until the user decides. */
+function followCaller(): void {
+  let caller: string | undefined;
+  effect(() => {
+    const next = session.value ? `session ${session.value.login}` : `bearer ${bearer.value}`;
+    const before = caller;
+    if (lapsed.value !== null) {
+      caller ??= next;
+      untracked(cancel);
+      dialog.value = "login";
+      return;
+    }
+    caller = next;
+    if (before === undefined) return;
+    // Another token of the same user changes nothing but the schema that is visible.
+    if (before !== next) untracked(forget);
+    untracked(() => void loadSchema());
+  });
+}
+
+export function start(): void {
+  awaitExpiry();
+  followHistory();
+  followCaller();
+  // The schema may have changed while the page was in the background.
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && schema.value) void loadSchema();
+  });
+  void loadSchema();
+}
