@@ -1,6 +1,7 @@
 //! The playground, operated in a browser.
 
 mod bearer;
+mod browse;
 mod build;
 mod drafts;
 mod forms;

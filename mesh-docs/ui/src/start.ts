@@ -3,10 +3,11 @@
 import { batch, effect, untracked } from "@preact/signals";
 import { fetchSchema } from "./api/client";
 import { awaitExpiry, bearer, hasCredentials, lapsed, session } from "./api/session";
+import { forgetRows, place, restorePlace, type Place } from "./browse/state";
 import { fits, keyOf } from "./query/fits";
 import { cancel, outcome, requestError } from "./run";
-import type { Entity, Schema } from "./schema";
-import { current, dialog, opened, open, schema, schemaError, startQuery, text } from "./state";
+import { entityOf, type Entity, type Schema } from "./schema";
+import { current, dialog, mode, opened, open, schema, schemaError, startQuery, text, type Mode } from "./state";
 import { draft, schemaKey, shared, type SavedQuery } from "./storage";
 import { forgetWatched } from "./watching";
 
@@ -39,27 +40,50 @@ export async function loadSchema(): Promise<void> {
   }
 }
 
+/** Whether the page was loaded again. Its entry in the browser's history may be older than the draft of the tab. */
+function isReload(): boolean {
+  const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  return navigation?.type === "reload";
+}
+
 /** Fills the empty editor: with a shared query, the draft of this tab, or a query of the entity with the most relations. */
 function showFirstQuery(known: Schema): void {
   if (text.value !== "") return;
   const link = shared();
-  const stored = [stateOf(history.state), draft.load()].find((one) => one && fits(known, one));
-  const saved = link ?? stored;
+  const entry = entryOf(history.state);
+  const stored = draft.load();
   const weight = ({ joins, fields }: Entity): number => joins.length * 100 + fields.length;
   const [richest] = known.entities.toSorted((left, right) => weight(right) - weight(left));
-  if (saved) open(saved);
+  if (link) open(link);
+  else if (entry && fits(known, entry.draft)) restore(known, isReload() && stored && fits(known, stored) ? { ...entry, draft: stored } : entry);
+  else if (stored && fits(known, stored)) open(stored);
   else if (richest) startQuery(richest.name);
   replaceEntry();
 }
 
-/** Returns the query in an entry of the browser's history. */
-function stateOf(state: unknown): SavedQuery | null {
-  return (state as { draft?: SavedQuery } | null)?.draft ?? null;
+/** An entry of the browser's history: the query in the editor, and what the data browser shows. */
+interface Entry {
+  draft: SavedQuery;
+  mode: Mode;
+  place: Place | null;
 }
 
-/** Puts the current query into the entry of the browser's history. Its URL is that of the page, without a shared query. */
+function entryOf(state: unknown): Entry | null {
+  return (state as Entry | null)?.draft ? (state as Entry) : null;
+}
+
+/** Puts the current state into the entry of the browser's history. Its URL is that of the page, without a shared query. */
 function replaceEntry(): void {
-  history.replaceState({ draft: { ...current(), schema: schemaKey.value } }, "", location.pathname + location.search);
+  const entry: Entry = { draft: { ...current(), schema: schemaKey.value }, mode: mode.value, place: place.value };
+  history.replaceState(entry, "", location.pathname + location.search);
+}
+
+/** Shows the state of an entry. The data browser shows nothing of another schema. */
+function restore(known: Schema, entry: Entry): void {
+  open(entry.draft);
+  const isKnown = entry.place !== null && entityOf(known, entry.place.view.entity) !== undefined && entry.draft.schema === schemaKey.value;
+  restorePlace(isKnown ? entry.place : null);
+  mode.value = entry.mode ?? "query";
 }
 
 /** Stores the draft of this tab, and lets the browser go back to queries that were opened before. */
@@ -74,20 +98,20 @@ function followHistory(): void {
   };
   let stored = opened.peek();
   effect(() => {
-    void [current()];
+    void [current(), place.value, mode.value];
     window.clearTimeout(timer);
     const isOther = opened.value !== stored;
     stored = opened.value;
     // The first query is no step from another one.
-    if (isOther && !isRestoring && stateOf(history.state)) history.pushState(null, "", location.pathname + location.search);
+    if (isOther && !isRestoring && entryOf(history.state)) history.pushState(null, "", location.pathname + location.search);
     if (isOther) store();
     else timer = window.setTimeout(store, STORE_DELAY_MS);
   });
   window.addEventListener("popstate", ({ state }) => {
-    const saved = stateOf(state);
-    if (!saved) return;
+    const entry = entryOf(state);
+    if (!entry || !schema.value) return;
     isRestoring = true;
-    open(saved);
+    restore(schema.value, entry);
     isRestoring = false;
   });
   window.addEventListener("hashchange", () => {
@@ -106,6 +130,7 @@ function followHistory(): void {
 function forget(): void {
   cancel();
   forgetWatched();
+  forgetRows();
   batch(() => {
     schema.value = null;
     outcome.value = null;

@@ -112,6 +112,15 @@ export function setTheme(next: Theme): void {
   store("theme", next);
 }
 
+/** Returns the columns of an entity that were chosen in the data browser. */
+export function storedColumns(entity: string): string[] | undefined {
+  return load<string[] | null>(`columns ${schemaKey.value} ${entity}`, null) ?? undefined;
+}
+
+export function storeColumns(entity: string, columns: string[]): void {
+  store(`columns ${schemaKey.value} ${entity}`, columns);
+}
+
 /** Widths of resized panes in pixels. */
 export const widths = signal<{ side?: number | undefined; query?: number | undefined }>(load("widths", {}));
 effect(() => store("widths", widths.value));

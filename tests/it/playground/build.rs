@@ -55,9 +55,23 @@ fn the_page_has_no_accessibility_violations() {
         browser.click("[data-testid=copy-as]");
         browser.click("[data-testid=theme]");
     }
+    browser.click("[data-testid=mode-data]");
+    browser.wait("rows", |browser| browser.count("[data-testid=rows] tbody td.linked") > 0);
+    browser.click("[data-testid=rows] tbody td.counted button");
+    browser.click("[data-testid=rows] tbody td.linked button");
+    browser.wait("a record", |browser| browser.count("[data-testid=record] dd") > 0);
     for theme in ["light", "dark"] {
         browser.wait("the theme", |browser| browser.count(&format!("html[data-theme={theme}]")) == 1);
-        for (width, height) in [(360, 740), (768, 900), (1280, 800)] {
+        for (width, height) in [(1280, 800), (360, 740), (768, 900), (1440, 900)] {
+            browser.resize(width, height);
+            check(&format!("rows and a record, {width} pixels, {theme}"));
+        }
+        browser.click("[data-testid=theme]");
+    }
+    browser.click("[data-testid=mode-query]");
+    for theme in ["light", "dark"] {
+        browser.wait("the theme", |browser| browser.count(&format!("html[data-theme={theme}]")) == 1);
+        for (width, height) in [(360, 740), (768, 900), (1280, 800), (1440, 900)] {
             browser.resize(width, height);
             check(&format!("{width} pixels, {theme}"));
         }

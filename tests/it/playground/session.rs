@@ -3,7 +3,7 @@
 use mesh_tests::{Database, Request, Server, command};
 use serde_json::{Value, json};
 
-use super::page::{CONTROL, ENTER, Page, RELEASE, serve};
+use super::page::{CONTROL, EDITOR, ENTER, Page, RELEASE, serve};
 
 /// Accounts of the blog: `ada` is an admin, `bo` an editor.
 fn with_accounts() -> Server {
@@ -137,8 +137,9 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
             .then((mac) => [...new Uint8Array(mac)].map((byte) => byte.toString(16).padStart(2, '0')).join(''))
             .then((mac) => fetch('/mesh/logout', {method: 'POST', headers: {'X-Mesh-Token': token, 'X-Mesh-Signature': `sha256=${mac}`}}))
             .then((reply) => done(reply.ok));";
-    assert_eq!(browser.run_async(end), json!(true));
     page.type_query(r#"{"post": {"$select": {"title": true"#);
+    assert_eq!(browser.run_async(end), json!(true));
+    browser.type_into(EDITOR, " ");
     browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
     assert_eq!(browser.count(".cm-lintRange-error"), 0, "no field is blamed");
     log_in(&page, "ada", "dawn");

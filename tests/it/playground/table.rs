@@ -85,7 +85,7 @@ fn a_table_is_one_tab_stop_with_arrow_keys() {
     assert_eq!(browser.count("[data-testid=table] [tabindex='0'], [data-testid=table] button"), 0);
     browser.type_into(".table-scroll", &format!("{}{RIGHT}{ENTER}", DOWN.to_string().repeat(40)));
     browser.wait_for(".detail-text", "File 41");
-    browser.type_into(".detail", &super::page::ESCAPE.to_string());
+    browser.type_into(".detail-text", &super::page::ESCAPE.to_string());
     browser.wait("Escape closes the panel", |browser| browser.count(".detail") == 0);
     page.assert_clean();
 }

@@ -69,7 +69,7 @@ async function errorOf(reply: Response): Promise<RequestError> {
   return new RequestError(reply.status, body.error ?? "Error", body.message ?? `The server answered ${reply.status}`, body);
 }
 
-async function send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+export async function send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
   const headers = session.value ? init.headers : { ...init.headers, ...credential() };
   const reply = await fetch(path, { ...init, headers }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;

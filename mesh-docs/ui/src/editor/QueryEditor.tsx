@@ -123,7 +123,7 @@ export function QueryEditor() {
       changes: difference(old, next),
       effects: from === to ? [] : [formatChange.of({ from, to })],
       // Each action is undone by itself, except the first, which fills the editor.
-      annotations: [isolateHistory.of("full"), Transaction.addToHistory.of(opened.peek() > 1)],
+      annotations: [isolateHistory.of("full"), Transaction.addToHistory.of(old !== "" || opened.peek() > 1)],
     });
   });
 

@@ -5,8 +5,9 @@ import { config } from "../config";
 import { isAlt } from "../keys";
 import { announcement, notice } from "../notice";
 import { cancel, run } from "../run";
-import { dialog, formatText, pane, sideTab, type Pane } from "../state";
+import { dialog, formatText, mode, pane, sideTab, type Pane } from "../state";
 import { widths } from "../storage";
+import { Browser } from "./browse/Browser";
 import { Explorer } from "./side/Explorer";
 import { focusPane } from "./parts/focus";
 import { Header } from "./Header";
@@ -46,10 +47,43 @@ export function App() {
   }, []);
   return (
     <>
-      <a class="skip" href="#query-pane" onClick={(event) => (event.preventDefault(), focusPane("query"))}>
-        Skip to the query
+      <a class="skip" href={mode.value === "data" ? "#data-pane" : "#query-pane"} onClick={skip}>
+        Skip to the {mode.value === "data" ? "rows" : "query"}
       </a>
       <Header />
+      {mode.value === "data" ? (
+        <main class="panes-data column" id="data-pane">
+          <Browser />
+        </main>
+      ) : (
+        <Panes />
+      )}
+      <div class="notice-area" role="status" aria-live="polite">
+        {notice.value && <p class={notice.value.bad ? "notice notice-error" : "notice"}>{notice.value.text}</p>}
+      </div>
+      <div class="hidden" role="status" aria-live="polite" data-testid="announcement">
+        {announcement.value}
+      </div>
+      {dialog.value === "login" && <LoginDialog />}
+      {dialog.value === "palette" && <Palette />}
+      {dialog.value === "keys" && <KeysDialog />}
+      {dialog.value === "save" && <SaveDialog />}
+      {dialog.value === "register" && <RegisterDialog />}
+    </>
+  );
+}
+
+/** Moves the focus past the header. */
+function skip(event: Event): void {
+  event.preventDefault();
+  if (mode.value === "data") document.querySelector<HTMLElement>(".browser [role='grid'], .browser input")?.focus();
+  else focusPane("query");
+}
+
+/** The schema, the query and its result. */
+function Panes() {
+  return (
+    <>
       <nav class="pane-switch" aria-label="Parts of the page">
         {PANES.map(({ id, label }) => (
           <button key={id} type="button" class="flat" aria-pressed={pane.value === id} onClick={() => (pane.value = id)}>
@@ -82,17 +116,6 @@ export function App() {
           <Results />
         </section>
       </main>
-      <div class="notice-area" role="status" aria-live="polite">
-        {notice.value && <p class={notice.value.bad ? "notice notice-error" : "notice"}>{notice.value.text}</p>}
-      </div>
-      <div class="hidden" role="status" aria-live="polite" data-testid="announcement">
-        {announcement.value}
-      </div>
-      {dialog.value === "login" && <LoginDialog />}
-      {dialog.value === "palette" && <Palette />}
-      {dialog.value === "keys" && <KeysDialog />}
-      {dialog.value === "save" && <SaveDialog />}
-      {dialog.value === "register" && <RegisterDialog />}
     </>
   );
 }

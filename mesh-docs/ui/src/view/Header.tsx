@@ -1,14 +1,32 @@
 // The header of the page.
 
+import { batch } from "@preact/signals";
+import { browse, view } from "../browse/state";
 import { identity } from "../api/identity";
 import { hasCredentials, lapsed, logout, session, setBearer } from "../api/session";
 import { config } from "../config";
 import { keyName } from "../keys";
 import { notify } from "../notice";
-import { dialog } from "../state";
+import { dialog, mode, opened, query, type Mode } from "../state";
 import { setTheme, theme } from "../storage";
 import { IconButton } from "./parts/controls";
 import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
+
+const MODES: { id: Mode; label: string }[] = [
+  { id: "query", label: "Query" },
+  { id: "data", label: "Data" },
+];
+
+/** Shows another view. The data browser begins with the entity of the query. */
+function enterMode(next: Mode): void {
+  const entity = query.value?.entity;
+  if (next === mode.value) return;
+  if (next === "data" && !view.value && entity !== undefined) return browse(entity);
+  batch(() => {
+    mode.value = next;
+    opened.value += 1;
+  });
+}
 
 export function Header() {
   const other = theme.value === "dark" ? "light" : "dark";
@@ -19,6 +37,13 @@ export function Header() {
         {config.title}
         <span class="subtitle faint wide-only">Playground</span>
       </h1>
+      <nav class="switch" aria-label="Views">
+        {MODES.map(({ id, label }) => (
+          <button key={id} type="button" class="flat" aria-current={mode.value === id ? "page" : undefined} data-testid={`mode-${id}`} onClick={() => enterMode(id)}>
+            {label}
+          </button>
+        ))}
+      </nav>
       <button type="button" class="quiet" onClick={() => (dialog.value = "palette")}>
         <Command />
         <span class="shrinks">Commands</span>

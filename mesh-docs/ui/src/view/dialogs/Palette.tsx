@@ -3,11 +3,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hasCredentials, logout, session } from "../../api/session";
 import { config } from "../../config";
+import { browse } from "../../browse/state";
 import { keyName } from "../../keys";
 import { fits } from "../../query/fits";
 import { nextPage, outcome, resultTab, run } from "../../run";
 import { loadSchema } from "../../start";
-import { dialog, format, formatText, open, pane, schema, setFormat, sideTab, startQuery } from "../../state";
+import { dialog, format, formatText, mode, open, pane, schema, setFormat, sideTab, startQuery } from "../../state";
 import { named, setTheme, theme } from "../../storage";
 import { focusPane } from "../parts/focus";
 import { copyLink } from "../parts/copy";
@@ -46,8 +47,9 @@ function commands(): Command[] {
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
     hasCredentials && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },
-    ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => startQuery(one.name) })),
-    ...named.value.filter((one) => known && fits(known, one)).map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => open(one) })),
+    ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => ((mode.value = "query"), startQuery(one.name)) })),
+    ...(known?.entities ?? []).map((one) => ({ name: `Browse ${one.name}`, group: "Data", run: () => browse(one.name) })),
+    ...named.value.filter((one) => known && fits(known, one)).map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => ((mode.value = "query"), open(one)) })),
   ];
   return list.filter((command) => command !== false);
 }

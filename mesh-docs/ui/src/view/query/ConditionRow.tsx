@@ -13,10 +13,12 @@ interface Props {
   filter: Condition;
   entity: Entity;
   operators: string[];
+  /** Whether parameters cannot stand in place of values. */
+  isLiteral?: boolean;
   change: (next: Filter | undefined) => void;
 }
 
-export function ConditionRow({ filter, entity, operators, change }: Props) {
+export function ConditionRow({ filter, entity, operators, isLiteral = false, change }: Props) {
   const known = schema.value;
   const fields = known ? pathFields(known, entity, filter.field).map(({ path }) => path) : [];
   const typeOf = (field: string): string | undefined => (known ? fieldAt(known, entity.name, field)?.type : undefined);
@@ -45,7 +47,7 @@ export function ConditionRow({ filter, entity, operators, change }: Props) {
         />
       )}
       <Choice label="Operator" value={filter.op} options={operatorsFor(type, operators)} choose={setOperator} />
-      <ConditionValue filter={filter} type={type} change={change} />
+      <ConditionValue filter={filter} type={type} isLiteral={isLiteral} change={change} />
       <IconButton label="Remove the condition" act={() => change(undefined)}>
         <Close />
       </IconButton>
@@ -53,7 +55,7 @@ export function ConditionRow({ filter, entity, operators, change }: Props) {
   );
 }
 
-function ConditionValue({ filter, type, change }: { filter: Condition; type: string | undefined; change: (next: Filter) => void }) {
+function ConditionValue({ filter, type, isLiteral, change }: { filter: Condition; type: string | undefined; isLiteral: boolean; change: (next: Filter) => void }) {
   if (isNullTest(filter.op)) return <span class="value" />;
   const param = paramName(filter.value);
   const wanted = filter.field.split(".").at(-1) ?? "";
@@ -66,13 +68,15 @@ function ConditionValue({ filter, type, change }: { filter: Condition; type: str
       ) : (
         <ValueInput filter={filter} type={type} change={change} />
       )}
-      <ParamButton
-        isOn={param !== undefined}
-        act={(isOn) => {
-          const name = freeName(/^[A-Za-z_]\w{0,60}$/.test(wanted) ? wanted : "value", parameters.value.map((one) => one.name));
-          change({ ...filter, value: isOn ? { $param: name } : convert(undefined, type, type, filter.op) });
-        }}
-      />
+      {!isLiteral && (
+        <ParamButton
+          isOn={param !== undefined}
+          act={(isOn) => {
+            const name = freeName(/^[A-Za-z_]\w{0,60}$/.test(wanted) ? wanted : "value", parameters.value.map((one) => one.name));
+            change({ ...filter, value: isOn ? { $param: name } : convert(undefined, type, type, filter.op) });
+          }}
+        />
+      )}
     </>
   );
 }

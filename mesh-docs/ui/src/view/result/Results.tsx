@@ -1,7 +1,7 @@
 // The result pane: the data in several views, and its duration.
 
 import { useMemo } from "preact/hooks";
-import type { Answer, RequestError } from "../../api/client";
+import type { Answer } from "../../api/client";
 import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
 import { count, milliseconds, size } from "../../format";
@@ -16,6 +16,7 @@ import { Copy, Play } from "../parts/icons";
 import { Tabs } from "../parts/Tabs";
 import { PlanView } from "./PlanView";
 import { SqlView } from "./SqlView";
+import { Refusal } from "./Refusal";
 import { originOf, TableView } from "./TableView";
 import { Watch } from "./Watch";
 
@@ -102,31 +103,6 @@ function Empty() {
         <Play /> Run
         <kbd>{keyName("Ctrl Enter")}</kbd>
       </button>
-    </div>
-  );
-}
-
-function Refusal({ error }: { error: RequestError }) {
-  const { code, path, line, column, requestId } = error.details;
-  const facts = { Code: code, In: path, At: line && `line ${line}, column ${column}`, Request: requestId };
-  return (
-    <div class="refusal pad" role="alert" data-testid="refusal">
-      <p class="bad strong">
-        {error.status > 0 && <span class="status-code">{error.status}</span>}
-        {error.kind}
-      </p>
-      <p class="refusal-message">{error.message}</p>
-      <dl>
-        {Object.entries(facts).map(
-          ([name, value]) =>
-            value && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
     </div>
   );
 }

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { hasCredentials } from "../../api/session";
+import { browse } from "../../browse/state";
 import { isSelected } from "../../query/edit";
 import { nodeAt } from "../../query/tree";
 import { entityOf, idFields, type Entity } from "../../schema";
-import { loadSchema } from "../../start";
-import { dialog, query, schema, schemaError, startQuery, toggleField } from "../../state";
+import { query, schema, schemaError, startQuery, toggleField } from "../../state";
 import { Chevron, Search } from "../parts/icons";
+import { Failure, Missing } from "./Missing";
 import { activate, activateFirst, activeItem, treeKeys } from "../parts/tree";
 
 /** Schemas with at most this many entities are shown expanded. */
@@ -60,42 +60,6 @@ export function Explorer() {
   );
 }
 
-function Missing() {
-  const error = schemaError.value;
-  if (!error) return <p class="hint pad">Loading the schema…</p>;
-  const needsLogin = error.status === 401;
-  return (
-    <div class="pad">
-      <p class="form-error bad missing">{needsLogin ? "This playground requires a login with access to it." : error.message}</p>
-      {needsLogin && hasCredentials ? (
-        <button type="button" class="primary" onClick={() => (dialog.value = "login")}>
-          Log in
-        </button>
-      ) : (
-        <Retry />
-      )}
-    </div>
-  );
-}
-
-/** That the schema could not be loaded again. The one that was loaded before is shown. */
-function Failure() {
-  return (
-    <div class="stale row wrap" role="alert">
-      <span class="grow">{schemaError.value?.message}</span>
-      <Retry />
-    </div>
-  );
-}
-
-function Retry() {
-  return (
-    <button type="button" class="small" data-testid="retry" onClick={() => void loadSchema()}>
-      Try again
-    </button>
-  );
-}
-
 interface ItemProps {
   id: string;
   name: string;
@@ -143,6 +107,9 @@ function EntityItem({ entity, wanted }: { entity: Entity; wanted: string }) {
         </button>
         <button type="button" class="quiet small start" tabIndex={-1} data-main onClick={() => startQuery(entity.name)}>
           Query
+        </button>
+        <button type="button" class="quiet small start" tabIndex={-1} onClick={() => browse(entity.name)}>
+          Rows
         </button>
       </TreeItem>
       {isOpen && entity.description && <p class="hint description">{entity.description}</p>}

@@ -1,0 +1,72 @@
+// Downloads of the rows of a view: all of them by an export of the server, or those that are shown.
+
+import { readHeaders, readPath, send } from "../api/client";
+import { notify } from "../notice";
+import { printQuery } from "../query/print";
+import { schema } from "../state";
+import { itemsOf, columnsOf, valueAt } from "../table/columns";
+import { member } from "../query/json";
+import { answer, view } from "./state";
+import { exportQuery } from "./view";
+
+export type Download = "csv" | "ndjson";
+const MEDIA: Record<Download, string> = { csv: "text/csv", ndjson: "application/x-ndjson" };
+
+/** Whether the server exports collections. `SPEC §16` */
+export function hasExport(): boolean {
+  return schema.value?.profiles?.includes("export") ?? false;
+}
+
+export async function download(kind: Download): Promise<void> {
+  const shown = view.value;
+  if (!shown) return;
+  try {
+    save(hasExport() ? await exported(kind) : shownRows(kind), `${shown.entity}.${kind}`, MEDIA[kind]);
+    notify(`${shown.entity}.${kind} downloaded`);
+  } catch (failure) {
+    notify(failure instanceof Error ? failure.message : String(failure), true);
+  }
+}
+
+/** Reads all rows of the view. */
+async function exported(kind: Download): Promise<Blob> {
+  const [known, shown] = [schema.value, view.value];
+  const query = known && shown && exportQuery(known, shown);
+  if (!query) return new Blob();
+  const path = readPath(query.entity, "");
+  const headers = { ...(await readHeaders({ query: printQuery("json", query), format: "json", id: "" }, path)), Accept: MEDIA[kind] };
+  return (await send(path, { headers })).blob();
+}
+
+/** Returns the rows that are shown, in the form of an export. */
+function shownRows(kind: Download): Blob {
+  const read = answer.value;
+  const list = read && member(read.data, "items");
+  if (!read || !list) return new Blob();
+  const items = itemsOf(list);
+  if (kind === "ndjson") return new Blob(items.map((item) => `${read.source.slice(item.from, item.to)}\n`));
+  const columns = columnsOf(list, read.source, { schema: null, query: undefined, refs: [] });
+  const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+  const line = (cells: string[]): string => `${cells.join(",")}\r\n`;
+  const head = line(columns.map(({ path }) => quote(path.join("."))));
+  const lines = items.map((item) =>
+    line(
+      columns.map(({ path }) => {
+        const json = valueAt(item, path);
+        if (json === undefined || (json.kind === "word" && json.value === null)) return "";
+        return json.kind === "string" ? quote(json.value) : quote(read.source.slice(json.from, json.to));
+      }),
+    ),
+  );
+  return new Blob([head, ...lines]);
+}
+
+function save(blob: Blob, name: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([blob], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser reads the blob after the click.
+  window.setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,68 @@
+// The data browser: the rows of an entity, their relations, and the query behind them.
+
+import { Combobox } from "../parts/Combobox";
+import { failure, browse, isLoading, record, view } from "../../browse/state";
+import { schema } from "../../state";
+import { Refusal } from "../result/Refusal";
+import { Missing } from "../side/Missing";
+import { ColumnChooser } from "./ColumnChooser";
+import { Downloads } from "./Downloads";
+import { Filters } from "./Filters";
+import { Pager } from "./Pager";
+import { QueryLine } from "./QueryLine";
+import { RecordPanel } from "./RecordPanel";
+import { Rows } from "./Rows";
+
+export function Browser() {
+  const known = schema.value;
+  if (!known) return <Missing />;
+  const shown = view.value;
+  return (
+    <section class="browser column" aria-label="Data">
+      <div class="browse-head row wrap" role="toolbar" aria-label="Data tools">
+        <span class="path row">
+          <Combobox label="Entity to browse" testId="browse-entity" placeholder="entity" value={shown?.entity ?? ""} options={known.entities.map(({ name }) => name)} choose={browse} />
+        </span>
+        {shown && <Pager />}
+        {shown && (
+          <span class="browse-tools row">
+            <ColumnChooser />
+            <Downloads />
+          </span>
+        )}
+      </div>
+      {shown && <Filters />}
+      <div class={isLoading.value ? "progress on" : "progress"} />
+      {shown ? (
+        <div class="browse-body">
+          <div class="browse-rows column">{failure.value ? <Refusal error={failure.value} /> : <Rows />}</div>
+          {record.value && <RecordPanel key={`${record.value.entity}/${record.value.id}`} shown={record.value} />}
+        </div>
+      ) : (
+        <Entities />
+      )}
+      {shown && <QueryLine />}
+    </section>
+  );
+}
+
+/** The entities to choose from. */
+function Entities() {
+  return (
+    <div class="fill pad">
+      <p class="hint">Choose an entity to see its rows.</p>
+      <ul class="entity-cards wrap">
+        {schema.value?.entities.map(({ name, fields, joins, description }) => (
+          <li key={name}>
+            <button type="button" class="entity-card" title={description ?? name} onClick={() => browse(name)}>
+              <span class="strong ellipsis">{name}</span>
+              <span class="hint">
+                {fields.length} fields, {joins.length} relations
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+// The choice of the columns of the data browser.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { allColumns, firstColumns } from "../../browse/columns";
+import { setColumns, view } from "../../browse/state";
+import { entityOf } from "../../schema";
+import { schema } from "../../state";
+
+export function ColumnChooser() {
+  const [isOpen, setOpen] = useState(false);
+  const host = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    host.current?.querySelector("input")?.focus();
+    const outside = (event: Event): void => {
+      if (!host.current?.contains(event.target as Node)) setOpen(false);
+    };
+    document.addEventListener("pointerdown", outside);
+    return () => document.removeEventListener("pointerdown", outside);
+  }, [isOpen]);
+  const [known, shown] = [schema.value, view.value];
+  const entity = known && shown ? entityOf(known, shown.entity) : undefined;
+  if (!known || !shown || !entity) return null;
+  const all = allColumns(known, entity);
+  const toggle = (name: string): void => {
+    const names = shown.columns.includes(name) ? shown.columns.filter((one) => one !== name) : [...shown.columns, name];
+    setColumns(names);
+  };
+  const keys = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || !isOpen) return;
+    event.preventDefault();
+    setOpen(false);
+    host.current?.querySelector("button")?.focus();
+  };
+  return (
+    <span class="menu" ref={host} onKeyDown={keys}>
+      <button type="button" class="quiet" aria-expanded={isOpen} data-testid="columns" onClick={() => setOpen(!isOpen)}>
+        Columns <span class="count">{shown.columns.length}</span>
+      </button>
+      {isOpen && (
+        <fieldset class="menu-list column-list">
+          <legend class="hidden">Columns</legend>
+          {all.map(({ name, kind }) => (
+            <label key={name} class="column-choice row">
+              <input type="checkbox" data-column={name} checked={shown.columns.includes(name)} onChange={() => toggle(name)} />
+              <span class={kind === "field" ? "ellipsis" : "relate ellipsis"}>{name}</span>
+              {kind === "many" && <span class="hint">number</span>}
+            </label>
+          ))}
+          <button type="button" class="small" onClick={() => setColumns(firstColumns(known, entity))}>
+            As at first
+          </button>
+        </fieldset>
+      )}
+    </span>
+  );
+}

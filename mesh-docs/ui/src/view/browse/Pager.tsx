@@ -1,0 +1,29 @@
+// The position in the rows of the data browser, and the ways to other pages.
+
+import { hasNext, hasPrevious, page, rows, showFirst, showLast, showNext, showPrevious, total } from "../../browse/state";
+
+export function Pager() {
+  const { offset } = page.value;
+  const last = offset + rows.value.length;
+  const position = rows.value.length === 0 ? "no rows" : `${offset + 1} to ${last}`;
+  return (
+    <span class="browse-pager row">
+      <button type="button" class="small" aria-label="First page" disabled={!hasPrevious.value} onClick={showFirst}>
+        «
+      </button>
+      <button type="button" class="small" data-testid="rows-previous" aria-label="Previous page" disabled={!hasPrevious.value} onClick={showPrevious}>
+        ‹
+      </button>
+      <span data-testid="position">
+        {position}
+        {total.value !== undefined && ` of ${total.value.toLocaleString("en")}`}
+      </span>
+      <button type="button" class="small" data-testid="rows-next" aria-label="Next page" disabled={!hasNext.value} onClick={showNext}>
+        ›
+      </button>
+      <button type="button" class="small" aria-label="Last page" data-testid="rows-last" disabled={!hasNext.value} onClick={showLast}>
+        »
+      </button>
+    </span>
+  );
+}

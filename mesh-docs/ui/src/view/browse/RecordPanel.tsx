@@ -1,0 +1,141 @@
+// The panel for one record: all of its fields, and its relations.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { execute, type Answer } from "../../api/client";
+import { labelOf } from "../../browse/columns";
+import { browse, closeRecord, openInEditor, openRecord, type RecordRef } from "../../browse/state";
+import { idOf, recordQuery } from "../../browse/view";
+import { formatJson, member, type Json } from "../../query/json";
+import { printQuery } from "../../query/print";
+import { plain } from "../../query/read";
+import { entityOf, idFields, type Entity, type Relation } from "../../schema";
+import { schema } from "../../state";
+import { describeBinary } from "../../table/binary";
+import { cellText } from "../../table/cell";
+import { IconButton } from "../parts/controls";
+import { Close } from "../parts/icons";
+import { RelatedList } from "./RelatedRows";
+
+export function RecordPanel({ shown }: { shown: RecordRef }) {
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [error, setError] = useState("");
+  const panel = useRef<HTMLElement>(null);
+  const known = schema.value;
+  const entity = known ? entityOf(known, shown.entity) : undefined;
+  const query = useMemo(() => (known && entity ? printQuery("json", recordQuery(known, entity)) : ""), [known, entity]);
+  useEffect(() => {
+    const controller = new AbortController();
+    execute({ query, format: "json", id: shown.id }, false, controller.signal)
+      .then((read) => !controller.signal.aborted && setAnswer(read))
+      .catch((failure: Error) => !controller.signal.aborted && setError(failure.message));
+    return () => controller.abort();
+  }, [query]);
+  const leave = (): void => {
+    closeRecord();
+    document.querySelector<HTMLElement>(".browse-rows [role='grid']")?.focus();
+  };
+  const only = (): void => {
+    const [name] = idFields(entity);
+    const json = answer && name !== undefined ? member(answer.data, name) : undefined;
+    if (entity && name !== undefined && json) browse(entity.name, [{ kind: "condition", field: name, op: "eq", value: plain(json) }]);
+  };
+  return (
+    <section
+      ref={panel}
+      class="record column"
+      aria-label={`${shown.entity} ${shown.id}`}
+      data-testid="record"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.defaultPrevented) return;
+        event.preventDefault();
+        leave();
+      }}
+    >
+      <header class="detail-head row">
+        <h2 class="grow ellipsis" title={`${shown.entity} ${shown.id}`}>
+          {shown.entity} <span class="act">{shown.id}</span>
+        </h2>
+        <button type="button" class="quiet small" onClick={() => openInEditor(query, shown.id)}>
+          Open in the editor
+        </button>
+        {idFields(entity).length === 1 && (
+          <button type="button" class="quiet small" onClick={only}>
+            In the table
+          </button>
+        )}
+        <IconButton label="Close" title="Close (Escape)" act={leave}>
+          <Close />
+        </IconButton>
+      </header>
+      {error && <p class="form-error bad pad">{error}</p>}
+      {!answer && !error && <p class="hint pad">Reading…</p>}
+      {answer && entity && (answer.data.kind === "object" ? <Members entity={entity} data={answer.data} source={answer.source} /> : <p class="hint pad">There is no such record.</p>)}
+    </section>
+  );
+}
+
+function Members({ entity, data, source }: { entity: Entity; data: Json; source: string }) {
+  const ones = entity.joins.filter(({ type }) => type === "one");
+  const manies = entity.joins.filter(({ type }) => type === "many");
+  return (
+    <div class="fill" tabIndex={0} role="region" aria-label="Fields and relations">
+      <dl class="record-fields">
+        {entity.fields.map(({ name, type, description }) => (
+          <div key={name} title={description}>
+            <dt class="ellipsis">{name}</dt>
+            <dd>
+              <FieldValue json={member(data, name)} type={type} source={source} />
+            </dd>
+          </div>
+        ))}
+        {ones.map((relation) => (
+          <div key={relation.name}>
+            <dt class="relate ellipsis">{relation.name}</dt>
+            <dd>
+              <Related relation={relation} target={member(data, relation.name)} source={source} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {manies.map((relation) => {
+        const list = member(data, relation.name);
+        if (!list) return null;
+        return (
+          <section key={relation.name} class="record-many column" aria-label={relation.name}>
+            <h2 class="relate">{relation.name}</h2>
+            <RelatedList list={list} source={source} relation={relation} />
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+function FieldValue({ json, type, source }: { json: Json | undefined; type: string | undefined; source: string }) {
+  if (json?.kind === "string" && type === "binary") {
+    const { label, image } = describeBinary(json.value);
+    return (
+      <>
+        <span class="soft">{label}</span>
+        {image && <img class="preview" src={`data:${image};base64,${json.value}`} alt={label} />}
+      </>
+    );
+  }
+  if (json?.kind === "array" || json?.kind === "object") return <pre class="record-text">{formatJson(json, source, 40)}</pre>;
+  if (json?.kind === "string") return <span class="record-text">{json.value}</span>;
+  const { text, kind } = cellText(json, type, source);
+  return <span class={`value-${kind}`}>{text}</span>;
+}
+
+/** A link to a related record. */
+function Related({ relation, target, source }: { relation: Relation; target: Json | undefined; source: string }) {
+  const known = schema.value;
+  const id = known ? idOf(entityOf(known, relation.entity), target) : undefined;
+  if (!known || id === undefined) return <span class="value-null">null</span>;
+  return (
+    <button type="button" class="cell-link" onClick={() => openRecord({ entity: relation.entity, id })}>
+      {cellText(member(target, labelOf(known, relation)), undefined, source).text || id}
+      <span class="faint"> {relation.entity} {id}</span>
+    </button>
+  );
+}
