@@ -8,6 +8,7 @@ mod forms;
 mod keyboard;
 mod layout;
 mod page;
+mod queries;
 mod script;
 mod session;
 mod table;

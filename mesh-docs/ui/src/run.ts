@@ -11,7 +11,7 @@ import { printCompact, printQuery } from "./query/print";
 import { plain, readQuery } from "./query/read";
 import { count, milliseconds } from "./format";
 import { current, dialog, pane } from "./state";
-import { remember, type SavedQuery } from "./storage";
+import { remember, rememberResult, type SavedQuery } from "./storage";
 
 /** What a request returned. `request` is the one for the first page. */
 export type Outcome = { kind: "answer"; answer: Answer; request: SavedQuery } | { kind: "error"; error: RequestError; request: SavedQuery };
@@ -20,7 +20,7 @@ export const running = signal(false);
 /** Cursors of the pages up to the shown one; the first page has none. */
 export const cursors = signal<(string | null)[]>([null]);
 
-export type ResultTab = "json" | "table" | "plan" | "sql" | "watch";
+export type ResultTab = "json" | "table" | "plan" | "sql" | "request" | "watch";
 export const resultTab = signal<ResultTab>("json");
 
 /** Returns a text that two queries share if they read the same data. */
@@ -118,6 +118,7 @@ async function send(request: SavedQuery, withPlans: boolean, origin = request): 
   }
   abort?.abort();
   const controller = (abort = new AbortController());
+  const start = performance.now();
   running.value = true;
   try {
     const answer = await execute(request, withPlans, controller.signal);
@@ -126,8 +127,9 @@ async function send(request: SavedQuery, withPlans: boolean, origin = request): 
       outcome.value = { kind: "answer", answer, request: origin };
       pane.value = "result";
       const list = member(answer.data, "items");
-      if (resultTab.value === "watch" || (resultTab.value === "table" && !list)) resultTab.value = "json";
+      if (resultTab.value === "watch" || resultTab.value === "request" || (resultTab.value === "table" && !list)) resultTab.value = "json";
     });
+    rememberResult(origin.at, { status: answer.status, ms: answer.elapsedMs, rows: answer.meta.rows });
     announce(`${count(answer.meta.rows, "object")} in ${milliseconds(answer.elapsedMs)}`);
   } catch (failure) {
     if (controller.signal.aborted) return;
@@ -136,6 +138,7 @@ async function send(request: SavedQuery, withPlans: boolean, origin = request): 
       outcome.value = { kind: "error", error, request: origin };
       pane.value = "result";
     });
+    rememberResult(origin.at, { status: error.status, ms: performance.now() - start, rows: 0 });
     if (error.status === 401) dialog.value = "login";
   } finally {
     if (abort === controller) running.value = false;

@@ -94,10 +94,13 @@ export function idFields(entity: Entity | undefined): string[] {
   return [entity?.idField ?? []].flat();
 }
 
+/** Names of fields that describe a record, the best first. */
+const DESCRIPTIVE = [/^(full|display)?_?name$/i, /^last_?name$/i, /^(title|label|subject)$/i, /name$/i, /^(code|email|login|slug)$/i];
+
 /** Returns the most descriptive field of an entity: a name or title, else its id. */
 export function firstField(entity: Entity | undefined): string | undefined {
-  const descriptive = entity?.fields.find(({ name }) => /^(name|title|label)$/i.test(name));
-  return descriptive?.name ?? idFields(entity)[0] ?? entity?.fields[0]?.name;
+  const found = DESCRIPTIVE.map((pattern) => entity?.fields.find(({ name }) => pattern.test(name)));
+  return found.find((field) => field !== undefined)?.name ?? idFields(entity)[0] ?? entity?.fields[0]?.name;
 }
 
 /** Returns the fields that a new query selects: descriptive and short ones. */

@@ -7,8 +7,9 @@ import { forgetRows, place, restorePlace, type Place } from "./browse/state";
 import { fits, keyOf } from "./query/fits";
 import { cancel, outcome, requestError } from "./run";
 import { entityOf, type Entity, type Schema } from "./schema";
-import { current, dialog, mode, opened, open, schema, schemaError, startQuery, text, type Mode } from "./state";
+import { current, dialog, mode, opened, openedTab, open, schema, schemaError, startQuery, text, type Mode } from "./state";
 import { draft, schemaKey, shared, type SavedQuery } from "./storage";
+import { forgetResults, restoreTabs, showTab, storeTabs, tabs } from "./tabs";
 import { forgetWatched } from "./watching";
 
 /** How long a draft stays unchanged before it is stored. */
@@ -49,6 +50,7 @@ function isReload(): boolean {
 /** Fills the empty editor: with a shared query, the draft of this tab, or a query of the entity with the most relations. */
 function showFirstQuery(known: Schema): void {
   if (text.value !== "") return;
+  restoreTabs(known);
   const link = shared();
   const entry = entryOf(history.state);
   const stored = draft.load();
@@ -66,6 +68,8 @@ interface Entry {
   draft: SavedQuery;
   mode: Mode;
   place: Place | null;
+  /** The tab of the query. */
+  tab: number;
 }
 
 function entryOf(state: unknown): Entry | null {
@@ -74,12 +78,13 @@ function entryOf(state: unknown): Entry | null {
 
 /** Puts the current state into the entry of the browser's history. Its URL is that of the page, without a shared query. */
 function replaceEntry(): void {
-  const entry: Entry = { draft: { ...current(), schema: schemaKey.value }, mode: mode.value, place: place.value };
+  const entry: Entry = { draft: { ...current(), schema: schemaKey.value }, mode: mode.value, place: place.value, tab: openedTab.value };
   history.replaceState(entry, "", location.pathname + location.search);
 }
 
 /** Shows the state of an entry. The data browser shows nothing of another schema. */
 function restore(known: Schema, entry: Entry): void {
+  showTab(entry.tab);
   open(entry.draft);
   const isKnown = entry.place !== null && entityOf(known, entry.place.view.entity) !== undefined && entry.draft.schema === schemaKey.value;
   restorePlace(isKnown ? entry.place : null);
@@ -94,11 +99,12 @@ function followHistory(): void {
     window.clearTimeout(timer);
     if (text.peek() === "") return;
     draft.store({ ...current(), at: 0 });
+    storeTabs();
     replaceEntry();
   };
   let stored = opened.peek();
   effect(() => {
-    void [current(), place.value, mode.value];
+    void [current(), place.value, mode.value, tabs.value];
     window.clearTimeout(timer);
     const isOther = opened.value !== stored;
     stored = opened.value;
@@ -131,6 +137,7 @@ function forget(): void {
   cancel();
   forgetWatched();
   forgetRows();
+  forgetResults();
   batch(() => {
     schema.value = null;
     outcome.value = null;

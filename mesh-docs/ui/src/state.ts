@@ -39,6 +39,9 @@ export const dialog = signal<Dialog>(null);
 /** How often another query was opened, so that the browser can go back to the one before. */
 export const opened = signal(0);
 
+/** The key of the tab whose query is in the editor. */
+export const openedTab = signal(1);
+
 export const isPoint = computed(() => recordId.value !== "");
 
 /** Replaces the text. The editor follows the signal. */
@@ -126,7 +129,8 @@ export function startQuery(entity: string): void {
   });
 }
 
-export function open(saved: SavedQuery): void {
+/** Puts a query into the editor. */
+export function restoreDraft(saved: SavedQuery): void {
   batch(() => {
     format.value = saved.format;
     recordId.value = saved.id;
@@ -136,6 +140,13 @@ export function open(saved: SavedQuery): void {
     } catch {
       // A link can have anything for the values. The form shows those that are missing.
     }
+  });
+}
+
+/** Opens a query instead of the one in the editor. */
+export function open(saved: SavedQuery): void {
+  batch(() => {
+    restoreDraft(saved);
     pane.value = "query";
     opened.value += 1;
   });

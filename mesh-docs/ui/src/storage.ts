@@ -18,6 +18,15 @@ export interface SavedQuery {
   params?: string | undefined;
   /** The key of the schema that the query was written for. */
   schema?: string;
+  /** What its run returned. */
+  result?: RunResult;
+}
+
+export interface RunResult {
+  /** The status of the reply; 0 without one. */
+  status: number;
+  ms: number;
+  rows: number;
 }
 
 const HISTORY_MAX = 60;
@@ -71,6 +80,11 @@ export function remember(saved: SavedQuery): void {
   runs.change((list) => [{ ...saved, schema: schemaKey.value }, ...list.filter((one) => !same(one))].slice(0, HISTORY_MAX));
 }
 
+/** Notes what a run returned. */
+export function rememberResult(at: number, result: RunResult): void {
+  runs.change((list) => list.map((one) => (one.at === at ? { ...one, result } : one)));
+}
+
 /** Removes the runs that are shown. */
 export function clearHistory(shown: readonly SavedQuery[]): void {
   const times = new Set(shown.map(({ at }) => at));
@@ -86,6 +100,34 @@ export function saveNamed(saved: SavedQuery & { name: string }): void {
 export function removeNamed(saved: SavedQuery): void {
   names.change((list) => list.filter((one) => one.name !== saved.name || one.schema !== saved.schema));
 }
+
+/** Adds named queries of a file. Those with the name of a stored one replace it. Returns how many there are. */
+export function importNamed(text: string): number {
+  const { queries } = JSON.parse(text) as { queries?: unknown[] };
+  const isQuery = (one: unknown): one is SavedQuery & { name: string } => {
+    const { name, query, format, id } = (one ?? {}) as Partial<SavedQuery>;
+    return typeof name === "string" && typeof query === "string" && (format === "json" || format === "ql") && typeof id === "string";
+  };
+  const read = (Array.isArray(queries) ? queries : []).filter(isQuery);
+  for (const one of read) saveNamed(one);
+  return read.length;
+}
+
+/** Returns the text of a file with named queries. */
+export function exportNamed(list: readonly SavedQuery[]): string {
+  const queries = list.map(({ name, query, format, id, params, at }) => ({ name, query, format, id, ...(params !== undefined && { params }), at }));
+  return `${JSON.stringify({ queries }, null, 2)}\n`;
+}
+
+/** The tabs of this page with their drafts. */
+export interface StoredTabs {
+  tabs: { key: number; draft: SavedQuery }[];
+  active: number;
+}
+export const storedTabs = {
+  load: (): StoredTabs | null => load<StoredTabs | null>("tabs", null, sessionStorage),
+  store: (tabs: StoredTabs): void => store("tabs", tabs, sessionStorage),
+};
 
 export type Theme = "dark" | "light";
 

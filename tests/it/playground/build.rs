@@ -39,7 +39,7 @@ fn the_page_has_no_accessibility_violations() {
     browser.wait_for("[data-testid=status]", "objects");
     for theme in ["light", "dark"] {
         browser.wait("the theme", |browser| browser.count(&format!("html[data-theme={theme}]")) == 1);
-        for tab in ["json", "table", "plan", "sql", "watch"] {
+        for tab in ["json", "table", "plan", "sql", "request", "watch"] {
             browser.click(&format!("#result-panel-{tab}"));
             check(&format!("{tab}, {theme}"));
         }

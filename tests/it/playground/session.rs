@@ -3,7 +3,7 @@
 use mesh_tests::{Database, Request, Server, command};
 use serde_json::{Value, json};
 
-use super::page::{CONTROL, EDITOR, ENTER, Page, RELEASE, serve};
+use super::page::{CONTROL, ENTER, Page, RELEASE, serve};
 
 /// Accounts of the blog: `ada` is an admin, `bo` an editor.
 fn with_accounts() -> Server {
@@ -128,7 +128,7 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     log_in(&page, "ada", "dawn");
     browser.wait_for("[data-testid=account]", "ada");
     page.wait_for_query("$select");
-    // The server ends the session, which the next check of the text notices.
+    // The server ends the session, which the next check of the text, or the run, notices.
     let end = "const done = arguments[arguments.length - 1];
         const {token, signingToken} = JSON.parse(sessionStorage.getItem('mesh.session /docs'));
         const text = new TextEncoder();
@@ -139,7 +139,7 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
             .then((reply) => done(reply.ok));";
     page.type_query(r#"{"post": {"$select": {"title": true"#);
     assert_eq!(browser.run_async(end), json!(true));
-    browser.type_into(EDITOR, " ");
+    browser.run("document.querySelector('[data-testid=run]').click()", &Value::Null);
     browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
     assert_eq!(browser.count(".cm-lintRange-error"), 0, "no field is blamed");
     log_in(&page, "ada", "dawn");

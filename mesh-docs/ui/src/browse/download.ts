@@ -2,6 +2,7 @@
 
 import { readHeaders, readPath, send } from "../api/client";
 import { notify } from "../notice";
+import { saveFile } from "../view/parts/file";
 import { printQuery } from "../query/print";
 import { schema } from "../state";
 import { itemsOf, columnsOf, valueAt } from "../table/columns";
@@ -21,7 +22,7 @@ export async function download(kind: Download): Promise<void> {
   const shown = view.value;
   if (!shown) return;
   try {
-    save(hasExport() ? await exported(kind) : shownRows(kind), `${shown.entity}.${kind}`, MEDIA[kind]);
+    saveFile(hasExport() ? await exported(kind) : shownRows(kind), `${shown.entity}.${kind}`, MEDIA[kind]);
     notify(`${shown.entity}.${kind} downloaded`);
   } catch (failure) {
     notify(failure instanceof Error ? failure.message : String(failure), true);
@@ -59,14 +60,4 @@ function shownRows(kind: Download): Blob {
     ),
   );
   return new Blob([head, ...lines]);
-}
-
-function save(blob: Blob, name: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([blob], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser reads the blob after the click.
-  window.setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

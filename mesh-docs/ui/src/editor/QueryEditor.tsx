@@ -15,7 +15,7 @@ import type { Span } from "../query/json";
 import { isMissingValue, locate } from "../query/locate";
 import type { Format } from "../query/tree";
 import { run } from "../run";
-import { format, isPoint, opened, params, query, recordId, schema, setText, text } from "../state";
+import { format, isPoint, opened, openedTab, params, query, recordId, schema, setText, text } from "../state";
 import { common, language } from "./base";
 import { completer } from "./complete";
 
@@ -73,16 +73,19 @@ export function QueryEditor() {
   const parts = useRef({ language: new Compartment(), lint: new Compartment() });
   /** The format of the text in the editor. */
   const shown = useRef(format.peek());
+  /** The tab of the text in the editor, and the states of the others, with the history of their edits. */
+  const tab = useRef(openedTab.peek());
+  const states = useRef(new Map<number, EditorState>());
+  const makeState = useRef<((doc: string) => EditorState) | null>(null);
 
   useEffect(() => {
     if (!host.current) return;
     const around = () => ({ schema: schema.value, format: format.value, query: query.value, isPoint: isPoint.value });
     const runKey = { key: "Mod-Enter", run: () => (void run(), true) };
     const tabKey = { key: "Tab", run: acceptCompletion };
-    const view = new EditorView({
-      parent: host.current,
-      state: EditorState.create({
-        doc: text.peek(),
+    const create = (doc: string): EditorState =>
+      EditorState.create({
+        doc,
         extensions: [
           keymap.of([runKey, tabKey, ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...foldKeymap]),
           history(),
@@ -107,15 +110,26 @@ export function QueryEditor() {
             });
           }),
         ],
-      }),
-    });
+      });
+    makeState.current = create;
+    const view = new EditorView({ parent: host.current, state: create(text.peek()) });
     editor.current = view;
     return () => view.destroy();
   }, []);
 
   useSignalEffect(() => {
-    const [view, next, to] = [editor.current, text.value, format.value];
+    const [view, next, to, key] = [editor.current, text.value, format.value, openedTab.value];
     if (!view) return;
+    if (key !== tab.current) {
+      states.current.set(tab.current, view.state);
+      const kept = states.current.get(key);
+      const state = kept?.doc.toString() === next ? kept : makeState.current?.(next);
+      tab.current = key;
+      shown.current = to;
+      if (state) view.setState(state);
+      view.dispatch({ effects: parts.current.language.reconfigure(language(to)) });
+      return;
+    }
     const old = view.state.doc.toString();
     const from = shown.current;
     if (old === next && from === to) return;

@@ -27,7 +27,7 @@ export function SaveDialog() {
           Name
           <input data-focus required maxLength={80} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
         </label>
-        <p class="hint">Saved queries are stored in this browser.</p>
+        <p class="hint">Saved queries are stored in this browser. A slash puts the query into a folder: reports/month.</p>
       </DialogForm>
     </Dialog>
   );

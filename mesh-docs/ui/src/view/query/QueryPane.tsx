@@ -16,15 +16,19 @@ import { Bookmark, Close, Copy, Play, Share, Star, Tidy } from "../parts/icons";
 import { Menu } from "../parts/Menu";
 import { Controls } from "./Controls";
 import { Params } from "./Params";
+import { QueryTabs } from "./QueryTabs";
 
 export function QueryPane() {
   return (
     <>
-      <Target />
-      <Tools />
-      <QueryEditor />
-      <Params />
-      <Controls />
+      <QueryTabs />
+      <div class="query-body column" id="query-body" role="tabpanel" aria-label="The chosen query">
+        <Target />
+        <Tools />
+        <QueryEditor />
+        <Params />
+        <Controls />
+      </div>
     </>
   );
 }

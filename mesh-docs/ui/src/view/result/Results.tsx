@@ -15,6 +15,7 @@ import { copyText } from "../parts/copy";
 import { Copy, Play } from "../parts/icons";
 import { Tabs } from "../parts/Tabs";
 import { PlanView } from "./PlanView";
+import { RequestView } from "./RequestView";
 import { SqlView } from "./SqlView";
 import { Refusal } from "./Refusal";
 import { originOf, TableView } from "./TableView";
@@ -30,6 +31,7 @@ export function Results() {
     { id: "table", label: "Table" },
     { id: "plan", label: "Plan" },
     ...(config.sql ? [{ id: "sql" as const, label: "SQL", ...(statements ? { note: String(statements) } : {}) }] : []),
+    { id: "request", label: "Request" },
     ...(config.events ? [{ id: "watch" as const, label: "Watch" }] : []),
   ];
   const chosen = resultTab.value;
@@ -49,7 +51,7 @@ export function Results() {
         )}
       </div>
       <div class={running.value ? "progress on" : "progress"} />
-      {isStale.value && chosen !== "watch" && <Stale />}
+      {isStale.value && chosen !== "watch" && chosen !== "request" && <Stale />}
       <div class="result-panel column" id="result-panel" role="tabpanel" aria-labelledby={`result-panel-${chosen}`} tabIndex={-1}>
         <View tab={chosen} list={list} />
       </div>
@@ -60,6 +62,7 @@ export function Results() {
 
 function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
   if (tab === "watch") return <Watch />;
+  if (tab === "request") return <RequestView />;
   if (!outcome.value) return <Empty />;
   if (outcome.value.kind === "error") return <Refusal error={outcome.value.error} />;
   const { answer, request } = outcome.value;

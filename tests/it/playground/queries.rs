@@ -1,0 +1,130 @@
+//! Tabs of queries, saved queries in folders, the history, and the request of a query.
+
+use serde_json::{Value, json};
+
+use super::page::{CONTROL, EDITOR, ENTER, Page, RELEASE, blog};
+
+const TABS: &str = ".query-tabs [role=tab]";
+
+#[test]
+fn each_tab_has_its_query_its_edits_and_its_result() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    browser.choose("[data-testid=entity]", "tag");
+    page.wait_for_query("\"tag\"");
+    page.run();
+    browser.wait_for("[data-testid=status]", "3 objects");
+    browser.click("[data-testid=new-tab]");
+    browser.choose("[data-testid=entity]", "user");
+    page.wait_for_query("\"user\"");
+    assert_eq!(browser.count("[data-testid=reader]"), 0, "the new tab has no result");
+    browser.click(&format!("{TABS}:first-child"));
+    page.wait_for_query("\"tag\"");
+    browser.wait_for("[data-testid=status]", "3 objects");
+    // Undo does not reach the text of the other tab.
+    page.tick("tag.label");
+    browser.wait("the field is taken out", |_| !page.query().contains("label"));
+    browser.type_into(EDITOR, &format!("{CONTROL}z{RELEASE}"));
+    page.wait_for_query("\"label\"");
+    browser.run("location.reload()", &Value::Null);
+    page.wait_for_query("\"tag\"");
+    browser.wait("both tabs are there", |browser| browser.count(TABS) == 2);
+    browser.click(&format!("{TABS}:nth-child(2)"));
+    page.wait_for_query("\"user\"");
+    browser.click("[data-testid=close-tab]");
+    page.wait_for_query("\"tag\"");
+    assert_eq!(browser.count(TABS), 1);
+    page.assert_clean();
+}
+
+#[test]
+fn saved_queries_have_folders_and_are_exported_and_imported() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    browser.choose("[data-testid=entity]", "tag");
+    page.wait_for_query("\"tag\"");
+    browser.type_into(EDITOR, &format!("{CONTROL}s{RELEASE}"));
+    browser.type_into("dialog input", &format!("reports/All tags{ENTER}"));
+    browser.wait_for(".folder summary", "reports");
+    browser.wait_for(".folder", "All tags");
+    let keep = "window.saved = null; URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#');
+        HTMLAnchorElement.prototype.click = () => undefined;";
+    browser.run(keep, &Value::Null);
+    browser.click("[data-testid=export]");
+    browser.wait("a file", |browser| !browser.run("return window.saved", &Value::Null).is_null());
+    browser.click(".folder button[aria-label='Remove All tags']");
+    browser.wait("no folder", |browser| browser.count(".folder") == 0);
+    let import =
+        "const input = document.querySelector('[data-testid=import]'); const files = new DataTransfer();
+        files.items.add(new File([window.saved], 'queries.json')); input.files = files.files;
+        input.dispatchEvent(new Event('change', {bubbles: true}));";
+    browser.run(import, &Value::Null);
+    browser.wait_for(".folder", "All tags");
+    page.assert_clean();
+}
+
+#[test]
+fn the_history_has_times_and_statuses() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    browser.choose("[data-testid=entity]", "tag");
+    page.wait_for_query("\"tag\"");
+    page.run();
+    browser.wait_for("[data-testid=status]", "3 objects");
+    page.type_query(r#"{"tag": {"$select": {"id": true}, "$page": {"first": 100000"#);
+    page.run();
+    browser.wait_for("[data-testid=status]", "400");
+    browser.click("#side-panel-saved");
+    let notes = "return [...document.querySelectorAll('.run-note')].map((it) => it.textContent.replace(/\\d+:.*s(, |$)/, '').trim())";
+    browser.wait("two runs with their results", |browser| {
+        browser.run(notes, &Value::Null) == json!(["400", "200 3 objects"])
+    });
+}
+
+#[test]
+fn the_request_is_shown_with_its_response() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    page.type_query(r#"{"tag": {"$select": {"label": true"#);
+    page.run();
+    browser.wait_for("[data-testid=status]", "3 objects");
+    browser.click("#result-panel-request");
+    let shown = "[data-testid=request]";
+    for (way, parts) in [
+        (
+            "get",
+            [
+                "GET /mesh/tag HTTP/1.1",
+                "X-Mesh-Query: eyJ",
+                "HTTP/1.1 200",
+                "etag: \"",
+                r#"{"label":"code"}"#,
+            ],
+        ),
+        (
+            "post",
+            [
+                "POST /mesh HTTP/1.1",
+                "Content-Type: application/json",
+                "HTTP/1.1 200",
+                "x-request-id: ",
+                "code",
+            ],
+        ),
+        ("id", ["GET /mesh/tag HTTP/1.1", "X-Mesh-Query-Id: q_", "HTTP/1.1 200", "etag: \"", "code"]),
+    ] {
+        browser.click(&format!("[data-testid=way-{way}]"));
+        browser.click("[data-testid=send]");
+        for part in parts {
+            browser.wait_for(shown, part);
+        }
+    }
+    browser.click("[data-testid=send-tag]");
+    browser.wait_for(shown, "If-None-Match: ");
+    browser.wait_for(shown, "HTTP/1.1 304");
+    page.assert_clean();
+}
