@@ -78,7 +78,7 @@ fn the_history_has_times_and_statuses() {
     page.run();
     browser.wait_for("[data-testid=status]", "400");
     browser.click("#side-panel-saved");
-    let notes = "return [...document.querySelectorAll('.run-note')].map((it) => it.textContent.replace(/\\d+:.*s(, |$)/, '').trim())";
+    let notes = "return [...document.querySelectorAll('.run-note')].map((it) => it.textContent.replace(/\\d+:.*?s(, |$)/, '').trim())";
     browser.wait("two runs with their results", |browser| {
         browser.run(notes, &Value::Null) == json!(["400", "200 3 objects"])
     });

@@ -151,7 +151,7 @@ fn messages_do_not_contain_secrets() {
         mesh.toml:6: 'uploads.path' must be one segment of a path, such as 'files', not 'a/b'
         mesh.toml:8: 'docs.path' must not be the root
         mesh.toml:9: 'docs.entities' must be a list of quoted strings, not a list with 1
-        mesh.toml:10: 'docs.theme' must be 'system', 'dark' or 'light', not 'drak'; did you mean 'dark'?
+        mesh.toml:10: 'docs.theme' must be 'system' or 'dark' or 'light', not 'drak'; did you mean 'dark'?
         mesh.toml:12: 'persisted.registration' must be 'open' or 'signed' or 'closed', not 'opened'; did you mean 'open'?
         mesh.toml:14: 'cors.origins' is invalid: 'app.example' is not an origin; write a scheme and a host, such as 'https://app.example', or '*'"#]]
     .assert_eq(&wrong.join("\n"));
