@@ -77,9 +77,12 @@ function entryOf(state: unknown): Entry | null {
 }
 
 /** Puts the current state into the entry of the browser's history. Its URL is that of the page, without a shared query. */
-function replaceEntry(): void {
-  const entry: Entry = { draft: { ...current(), schema: schemaKey.value }, mode: mode.value, place: place.value, tab: openedTab.value };
+function replaceEntry(entry = currentEntry()): void {
   history.replaceState(entry, "", location.pathname + location.search);
+}
+
+function currentEntry(): Entry {
+  return { draft: { ...current(), schema: schemaKey.value }, mode: mode.value, place: place.value, tab: openedTab.value };
 }
 
 /** Shows the state of an entry. The data browser shows nothing of another schema. */
@@ -103,13 +106,20 @@ function followHistory(): void {
     replaceEntry();
   };
   let stored = opened.peek();
+  let latest = currentEntry();
   effect(() => {
-    void [current(), place.value, mode.value, tabs.value];
+    void tabs.value;
+    const entry = currentEntry();
     window.clearTimeout(timer);
     const isOther = opened.value !== stored;
     stored = opened.value;
     // The first query is no step from another one.
-    if (isOther && !isRestoring && entryOf(history.state)) history.pushState(null, "", location.pathname + location.search);
+    if (isOther && !isRestoring && entryOf(history.state)) {
+      // The last changes before this step may not be stored yet.
+      replaceEntry(latest);
+      history.pushState(null, "", location.pathname + location.search);
+    }
+    latest = entry;
     if (isOther) store();
     else timer = window.setTimeout(store, STORE_DELAY_MS);
   });

@@ -26,7 +26,7 @@ fn a_pasted_link_leaves_the_address_and_edits_survive_a_reload() {
     browser.wait("the link is not kept", |_| location(&page) == page.url(""));
     page.tick("tag.id");
     page.wait_for_query("\"id\": true");
-    browser.run("location.reload()", &Value::Null);
+    page.reload();
     page.wait_for_query("\"id\": true");
     page.assert_clean();
 }
@@ -65,7 +65,7 @@ fn tabs_do_not_overwrite_the_drafts_and_runs_of_each_other() {
         let shown = browser.text(".saved");
         shown.contains("user") && shown.contains("tag")
     });
-    browser.run("location.reload()", &Value::Null);
+    page.reload();
     page.wait_for_query("\"tag\"");
     page.assert_clean();
 }

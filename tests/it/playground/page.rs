@@ -74,6 +74,15 @@ impl Page {
         self
     }
 
+    /// Loads the page again and waits for the new one.
+    pub(super) fn reload(&self) {
+        self.browser.run("window.isOld = true; location.reload()", &Value::Null);
+        self.browser.wait("the page is loaded again", |browser| {
+            let is_new = "return window.isOld === undefined && document.querySelector('.panes') !== null";
+            browser.run(is_new, &Value::Null) == Value::Bool(true)
+        });
+    }
+
     pub(super) fn tick(&self, path: &str) {
         self.browser.click(&format!("input[data-path='{path}']"));
     }

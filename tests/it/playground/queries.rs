@@ -27,7 +27,7 @@ fn each_tab_has_its_query_its_edits_and_its_result() {
     browser.wait("the field is taken out", |_| !page.query().contains("label"));
     browser.type_into(EDITOR, &format!("{CONTROL}z{RELEASE}"));
     page.wait_for_query("\"label\"");
-    browser.run("location.reload()", &Value::Null);
+    page.reload();
     page.wait_for_query("\"tag\"");
     browser.wait("both tabs are there", |browser| browser.count(TABS) == 2);
     browser.click(&format!("{TABS}:nth-child(2)"));

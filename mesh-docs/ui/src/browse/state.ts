@@ -201,8 +201,10 @@ export function closeRecord(): void {
 
 /** Opens a query of the browser in the editor, and runs it. */
 export function openInEditor(query: string, id = ""): void {
-  mode.value = "query";
-  open({ query, format: "json", id, at: Date.now() });
+  batch(() => {
+    mode.value = "query";
+    open({ query, format: "json", id, at: Date.now() });
+  });
   void run();
 }
 

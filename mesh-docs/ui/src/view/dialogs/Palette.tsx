@@ -1,5 +1,6 @@
 // The command palette.
 
+import { batch } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hasCredentials, logout, session } from "../../api/session";
 import { config } from "../../config";
@@ -47,9 +48,9 @@ function commands(): Command[] {
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
     hasCredentials && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },
-    ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => ((mode.value = "query"), startQuery(one.name)) })),
+    ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => batch(() => ((mode.value = "query"), startQuery(one.name))) })),
     ...(known?.entities ?? []).map((one) => ({ name: `Browse ${one.name}`, group: "Data", run: () => browse(one.name) })),
-    ...named.value.filter((one) => known && fits(known, one)).map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => ((mode.value = "query"), open(one)) })),
+    ...named.value.filter((one) => known && fits(known, one)).map((one) => ({ name: `Open ${one.name ?? ""}`, group: "Saved", run: () => batch(() => ((mode.value = "query"), open(one))) })),
   ];
   return list.filter((command) => command !== false);
 }
