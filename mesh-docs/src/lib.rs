@@ -3,8 +3,8 @@
 //! [`Docs`] answers requests as values of the `http` crate and runs queries through [`mesh_plan::Mesh`] in the
 //! same process; a server passes requests to it and sends its replies. Reading order: `docs` (the routes), `options`
 //! and `access` (settings and access control), `introspection` and `execute` (the data), `visible` (the allowlist of
-//! entities), `page` and `assets` (the files for the browser). [`typescript`], [`openapi`] and [`json_schema`]
-//! generate code and descriptions from a schema.
+//! entities), `page` and `assets` (the files for the browser). [`typescript`], [`python`], [`openapi`] and
+//! [`json_schema`] generate code and descriptions from a schema.
 //!
 //! The sources of the page are in `ui/`. The files built from them are committed in `assets/`, so that building the
 //! crate needs Rust only.
@@ -46,6 +46,7 @@ mod names;
 pub mod openapi;
 mod options;
 mod page;
+pub mod python;
 pub mod typescript;
 mod visible;
 

@@ -1,6 +1,8 @@
 //! Files generated for tools: types, clients and descriptions.
 
 mod live;
+mod python;
 mod roles;
 mod schemas;
+mod shop;
 mod typescript;

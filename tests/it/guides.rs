@@ -48,6 +48,7 @@ pages! {
     policies: "docs/policies.md", "sqlite3";
     ql_crate: "mesh-ql/README.md";
     postgres_crate: "mesh-postgres/README.md";
+    python: "docs/python.md", "python3", "sqlite3";
     queries: "docs/queries.md";
     quick_start: "docs/quick-start.md", "curl", "sqlite3", "openssl";
     reference: "docs/reference.md";

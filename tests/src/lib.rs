@@ -30,6 +30,7 @@ mod node;
 mod pooler;
 mod postgres;
 mod provider;
+mod python;
 mod server;
 mod wait;
 
@@ -45,5 +46,6 @@ pub use node::node_tools;
 pub use pooler::Pooler;
 pub use postgres::{Cluster, Session};
 pub use provider::Provider;
+pub use python::PythonTools;
 pub use server::{Server, command, program, run, without_settings};
 pub use wait::{PATIENCE, eventually, services_are_required, skip, wait_for, wait_until};

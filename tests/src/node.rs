@@ -15,7 +15,7 @@ pub fn node_tools() -> Option<PathBuf> {
     let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui");
     // The package that was added last.
-    if sources.join("node_modules/oidc-provider").is_dir() {
+    if sources.join("node_modules/pyright").is_dir() {
         return Some(sources);
     }
     if !services_are_required() {

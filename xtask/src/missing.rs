@@ -23,6 +23,7 @@ const PROGRAMS: &[(&[&str], &str, &str)] = &[
     (&["nginx"], "nginx", "the server behind nginx"),
     (&["caddy"], "caddy", "the server behind Caddy"),
     (&["moto_server"], "moto from PyPI", "uploads to S3"),
+    (&["mypy"], "mypy from PyPI", "Python types and client"),
 ];
 
 /// Returns a line for each missing program. With `MESH_REQUIRE_SERVICES` set there are none, because missing programs

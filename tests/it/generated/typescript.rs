@@ -5,61 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mesh_tests::{Cluster, Database, Server, TempDir, node_tools, run};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::shop::{guarded, shop};
 use crate::support::sessions::Deployment;
 
 /// Returns the folder of the programs and their compiler settings.
 fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/typescript")
-}
-
-/// Creates the blog with invoices and a schema with parts that inference cannot find: big numbers, files, computed
-/// fields.
-fn shop() -> (Database, String) {
-    let database = Database::blog();
-    let table = "CREATE TABLE invoices (id INTEGER PRIMARY KEY, total DECIMAL(10, 2) NOT NULL, number INTEGER, scan TEXT)";
-    database.connect().execute_batch(table).unwrap();
-    let output = run(&["introspect", "--database", &database.url()]);
-    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let invoice = &mut document["entities"]["invoice"];
-    invoice["types"]["number"] = json!("bigint");
-    invoice["uploads"] = json!({"scan": {}});
-    invoice["computed"] = json!({"label": {"from": ["id", "total"], "template": "{id}: {total}"}});
-    let post = json!(["title", "likes", "attributes", "authorId"]);
-    document["entities"]["post"]["writable"] = json!({"create": post, "update": post, "delete": true});
-    let comment = json!(["text", "userId"]);
-    document["entities"]["comment"]["writable"] =
-        json!({"create": comment, "update": comment, "delete": true});
-    let schema = database.dir.write("schema.json", &document.to_string());
-    (database, schema)
-}
-
-/// A deployment with uploads that requires signed and bound requests.
-fn guarded() -> Deployment {
-    let uploads = "[uploads]\nenabled = true\n";
-    let deployment = Deployment::with("binding = \"require\"", uploads);
-    let folder = deployment.database.dir.path().display().to_string();
-    let schema = json!({
-        "entities": {
-            "post": {
-                "fields": ["id", "title", "banner"], "uploads": {"banner": {}}, "writable": ["title", "banner"],
-            },
-        },
-        "joins": {},
-    });
-    let schema = deployment.database.dir.write("schema.json", &schema.to_string());
-    let text = std::fs::read_to_string(&deployment.config).unwrap();
-    let text = text.replace(
-        "enabled = true\n\n[integrity]",
-        &format!("enabled = true\nstore = \"file:{folder}/files\"\n\n[integrity]"),
-    );
-    std::fs::write(
-        &deployment.config,
-        format!("schema = \"{schema}\"\n{text}\n[mutations]\nenabled = true\n"),
-    )
-    .unwrap();
-    deployment
 }
 
 /// Creates a TypeScript project with the generated files and the programs of these tests.

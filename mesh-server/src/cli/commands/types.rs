@@ -1,7 +1,7 @@
-//! `mesh-server types`: writes TypeScript types of a schema.
+//! `mesh-server types`: writes types of a schema, and a client, for TypeScript or Python.
 
-use clap::Args;
-use mesh_docs::typescript;
+use clap::{Args, ValueEnum};
+use mesh_docs::{python, typescript};
 
 use crate::cli::args::SchemaOutputArgs;
 use crate::cli::failure::Failure;
@@ -13,20 +13,36 @@ pub(crate) struct TypesArgs {
     #[command(flatten)]
     output: SchemaOutputArgs,
     /// Language to write
-    #[arg(long, value_name = "LANGUAGE", default_value = "typescript", value_parser = ["typescript"])]
-    lang: String,
+    #[arg(long, value_name = "LANGUAGE", default_value = "typescript")]
+    lang: Language,
     /// Also write hooks for React, as mesh-react.ts
     #[arg(long, requires = "output")]
     react: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Language {
+    Typescript,
+    Python,
+}
+
 pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
+    if args.react && args.lang == Language::Python {
+        return Err(Failure::start("--react writes hooks for TypeScript; leave it out with --lang python"));
+    }
     let (_, schema) = args.output.open()?;
-    let types = typescript::types(&schema);
-    let Some(output) = &args.output.output else { return write(None, &types) };
-    let react = (typescript::REACT_FILE, typescript::REACT);
-    let mut modules = vec![(typescript::CLIENT_FILE, typescript::CLIENT)];
-    modules.extend(args.react.then_some(react));
+    let output = args.output.output.as_deref();
+    let (types, client) = match args.lang {
+        Language::Typescript => (typescript::types(&schema), (typescript::CLIENT_FILE, typescript::CLIENT)),
+        Language::Python => {
+            let is_package = output.is_some_and(|output| output.with_file_name("__init__.py").exists());
+            let import = if is_package { python::Import::Relative } else { python::Import::Absolute };
+            (python::types(&schema, import), (python::CLIENT_FILE, python::CLIENT))
+        }
+    };
+    let Some(output) = output else { return write(None, &types) };
+    let mut modules = vec![client];
+    modules.extend(args.react.then_some((typescript::REACT_FILE, typescript::REACT)));
     let modules: Vec<_> = modules.iter().map(|(name, text)| (output.with_file_name(name), text)).collect();
     if modules.iter().any(|(path, _)| path == output) {
         let message =

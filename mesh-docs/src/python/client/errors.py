@@ -1,0 +1,47 @@
+# Errors
+
+
+class MeshError(Exception):
+    """An error reply of the server. Connections that fail raise `OSError` instead."""
+
+    status: int
+    kind: str
+    """The class of the error, such as `ValidationError`."""
+    message: str
+    code: str | None
+    path: str | None
+    """The position in the query, such as `post.comments.author`."""
+    line: int | None
+    column: int | None
+    request_id: str | None
+    """The id under which the log of the server has the request."""
+    retry_after: float | None
+    """The seconds after which the request may be sent again."""
+    body: Mapping[str, Any]
+    """All members of the reply."""
+
+    def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
+        self.status = status
+        self.kind = str(body.get("error", "Error"))
+        self.message = str(body.get("message", f"The server answered {status}"))
+        self.code = body.get("code")
+        self.path = body.get("path")
+        self.line = body.get("line")
+        self.column = body.get("column")
+        self.request_id = body.get("requestId")
+        self.retry_after = retry_after
+        self.body = body
+        super().__init__(status, body, retry_after)
+
+    def __str__(self) -> str:
+        place = f", at {self.path}" if self.path else ""
+        return f"{self.message} ({self.status} {self.code or self.kind}{place})"
+
+
+def _refusal(status: int, headers: http.client.HTTPMessage, body: bytes) -> MeshError:
+    try:
+        members = json.loads(body)
+    except ValueError:
+        members = {}
+    wait = headers.get("Retry-After", "")
+    return MeshError(status, members if isinstance(members, dict) else {}, float(wait) if wait.isdigit() else None)  # pyright: ignore[reportUnknownArgumentType]

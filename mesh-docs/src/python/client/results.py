@@ -1,0 +1,113 @@
+# Results
+
+
+@dataclasses.dataclass(frozen=True)
+class Page(Generic[R_co]):
+    """A page of a collection. Iterating over it yields its items."""
+
+    items: list[R_co]
+    has_next_page: bool
+    has_previous_page: bool | None
+    """`None` unless the page was read with `last`."""
+    start_cursor: str | None
+    end_cursor: str | None
+    total_count: int | None = None
+    """The number of records on all pages, of a read with `total=True`."""
+
+    def __iter__(self) -> Iterator[R_co]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> R_co:
+        return self.items[index]
+
+
+@dataclasses.dataclass(frozen=True)
+class Session:
+    """A session, which can be stored and used by another client."""
+
+    token: str
+    signing_token: str
+    expires_at: int
+    """Milliseconds since 1970."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Uploaded:
+    """A stored file."""
+
+    key: str
+    """The storage key, which is the value of the field."""
+    content_hash: str
+    size: int
+    content_type: str
+    url: str
+    record: Mapping[str, Any]
+    """All members of the reply, with the id of a record that was created."""
+
+
+class File(io.BufferedReader):
+    """A stored file, to be read and closed."""
+
+    def __init__(self, body: _Body, headers: http.client.HTTPMessage) -> None:
+        super().__init__(body, 1 << 16)
+        self.headers = headers
+
+    @property
+    def content_type(self) -> str:
+        """The type that was declared in the upload."""
+        return self.headers.get("Content-Type", "application/octet-stream")
+
+
+class _Stop:
+    """Ends a stream from any thread."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        self.body: _Body | None = None
+
+    def reading(self, body: _Body) -> _Body:
+        self.body = body
+        # The stream may have been stopped while it connected.
+        if self.event.is_set():
+            body.abort()
+        return body
+
+    def stop(self) -> None:
+        self.event.set()
+        if self.body is not None:
+            self.body.abort()
+
+
+class Stream(Generic[R_co]):
+    """Records as they arrive. `close` ends the iteration, from any thread, and so does the end of a `with` block."""
+
+    def __init__(self, records: Callable[[_Stop], Generator[R_co, None, None]]) -> None:
+        self._stop = _Stop()
+        self._records = records(self._stop)
+
+    def __iter__(self) -> Iterator[R_co]:
+        return self
+
+    def __next__(self) -> R_co:
+        try:
+            return next(self._records)
+        except (OSError, ValueError):
+            if self._stop.event.is_set():
+                raise StopIteration from None
+            raise
+
+    def __enter__(self) -> Stream[R_co]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the iteration and closes the connection."""
+        self._stop.stop()
+        # Another thread may be reading; it closes the connection then.
+        with contextlib.suppress(ValueError):
+            self._records.close()
