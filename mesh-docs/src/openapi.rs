@@ -106,6 +106,9 @@ pub fn document(schema: &Schema, options: &Options) -> Value {
             api.uploads(entity, name);
         }
     }
+    if options.mutations {
+        api.batch();
+    }
     api.reads_by_post();
     api.sessions();
     api.files();

@@ -71,6 +71,7 @@ mod planner;
 pub mod policy;
 mod resolver;
 mod rows;
+mod script;
 mod shape;
 #[cfg(feature = "sql")]
 pub mod sql;
@@ -80,7 +81,7 @@ pub use change::{Change, Changes, Listener};
 pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
-pub use mesh::{BuildError, BuildFault, Mesh, MeshBuilder, Request, WriteReply};
+pub use mesh::{BuildError, BuildFault, Expected, Mesh, MeshBuilder, Request, Transacted, WriteReply};
 pub use mutation::{
     Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, Reference,
     ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, WriteOutcome,
@@ -103,6 +104,7 @@ pub use resolver::{
     WaitCounter,
 };
 pub use rows::{Applied, Rows, Table};
+pub use script::{Script, ScriptError, ScriptStep, StepResult};
 pub use shape::{Cells, ExportFormat, ExportWriter, Flow, JsonBody, OutputKey, RowSource};
 pub use value::json::{JsonPointer, JsonType};
 pub use value::key::{JsonId, Key, RecordId};

@@ -6,6 +6,7 @@ mod export;
 mod later_page;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod write;
 
 use std::any::Any;
@@ -33,6 +34,7 @@ use crate::{
 pub use builder::{BuildError, BuildFault, MeshBuilder};
 use by_entity::ByEntity;
 use later_page::LaterPage;
+pub use transaction::{Expected, Transacted};
 pub use write::WriteReply;
 
 /// Plans and runs queries over a schema, with the resolvers, mutators and policies of the application.

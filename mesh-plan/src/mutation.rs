@@ -12,7 +12,9 @@ use crate::plan::{Node, Plan, Predicate, Target};
 #[cfg(feature = "sql")]
 use crate::sql::text;
 use crate::value::key;
-use crate::{BoxFuture, Context, JsonBody, Key, ResolveError, Value, WriteError};
+use crate::{
+    BoxFuture, Context, JsonBody, Key, ResolveError, Script, ScriptError, StepResult, Value, WriteError,
+};
 pub use fields::{Fields, FieldsError};
 
 /// A checked write. Only the planner creates mutations, so every name in one is in the schema, and values have the types of
@@ -373,6 +375,20 @@ pub trait Mutator: Send + Sync + 'static {
     /// storage forbids it, and any other failure.
     fn mutate(&self, mutation: Mutation, context: Context)
     -> BoxFuture<'_, Result<WriteOutcome, WriteError>>;
+
+    /// Runs a script in one transaction and returns the results of its steps. `None`, the default, means that the storage
+    /// has no transactions of several steps.
+    ///
+    /// # Errors
+    /// Those of the script, and as [`Mutator::mutate`] for the steps.
+    fn transact(
+        &self,
+        script: Arc<dyn Script>,
+        context: Context,
+    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
+        let _ = (script, context);
+        None
+    }
 }
 
 impl<F, Fut> Mutator for F

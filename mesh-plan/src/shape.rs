@@ -8,6 +8,7 @@ mod csv;
 mod export;
 mod json;
 mod key;
+mod records;
 mod scalar;
 #[cfg(test)]
 mod tests;

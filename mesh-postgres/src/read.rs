@@ -69,7 +69,7 @@ fn shape(
 }
 
 /// Converts the error of a plan's statement.
-fn failed(error: PoolError, plan: &Plan) -> ResolveError {
+pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
     match &error {
         // If the statement has sums, a number out of range is a sum.
         PoolError::Failed(cause)

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 mod failure;
+mod script;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use futures_util::future::join;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres;
 use mesh_plan::{
-    BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, WriteError, WriteOutcome,
+    BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
+    StepResult, WriteError, WriteOutcome,
 };
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
@@ -22,6 +24,7 @@ use crate::other_servers::{Announcement, OtherServers};
 use crate::pool::link::Link;
 use crate::pool::{Pool, is_stale};
 use crate::read;
+use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::DEFAULT_TIMEOUT;
 use crate::sql::TextParam;
@@ -37,6 +40,7 @@ pub struct Writer {
     /// Connections to the same server for reads.
     reads: Arc<Pool>,
     statements: Arc<StatementCache>,
+    sort_bound: Arc<SortBound>,
     other_servers: Arc<OtherServers>,
     /// Whether transactions are rolled back.
     discards: bool,
@@ -52,6 +56,7 @@ impl Database {
             pool: Arc::clone(&self.writes),
             reads: Arc::clone(&self.pool),
             statements: Arc::clone(&self.statements),
+            sort_bound: Arc::clone(&self.sort_bound),
             other_servers: Arc::clone(&self.other_servers),
             discards: false,
         }
@@ -64,16 +69,33 @@ impl Database {
     }
 }
 
-/// A write that is committed: the id of the record that the reply shows, and the announcement to other servers with
-/// their number.
-type Written<'w> = (Key, Option<(Announcement<'w>, i64)>);
+/// The announcement of a commit to other servers, with their number.
+type Announced<'w> = Option<(Announcement<'w>, i64)>;
 
-/// Why a try of a write failed.
-enum Failure {
+/// Why a try of a transaction failed.
+enum Failure<E = WriteError> {
     /// Another try may succeed.
-    Transient(WriteError),
+    Transient(E),
     /// Another try would fail too.
-    Final(WriteError),
+    Final(E),
+}
+
+impl<E> Failure<E> {
+    /// Counts another try, which gets a new connection, or returns the error if there is none.
+    fn retry(self, tries: &mut usize) -> Result<(), E> {
+        match self {
+            Self::Transient(_) if *tries < TRIES => *tries += 1,
+            Self::Transient(error) | Self::Final(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn map<F>(self, convert: impl FnOnce(E) -> F) -> Failure<F> {
+        match self {
+            Self::Transient(error) => Failure::Transient(convert(error)),
+            Self::Final(error) => Failure::Final(convert(error)),
+        }
+    }
 }
 
 impl Writer {
@@ -83,23 +105,24 @@ impl Writer {
             let mut tries = 1;
             loop {
                 match self.run(&mutation, tries > 1).await {
-                    Err(Failure::Transient(_)) if tries < TRIES => tries += 1,
-                    Err(Failure::Transient(error) | Failure::Final(error)) => return Err(error),
-                    Ok(written) => return Ok(written),
+                    Ok(written) => return Ok::<_, WriteError>(written),
+                    Err(failure) => failure.retry(&mut tries)?,
                 }
             }
         };
         let written = tokio::time::timeout_at(deadline.into(), writing).await;
         let (id, announced) = written.map_err(|_| ResolveError::TimedOut)??;
-        let acknowledged = async {
-            if let Some((announcement, others)) = announced {
-                announcement.acknowledged_by(others).await;
-            }
-        };
-        let acknowledged = tokio::time::timeout_at(deadline.into(), acknowledged);
+        let acknowledged = self.acknowledged(announced, deadline);
         let (body, acknowledged) = join(self.read_reply(&mutation, &id, deadline), acknowledged).await;
-        acknowledged.map_err(|_| ResolveError::TimedOut)?;
+        acknowledged?;
         Ok(WriteOutcome { id, body })
+    }
+
+    /// Waits until other servers have acknowledged a commit.
+    async fn acknowledged(&self, announced: Announced<'_>, deadline: Instant) -> Result<(), ResolveError> {
+        let Some((announcement, others)) = announced else { return Ok(()) };
+        let acknowledged = tokio::time::timeout_at(deadline.into(), announcement.acknowledged_by(others));
+        acknowledged.await.map(drop).map_err(|_| ResolveError::TimedOut)
     }
 
     /// Reads the reply of a write on a connection for reads of the primary, since replicas may be behind.
@@ -119,7 +142,7 @@ impl Writer {
     }
 
     /// Runs a write in a transaction. Returns the id of the record that the reply shows.
-    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<Written<'_>, Failure> {
+    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<(Key, Announced<'_>), Failure> {
         let link = self.pool.take(fresh).await;
         let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         link.begin().await.map_err(|error| try_failure(&error, mutation))?;
@@ -131,17 +154,24 @@ impl Writer {
                 return Err(failure);
             }
         };
+        let ended = self.end(&link).await;
+        let announced = ended.map_err(|failure| failure.map(|error| write_error(&error, mutation)))?;
+        Ok((id, announced))
+    }
+
+    /// Ends a transaction whose writes have succeeded.
+    async fn end(&self, link: &Link) -> Result<Announced<'_>, Failure<Error>> {
         if self.discards {
             let checked = link.execute("SET CONSTRAINTS ALL IMMEDIATE").await;
             // If this fails, the connection is closed with its transaction.
             let _ = link.end("ROLLBACK").await;
-            return checked.map(|()| (id, None)).map_err(|error| try_failure(&error, mutation));
+            let failed =
+                |error| if is_transient(&error) { Failure::Transient(error) } else { Failure::Final(error) };
+            return checked.map(|()| None).map_err(failed);
         }
         // A commit whose response was lost may have succeeded, so the write is not tried again.
-        let committed = link.end("COMMIT").await;
-        committed.map_err(|error| Failure::Final(write_error(&error, mutation)))?;
-        let announced = self.other_servers.announce_write(&link).await;
-        Ok((id, announced))
+        link.end("COMMIT").await.map_err(Failure::Final)?;
+        Ok(self.other_servers.announce_write(link).await)
     }
 
     /// Runs the statements of a write inside the transaction, and returns the id of the record that the reply shows.
@@ -160,8 +190,7 @@ impl Writer {
                 if rows.len() > 1 {
                     return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
                 }
-                let cells = |row: &Row| (0..row.len()).map(|cell| cells::value(row, cell)).collect();
-                id = rows.first().map(cells).unwrap_or_default();
+                id = rows.first().map(key_of).unwrap_or_default();
                 if id.is_impossible() {
                     let fields = mutation.written().null_fields(&id);
                     return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
@@ -180,6 +209,14 @@ impl Mutator for Writer {
     ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
         Box::pin(self.write(mutation, context))
     }
+
+    fn transact(
+        &self,
+        script: Arc<dyn Script>,
+        context: Context,
+    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(self.run_script(script, context)))
+    }
 }
 
 impl fmt::Debug for Writer {
@@ -188,9 +225,18 @@ impl fmt::Debug for Writer {
     }
 }
 
+/// Returns the id in a row.
+fn key_of(row: &Row) -> Key {
+    (0..row.len()).map(|cell| cells::value(row, cell)).collect()
+}
+
+/// Returns whether a transaction that was not committed may succeed if it is tried again.
+fn is_transient(error: &Error) -> bool {
+    is_stale(error) || error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
+}
+
 /// Returns the failure for an error inside a transaction that is not committed.
 fn try_failure(error: &Error, mutation: &Mutation) -> Failure {
-    let may_succeed = is_stale(error) || error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED);
     let failed = write_error(error, mutation);
-    if may_succeed { Failure::Transient(failed) } else { Failure::Final(failed) }
+    if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
 }

@@ -13,7 +13,7 @@ use crate::fault::{Positions, hint};
 use crate::{Catalog, Document, Fault, Faults, Schema, Table};
 
 /// Entity keys that are reserved for routes. `SPEC §2.2`
-const RESERVED_ENTITIES: [&str; 5] = ["queries", "auth", "logout", "write", "files"];
+const RESERVED_ENTITIES: [&str; 6] = ["queries", "auth", "logout", "write", "files", "batch"];
 
 /// Whether an entity key is reserved.
 pub(crate) fn is_reserved_entity(key: &str) -> bool {

@@ -4,6 +4,7 @@
 
 pub(crate) mod admin;
 mod auth;
+mod batch;
 pub(crate) mod collection;
 pub(crate) mod custom;
 pub(crate) mod docs;
@@ -41,10 +42,11 @@ async fn protocol(
     route: Route<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
-    let target = match &route {
+    match &route {
         Route::Options { allow } => return Ok(response::options(&cx.head, *allow).map(Body::from)),
         Route::Post => return posted::read(cx, body).await,
         Route::Register => return posted::register(cx, body).await,
+        Route::Batch => return batch::answer(cx, body).await,
         Route::Login => return auth::login(cx, body).await,
         Route::Logout => return auth::logout(cx).await,
         Route::Events { entity, id } => return events::of_record(cx, entity, Segment(id)).await,
@@ -56,6 +58,16 @@ async fn protocol(
             let id = Some(Segment(id));
             return upload::upload(cx, upload::Path { entity, id, field: Some(member) }, body).await;
         }
+        _ => {}
+    }
+    // Routing refuses the routes of disabled profiles.
+    let target = write_target(&route).ok_or_else(WireError::not_found)?;
+    write::answer(cx, target, body).await
+}
+
+/// Returns what a write route writes.
+fn write_target<'r>(route: &'r Route<'_>) -> Option<WriteTarget<'r>> {
+    Some(match route {
         Route::Create { entity } => WriteTarget::Create { entity },
         Route::Update { entity, id } => WriteTarget::Update { entity, id: Segment(id) },
         Route::Delete { entity, id } => WriteTarget::Delete { entity, id: Segment(id) },
@@ -69,8 +81,6 @@ async fn protocol(
         Route::Remove { entity, id, relation, child } => {
             WriteTarget::Remove { entity, id: Segment(id), relation, child: Segment(child) }
         }
-        // Routing refuses the routes of disabled profiles.
-        _ => return Err(WireError::not_found()),
-    };
-    write::answer(cx, target, body).await
+        _ => return None,
+    })
 }

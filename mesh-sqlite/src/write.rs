@@ -9,6 +9,7 @@ mod failure;
 mod group;
 mod log;
 mod queue;
+mod script;
 
 use std::fmt;
 use std::path::Path;
@@ -18,8 +19,8 @@ use std::time::{Duration, Instant};
 use mesh_plan::sql::Step;
 use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
-    BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Value, ValueRef, WriteError,
-    WriteOutcome,
+    BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
+    StepResult, Value, ValueRef, WriteError, WriteOutcome,
 };
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Statement, ffi};
@@ -30,12 +31,14 @@ use crate::database::current_file::CurrentFile;
 use crate::error::OpenError;
 use crate::file::FileIdentity;
 use crate::functions::add_functions;
-use crate::pool::DEFAULT_TIMEOUT;
 use crate::pool::interrupt::{Budget, Interrupt};
+use crate::pool::{DEFAULT_TIMEOUT, Reader};
 use crate::read;
+use crate::read::sort_bound::TableSizes;
 use failure::failed;
 use log::Log;
-use queue::Queue;
+use queue::{Job, Queue};
+use script::Scripted;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
@@ -82,11 +85,23 @@ impl Database {
 impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let written = self.queue.run(&self.connection, mutation, deadline).await?;
+        let written =
+            self.queue.run(&self.connection, deadline, |done| Job::Write { mutation, done }).await?;
+        self.keep_log_short();
+        Ok(written)
+    }
+
+    async fn run_script(&self, script: Arc<dyn Script>, context: Context) -> Scripted {
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+        let results = self.queue.run(&self.connection, deadline, |done| Job::Script { script, done }).await?;
+        self.keep_log_short();
+        Ok(results)
+    }
+
+    fn keep_log_short(&self) {
         if self.log.is_long() {
             self.empty_log();
         }
-        Ok(written)
     }
 }
 
@@ -104,14 +119,21 @@ impl Mutator for Writer {
     ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
         Box::pin(self.write(mutation, context))
     }
+
+    fn transact(
+        &self,
+        script: Arc<dyn Script>,
+        context: Context,
+    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(self.run_script(script, context)))
+    }
 }
 
 /// The connection for writes to one file.
-#[derive(Debug)]
 pub(crate) struct WriteConnection {
     file: FileIdentity,
-    connection: Connection,
-    interrupt: Arc<Interrupt>,
+    /// The connection, which also reads what its transaction has written.
+    reader: Reader,
 }
 
 impl WriteConnection {
@@ -136,7 +158,7 @@ impl WriteConnection {
         add_functions(&connection, &interrupt)?;
         // The log exists since the change of the mode.
         file.is_current();
-        Ok(Self { file, connection, interrupt })
+        Ok(Self { file, reader: Reader { connection, interrupt, sizes: TableSizes::default() } })
     }
 
     /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
@@ -156,9 +178,11 @@ impl WriteConnection {
 
     /// Moves the contents of the log into the file, which is then complete without the log.
     fn empty_log(&self) {
-        self.interrupt.begin(Budget::default());
-        let _ = self.connection.busy_timeout(CLOSE_TIMEOUT);
-        if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        self.reader.interrupt.begin(Budget::default());
+        let _ = self.reader.connection.busy_timeout(CLOSE_TIMEOUT);
+        if let Err(error) =
+            self.reader.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        {
             tracing::warn!("the log of the database could not be written back to it: {error}");
         }
     }
@@ -172,28 +196,28 @@ impl WriteConnection {
         self.reopen_if_replaced()?;
         // A rollback that failed is repeated.
         self.rollback();
-        self.interrupt.begin(Budget::until(deadline));
-        self.connection.busy_timeout(left).map_err(read::failed)?;
+        self.reader.interrupt.begin(Budget::until(deadline));
+        self.reader.connection.busy_timeout(left).map_err(read::failed)?;
         self.execute("BEGIN IMMEDIATE").map_err(read::failed)?;
         Ok(())
     }
 
     /// Rolls back the transaction, unless an error has done so.
     fn rollback(&self) {
-        if !self.connection.is_autocommit() {
-            self.interrupt.begin(Budget::default());
+        if !self.reader.connection.is_autocommit() {
+            self.reader.interrupt.begin(Budget::default());
             let _ = self.execute("ROLLBACK");
         }
     }
 
     /// Executes a statement that begins or ends the transaction.
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(sql)?.raw_execute().map(drop)
+        self.reader.connection.prepare_cached(sql)?.raw_execute().map(drop)
     }
 
     /// Runs the statements of a write, inside the transaction.
     fn run_steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
-        let connection = &self.connection;
+        let connection = &self.reader.connection;
         let mut id = mutation.expected_id();
         for step in sqlite::write_steps(mutation) {
             let (rows, first) =
@@ -230,18 +254,18 @@ impl Drop for WriteConnection {
 fn run_step(connection: &Connection, step: &Step<Param>, id: &Key) -> rusqlite::Result<(usize, Key)> {
     let sql = &step.statement.sql;
     if sql.len() <= CACHED_TEXT {
-        run_statement(&mut *connection.prepare_cached(sql)?, step, id)
+        run_statement(&mut *connection.prepare_cached(sql)?, &step.statement.params, id)
     } else {
-        run_statement(&mut connection.prepare(sql)?, step, id)
+        run_statement(&mut connection.prepare(sql)?, &step.statement.params, id)
     }
 }
 
 fn run_statement(
     statement: &mut Statement<'_>,
-    step: &Step<Param>,
+    params: &[Param],
     id: &Key,
 ) -> rusqlite::Result<(usize, Key)> {
-    for (index, param) in step.statement.params.iter().enumerate() {
+    for (index, param) in params.iter().enumerate() {
         let value = match param {
             Param::Value(value) => Some(value),
             // All other parameters of a write are parts of the id.

@@ -36,6 +36,8 @@ named_enum! {
         MethodNotAllowed = "MethodNotAllowed",
         /// A write violates a constraint.
         Conflict = "ConflictError",
+        /// The record is not in the state that the write requires.
+        Precondition = "PreconditionFailed",
         /// Too many requests.
         RateLimit = "RateLimitError",
         /// The server is temporarily unable to answer.
@@ -53,6 +55,7 @@ impl ErrorKind {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict => StatusCode::CONFLICT,
+            Self::Precondition => StatusCode::PRECONDITION_FAILED,
             Self::RateLimit => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -163,6 +166,8 @@ pub struct WireError {
     pub column: Option<u32>,
     /// The members of a write's body that are at fault. `SPEC §12.1`
     pub fields: Vec<FieldError>,
+    /// The step of a batch that failed, counted from 0.
+    pub step: Option<u32>,
     /// The methods that the path allows, for a 405.
     pub allow: Option<AllowedMethods>,
     /// The number of seconds after which to retry.
@@ -184,6 +189,7 @@ impl WireError {
             line: None,
             column: None,
             fields: Vec::new(),
+            step: None,
             allow: None,
             retry_after: None,
             challenge: Challenge::default(),
@@ -217,6 +223,12 @@ impl WireError {
         let error = |(path, message): (&str, String)| FieldError { path: path.to_owned(), message };
         self.fields = fields.into_iter().map(error).collect();
         self
+    }
+
+    /// Sets the step of a batch that failed. Its status is that of the batch, which has no `Allow`.
+    #[must_use]
+    pub fn at_step(self, step: usize) -> Self {
+        Self { step: u32::try_from(step).ok(), allow: None, ..self }
     }
 
     #[must_use]
@@ -332,6 +344,7 @@ impl WireError {
             line: self.line,
             column: self.column,
             fields: self.fields.clone(),
+            step: self.step,
         }
     }
 }
@@ -371,6 +384,9 @@ pub struct ErrorBody {
     /// The members of a write's body that are at fault, if known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldError>,
+    /// The step of a batch that failed, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
 }
 
 /// A member of a write's body that is at fault. `SPEC §12.1`
@@ -393,6 +409,9 @@ impl fmt::Display for ErrorBody {
         }
         if let (Some(line), Some(column)) = (self.line, self.column) {
             write!(f, " (line {line}, column {column})")?;
+        }
+        if let Some(step) = self.step {
+            write!(f, " (step {step})")?;
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! Decoding of read requests. `SPEC §2`
 
 mod accept;
+mod batch_body;
 mod hosts;
+mod if_match;
 mod mesh_headers;
 mod post_body;
+mod reference;
 
 use std::fmt;
 
@@ -15,9 +18,12 @@ use mesh_ql::{Format, ParamValues};
 use crate::route::percent;
 use crate::{WireError, base64, headers};
 pub use accept::preferred_type;
+pub use batch_body::{BatchStep, decode_batch};
 pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
+pub use if_match::IfMatch;
 pub use mesh_headers::{Authorization, MeshHeaders};
 pub use post_body::{PostBody, PostedId, decode_body};
+pub use reference::{BatchText, ReferenceError, StepReference, replace_references};
 
 /// A query as a request carries it.
 #[derive(Clone, Debug, PartialEq)]

@@ -86,6 +86,13 @@ pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option
     reply
 }
 
+/// Builds the reply of a write that created several records: 201 with the array of them.
+pub fn created_all(request: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
+    let mut reply = written(request, None, Some(body));
+    *reply.status_mut() = StatusCode::CREATED;
+    reply
+}
+
 /// Builds the head of an export with this media type. `name` is that of the file, without the suffix. `SPEC §16.3`
 pub fn export(
     request: &RequestHead<'_>,

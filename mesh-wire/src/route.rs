@@ -26,7 +26,7 @@ pub struct Profiles {
     pub uploads: bool,
     /// Event streams.
     pub events: bool,
-    /// Write routes.
+    /// Write routes, and batches of them.
     pub mutations: bool,
     /// The first segment of the paths of stored files. `SPEC §9.7`
     pub files: Cow<'static, str>,
@@ -60,6 +60,8 @@ pub enum Route<'p> {
     Post,
     /// `POST {base}/queries`.
     Register,
+    /// `POST {base}/batch`.
+    Batch,
     /// `POST {base}/auth`.
     Login,
     /// `POST {base}/logout`.
@@ -111,6 +113,7 @@ impl<'p> Route<'p> {
         Ok(match kind {
             PathKind::Base => Self::Post,
             PathKind::Queries => Self::Register,
+            PathKind::Batch => Self::Batch,
             PathKind::Auth => Self::Login,
             PathKind::Logout => Self::Logout,
             PathKind::File(key) => Self::File { key },

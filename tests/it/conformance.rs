@@ -120,6 +120,7 @@ fn there_are_cases_for_all_levels_and_profiles() {
         "L2",
         "L3",
         "L4",
+        "batch",
         "bearer",
         "caching",
         "computed",

@@ -1,10 +1,13 @@
 //! Write routes and their statuses.
 
+mod batch;
+mod conditional;
 mod durability;
 mod engines;
 mod fields;
 mod keys;
 mod links;
+mod many;
 mod races;
 mod relations;
 mod values;

@@ -7,7 +7,7 @@ use super::{Api, Options, component};
 use crate::json::set;
 
 /// Status, name of the response, description, and errors with that status.
-const ALL: [(&str, &str, &str, &[&str]); 13] = [
+const ALL: [(&str, &str, &str, &[&str]); 14] = [
     (
         "400",
         "Invalid",
@@ -23,6 +23,12 @@ const ALL: [(&str, &str, &str, &[&str]); 13] = [
     ),
     ("404", "NotFound", "The path or record does not exist", &["NotFound"]),
     ("409", "Conflict", "A constraint of the database is violated", &["ConflictError"]),
+    (
+        "412",
+        "Changed",
+        "The record is not in the state that `If-Match` requires; read it again",
+        &["PreconditionFailed"],
+    ),
     ("413", "TooLarge", "The body is too large", &["TransportError"]),
     ("415", "WrongType", "The content type is not supported", &["TransportError"]),
     ("416", "NoSuchRange", "The range is outside the file", &["TransportError"]),

@@ -57,6 +57,9 @@ impl Api<'_> {
             add("Last-Event-ID", false, "The id of the last event received", text());
         }
         if options.mutations {
+            let tags =
+                "The `ETag` of a point read with the same query, which the write requires; `*` for any";
+            add("If-Match", false, tags, text());
             let shape = if options.only {
                 json!({
                     "name": "X-Mesh-Query-Id", "in": "header", "required": true, "schema": text(),
@@ -118,7 +121,7 @@ pub(super) fn in_path(name: &str, schema: &Value) -> Value {
 pub(super) fn headers() -> Value {
     let header = |description: &str| json!({"description": description, "schema": {"type": "string"}});
     json!({
-        "ETag": header("The version of the response, for If-None-Match"),
+        "ETag": header("The version of the response, for If-None-Match and If-Match"),
         "Location": header("The path of the new record"),
         "Retry-After": header("Seconds to wait"),
         "WWW-Authenticate": header("How callers identify themselves: `Mesh`, `Bearer`, or both"),

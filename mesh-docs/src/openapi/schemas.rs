@@ -151,6 +151,7 @@ fn error() -> Value {
             "requestId": {"type": "string"},
             "code": {"type": "string", "description": "the precise cause", "examples": ["CURSOR_MISMATCH", "TOKEN_EXPIRED"]},
             "path": {"type": "string", "description": "the position in the query", "examples": ["post.comments.author"]},
+            "step": {"type": "integer", "description": "The step of a batch that failed, counted from 0"},
             "line": {"type": "integer", "minimum": 1},
             "column": {"type": "integer", "minimum": 1},
             "fields": {

@@ -62,13 +62,14 @@ fn all_optional_profiles() {
             GET /mesh/post (post.list): 200 304 400 401 403 421 429 431 500 503
             POST /mesh/post (post.create): 201 400 401 403 404 409 413 415 421 429 431 500 503
             GET /mesh/post/{id} (post.read): 200 304 400 401 403 421 429 431 500 503
-            PUT /mesh/post/{id} (post.update): 200 400 401 403 404 409 413 415 421 429 431 500 503
-            DELETE /mesh/post/{id} (post.delete): 204 400 401 403 404 409 421 429 431 500 503
+            PUT /mesh/post/{id} (post.update): 200 400 401 403 404 409 412 413 415 421 429 431 500 503
+            DELETE /mesh/post/{id} (post.delete): 204 400 401 403 404 409 412 421 429 431 500 503
             GET /mesh/post/{id}/events (post.follow): 200 400 401 403 421 429 431 500 503
             PUT /mesh/post/{id}/next (post.next.connect): 200 400 401 403 404 409 413 415 421 429 431 500 503
             DELETE /mesh/post/{id}/next (post.next.disconnect): 204 400 401 403 404 409 421 429 431 500 503
             POST /mesh/post/{id}/title (post.title.upload): 200 400 401 403 404 409 413 415 421 429 431 500 503
             GET /mesh/a%20log (a_log.list): 200 304 400 401 403 421 429 431 500 503
+            POST /mesh/batch (mesh.batch): 200 400 401 403 404 409 413 415 421 429 431 500 503
             POST /mesh (mesh.read): 200 400 401 403 413 415 421 429 431 500 503
             POST /mesh/queries (mesh.register): 200 400 401 403 413 415 421 429 431 500 503
             POST /mesh/auth (mesh.login): 200 400 401 403 413 415 421 429 431 500 503

@@ -20,13 +20,14 @@ impl Api<'_> {
         let record = component("schemas", name);
         let body = |kind: &str| json_body(&component("schemas", &format!("{name}.{kind}")));
         if is_creatable(entity) {
+            let fields = component("schemas", &format!("{name}.created"));
             let create = json!({
                 "operationId": format!("{name}.create"),
                 "tags": [key],
-                "summary": format!("Creates a `{key}`"),
+                "summary": format!("Creates a `{key}`, or several of an array, all or none"),
                 "parameters": self.shaped(None),
-                "requestBody": body("created"),
-                "responses": self.responses(created(&record), &FAILURES),
+                "requestBody": json_body(&one_or_many(&fields)),
+                "responses": self.responses(created(&one_or_many(&record)), &FAILURES),
             });
             self.add_write(&path, "post", create);
         }
@@ -35,15 +36,20 @@ impl Api<'_> {
                 "operationId": format!("{name}.update"),
                 "tags": [key],
                 "summary": format!("Updates a `{key}`; without a body, reads it"),
-                "parameters": self.shaped(Some(&parent)),
+                "parameters": conditional(self.shaped(Some(&parent))),
                 "requestBody": body("updated"),
-                "responses": self.ok("The record", &record, &FAILURES),
+                "responses": self.ok("The record", &record, &["404", "409", "412", "413", "415"]),
             });
             self.add_write(&record_path, "put", update);
         }
         if !entity.id.is_empty() && entity.deletable {
-            let delete =
-                self.removal(&format!("{name}.delete"), key, "Deletes the record", vec![parent.clone()]);
+            let delete = json!({
+                "operationId": format!("{name}.delete"),
+                "tags": [key],
+                "summary": "Deletes the record",
+                "parameters": conditional(self.shaped(Some(&parent))),
+                "responses": self.responses(done(), &["404", "409", "412"]),
+            });
             self.add_write(&record_path, "delete", delete);
         }
         if entity.id.is_empty() {
@@ -58,6 +64,39 @@ impl Api<'_> {
                 Cardinality::Many => self.add_child((entity, name), relation, &path, parent.clone()),
             }
         }
+    }
+
+    /// Adds the route of batches. `SPEC §18.4`
+    pub(super) fn batch(&mut self) {
+        let step = json!({
+            "type": "object",
+            "properties": {
+                "method": {"enum": ["GET", "POST", "PUT", "DELETE"]},
+                "path": {"type": "string", "description": "The path below the base path"},
+                "body": {"type": "object"},
+                "query": {"type": "string", "description": "The query of a read, or the one that shapes the result of a write"},
+                "format": {"enum": ["json", "ql"], "default": "json"},
+                "as": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$", "description": "The name of the result, of which `$name.field` in later steps is a field"},
+            },
+            "required": ["method", "path"],
+            "additionalProperties": false,
+        });
+        let steps = json!({"type": "array", "items": step, "minItems": 1, "maxItems": 100});
+        let result = json!({
+            "type": "object",
+            "properties": {"status": {"type": "integer"}, "body": {}},
+            "required": ["status"],
+        });
+        let results = json!({"type": "array", "items": result});
+        let body = |name: &str, list: &Value| json!({"type": "object", "properties": {name: list}, "required": [name]});
+        let batch = json!({
+            "operationId": "mesh.batch",
+            "summary": "Runs writes and reads of records in one transaction",
+            "parameters": self.with_write_headers([]),
+            "requestBody": json_body(&body("steps", &steps)),
+            "responses": self.ok("The results of the steps", &body("results", &results), &FAILURES),
+        });
+        self.add_write(&self.path("batch"), "post", batch);
     }
 
     /// Adds the operations that set and clear a to-one relation.
@@ -133,9 +172,24 @@ impl Api<'_> {
             "tags": [key],
             "summary": description,
             "parameters": self.with_write_headers(in_path),
-            "responses": self.responses(json!({"204": {"description": "Done"}}), &["404", "409"]),
+            "responses": self.responses(done(), &["404", "409"]),
         })
     }
+}
+
+/// Returns the schema of an object, or of an array of them.
+fn one_or_many(schema: &Value) -> Value {
+    json!({"oneOf": [schema, {"type": "array", "items": schema, "minItems": 1, "maxItems": 1_000}]})
+}
+
+/// Adds the parameter of conditional writes.
+fn conditional(mut parameters: Vec<Value>) -> Vec<Value> {
+    parameters.push(component("parameters", "If-Match"));
+    parameters
+}
+
+fn done() -> Value {
+    json!({"204": {"description": "Done"}})
 }
 
 /// Whether policies let a new child have its link to the parent.

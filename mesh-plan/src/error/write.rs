@@ -61,6 +61,20 @@ pub enum WriteFault {
     /// Members of the body are at fault, at least one. The message is that of the first.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Fields(Vec<FieldFault>),
+    #[error("Only an update or a deletion of a record can be conditional")]
+    NotConditional,
+    #[error(
+        "The storage of entity '{entity}' has no transactions of several steps; write its records one by one"
+    )]
+    NoTransactions { entity: String },
+    #[error(
+        "Entities '{entity}' and '{other}' are not written in one storage, and cannot be in one transaction"
+    )]
+    OtherStorage { entity: String, other: String },
+    #[error("{why}")]
+    Reference { why: String },
+    #[error("'{reference}' stands for no value: {why}")]
+    NoResult { reference: String, why: &'static str },
 }
 
 /// Returns where a relation leads, and the methods that write it.
@@ -109,6 +123,9 @@ pub enum WriteError {
     /// A value fits the field's type but not its column.
     #[error("{}", .0.first().map_or_else(|| UNFIT.to_owned(), ToString::to_string))]
     Value(Vec<FieldFault>),
+    /// The record is not in the state that the write requires.
+    #[error("The record has changed since it was read; read it again")]
+    Changed,
     /// The application refuses the write; the message is for the client.
     #[error("{0}")]
     Refused(String),

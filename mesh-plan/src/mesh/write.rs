@@ -52,7 +52,7 @@ impl Mesh {
     }
 
     /// Plans the read of the record that the reply shows. Its id is set when the record has been written.
-    fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
+    pub(super) fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
         let target = Target::Point(Key::default());
         if let Some(query) = request.reply {
             let read = Request::new(query).with_params(request.reply_params);
@@ -107,7 +107,7 @@ impl Mesh {
 impl Mutation {
     /// Replaces [`Rule::NotEmpty`] by [`Rule::Required`] if it is about fields of which a new record has no value, and adds
     /// the other fields that need one: databases report the first.
-    fn explain(&self, error: WriteError) -> WriteError {
+    pub(crate) fn explain(&self, error: WriteError) -> WriteError {
         let WriteError::Conflict { rule: Rule::NotEmpty, fields, .. } = &error else { return error };
         if fields.is_empty() {
             return error;
@@ -127,7 +127,7 @@ impl Mutation {
     }
 
     /// Returns the records that the mutation has written; `written` is the id of the record that the reply shows.
-    fn changes(&self, written: &Key) -> Vec<Change> {
+    pub(crate) fn changes(&self, written: &Key) -> Vec<Change> {
         let change = |subject: &Subject, id: &Key| Change::record(subject.key(), subject.id_text(id));
         let mut changes: Vec<Change> =
             self.action.id().map(|id| change(&self.subject, id)).into_iter().collect();

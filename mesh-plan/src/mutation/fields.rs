@@ -25,14 +25,23 @@ impl Fields {
     /// # Errors
     /// The text is not UTF-8 or not a JSON object, or it has a duplicate member.
     pub fn parse(text: &[u8]) -> Result<Self, FieldsError> {
-        let text = std::str::from_utf8(text).map_err(|error| {
-            FieldsError(format!("The body is not UTF-8 from byte {} on", error.valid_up_to() + 1))
-        })?;
+        let text = utf8(text)?;
         if !text.trim_ascii_start().starts_with('{') {
             return Err(FieldsError("The body must be a JSON object of fields and their values".to_owned()));
         }
         serde_json::from_str(text)
             .map_err(|error| FieldsError(format!("The body is not a JSON object as expected: {error}")))
+    }
+
+    /// Splits a JSON array into the texts of its elements.
+    ///
+    /// # Errors
+    /// The text is not UTF-8 or not a JSON array.
+    pub fn split_list(text: &[u8]) -> Result<Vec<&str>, FieldsError> {
+        let text = utf8(text)?;
+        let items: Result<Vec<&RawValue>, _> = serde_json::from_str(text);
+        let items = items.map_err(|error| FieldsError(format!("The body is not a JSON array: {error}")))?;
+        Ok(items.into_iter().map(RawValue::get).collect())
     }
 
     /// Returns the value of a member; `None` if there is none of this type.
@@ -72,6 +81,12 @@ impl Fields {
         self.members.retain(|(member, _)| member != name);
         self
     }
+}
+
+fn utf8(text: &[u8]) -> Result<&str, FieldsError> {
+    std::str::from_utf8(text).map_err(|error| {
+        FieldsError(format!("The body is not UTF-8 from byte {} on", error.valid_up_to() + 1))
+    })
 }
 
 impl<'de> Deserialize<'de> for Fields {
@@ -120,6 +135,15 @@ mod tests {
     fn texts_other_than_objects_are_refused() {
         for text in [&b""[..], b"[]", b"1", b"null", b"{", b"{\"a\":1,\"a\":2}", b"{\"a\":1} x", b"\xff"] {
             assert!(Fields::parse(text).is_err(), "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn lists_are_split_into_the_texts_of_their_elements() {
+        assert_eq!(Fields::split_list(b" [{\"a\": 1.10}, 2 ,[3]] ").unwrap(), ["{\"a\": 1.10}", "2", "[3]"]);
+        assert_eq!(Fields::split_list(b"[]").unwrap(), [""; 0]);
+        for text in [&b""[..], b"{}", b"[", b"[1,]", b"[1] x", b"\xff"] {
+            assert!(Fields::split_list(text).is_err(), "{}", String::from_utf8_lossy(text));
         }
     }
 }

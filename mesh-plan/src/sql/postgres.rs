@@ -24,11 +24,11 @@ mod render;
 mod tests;
 mod type_class;
 
-use crate::Value;
-use crate::mutation::Mutation;
+use crate::mutation::{Mutation, Subject};
 use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
+use crate::{Key, Value};
 pub use dialect::Features;
 pub use layout::{Layout, ReadStatement};
 pub use param::Param;
@@ -36,6 +36,25 @@ pub use param::Param;
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>> {
     write::lower(mutation, dialect::Postgres { features, inputs: &[] })
+}
+
+/// The most parameters of a statement.
+const PARAMS_MAX: usize = 65_535;
+
+/// Lowers the first of several creations to one statement that returns their ids in this order. Returns it with their number.
+/// `None` if the first two are not alike, or need further checks.
+///
+/// PostgreSQL returns the rows of `VALUES` in their order, since it inserts them one after the other.
+pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(Statement<Param>, usize)> {
+    let count = write::many::alike(mutations, PARAMS_MAX);
+    let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
+    let statement = write::many::create(alike, dialect::Postgres { features, inputs: &[] })?;
+    Some((statement, count))
+}
+
+/// Returns the statement that finds a record which may be written, and locks it.
+pub fn lock(subject: &Subject, id: &Key, features: &Features) -> Statement<Param> {
+    write::lock::lock(subject, id, dialect::Postgres { features, inputs: &[] })
 }
 
 /// Returns a statement that lists the steps in which PostgreSQL would run another one.

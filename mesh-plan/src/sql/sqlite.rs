@@ -12,7 +12,8 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-use crate::mutation::Mutation;
+use crate::Key;
+use crate::mutation::{Mutation, Subject};
 use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, SetReference, Step};
@@ -42,6 +43,11 @@ pub fn write_steps(mutation: &Mutation) -> Vec<Step<Param>> {
 /// Returns the foreign keys that a write sets.
 pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
     write::references(mutation, &dialect::Sqlite { probe: &() })
+}
+
+/// Returns the statement that finds a record which may be written. Its transaction keeps others from writing.
+pub fn lock(subject: &Subject, id: &Key) -> Statement<Param> {
+    write::lock::lock(subject, id, dialect::Sqlite { probe: &() })
 }
 
 /// Returns a statement that lists the steps in which SQLite would run another one.

@@ -3,6 +3,8 @@
 //! The statements themselves look up the keys that link records. So only values of the request are bound, and both
 //! ends of a link are as the transaction sees them.
 
+pub(super) mod lock;
+pub(super) mod many;
 mod reference;
 mod relation;
 #[cfg(test)]

@@ -98,6 +98,19 @@ impl Link {
         self.track(async { self.stream(sql, params).await?.try_collect().await }).await
     }
 
+    /// Runs a statement inside a transaction, and collects its rows while they are within the budget.
+    ///
+    /// # Errors
+    /// [`PoolError::Exceeded`] when the rows exceed the budget. The statement then still counts as running.
+    pub(crate) async fn query_bounded(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> Result<Vec<Row>, PoolError> {
+        Ok(self.query_within(sql, params, budget).await??)
+    }
+
     /// Runs a statement without preparing it.
     pub(crate) async fn query_once(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
         self.track(async { self.stream_once(sql, params).await?.try_collect().await }).await
@@ -239,7 +252,7 @@ impl Link {
     }
 
     /// Whether a statement is running.
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
     }
 

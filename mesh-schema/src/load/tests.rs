@@ -76,7 +76,7 @@ fn invalid_names_are_refused() {
             entities.a.b: The entity key 'a.b' has a dot, which separates entity and ref in join keys; rename it
         "#]],
     );
-    for key in ["queries", "auth", "logout", "write", "files"] {
+    for key in ["queries", "auth", "logout", "write", "files", "batch"] {
         let message = load(&named(key), None).unwrap_err();
         assert!(message.contains("is reserved"), "{message}");
     }

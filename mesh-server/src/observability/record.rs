@@ -42,6 +42,7 @@ route_kinds! {
     Point("GET", "/:entity/:id") = Route::Point { .. },
     Post("POST", "/") = Route::Post,
     Register("POST", "/queries") = Route::Register,
+    Batch("POST", "/batch") = Route::Batch,
     Login("POST", "/auth") = Route::Login,
     Logout("POST", "/logout") = Route::Logout,
     Events("GET", "/:entity/:id/events") = Route::Events { .. },

@@ -1,12 +1,14 @@
 //! The write routes. `SPEC §11`
 
 pub(crate) mod commit;
+mod many;
 
 use std::borrow::Cow;
 
 use http::Response;
 use mesh_plan::{Action, Key, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::{Format, ParamValues};
+use mesh_wire::request::IfMatch;
 use mesh_wire::{WireError, response};
 
 use self::commit::{commit_and_read, fields};
@@ -27,6 +29,10 @@ pub(crate) async fn answer(
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     cx.audit(|details| details.set_target(&target));
+    let if_match = match target {
+        WriteTarget::Update { .. } | WriteTarget::Delete { .. } => IfMatch::parse(cx.head.headers)?,
+        _ => IfMatch::refuse(cx.head.headers).map(|()| None)?,
+    };
     let (caller, body) = match target {
         WriteTarget::Delete { .. } | WriteTarget::Disconnect { .. } | WriteTarget::Remove { .. } => {
             (authenticate::write_without_body(cx).await?, None)
@@ -47,6 +53,11 @@ pub(crate) async fn answer(
             (caller, Some(body))
         }
     };
+    if let (WriteTarget::Create { .. }, Some(body)) = (target, &body)
+        && many::is_list(body)
+    {
+        return many::create(cx, &caller, target, body).await;
+    }
     let fields = body.map(|body| fields(cx.head.headers, &body)).transpose()?;
     let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
     cx.audit(|details| fields.iter().for_each(|fields| details.set_fields(fields, with_values)));
@@ -61,15 +72,25 @@ pub(crate) async fn answer(
     }
     let mutation = cx.shared.mesh.plan_write(&request);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
-    if shape.is_none() && mutation.reply(&Key::default()).is_some() {
+    let is_compared = matches!(if_match, Some(IfMatch::Digests(_)));
+    if shape.is_none() && (is_compared || mutation.reply(&Key::default()).is_some()) {
         // All scalar fields are not a registered shape.
         query::allow_unregistered(cx)?;
     }
+    let expected = if_match.map(|if_match| {
+        let digests = match if_match {
+            IfMatch::Any => None,
+            IfMatch::Digests(digests) => Some(digests),
+        };
+        cx.shared.mesh.plan_expected(&request, &mutation, digests)
+    });
+    let expected = expected.transpose();
+    let expected = expected.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
     let _permit = admission::admit(cx)?;
     let creates = matches!(mutation.action(), Action::Create { .. } | Action::CreateChild { .. });
     let context = cx.resolver_context(&caller);
     let WriteReply { entity, id, body, .. } =
-        commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, context).await?;
+        commit_and_read(&cx.shared.mesh, &cx.shared.changes, (mutation, expected), context).await?;
     if !id.is_empty() {
         cx.audit(|details| details.id = Some(id.clone()));
     }

@@ -71,7 +71,7 @@ fn unfit(message: &str, mutation: &Mutation) -> WriteError {
 }
 
 /// Returns the fields of the foreign keys that refer to no record. SQLite does not name them.
-fn missing_references(mutation: &Mutation, connection: &Connection) -> Vec<String> {
+pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -> Vec<String> {
     let exists = |statement: &Statement<Param>| -> rusqlite::Result<bool> {
         let mut prepared = connection.prepare(&statement.sql)?;
         for (index, param) in statement.params.iter().enumerate() {

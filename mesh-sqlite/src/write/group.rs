@@ -44,7 +44,8 @@ impl WriteConnection {
     /// Runs a write in a transaction of its own.
     fn run_alone(&mut self, waiting: &Waiting) -> Written {
         let written = self.begin_with(waiting).and_then(|written| {
-            self.execute("COMMIT").map_err(|error| failed(error, &waiting.mutation, &self.connection))?;
+            self.execute("COMMIT")
+                .map_err(|error| failed(error, &waiting.mutation, &self.reader.connection))?;
             Ok(written)
         });
         if written.is_err() {
@@ -68,7 +69,7 @@ impl WriteConnection {
         let begun = Instant::now();
         while group.len() < MOST
             && begun.elapsed() < OPEN
-            && let Some(next) = queue.next()
+            && let Some(next) = queue.next_write()
         {
             let written = if Instant::now() < next.deadline { self.add(&next) } else { Some(Err(busy())) };
             let has_ended = written.is_none();
@@ -82,11 +83,11 @@ impl WriteConnection {
 
     /// Adds a write to the transaction. Returns `None` if that has ended, or has to.
     fn add(&self, waiting: &Waiting) -> Option<Written> {
-        self.interrupt.begin(SHARED);
+        self.reader.interrupt.begin(SHARED);
         self.execute("SAVEPOINT one").ok()?;
         let written = self.run_steps(&waiting.mutation);
         let took_long = matches!(written, Err(WriteError::Failed(ResolveError::TimedOut)));
-        if took_long || self.connection.is_autocommit() {
+        if took_long || self.reader.connection.is_autocommit() {
             return None;
         }
         if written.is_err() {
@@ -99,11 +100,11 @@ impl WriteConnection {
     /// Commits the transaction of some writes. Returns `false` if that failed and there are several, of which any may be
     /// the cause.
     fn commit_all(&self, group: &mut [(Written, Waiting)]) -> bool {
-        self.interrupt.begin(Budget::default());
+        self.reader.interrupt.begin(Budget::default());
         match (self.execute("COMMIT"), group) {
             (Ok(()), _) => true,
             (Err(error), [(written, waiting)]) => {
-                *written = Err(failed(error, &waiting.mutation, &self.connection));
+                *written = Err(failed(error, &waiting.mutation, &self.reader.connection));
                 true
             }
             (Err(_), _) => false,

@@ -98,7 +98,7 @@ mod tests {
         let snapshot = file.connect();
         snapshot.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         for _ in 0..5 {
-            writer.connection.lock().connection.execute_batch(WRITE).unwrap();
+            writer.connection.lock().reader.connection.execute_batch(WRITE).unwrap();
         }
         let long = writer.log.length();
         assert!(long > 300_000, "{long}");
@@ -111,7 +111,7 @@ mod tests {
         tokio::pin!(second);
         assert!((&mut second).now_or_never().is_none(), "it waits for the first");
         assert_eq!(writer.log.length(), long, "the first needs the log");
-        writer.connection.lock().connection.execute_batch(WRITE).expect("writes do not wait");
+        writer.connection.lock().reader.connection.execute_batch(WRITE).expect("writes do not wait");
         snapshot.execute_batch("COMMIT").unwrap();
         drop(first);
         let _second = second.await.unwrap();

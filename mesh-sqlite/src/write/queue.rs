@@ -1,4 +1,4 @@
-//! The queue of writes, which one thread runs.
+//! The queue of writes and scripts, which one thread runs.
 //!
 //! The thread is taken from the runtime when a write arrives and returned when none is left. So writes that arrive together
 //! wake one thread.
@@ -8,53 +8,79 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{Mutation, ResolveError, WriteError, WriteOutcome};
+use mesh_plan::{Mutation, ResolveError, Script, WriteError, WriteOutcome};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::WriteConnection;
+use super::script::Scripted;
 
 /// The result of a write.
 pub(super) type Written = Result<WriteOutcome, WriteError>;
 
-/// Writes that wait for the connection.
-#[derive(Debug, Default)]
+/// What waits for the connection, and the receiver of its result.
+pub(super) enum Job {
+    /// A write, which may share its transaction.
+    Write { mutation: Mutation, done: oneshot::Sender<Written> },
+    /// A script, which gets a transaction of its own.
+    Script { script: Arc<dyn Script>, done: oneshot::Sender<Scripted> },
+}
+
+impl Job {
+    /// Returns whether its request was given up.
+    fn is_given_up(&self) -> bool {
+        match self {
+            Self::Write { done, .. } => done.is_closed(),
+            Self::Script { done, .. } => done.is_closed(),
+        }
+    }
+}
+
+/// Writes and scripts that wait for the connection.
+#[derive(Default)]
 pub(super) struct Queue(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Queued>,
     /// Whether a thread runs the writes.
     is_served: bool,
     next_number: u64,
 }
 
+/// A job that waits.
+struct Queued {
+    number: u64,
+    deadline: Instant,
+    job: Job,
+}
+
 /// A write that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    number: u64,
     pub(super) mutation: Mutation,
     pub(super) deadline: Instant,
     pub(super) done: oneshot::Sender<Written>,
 }
 
 impl Queue {
-    /// Runs a write when those before it are done. One that is given up while it waits is not run.
+    /// Runs a job when those before it are done. One that is given up while it waits is not run.
     ///
     /// # Errors
-    /// [`ResolveError::Busy`] if it has not begun by its deadline, and the errors of the write.
-    pub(super) async fn run(
+    /// [`ResolveError::Busy`] if it has not begun by its deadline, and the errors of the job.
+    pub(super) async fn run<T, E: From<ResolveError>>(
         self: &Arc<Self>,
         connection: &Arc<Mutex<WriteConnection>>,
-        mutation: Mutation,
         deadline: Instant,
-    ) -> Written {
+        job: impl FnOnce(oneshot::Sender<Result<T, E>>) -> Job,
+    ) -> Result<T, E> {
         let (done, mut written) = oneshot::channel();
+        let job = job(done);
         let (number, is_served) = {
             let mut state = self.0.lock();
             let number = state.next_number;
             state.next_number += 1;
-            state.waiting.push_back(Waiting { number, mutation, deadline, done });
+            state.waiting.push_back(Queued { number, deadline, job });
             (number, std::mem::replace(&mut state.is_served, true))
         };
         if !is_served {
@@ -79,13 +105,30 @@ impl Queue {
         waiting.len() < before
     }
 
-    /// Takes the next write that was not given up.
-    pub(super) fn next(&self) -> Option<Waiting> {
+    /// Takes the next job that was not given up.
+    fn next(&self) -> Option<Queued> {
         let waiting = &mut self.0.lock().waiting;
-        std::iter::from_fn(|| waiting.pop_front()).find(|write| !write.done.is_closed())
+        std::iter::from_fn(|| waiting.pop_front()).find(|queued| !queued.job.is_given_up())
     }
 
-    /// Returns whether no write waits. Then the next one needs another thread.
+    /// Takes the next job if it is a write that was not given up.
+    pub(super) fn next_write(&self) -> Option<Waiting> {
+        let waiting = &mut self.0.lock().waiting;
+        while waiting.front().is_some_and(|queued| queued.job.is_given_up()) {
+            waiting.pop_front();
+        }
+        match waiting.pop_front()? {
+            Queued { job: Job::Write { mutation, done }, deadline, .. } => {
+                Some(Waiting { mutation, deadline, done })
+            }
+            script => {
+                waiting.push_front(script);
+                None
+            }
+        }
+    }
+
+    /// Returns whether no job waits. Then the next one needs another thread.
     fn is_done(&self) -> bool {
         let mut state = self.0.lock();
         state.is_served = !state.waiting.is_empty();
@@ -102,8 +145,15 @@ impl Server {
         while !queue.is_done() {
             let run = || {
                 let mut connection = connection.lock();
-                if let Some(first) = queue.next() {
-                    connection.run(first, &queue);
+                match queue.next() {
+                    Some(Queued { job: Job::Write { mutation, done }, deadline, .. }) => {
+                        connection.run(Waiting { mutation, deadline, done }, &queue);
+                    }
+                    Some(Queued { job: Job::Script { script, done }, deadline, .. }) => {
+                        // The receiver is gone if the request was cancelled.
+                        let _ = done.send(connection.run_script(&*script, deadline));
+                    }
+                    None => {}
                 }
                 // Others that wait for the connection get it between two writes.
                 MutexGuard::unlock_fair(connection);

@@ -4,6 +4,7 @@ use std::mem;
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
+use http::header::IF_MATCH;
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, ParamValues, Query};
 use ring::digest;
@@ -14,7 +15,7 @@ use super::{
     Client, ClientError, RecordId, ReplyError, collection, params_text, point, post, register, result,
     set_query, with_params,
 };
-use crate::{Code, QuerySource};
+use crate::{Code, ETag, QuerySource};
 
 /// The longest query that is sent in a header, in bytes. Longer ones are posted.
 const MAX_HEADER_QUERY: usize = 8 * 1024;
@@ -29,6 +30,8 @@ pub struct Operation {
     text: String,
     /// The values of its parameters.
     params: ParamValues,
+    /// The tag that a write requires.
+    if_match: Option<ETag>,
     step: Step,
 }
 
@@ -58,18 +61,25 @@ impl Operation {
     pub(super) fn new(client: Client, query: &Query, id: Option<RecordId>) -> Self {
         let action = Action::Read { entity: query.entity.value.clone(), id };
         let (text, params) = (String::new(), ParamValues::new());
-        Self { client, action, text, params, step: Step::Text }.select(query)
+        Self { client, action, text, params, if_match: None, step: Step::Text }.select(query)
     }
 
     pub(super) fn writing(client: Client, write: Write) -> Self {
         let (text, params) = (String::new(), ParamValues::new());
-        Self { client, action: Action::Write(write), text, params, step: Step::Text }
+        Self { client, action: Action::Write(write), text, params, if_match: None, step: Step::Text }
     }
 
     /// Sets the values of the query's parameters. Writes have none. `SPEC §19.2`
     #[must_use]
     pub fn with_params(self, params: ParamValues) -> Self {
         Self { params, ..self }
+    }
+
+    /// Makes an update or a deletion fail with status 412 unless the record has this tag. It is that of the answer to a point
+    /// read with the same query: `ETag::new(&answer)`. `SPEC §18.3`
+    #[must_use]
+    pub fn if_match(self, tag: ETag) -> Self {
+        Self { if_match: Some(tag), ..self }
     }
 
     /// Sets the query that shapes the answer. For a write, the query's root must be the entity of the resulting record.
@@ -119,8 +129,11 @@ impl Operation {
             (Action::Read { entity, id: None }, _) => {
                 Ok(with_params(collection(endpoint, entity, source)?, params))
             }
-            (Action::Write(write), _) if self.text.is_empty() => write.request(endpoint),
-            (Action::Write(write), _) => set_query(write.request(endpoint)?, source),
+            (Action::Write(write), _) => {
+                let mut request = write.request(endpoint)?;
+                request.headers_mut().extend(self.if_match.iter().map(|tag| (IF_MATCH, tag.value())));
+                if self.text.is_empty() { Ok(request) } else { set_query(request, source) }
+            }
         }
     }
 

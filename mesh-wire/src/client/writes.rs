@@ -62,6 +62,17 @@ impl Client {
         self.write(Write::new(Method::POST, &[Name(entity)]).with_body(fields))
     }
 
+    /// Creates records, all or none. The answer is the array of them, in this order. `SPEC §18.1`
+    pub fn create_all(&self, entity: &str, records: &[impl Serialize]) -> Operation {
+        self.write(Write::new(Method::POST, &[Name(entity)]).with_body(records))
+    }
+
+    /// Runs steps in one transaction, which serialize as objects `{method, path, body?, query?, format?, as?}`. The answer has
+    /// their results. `SPEC §18.4`
+    pub fn batch(&self, steps: &[impl Serialize]) -> Operation {
+        self.write(Write::new(Method::POST, &[Name("batch")]).with_body(&json!({ "steps": steps })))
+    }
+
     /// Changes fields of a record.
     pub fn update(
         &self,

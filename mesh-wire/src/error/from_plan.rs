@@ -70,6 +70,10 @@ impl From<WriteError> for WireError {
                 Self::new(ErrorKind::NotFound, error.to_string())
             }
             WriteError::Conflict { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
+            WriteError::Changed => Self::new(
+                ErrorKind::Precondition,
+                "The record has changed: its entity tag is not one of those in If-Match; read it again",
+            ),
             WriteError::Value(_) => Self::validation(error.to_string()),
             WriteError::Refused(message) => Self::integrity(Code::Forbidden, message.clone()),
             _ => Self::internal(),

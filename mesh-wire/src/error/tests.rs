@@ -16,6 +16,7 @@ fn kinds_have_the_statuses_of_the_protocol() {
             ("NotFound", 404),
             ("MethodNotAllowed", 405),
             ("ConflictError", 409),
+            ("PreconditionFailed", 412),
             ("RateLimitError", 429),
             ("Unavailable", 503),
         ]
@@ -77,8 +78,11 @@ fn an_error_body_is_displayed_with_its_position() {
         line: Some(3),
         column: Some(9),
         fields: Vec::new(),
+        step: None,
     };
     assert_eq!(body.to_string(), "ValidationError: m at user.posts (line 3, column 9)");
+    let body = ErrorBody { step: Some(2), ..body };
+    assert_eq!(body.to_string(), "ValidationError: m at user.posts (line 3, column 9) (step 2)");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::WireError;
 pub(super) enum PathKind<'p> {
     Base,
     Queries,
+    Batch,
     Auth,
     Logout,
     File(String),
@@ -33,6 +34,7 @@ impl<'p> PathKind<'p> {
         // Reserved keys are not entities. The decoded segment is compared, so that escapes make no difference. `SPEC §2.2`
         match (entity.as_ref(), id, member, child) {
             ("queries", None, ..) => Ok(Self::Queries),
+            ("batch", None, ..) => Ok(Self::Batch),
             ("auth", None, ..) => Ok(Self::Auth),
             ("logout", None, ..) => Ok(Self::Logout),
             (files, Some(hash), Some(head), Some(rest))
@@ -40,7 +42,7 @@ impl<'p> PathKind<'p> {
             {
                 Ok(Self::File(format!("{}/{}/{}", hash.text, head.text, rest.text)))
             }
-            ("queries" | "auth" | "logout" | "write" | "files", ..) => Err(WireError::not_found()),
+            ("queries" | "auth" | "logout" | "write" | "files" | "batch", ..) => Err(WireError::not_found()),
             (_, None, ..) => Ok(Self::Collection(entity)),
             (_, Some(id), None, _) => Ok(Self::Point(entity, id.raw)),
             (_, Some(id), Some(member), None) if member.text == "events" => match profiles.events {
@@ -62,6 +64,7 @@ impl<'p> PathKind<'p> {
         match self {
             Self::Base => AllowedMethods::POST,
             Self::Queries => when(persisted, AllowedMethods::POST),
+            Self::Batch => when(mutations, AllowedMethods::POST),
             Self::Auth | Self::Logout => when(integrity, AllowedMethods::POST),
             Self::File(_) => when(uploads, read),
             Self::Collection(_) => read | when(uploads || mutations, AllowedMethods::POST),

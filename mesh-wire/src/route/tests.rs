@@ -20,6 +20,7 @@ fn route_with(profiles: &Profiles, base: &str, method: &str, path: &str) -> Stri
         Ok(Route::Post) => "post".to_owned(),
         Ok(Route::Options { allow }) => format!("options {allow}"),
         Ok(Route::Register) => "register".to_owned(),
+        Ok(Route::Batch) => "batch".to_owned(),
         Ok(Route::Login) => "login".to_owned(),
         Ok(Route::Logout) => "logout".to_owned(),
         Ok(Route::Events { entity, id }) => format!("events of {entity} {}", shown(id)),
@@ -139,6 +140,8 @@ fn routes_of_enabled_profiles_are_found() {
     assert_eq!(on("POST", "/mesh/queries"), "register");
     assert_eq!(on("POST", "/mesh/auth"), "login");
     assert_eq!(on("POST", "/mesh/logout/"), "logout");
+    assert_eq!(on("POST", "/mesh/batch"), "batch");
+    assert_eq!(on("GET", "/mesh/batch"), "405 POST, OPTIONS");
     assert_eq!(on("GET", "/mesh/logout"), "405 POST, OPTIONS");
     assert_eq!(on("GET", "/mesh/user/1/events"), "events of user 1");
     assert_eq!(on("DELETE", "/mesh/user/1/events"), "405 GET, HEAD, OPTIONS");
@@ -169,8 +172,19 @@ fn uploads_alone_add_only_posts_and_files() {
 
 #[test]
 fn allowed_methods_have_routes() {
-    let paths =
-        ["", "queries", "auth", "logout", "files/sha256/ab/cd", "a", "a/b", "a/b/events", "a/b/c", "a/b/c/d"];
+    let paths = [
+        "",
+        "queries",
+        "auth",
+        "logout",
+        "batch",
+        "files/sha256/ab/cd",
+        "a",
+        "a/b",
+        "a/b/events",
+        "a/b/c",
+        "a/b/c/d",
+    ];
     for profiles in [Profiles::default(), all_profiles()] {
         for path in paths.map(|path| format!("/mesh/{path}")) {
             let allow =
@@ -186,7 +200,17 @@ fn allowed_methods_have_routes() {
 
 #[test]
 fn reserved_keys_are_not_entities() {
-    for path in ["write", "files", "write/1", "files/1", "queries/1", "auth/1", "logout/1/x", "files/a/b/c"] {
+    for path in [
+        "write",
+        "files",
+        "write/1",
+        "batch/1",
+        "files/1",
+        "queries/1",
+        "auth/1",
+        "logout/1/x",
+        "files/a/b/c",
+    ] {
         assert_eq!(route("/mesh", "GET", &format!("/mesh/{path}")), "404 NotFound", "{path}");
     }
     assert_eq!(route("/mesh", "GET", "/mesh/queriesx"), "list queriesx");

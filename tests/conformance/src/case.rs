@@ -323,6 +323,9 @@ pub struct ErrorBody {
     /// A matcher for `column`.
     #[serde(deserialize_with = "present")]
     pub column: Option<Value>,
+    /// A matcher for `step`.
+    #[serde(deserialize_with = "present")]
+    pub step: Option<Value>,
     /// Texts that the message must contain; alternatives are separated by `|`.
     pub says: Vec<String>,
 }

@@ -121,8 +121,13 @@ fn error_mismatches(
     if let Some(code) = &expected.code {
         members.insert("code".to_owned(), code.clone().into());
     }
-    for (name, matcher) in [("path", &expected.path), ("line", &expected.line), ("column", &expected.column)]
-    {
+    let located = [
+        ("path", &expected.path),
+        ("line", &expected.line),
+        ("column", &expected.column),
+        ("step", &expected.step),
+    ];
+    for (name, matcher) in located {
         if let Some(matcher) = matcher {
             members.insert(name.to_owned(), scope.fill(matcher)?);
         }

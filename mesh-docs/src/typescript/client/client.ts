@@ -37,6 +37,30 @@ export interface Watching {
 }
 /** A type that accepts a query without pages. */
 type Unpaged<Q> = { readonly [E in keyof Q]: { readonly $page?: undefined } };
+/** A read whose entity tag is wanted. It has none if its query is so long that it is posted. */
+export interface Tagged {
+  tag?: (tag: string) => void;
+}
+/** A write that fails with status 412 unless the record has the tag of a read with the same query; `*` for any. */
+export interface Conditional extends Call {
+  ifMatch?: string;
+}
+/** A write, or a read of a record, in a batch. `$name.field` in `path` and `body` stands for a field of an earlier result. */
+export interface Step {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** The path below the base path, such as `/post/7`. */
+  path: string;
+  body?: { readonly [field: string]: Json };
+  /** The text of the query of a read, or of the one that shapes the result of a write. */
+  query?: string;
+  format?: "json" | "ql";
+  /** The name of the result. */
+  as?: string;
+}
+export interface StepResult {
+  status: number;
+  body?: Json;
+}
 /** A stored file. */
 export interface Uploaded {
   contentHash: string;
@@ -132,7 +156,7 @@ export class Client<S extends SchemaTypes<S>> {
   }
 
   /** Reads a record; `null` if it does not exist. */
-  async one<const Q extends PointQuery<S, true>>(id: RecordId, query: Q & Checked<S, Q, "one">, ...[call]: Sending<S, Q>): Promise<Item<S, Q> | null> {
+  async one<const Q extends PointQuery<S, true>>(id: RecordId, query: Q & Checked<S, Q, "one">, ...[call]: Sending<S, Q, Tagged>): Promise<Item<S, Q> | null> {
     return (await this.#read(query, id, call)) as Item<S, Q> | null;
   }
 
@@ -272,20 +296,36 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#write("POST", [entity], fields, query, call)) as Written<S, E, Q>;
   }
 
+  /** Creates records, all or none, and returns them in this order. */
+  async createAll<E extends Writable<S, "creatable">, const Q extends Query<S, true> = never>(
+    entity: E,
+    records: readonly NewFields<S, E>[],
+    query?: Q & Shape<S, E, Q>,
+    call?: Call,
+  ): Promise<Written<S, E, Q>[]> {
+    return (await this.#write("POST", [entity], records, query, call)) as Written<S, E, Q>[];
+  }
+
+  /** Runs steps in one transaction, in this order. The first one that fails undoes all. */
+  async batch(steps: readonly Step[], call?: Call): Promise<StepResult[]> {
+    return ((await this.#write("POST", ["batch"], { steps }, undefined, call)) as { results: StepResult[] }).results;
+  }
+
   /** Updates fields of a record. */
   async update<E extends Writable<S, "updatable">, const Q extends Query<S, true> = never>(
     entity: E,
     id: RecordId,
     fields: Fields<S, E, "updatable">,
     query?: Q & Shape<S, E, Q>,
-    call?: Call,
+    call?: Conditional,
   ): Promise<Written<S, E, Q>> {
     return (await this.#write("PUT", [entity, id], fields, query, call)) as Written<S, E, Q>;
   }
 
   /** Deletes a record. */
-  async delete(entity: Deletable<S>, id: RecordId, call?: Call): Promise<void> {
-    await this.#write("DELETE", [entity, id], undefined, undefined, call);
+  async delete<E extends Deletable<S>, const Q extends Query<S, true> = never>(entity: E, id: RecordId, call?: Conditional & { query?: Q & Shape<S, E, Q> }): Promise<void> {
+    const { query, ...more } = call ?? {};
+    await this.#write("DELETE", [entity, id], undefined, query, more);
   }
 
   /** Creates a record in a to-many relation. */
@@ -327,9 +367,10 @@ export class Client<S extends SchemaTypes<S>> {
     await this.#write("DELETE", [entity, id, relation, child], undefined, undefined, call);
   }
 
-  async #write(method: string, at: RecordId[], fields?: object, query?: object, call: Call = {}): Promise<unknown> {
+  async #write(method: string, at: RecordId[], fields?: object, query?: object, { ifMatch, ...call }: Conditional = {}): Promise<unknown> {
     const path = route(...at);
-    const sent: Sent = { ...call, method, ...(fields && { json: JSON.stringify(fields) }) };
+    const headers = { ...(ifMatch && { "If-Match": ifMatch }) };
+    const sent: Sent = { ...call, method, headers, ...(fields && { json: JSON.stringify(fields) }) };
     const reply = await (query ? this.#query(path, query, sent) : this.#send(path, sent));
     return reply.status === 204 ? null : reply.json();
   }
@@ -341,14 +382,16 @@ export class Client<S extends SchemaTypes<S>> {
     return text === "" ? null : (JSON.parse(text) as Json);
   }
 
-  async #read(query: object, id: RecordId | undefined, sent: Sent = {}): Promise<unknown> {
+  async #read(query: object, id: RecordId | undefined, { tag, ...sent }: Sent & Tagged = {}): Promise<unknown> {
     const text = JSON.stringify(query);
     const { params } = sent;
     if (base64(text + (JSON.stringify(params) ?? "")).length > HEADER && !this.#options.persisted && !this.#declared.has(text)) {
       const json = JSON.stringify({ query: text, id, params });
       return (await this.#send("", { ...sent, method: "POST", json })).json();
     }
-    return (await this.#query(route(root(query)[0], id), query, sent)).json();
+    const reply = await this.#query(route(root(query)[0], id), query, sent);
+    tag?.(reply.headers.get("ETag") ?? "");
+    return reply.json();
   }
 
   /** Reads as a media type, and refuses a reply of another one. */

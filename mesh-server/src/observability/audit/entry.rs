@@ -1,6 +1,8 @@
 //! Which requests are logged, and the JSON of their entries.
 
+use std::collections::HashSet;
 use std::fmt::{self, Write as _};
+use std::ops::{Deref, DerefMut};
 use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
@@ -32,9 +34,15 @@ pub(crate) struct AuditDetails {
     pub(crate) entity: Option<String>,
     /// The id of the record.
     pub(crate) id: Option<String>,
+    /// The ids of the records that a write of several has created.
+    pub(crate) ids: Vec<String>,
+    /// The number of records that were to be created, if the request has a list of them.
+    pub(crate) count: Option<usize>,
     /// The names of the written fields, and their values if those are logged.
     pub(crate) fields: Vec<String>,
     pub(crate) values: Option<String>,
+    /// The methods and the details of the steps of a batch.
+    pub(crate) steps: Vec<(Method, Self)>,
     /// The account of a login attempt.
     pub(crate) account: Option<String>,
     /// The id of a registered query.
@@ -60,13 +68,85 @@ impl AuditDetails {
     /// Sets the fields of a write.
     pub(crate) fn set_fields(&mut self, fields: &Fields, with_values: bool) {
         self.fields = fields.iter().take(MAX_FIELDS).map(|(name, _)| clipped(name).to_owned()).collect();
-        if with_values {
-            let bytes: usize = fields.iter().map(|(name, value)| name.len() + value.len()).sum();
-            let member = |(name, value): (&str, &str)| format!("{}:{}", Json(name), value_of(value));
-            self.values = (bytes <= MAX_VALUES)
-                .then(|| format!("{{{}}}", fields.iter().map(member).collect::<Vec<_>>().join(",")));
+        self.values = (with_values && bytes_of(fields) <= MAX_VALUES).then(|| values_of(fields));
+    }
+
+    /// Adds a step of a batch, which is a read if it has no target.
+    pub(crate) fn add_step(
+        &mut self,
+        method: &Method,
+        entity: &str,
+        target: Option<&WriteTarget<'_>>,
+        fields: Option<&Fields>,
+        with_values: bool,
+    ) {
+        let mut step = Self::default();
+        target.into_iter().for_each(|target| step.set_target(target));
+        fields.into_iter().for_each(|fields| step.set_fields(fields, with_values));
+        step.entity.get_or_insert_with(|| entity.to_owned());
+        self.steps.push((method.clone(), step));
+    }
+
+    /// Writes the details as members of a JSON object.
+    fn write(&self, members: &mut Members) {
+        members.optional("entity", self.entity.as_deref());
+        members.optional("id", self.id.as_deref());
+        if let Some(count) = self.count {
+            members.raw("count", count);
+        }
+        if !self.ids.is_empty() {
+            members.raw("ids", list_of(&self.ids));
+        }
+        if !self.fields.is_empty() {
+            members.raw("fields", list_of(&self.fields));
+        }
+        if let Some(values) = &self.values {
+            members.raw("values", values);
+        }
+        members.optional("account", self.account.as_deref());
+        members.optional("query", self.query.as_deref());
+        if !self.steps.is_empty() {
+            let step = |(method, details): &(Method, Self)| {
+                let mut members = Members::default();
+                members.text("method", method.as_str());
+                details.write(&mut members);
+                format!("{{{}}}", members.0)
+            };
+            let steps = self.steps.iter().map(step).collect::<Vec<_>>();
+            members.raw("steps", format_args!("[{}]", steps.join(",")));
         }
     }
+
+    /// Sets the fields of a write of several records.
+    pub(crate) fn set_records(&mut self, records: &[Fields], with_values: bool) {
+        self.count = Some(records.len());
+        let mut names = HashSet::new();
+        let all = records.iter().flat_map(Fields::iter).map(|(name, _)| name);
+        self.fields = all
+            .filter(|name| names.insert(*name))
+            .take(MAX_FIELDS)
+            .map(|name| clipped(name).to_owned())
+            .collect();
+        let is_short = with_values && records.iter().map(bytes_of).sum::<usize>() <= MAX_VALUES;
+        self.values =
+            is_short.then(|| format!("[{}]", records.iter().map(values_of).collect::<Vec<_>>().join(",")));
+    }
+}
+
+/// Returns the length of the names and values of a write.
+fn bytes_of(fields: &Fields) -> usize {
+    fields.iter().map(|(name, value)| name.len() + value.len()).sum()
+}
+
+/// Returns the values of a write as a JSON object.
+fn values_of(fields: &Fields) -> String {
+    let member = |(name, value): (&str, &str)| format!("{}:{}", Json(name), value_of(value));
+    format!("{{{}}}", fields.iter().map(member).collect::<Vec<_>>().join(","))
+}
+
+/// Returns the text of a JSON array of strings.
+fn list_of(texts: &[String]) -> String {
+    format!("[{}]", texts.iter().map(|text| Json(text).to_string()).collect::<Vec<_>>().join(","))
 }
 
 /// Returns a value in a form that databases accept as JSON, on one line; what is none of theirs becomes a string.
@@ -101,10 +181,10 @@ pub(super) fn is_refusal(status: StatusCode) -> bool {
 /// that were refused.
 pub(super) fn event(cx: &RequestContext<'_>, status: StatusCode) -> Option<&'static str> {
     use RouteKind::{
-        Attach, Connect, Create, Custom, Delete, Disconnect, Login, Logout, Register, Remove, Update,
+        Attach, Batch, Connect, Create, Custom, Delete, Disconnect, Login, Logout, Register, Remove, Update,
     };
     let event = match cx.record.route() {
-        Create | Update | Delete | Attach | Connect | Disconnect | Remove => Some("write"),
+        Create | Update | Delete | Attach | Connect | Disconnect | Remove | Batch => Some("write"),
         Login => Some("login"),
         Logout => Some("logout"),
         Register => Some("register"),
@@ -141,19 +221,7 @@ pub(super) fn of_request(
     }
     entry.text("method", cx.head.method.as_str());
     entry.text("path", cx.uri.path());
-    record.with_audit_details(|details| {
-        entry.optional("entity", details.entity.as_deref());
-        entry.optional("id", details.id.as_deref());
-        if !details.fields.is_empty() {
-            let names: Vec<String> = details.fields.iter().map(|name| Json(name).to_string()).collect();
-            entry.raw("fields", format_args!("[{}]", names.join(",")));
-        }
-        if let Some(values) = &details.values {
-            entry.raw("values", values);
-        }
-        entry.optional("account", details.account.as_deref());
-        entry.optional("query", details.query.as_deref());
-    });
+    record.with_audit_details(|details| details.write(&mut entry.members));
     entry.optional("caller", record.caller_kind().map(CallerKind::name));
     if let Some(session) = record.session() {
         entry.text("user", &session.user);
@@ -179,22 +247,54 @@ pub(super) fn of_count(event: &'static str, count: u64) -> AuditEntry {
     entry.end()
 }
 
-/// A JSON object that is being written.
-struct Object(AuditEntry);
+/// An entry that is being written.
+struct Object {
+    time: String,
+    event: &'static str,
+    members: Members,
+}
 
 impl Object {
     fn begin(event: &'static str) -> Self {
         let millis = i64::try_from(unix_millis(SystemTime::now())).unwrap_or(i64::MAX);
         let time = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
         let time = format!("{time:.3}");
-        let json = format!(r#"{{"time":"{time}","event":"{event}""#);
-        Self(AuditEntry { time, event, json })
+        let mut members = Members::default();
+        members.text("time", &time);
+        members.text("event", event);
+        Self { time, event, members }
     }
 
+    fn end(self) -> AuditEntry {
+        let Self { time, event, members } = self;
+        AuditEntry { time, event, json: format!("{{{}}}", members.0) }
+    }
+}
+
+impl Deref for Object {
+    type Target = Members;
+
+    fn deref(&self) -> &Members {
+        &self.members
+    }
+}
+
+impl DerefMut for Object {
+    fn deref_mut(&mut self) -> &mut Members {
+        &mut self.members
+    }
+}
+
+/// The members of a JSON object, without its braces.
+#[derive(Default)]
+struct Members(String);
+
+impl Members {
     /// Adds a member whose value is JSON already.
     fn raw(&mut self, name: &str, value: impl fmt::Display) {
+        let separator = if self.0.is_empty() { "" } else { "," };
         // Writing to a string does not fail.
-        let _ = write!(self.0.json, ",\"{name}\":{value}");
+        let _ = write!(self.0, "{separator}\"{name}\":{value}");
     }
 
     fn text(&mut self, name: &str, text: &str) {
@@ -205,11 +305,6 @@ impl Object {
         if let Some(text) = text {
             self.text(name, text);
         }
-    }
-
-    fn end(mut self) -> AuditEntry {
-        self.0.json.push('}');
-        self.0
     }
 }
 

@@ -114,7 +114,7 @@ impl Call {
         let mutation = self.mesh.plan_write(&request);
         let mutation =
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
-        commit_and_read(&self.mesh, &self.changes, mutation, self.context.clone()).await
+        commit_and_read(&self.mesh, &self.changes, (mutation, None), self.context.clone()).await
     }
 
     /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use mesh_plan::{Changes, Context, Error, Fields, Mesh, Mutation, ResolveError, WriteError, WriteReply};
+use mesh_plan::{
+    Changes, Context, Error, Expected, Fields, Mesh, Mutation, ResolveError, ScriptError, Transacted,
+    WriteError, WriteReply,
+};
 use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;
@@ -20,17 +23,17 @@ pub(crate) fn fields(headers: &HeaderMap, body: &[u8]) -> Result<Fields, WireErr
     Fields::parse(body).map_err(|error| WireError::transport(error.to_string()))
 }
 
-/// Runs a write, announces the changes that it makes, and reads its reply.
+/// Runs a write, under a condition if there is one, announces the changes that it makes, and reads its reply.
 ///
 /// # Errors
 /// Those of a write route. If only the reply cannot be read, the write is in effect nevertheless.
 pub(crate) async fn commit_and_read(
     mesh: &Mesh,
     changes: &Changes,
-    mutation: Mutation,
+    write: (Mutation, Option<Expected>),
     context: Context,
 ) -> Result<WriteReply, WireError> {
-    let mut reply = commit(mesh, changes, mutation, context).await?;
+    let mut reply = commit(mesh, changes, write, context).await?;
     match reply.unread.take() {
         Some(error) => Err(Error::Resolve(error).into()),
         None => Ok(reply),
@@ -44,32 +47,61 @@ pub(crate) async fn commit_and_read(
 pub(crate) async fn commit(
     mesh: &Mesh,
     changes: &Changes,
-    mutation: Mutation,
+    (mutation, expected): (Mutation, Option<Expected>),
     context: Context,
 ) -> Result<WriteReply, WireError> {
-    let request_id = context.request_id().to_owned();
-    let deadline = context.deadline.map(|deadline| deadline + COMMIT_GRACE);
-    let writing = mesh.write(mutation, &context);
-    let outcome = match deadline {
-        Some(deadline) => tokio::time::timeout_at(deadline.into(), writing)
-            .await
-            .unwrap_or(Err(WriteError::Failed(ResolveError::TimedOut))),
-        None => writing.await,
+    let writing = async {
+        match expected {
+            Some(expected) => mesh.write_if(mutation, expected, &context).await,
+            None => mesh.write(mutation, &context).await.map_err(Error::Write),
+        }
     };
-    match outcome {
-        Ok(reply) => {
-            reply.changes.iter().cloned().for_each(|change| changes.notify(change));
-            tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
-            if let Some(error) = &reply.unread {
-                error_log::resolve_error(&request_id, error);
-            }
-            Ok(reply)
-        }
-        Err(error) => {
-            if let WriteError::Failed(error) = &error {
-                error_log::resolve_error(&request_id, error);
-            }
-            Err(Error::Write(error).into())
-        }
+    let timed_out = || Error::Resolve(ResolveError::TimedOut);
+    let reply = before_deadline(&context, writing, timed_out).await;
+    let reply = reply.map_err(|error| logged(&context, error))?;
+    reply.changes.iter().cloned().for_each(|change| changes.notify(change));
+    let request_id = context.request_id();
+    tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
+    if let Some(error) = &reply.unread {
+        error_log::resolve_error(request_id, error);
     }
+    Ok(reply)
+}
+
+/// Runs a transaction of several steps and announces the changes that it makes.
+pub(crate) async fn commit_all(
+    changes: &Changes,
+    context: &Context,
+    running: impl Future<Output = Result<Transacted, ScriptError>>,
+) -> Result<Transacted, ScriptError> {
+    let timed_out = || ResolveError::TimedOut.into();
+    let done = before_deadline(context, running, timed_out).await?;
+    done.changes.iter().cloned().for_each(|change| changes.notify(change));
+    tracing::debug!(request = %context.request_id(), changes = done.changes.len(), "written");
+    Ok(done)
+}
+
+/// Awaits a write until some time after its deadline.
+pub(crate) async fn before_deadline<T, E>(
+    context: &Context,
+    writing: impl Future<Output = Result<T, E>>,
+    timed_out: impl FnOnce() -> E,
+) -> Result<T, E> {
+    match context.deadline.map(|deadline| deadline + COMMIT_GRACE) {
+        Some(deadline) => {
+            tokio::time::timeout_at(deadline.into(), writing).await.unwrap_or_else(|_| Err(timed_out()))
+        }
+        None => writing.await,
+    }
+}
+
+/// Logs the failure of a write whose cause its client is not sent.
+pub(crate) fn logged(context: &Context, error: Error) -> WireError {
+    match &error {
+        Error::Resolve(cause) | Error::Write(WriteError::Failed(cause)) => {
+            error_log::resolve_error(context.request_id(), cause);
+        }
+        error => error_log::plan_error(context.request_id(), error),
+    }
+    error.into()
 }

@@ -45,10 +45,19 @@ pub(crate) fn profiles() -> Profiles {
 }
 
 /// One path of each kind, except those of login and logout.
-pub(crate) fn paths() -> [String; 8] {
+pub(crate) fn paths() -> [String; 9] {
     let file = format!("/files/sha256/ab/{}", "c".repeat(62));
-    let below =
-        ["", "/queries", &file, "/post", "/post/1", "/post/1/events", "/post/1/tags", "/post/1/tags/1"];
+    let below = [
+        "",
+        "/queries",
+        "/batch",
+        &file,
+        "/post",
+        "/post/1",
+        "/post/1/events",
+        "/post/1/tags",
+        "/post/1/tags/1",
+    ];
     below.map(|path| format!("/mesh{path}"))
 }
 

@@ -30,6 +30,8 @@ fn each_write_has_its_route() {
     let (client, kale) = (client(), json!({ "name": "kale" }));
     for (operation, route, body) in [
         (client.create("plant", &kale), "Create { entity: \"plant\" }", r#"{"name":"kale"}"#),
+        (client.create_all("plant", &[&kale]), "Create { entity: \"plant\" }", r#"[{"name":"kale"}]"#),
+        (client.batch(&[&kale]), "Batch", r#"{"steps":[{"name":"kale"}]}"#),
         (
             client.update("bed", "a/b", &kale),
             "Update { entity: \"bed\", id: \"a%2Fb\" }",
@@ -100,6 +102,15 @@ fn a_selected_query_is_sent_with_the_write() {
     let again = operation.request().unwrap();
     assert_eq!((again.uri().path(), again.body()), ("/mesh/plant", first.body()));
     assert_eq!(operation.receive(reply(201, r#"{"name":"kale"}"#)), Ok(Some(r#"{"name":"kale"}"#.into())));
+}
+
+#[test]
+fn a_condition_is_sent_with_the_write() {
+    let tag = crate::ETag::new(b"{}");
+    for operation in [client().update("bed", "2", &json!({})), client().delete("bed", "2")] {
+        let request = operation.if_match(tag.clone()).request().unwrap();
+        assert_eq!(request.headers()["if-match"], tag.value());
+    }
 }
 
 #[test]

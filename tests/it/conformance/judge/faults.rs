@@ -93,6 +93,8 @@ pub(crate) fn written() -> Vec<Fault> {
         files::FAULTS,
         hosts::FAULTS,
         writes::FAULTS,
+        writes::more::FAULTS,
+        writes::more::LISTS,
     ];
     let profile = Profile::reference().unwrap();
     let optional = [
@@ -100,6 +102,7 @@ pub(crate) fn written() -> Vec<Fault> {
         ("params", query::params::FAULTS.to_vec()),
         ("bearer", integrity::bearer::faults()),
         ("export", export::FAULTS.to_vec()),
+        ("batch", writes::more::BATCH.to_vec()),
     ];
     let claimed =
         optional.into_iter().filter(|(name, _)| profile.claims_profile(name)).flat_map(|(_, table)| table);

@@ -1,0 +1,234 @@
+//! Writes that need a transaction of several statements: of several records, or under a condition. `SPEC §18`
+
+#[cfg(test)]
+mod tests;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+
+use super::{Mesh, WriteReply, panicked};
+use crate::mutation::{Action, Fields, Mutation, Subject};
+use crate::plan::{Plan, Target};
+use crate::planner;
+use crate::planner::write::WriteRequest;
+use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
+use crate::{Change, Context, Error, JsonBody, PlanError, WriteError, WriteFault};
+
+/// The state of a record that a write requires. `SPEC §18.3`
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The read of the record.
+    plan: Plan,
+    /// The digests of the bodies that it may have ([`JsonBody::digest`]); `None` if the record only has to exist.
+    digests: Option<Vec<u128>>,
+}
+
+/// The results of a transaction that is committed.
+#[derive(Debug)]
+pub struct Transacted {
+    /// The results of the steps.
+    pub results: Vec<StepResult>,
+    /// The written records, each once.
+    pub changes: Vec<Change>,
+}
+
+impl Mesh {
+    /// Plans the check of the record that a planned write updates or deletes: the body of its point read with the query of
+    /// the reply has one of these digests, or if there are none, it exists.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::plan_write`], and [`WriteFault::NotConditional`] for another write.
+    pub fn plan_expected(
+        &self,
+        request: &WriteRequest<'_>,
+        mutation: &Mutation,
+        digests: Option<Vec<u128>>,
+    ) -> Result<Expected, Error> {
+        let subject = &mutation.subject;
+        let (Action::Update { id, .. } | Action::Delete { id }) = &mutation.action else {
+            return Err(PlanError::new(WriteFault::NotConditional, subject.key()).into());
+        };
+        let plan = self.plan_reply(subject, request)?;
+        Ok(Expected { plan: Plan { target: Target::Point(id.clone()), ..plan }, digests })
+    }
+
+    /// Executes a write if the record is as expected, and reads its reply, in one transaction.
+    ///
+    /// # Errors
+    /// [`WriteError::Changed`] if the record is not as expected, and those of [`Mesh::transact`].
+    pub async fn write_if(
+        &self,
+        mutation: Mutation,
+        expected: Expected,
+        context: &Context,
+    ) -> Result<WriteReply, Error> {
+        let subject = mutation.subject.clone();
+        let script = Conditional { mutation, expected };
+        let done = self.transact(&[subject.key()], Arc::new(script), context).await;
+        let Transacted { mut results, changes } = done.map_err(|failure| failure.error)?;
+        let (id, body) = match results.pop() {
+            Some(StepResult { mut ids, mut bodies, .. }) => (ids.pop(), bodies.pop().flatten()),
+            None => (None, None),
+        };
+        let id = id.filter(|_| body.is_some()).map(|id| subject.id_text(&id)).unwrap_or_default();
+        Ok(WriteReply { entity: subject.key().to_owned(), id, body, unread: None, changes })
+    }
+
+    /// Creates several records of the entity of a request in one transaction. `SPEC §18.1`
+    ///
+    /// # Errors
+    /// Those of [`Mesh::plan_write`] and of [`Mesh::transact`] for the first record that has one; the item is its index.
+    pub async fn create_all(
+        &self,
+        request: &WriteRequest<'_>,
+        records: &[Fields],
+        context: &Context,
+    ) -> Result<Transacted, ScriptError> {
+        let (mutations, invalid) = self.plan_creates(request, records);
+        let Some(first) = mutations.first() else {
+            return invalid.map_or(Ok(Transacted { results: Vec::new(), changes: Vec::new() }), Err);
+        };
+        let entity = first.subject.key().to_owned();
+        let script = Creations { mutations: mutations.into(), is_trial: invalid.is_some() };
+        let created = self.transact(&[&entity], Arc::new(script), context).await;
+        match (created, invalid) {
+            // Those before the invalid record can be created.
+            (Err(ScriptError { step: 1, .. }), Some(invalid)) => Err(invalid),
+            (created, _) => created,
+        }
+    }
+
+    /// Plans creations up to the first invalid one.
+    fn plan_creates(
+        &self,
+        request: &WriteRequest<'_>,
+        records: &[Fields],
+    ) -> (Vec<Mutation>, Option<ScriptError>) {
+        let view = self.views.find(request.principal);
+        let mut planned: Vec<Mutation> = Vec::with_capacity(records.len());
+        for (item, fields) in records.iter().enumerate() {
+            let request = request.with_fields(fields);
+            let mutation = match planned.first() {
+                None => self.plan_write(&request),
+                Some(first) => planner::write::plan(&view, &request).map(|(subject, action, references)| {
+                    Mutation { subject, action, references, reply: first.reply.clone() }
+                }),
+            };
+            match mutation {
+                Ok(mutation) => planned.push(mutation),
+                Err(error) => return (planned, Some(ScriptError { step: 0, item, error })),
+            }
+        }
+        (planned, None)
+    }
+
+    /// Runs a script over these entities in one transaction.
+    ///
+    /// # Errors
+    /// [`WriteFault::NoTransactions`] if the mutator has none, [`WriteFault::OtherStorage`] if the entities do not share a
+    /// mutator, and errors of the script and of the mutator.
+    pub async fn transact(
+        &self,
+        entities: &[&str],
+        script: Arc<dyn Script>,
+        context: &Context,
+    ) -> Result<Transacted, ScriptError> {
+        let refused =
+            |step, fault: WriteFault, entity: &str| ScriptError::new(step, PlanError::new(fault, entity));
+        let first = entities.first().copied().unwrap_or_default();
+        let Some(mutator) = self.mutators.find(first) else {
+            return Err(refused(0, WriteFault::NoTransactions { entity: first.to_owned() }, first));
+        };
+        for (step, entity) in entities.iter().enumerate() {
+            if !self.mutators.find(entity).is_some_and(|other| Arc::ptr_eq(mutator, other)) {
+                let (entity, other) = ((*entity).to_owned(), first.to_owned());
+                return Err(refused(step, WriteFault::OtherStorage { entity, other }, first));
+            }
+        }
+        let script = Bounded { script, rows: self.limits.rows, bytes: self.limits.response_bytes };
+        // The block also catches a panic before the mutator returns its future.
+        let running = async {
+            match mutator.transact(Arc::new(script), context.clone()) {
+                Some(running) => running.await,
+                None => Err(refused(0, WriteFault::NoTransactions { entity: first.to_owned() }, first)),
+            }
+        };
+        let results = AssertUnwindSafe(running).catch_unwind().await;
+        let results = results.map_err(|payload| ScriptError::new(0, panicked(payload)))??;
+        let changes = script::changes(&results);
+        Ok(Transacted { results, changes })
+    }
+}
+
+/// A write that requires a state of its record.
+struct Conditional {
+    mutation: Mutation,
+    expected: Expected,
+}
+
+impl Script for Conditional {
+    fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
+        match done {
+            [] => {
+                let plan = self.expected.plan.clone();
+                Ok(Some(ScriptStep::Read { plan, lock: Some(self.mutation.subject.clone()) }))
+            }
+            [read] => {
+                self.check(read)?;
+                Ok(Some(ScriptStep::Write(Arc::from([self.mutation.clone()]))))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Conditional {
+    fn check(&self, read: &StepResult) -> Result<(), WriteError> {
+        let subject = &self.mutation.subject;
+        let body = read.bodies().next().filter(|body| body.rows > 0);
+        // The record can be written, but is hidden.
+        let Some(body) = body else { return Err(not_found(subject, &self.mutation)) };
+        let is_expected = |digests: &Vec<u128>| {
+            let digest = body.digest.unwrap_or_else(|| JsonBody::digest(&body.bytes));
+            digests.contains(&digest)
+        };
+        if self.expected.digests.as_ref().is_none_or(is_expected) { Ok(()) } else { Err(WriteError::Changed) }
+    }
+}
+
+fn not_found(subject: &Subject, mutation: &Mutation) -> WriteError {
+    subject.not_found(&mutation.action.id().cloned().unwrap_or_default())
+}
+
+/// The creation of several records.
+struct Creations {
+    mutations: Arc<[Mutation]>,
+    /// Whether the records are not kept, because a later one is invalid.
+    is_trial: bool,
+}
+
+impl Script for Creations {
+    fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
+        match done {
+            [] => Ok(Some(ScriptStep::Write(Arc::clone(&self.mutations)))),
+            _ if self.is_trial => Err(WriteError::Refused("A later record is invalid".to_owned()).into()),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A script whose results are bounded as those of a read.
+struct Bounded {
+    script: Arc<dyn Script>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Script for Bounded {
+    fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
+        script::check_size(done, self.rows, self.bytes)?;
+        self.script.next(done)
+    }
+}

@@ -1,0 +1,109 @@
+//! Scripts: several writes and reads that a storage runs in one transaction. `SPEC §18`
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::mutation::{Mutation, Subject};
+use crate::plan::Plan;
+use crate::{Change, Error, JsonBody, Key, ResolveError, WriteError};
+
+/// The steps of a transaction, each of which may depend on the results of those before it.
+///
+/// If a concurrent transaction is in the way, a storage rolls back and starts again. So the same results have to give the
+/// same next step, and a script must not have side effects.
+pub trait Script: Send + Sync + 'static {
+    /// Returns the step after those that are done, or `None` at the end. The transaction is committed after that.
+    ///
+    /// # Errors
+    /// The transaction has to be rolled back.
+    fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error>;
+}
+
+/// A step of a transaction.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ScriptStep {
+    /// Executes writes in this order, and reads their replies. If there are several, all create records of one entity.
+    Write(Arc<[Mutation]>),
+    /// Reads a record.
+    #[expect(missing_docs, reason = "documented above and below")]
+    Read {
+        plan: Plan,
+        /// If set, the record must be one that fulfills [`Subject::guard`], and others cannot write it before the end of the
+        /// transaction.
+        lock: Option<Subject>,
+    },
+}
+
+/// A step of a transaction, and its results.
+#[derive(Debug)]
+pub struct StepResult {
+    /// The step.
+    pub step: ScriptStep,
+    /// For each write, the id of the record that its reply shows.
+    pub ids: Vec<Key>,
+    /// For each write its reply, `None` if that has no body; for a read its response.
+    pub bodies: Vec<Option<JsonBody>>,
+}
+
+impl StepResult {
+    /// Returns the bodies that exist.
+    pub fn bodies(&self) -> impl Iterator<Item = &JsonBody> {
+        self.bodies.iter().flatten()
+    }
+
+    /// Returns the records that the step has written.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        let ScriptStep::Write(mutations) = &self.step else { return Vec::new() };
+        mutations.iter().zip(&self.ids).flat_map(|(mutation, id)| mutation.changes(id)).collect()
+    }
+}
+
+/// The failure of a transaction. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+#[error("step {step}, item {item}: {error}")]
+pub struct ScriptError {
+    /// The step that failed.
+    pub step: usize,
+    /// The write of the step that failed.
+    pub item: usize,
+    /// The failure.
+    #[source]
+    pub error: Error,
+}
+
+impl ScriptError {
+    /// Creates the failure of a step.
+    pub fn new(step: usize, error: impl Into<Error>) -> Self {
+        Self { step, item: 0, error: error.into() }
+    }
+
+    /// Creates the failure of a write of a step.
+    pub fn of_write(step: usize, item: usize, mutation: &Mutation, error: WriteError) -> Self {
+        Self { step, item, error: mutation.explain(error).into() }
+    }
+}
+
+impl From<ResolveError> for ScriptError {
+    fn from(error: ResolveError) -> Self {
+        Self::new(0, error)
+    }
+}
+
+/// Refuses results whose bodies together exceed the bounds of one response. `SPEC §3.11`
+pub(crate) fn check_size(done: &[StepResult], rows_max: usize, bytes_max: usize) -> Result<(), ResolveError> {
+    let bodies = || done.iter().flat_map(StepResult::bodies);
+    if bodies().map(|body| body.rows).sum::<usize>() > rows_max {
+        return Err(ResolveError::TooLarge { rows: rows_max });
+    }
+    if bodies().map(|body| body.bytes.len()).sum::<usize>() > bytes_max {
+        return Err(ResolveError::TooManyBytes { bytes: bytes_max });
+    }
+    Ok(())
+}
+
+/// Returns all changes of a transaction once.
+pub(crate) fn changes(done: &[StepResult]) -> Vec<Change> {
+    let mut seen = HashSet::new();
+    done.iter().flat_map(StepResult::changes).filter(|change| seen.insert(change.clone())).collect()
+}

@@ -1,0 +1,97 @@
+//! Several point reads of one query as one read.
+
+use std::collections::HashMap;
+
+use super::{Cells as _, Flow, JsonBody, RowSource, SIZE_MIN, Shaper, write_text};
+use crate::plan::{Column, Comparand, Node, PlanId, PlannedQuery, Predicate, SortKey, Target};
+use crate::{CompareOp, Key, Plan, ResolveError, Value, ValueRef};
+
+use bytes::Bytes;
+use mesh_ql::{Direction, Nulls};
+
+impl Plan {
+    /// Returns the read of the records with these ids that a point read would read one by one. Its rows come in any order, and
+    /// are for [`Plan::shape_records`].
+    #[must_use]
+    pub fn of_records(&self, ids: &[Key]) -> Self {
+        let query = &self.query;
+        let mut node = query.node.clone();
+        let ids = condition(&node.id, ids);
+        node.filter = Some(match node.filter.take() {
+            Some(filter) => Predicate::All(vec![filter, ids]),
+            None => ids,
+        });
+        for id in node.id.clone() {
+            let known = node.columns.iter().position(|column| column.source == id.source);
+            let column = known.unwrap_or(node.columns.len());
+            node.order.push(SortKey {
+                source: id.source.clone(),
+                direction: Direction::Asc,
+                nulls: Nulls::Last,
+                nullable: true,
+                breaks_ties: true,
+                column: Some(column),
+            });
+            if known.is_none() {
+                node.columns.push(Column { selected: false, ..id });
+            }
+        }
+        let (seal, slots) = (query.seal.clone(), query.slots.clone());
+        let query = PlannedQuery { node, id: PlanId::default(), seal, slots, params: None, ..**query };
+        Self { query: query.into(), target: Target::Collection, ..self.clone() }
+    }
+
+    /// Writes the records that a source has for a plan of [`Plan::of_records`], each as its point read would, in the order of
+    /// these ids; `None` for those that are not among the rows.
+    ///
+    /// # Errors
+    /// Those of [`Plan::shape`].
+    pub fn shape_records<S: RowSource>(
+        &self,
+        source: &mut S,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, ResolveError> {
+        let node = self.node();
+        let mut shaper = Shaper::new(self, Vec::with_capacity(SIZE_MIN));
+        let mut found = HashMap::with_capacity(ids.len());
+        source.visit(None, |row, children| {
+            let (start, rows) = (shaper.out.len(), shaper.rows);
+            shaper.object(node, row, children)?;
+            let columns = node.order.iter().filter_map(|key| key.column);
+            let text = text_of(node, columns.map(|column| row.cell(column)));
+            found.insert(text, (start..shaper.out.len(), shaper.rows - rows));
+            Ok(Flow::Continue)
+        })?;
+        let written = Bytes::from(shaper.out);
+        let body = |id: &Key| {
+            let (range, rows) = found.get(&text_of(node, id.iter().map(Value::as_ref)))?;
+            Some(JsonBody { bytes: written.slice(range.clone()), rows: *rows, digest: None })
+        };
+        Ok(ids.iter().map(body).collect())
+    }
+}
+
+/// Returns the condition that a record has one of these ids.
+fn condition(columns: &[Column], ids: &[Key]) -> Predicate {
+    if let [column] = columns {
+        let values = ids.iter().filter_map(|id| id.first()).cloned().map(Comparand::Value).collect();
+        return Predicate::In { source: column.source.clone(), values, negated: false };
+    }
+    let is_part = |(column, value): (&Column, &Value)| Predicate::Compare {
+        source: column.source.clone(),
+        op: CompareOp::Eq,
+        value: Comparand::Value(value.clone()),
+    };
+    let is_id = |id: &Key| Predicate::All(columns.iter().zip(id.iter()).map(is_part).collect());
+    Predicate::Any(ids.iter().map(is_id).collect())
+}
+
+/// Returns the text of an id. Equal ids have equal texts, also if a value has several forms in the storage.
+fn text_of<'v>(node: &Node, parts: impl Iterator<Item = ValueRef<'v>>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (column, part) in node.id.iter().zip(parts) {
+        write_text(&mut text, column.ty, column.time_form, part);
+        text.push(0);
+    }
+    text
+}

@@ -1,0 +1,45 @@
+//! Paths of steps, whose ids may refer to results of earlier steps.
+
+use mesh_plan::RecordId;
+use mesh_wire::request::{BatchText, ReferenceError, StepReference};
+
+/// Replaces the references in the ids of a path: whole segments, or parts of an id of several fields. `resolve` returns the text
+/// of a value.
+pub(super) fn replace<E: From<ReferenceError>>(
+    path: &str,
+    mut resolve: impl FnMut(StepReference<'_>) -> Result<String, E>,
+) -> Result<String, E> {
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        let mut parts = Vec::new();
+        for part in segment.split(',') {
+            parts.push(match BatchText::parse(part)? {
+                BatchText::Literal(text) => text.to_owned(),
+                BatchText::Reference(reference) => RecordId::Text(&resolve(reference)?).to_segment(1),
+            });
+        }
+        segments.push(parts.join(","));
+    }
+    Ok(segments.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(path: &str) -> Result<String, ReferenceError> {
+        replace(path, |reference| Ok(format!("<{}/{},>", reference.name, reference.field)))
+    }
+
+    #[test]
+    fn references_are_whole_segments_or_parts_of_ids() {
+        assert_eq!(replaced("/post/7/tags/a%2Fb").unwrap(), "/post/7/tags/a%2Fb");
+        assert_eq!(
+            replaced("/post/$p.id/tags/$t.slug").unwrap(),
+            "/post/%3Cp%2Fid%2C%3E/tags/%3Ct%2Fslug%2C%3E"
+        );
+        assert_eq!(replaced("/detail/3,$p.id").unwrap(), "/detail/3,%3Cp%2Fid%2C%3E");
+        assert_eq!(replaced("/post/$$p.id").unwrap(), "/post/$p.id");
+        assert!(replaced("/post/$7").is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! Planning of the steps of a batch, each when the results of those before it are known.
+
+use std::sync::Arc;
+
+use mesh_plan::{
+    Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, Script, ScriptStep,
+    StepResult, WriteFault, WriteRequest,
+};
+use mesh_ql::Format;
+use mesh_wire::request::{BatchStep, ReferenceError, StepReference, replace_references};
+use mesh_wire::{BasePath, Route, WireError};
+
+use super::{path, profiles};
+use crate::routes::write_target;
+
+/// The steps of a batch.
+pub(super) struct Batch {
+    mesh: Arc<Mesh>,
+    steps: Vec<BatchStep>,
+    principal: Option<Arc<Principal>>,
+}
+
+impl Batch {
+    /// Creates a batch of steps with valid routes and bodies.
+    ///
+    /// # Errors
+    /// 400 if a step refers to none before it.
+    pub(super) fn new(
+        mesh: Arc<Mesh>,
+        steps: Vec<BatchStep>,
+        principal: Option<Arc<Principal>>,
+    ) -> Result<Self, WireError> {
+        for (index, step) in steps.iter().enumerate() {
+            let before = steps.get(..index).unwrap_or_default();
+            let check = |reference: StepReference<'_>| -> Result<String, Fault> {
+                let is_known = before.iter().any(|step| step.name.as_deref() == Some(reference.name));
+                // Any value: the result is not used.
+                if is_known {
+                    Ok("0".to_owned())
+                } else {
+                    Err(fault(reference, "no earlier step has the name"))
+                }
+            };
+            let checked = path::replace(&step.path, check).map(drop);
+            let body = step.body.as_deref().unwrap_or_default();
+            let checked = checked.and_then(|()| replace_references(body, check).map(drop));
+            checked.map_err(|fault| WireError::from(Error::from(fault)).at_step(index))?;
+        }
+        Ok(Self { mesh, steps, principal })
+    }
+
+    /// Returns the JSON text of the value that a reference stands for.
+    fn value<'d>(&self, reference: StepReference<'_>, done: &'d [StepResult]) -> Result<String, Fault> {
+        let index = self.steps.iter().position(|step| step.name.as_deref() == Some(reference.name));
+        let result: Option<&'d StepResult> = index.and_then(|index| done.get(index));
+        let body = result.and_then(|result| result.bodies().next());
+        let body = body.ok_or_else(|| fault(reference, "the step has no result"))?;
+        let fields = Fields::parse(&body.bytes);
+        let fields = fields.map_err(|_| fault(reference, "the record that the step reads does not exist"))?;
+        let text = fields.text(reference.field).map(str::to_owned);
+        text.ok_or_else(|| fault(reference, "the result of the step has no such field"))
+    }
+
+    /// Returns the text of such a value for an id.
+    fn id(&self, reference: StepReference<'_>, done: &[StepResult]) -> Result<String, Fault> {
+        let json = self.value(reference, done)?;
+        let text = match serde_json::from_str::<String>(&json) {
+            Ok(text) => text,
+            Err(_) if json == "null" || json.starts_with(['{', '[']) => String::new(),
+            Err(_) => json,
+        };
+        if text.is_empty() { Err(fault(reference, "the value is not one of an id")) } else { Ok(text) }
+    }
+}
+
+impl Script for Batch {
+    fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
+        let Some(step) = self.steps.get(done.len()) else { return Ok(None) };
+        let path = path::replace(&step.path, |reference| self.id(reference, done))?;
+        let body = step.body.as_deref();
+        let body = body.map(|body| replace_references(body, |reference| self.value(reference, done)));
+        let body = body.transpose()?;
+        // Both were checked with other values.
+        let unexpected = |error: &dyn ToString| Error::from(ResolveError::new(error.to_string()));
+        let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &path);
+        let route = route.map_err(|error| unexpected(&error))?;
+        let fields = body.map(|body| Fields::parse(body.as_bytes()));
+        let fields = fields.transpose().map_err(|error| unexpected(&error))?;
+        let query = step.query.as_ref().map(|(format, text)| (*format, text.as_str()));
+        match (&route, write_target(&route)) {
+            (Route::Point { entity, id }, _) => self.read(entity, id, query),
+            (Route::Update { entity, id }, _) if fields.is_none() => self.read(entity, id, query),
+            (_, Some(target)) => {
+                let mut request = WriteRequest::new(target).with_principal(self.principal.as_deref());
+                (request.fields, request.reply) = (fields.as_ref(), query.map(Into::into));
+                Ok(Some(ScriptStep::Write(Arc::from([self.mesh.plan_write(&request)?]))))
+            }
+            (_, None) => Err(unexpected(&"a step has no route")),
+        }
+    }
+}
+
+impl Batch {
+    fn read(
+        &self,
+        entity: &str,
+        id: &str,
+        query: Option<(Format, &str)>,
+    ) -> Result<Option<ScriptStep>, Error> {
+        let (format, text) = query.unwrap_or((Format::Json, ""));
+        let request = Request::point(format, text, RecordId::Segment(id)).with_entity(entity);
+        let plan = self.mesh.plan(&request.with_principal(self.principal.as_deref()))?;
+        Ok(Some(ScriptStep::Read { plan, lock: None }))
+    }
+}
+
+/// Why a text cannot be replaced.
+struct Fault(Error);
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        fault.0
+    }
+}
+
+impl From<ReferenceError> for Fault {
+    fn from(error: ReferenceError) -> Self {
+        let kind = WriteFault::Reference { why: error.to_string() };
+        Self(PlanError::new(kind, "").into())
+    }
+}
+
+fn fault(StepReference { name, field }: StepReference<'_>, why: &'static str) -> Fault {
+    let reference = format!("${name}.{field}");
+    Fault(PlanError::new(WriteFault::NoResult { reference, why }, "").into())
+}

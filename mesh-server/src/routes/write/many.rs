@@ -1,0 +1,98 @@
+//! Creation of several records by one request. `SPEC §18.1`
+
+use bytes::Bytes;
+use http::Response;
+use mesh_plan::{Fields, ScriptError, StepResult, WriteRequest, WriteTarget};
+use mesh_wire::{WireError, request, response};
+
+use super::commit::{commit_all, logged};
+use super::{Shape, shape};
+use crate::observability::audit::AuditLog;
+use crate::pipeline::admission;
+use crate::pipeline::body::Body;
+use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::query;
+
+/// The most records that one request creates.
+const RECORDS_MAX: usize = 1_000;
+
+/// Returns whether a body is a JSON array.
+pub(super) fn is_list(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"[")
+}
+
+/// Creates a record for each object of an array, all or none.
+pub(super) async fn create(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    target: WriteTarget<'_>,
+    body: &Bytes,
+) -> Result<Response<Body>, WireError> {
+    let records = parse(cx, body)?;
+    let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
+    cx.audit(|details| details.set_records(&records, with_values));
+    let shape = shape(cx, caller).await?;
+    if shape.is_none() {
+        // All scalar fields are not a registered shape.
+        query::allow_unregistered(cx)?;
+    }
+    let principal = caller.principal();
+    let mut request = WriteRequest::new(target).with_principal(principal.as_deref());
+    if let Some(Shape { format, text, params }) = &shape {
+        request = request.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
+    }
+    let context = cx.resolver_context(caller);
+    let _permit = admission::admit(cx)?;
+    let creating = cx.shared.mesh.create_all(&request, &records, &context);
+    let created = commit_all(&cx.shared.changes, &context, creating).await;
+    let created =
+        created.map_err(|ScriptError { item, error, .. }| at_record(item, logged(&context, error)))?;
+    cx.audit(|details| {
+        details.ids =
+            created.changes.iter().filter_map(|change| change.id.as_deref().map(str::to_owned)).collect();
+    });
+    Ok(response::created_all(&cx.head, joined(&created.results)).map(Body::from))
+}
+
+/// Parses the objects of an array.
+fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError> {
+    if !request::is_json(cx.head.headers) {
+        return Err(WireError::unsupported_media_type());
+    }
+    let items = Fields::split_list(body).map_err(|error| WireError::transport(error.to_string()))?;
+    if items.is_empty() || items.len() > RECORDS_MAX {
+        let found = items.len();
+        return Err(WireError::validation(format!(
+            "An array creates 1 to {RECORDS_MAX} records, not {found}; send the rest in further requests"
+        )));
+    }
+    let record = |(index, text): (usize, &str)| {
+        let fields = Fields::parse(text.as_bytes());
+        fields.map_err(|error| at_record(index, WireError::transport(error.to_string())))
+    };
+    items.into_iter().enumerate().map(record).collect()
+}
+
+/// Adds the index of a record to the paths of its error.
+fn at_record(index: usize, mut error: WireError) -> WireError {
+    for field in &mut error.fields {
+        field.path = format!("{index}.{}", field.path);
+    }
+    let path = match &error.path {
+        Some(path) => format!("{index}.{path}"),
+        None => index.to_string(),
+    };
+    error.with_path(path)
+}
+
+/// Returns the array of all bodies.
+fn joined(results: &[StepResult]) -> Bytes {
+    let bodies = || results.iter().flat_map(StepResult::bodies);
+    let mut all = Vec::with_capacity(bodies().map(|body| body.bytes.len() + 1).sum::<usize>() + 1);
+    for body in bodies() {
+        all.push(if all.is_empty() { b'[' } else { b',' });
+        all.extend_from_slice(&body.bytes);
+    }
+    all.push(b']');
+    all.into()
+}

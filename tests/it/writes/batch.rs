@@ -1,0 +1,307 @@
+//! Batches of writes and reads. `SPEC §18.4`
+
+use std::fs;
+
+use mesh_tests::{Cluster, Connection, Database, Request, Response, Server, TempDir, wait_until};
+use serde_json::{Value, json};
+
+use super::Shop;
+use crate::events::stream::Stream;
+
+/// Orders with their lines, in both databases.
+const TABLES: &str = "CREATE TABLE customers (id integer PRIMARY KEY, name text NOT NULL UNIQUE);
+    CREATE TABLE orders (id integer PRIMARY KEY, note text, customer_id integer REFERENCES customers (id));
+    CREATE TABLE lines (order_id integer REFERENCES orders (id), n integer, item text NOT NULL, PRIMARY KEY (order_id, n));
+    CREATE TABLE tags (slug text PRIMARY KEY, label text);
+    CREATE TABLE order_tags (order_id integer REFERENCES orders (id), tag text REFERENCES tags (slug), PRIMARY KEY (order_id, tag));
+    INSERT INTO customers VALUES (1, 'Ada');
+    INSERT INTO tags VALUES ('a/b', 'Slash');";
+const SCHEMA: &str = r#"{"entities": {
+    "customer": {"fields": ["id", "name"], "writable": true},
+    "order": {"fields": ["id", "note", "customerId"], "columns": {"customerId": "customer_id"}, "writable": true},
+    "line": {"fields": ["orderId", "n", "item"], "columns": {"orderId": "order_id"}, "idField": ["orderId", "n"], "writable": true},
+    "tag": {"fields": ["slug", "label"], "idField": "slug", "writable": true}
+  }, "joins": {
+    "order.customer": {"entity": "customer", "on": "customers.id = orders.customer_id", "type": "one"},
+    "order.lines": {"entity": "line", "on": "lines.order_id = orders.id", "type": "many"},
+    "order.tags": {"entity": "tag", "type": "many", "through": {"table": "order_tags", "from": "order_id", "to": "tag"}}
+  }}"#;
+
+struct Orders(Server);
+
+impl Orders {
+    fn start(url: &str, folder: &TempDir) -> Self {
+        let schema = folder.write("schema.json", SCHEMA);
+        Self(Server::start(&["--database", url, "--schema", &schema, "--mutations"]))
+    }
+
+    fn run(&self, steps: &Value) -> Response {
+        self.0.send(&Request::post(&self.0.path("/batch"), &json!({"steps": steps}).to_string()))
+    }
+
+    #[track_caller]
+    fn refused(&self, steps: &Value, status: u16, step: u32, message: &str) {
+        let reply = self.run(steps);
+        let body = reply.json();
+        assert_eq!((reply.status, &body["step"]), (status, &json!(step)), "{body}");
+        assert!(body["message"].as_str().unwrap().contains(message), "{body}");
+    }
+
+    fn all(&self, entity: &str, select: &Value) -> Value {
+        let query = json!({entity: {"$select": select}}).to_string();
+        self.0.send(&Request::get(&self.0.path(&format!("/{entity}")), &query)).json()["items"].clone()
+    }
+}
+
+/// Runs a test on both databases.
+fn on_both(test: impl Fn(&Orders)) {
+    let folder = TempDir::new();
+    let database = Database::new(TABLES);
+    test(&Orders::start(&database.url(), &folder));
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(TABLES);
+    test(&Orders::start(&cluster.url(), &folder));
+}
+
+#[test]
+fn steps_refer_to_results_of_earlier_ones() {
+    on_both(|orders| {
+        let reply = orders.run(&json!([
+            {"method": "POST", "path": "/customer", "body": {"id": 7, "name": "Bo"}, "as": "who"},
+            {"method": "POST", "path": "order", "body": {"id": 3, "note": "$$5", "customerId": "$who.id"}, "as": "o"},
+            {"method": "POST", "path": "/order/$o.id/lines", "body": {"n": 1, "item": "$who.name"}, "as": "l",
+             "query": "{ line { orderId n item } }", "format": "ql"},
+            {"method": "PUT", "path": "/line/$l.orderId,$l.n", "body": {"item": "tea"}},
+            {"method": "GET", "path": "/tag/a%2Fb", "query": r#"{"tag": {"$select": {"slug": true}}}"#, "as": "t"},
+            {"method": "POST", "path": "/order/3/tags", "body": {"entityId": "$t.slug"}},
+            {"method": "PUT", "path": "/tag/$t.slug", "body": {"label": null}},
+            {"method": "PUT", "path": "/order/$o.id/customer", "body": {"entityId": 1}},
+            {"method": "DELETE", "path": "/customer/$who.id"},
+            {"method": "PUT", "path": "/order/3",
+             "query": r#"{"order": {"$select": {"note": true, "customer": {"$select": {"name": true}}, "lines": {"$select": {"item": true}}, "tags": {"$select": {"label": true}}}}}"#},
+            {"method": "DELETE", "path": "/order/3/lines/3,1"},
+            {"method": "GET", "path": "/customer/$who.id", "query": r#"{"customer": {"$select": {"id": true}}}"#},
+        ]));
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        let expected = json!([
+            {"status": 201, "body": {"id": 7, "name": "Bo"}},
+            {"status": 201, "body": {"id": 3, "note": "$5", "customerId": 7}},
+            {"status": 201, "body": {"orderId": 3, "n": 1, "item": "Bo"}},
+            {"status": 200, "body": {"orderId": 3, "n": 1, "item": "tea"}},
+            {"status": 200, "body": {"slug": "a/b"}},
+            {"status": 204},
+            {"status": 200, "body": {"slug": "a/b", "label": null}},
+            {"status": 200, "body": {"id": 1, "name": "Ada"}},
+            {"status": 204},
+            {"status": 200, "body": {"note": "$5", "customer": {"name": "Ada"}, "lines": [{"item": "tea"}], "tags": [{"label": null}]}},
+            {"status": 204},
+            {"status": 200, "body": null},
+        ]);
+        assert_eq!(reply.json(), json!({"results": expected}));
+        assert_eq!(orders.all("order", &json!({"id": true})), json!([{"id": 3}]));
+    });
+}
+
+#[test]
+fn the_first_step_that_fails_undoes_all() {
+    on_both(|orders| {
+        let create = |id: i64, name: &str| json!({"method": "POST", "path": "/customer", "body": {"id": id, "name": name}, "as": format!("c{id}")});
+        let read = json!({"method": "GET", "path": "/customer/9", "query": r#"{"customer": {"$select": {"id": true}}}"#, "as": "r"});
+        for (step, status, message) in [
+            (create(9, "Ada"), 409, "'name'"),
+            (
+                json!({"method": "DELETE", "path": "/customer/9"}),
+                404,
+                "There is no 'customer' with the id '9'",
+            ),
+            (json!({"method": "PUT", "path": "/order/9", "body": {"note": "x"}}), 404, "There is no 'order'"),
+            (
+                json!({"method": "POST", "path": "/order", "body": {"id": 9, "customerId": 99}}),
+                409,
+                "reference",
+            ),
+            (json!({"method": "POST", "path": "/customer", "body": {"nam": "x"}}), 400, "'nam'"),
+            (
+                json!({"method": "DELETE", "path": "/customer/$r.id"}),
+                400,
+                "'$r.id' stands for no value: the record that the step reads does not exist",
+            ),
+            (
+                json!({"method": "DELETE", "path": "/customer/$c7.nam"}),
+                400,
+                "'$c7.nam' stands for no value: the result of the step has no such field",
+            ),
+            (json!({"method": "PUT", "path": "/customer/1", "body": {"name": "$c7.id"}}), 400, "'name'"),
+        ] {
+            orders.refused(&json!([create(7, "Bo"), read, step, create(8, "Cy")]), status, 2, message);
+            assert_eq!(orders.all("customer", &json!({"id": true})), json!([{"id": 1}]), "{step}");
+        }
+    });
+}
+
+#[test]
+fn steps_are_checked_before_any_runs() {
+    on_both(|orders| {
+        let first =
+            json!({"method": "POST", "path": "/customer", "body": {"id": 7, "name": "Bo"}, "as": "c"});
+        let read = r#"{"customer": {"$select": {"id": true}}}"#;
+        for (step, status, message) in [
+            (json!({"method": "GET", "path": "/customer", "query": read}), 400, "A step is a write"),
+            (json!({"method": "POST", "path": "/", "body": {"query": read}}), 400, "A step is a write"),
+            (json!({"method": "POST", "path": "/batch", "body": {"steps": []}}), 400, "A step is a write"),
+            (json!({"method": "GET", "path": "/customer/1/events", "query": read}), 404, "no such path"),
+            (json!({"method": "POST", "path": "/logout"}), 405, "not allowed"),
+            (json!({"method": "PATCH", "path": "/customer/1", "body": {}}), 405, "not allowed"),
+            (json!({"method": "OPTIONS", "path": "/customer"}), 400, "A step is a write"),
+            (json!({"method": "GET", "path": "/customer/1"}), 400, "A read needs a 'query'"),
+            (json!({"method": "PUT", "path": "/customer/1"}), 400, "A read needs a 'query'"),
+            (json!({"method": "POST", "path": "/customer"}), 400, "needs a 'body'"),
+            (
+                json!({"method": "POST", "path": "/customer", "body": [{"name": "x"}]}),
+                400,
+                "must be a JSON object",
+            ),
+            (
+                json!({"method": "DELETE", "path": "/customer/$d.id"}),
+                400,
+                "'$d.id' stands for no value: no earlier step has the name",
+            ),
+            (
+                json!({"method": "DELETE", "path": "/customer/$e.id", "as": "e"}),
+                400,
+                "no earlier step has the name",
+            ),
+            (
+                json!({"method": "POST", "path": "/customer", "body": {"name": "$5"}}),
+                400,
+                "'$5' is not a reference",
+            ),
+            (json!({"method": "POST", "path": "/mesh/customer", "body": {}}), 405, "not allowed"),
+            (
+                json!({"method": "POST", "path": "/customr", "body": {}}),
+                400,
+                "Entity 'customr' not found; did you mean 'customer'?",
+            ),
+        ] {
+            orders.refused(&json!([first, step]), status, 1, message);
+        }
+        assert_eq!(orders.all("customer", &json!({"id": true})), json!([{"id": 1}]));
+    });
+}
+
+#[test]
+fn reads_see_the_writes_before_them_and_others_see_all_or_nothing() {
+    on_both(|orders| {
+        let (address, path) = (orders.0.address, orders.0.path("/batch"));
+        let step =
+            |n: i64| json!({"method": "PUT", "path": "/customer/1", "body": {"name": format!("n{n}")}});
+        let writer = std::thread::spawn(move || {
+            let mut connection = Connection::connect(address);
+            for _ in 0..50 {
+                let steps: Vec<Value> = (0..10).map(step).collect();
+                let reply = connection.send(&Request::post(&path, &json!({"steps": steps}).to_string()));
+                assert_eq!(reply.status, 200, "{}", reply.text());
+            }
+        });
+        wait_until("the batches are done", || {
+            let names = orders.all("customer", &json!({"name": true}));
+            assert!(["Ada", "n9"].contains(&names[0]["name"].as_str().unwrap()), "{names}");
+            writer.is_finished()
+        });
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn batches_need_the_write_routes_and_take_no_query_or_condition() {
+    let shop = Shop::with(&[]);
+    let reply = shop.write("POST", "/batch", r#"{"steps": []}"#);
+    assert_eq!((reply.status, reply.header("allow")), (405, Some("OPTIONS")));
+    let shop = Shop::open();
+    let reply = shop.server.send(&Request::get(&shop.server.path("/batch"), "{ user id }"));
+    assert_eq!((reply.status, reply.header("allow")), (405, Some("POST, OPTIONS")));
+    let post = |name: &str, value: &str| {
+        let request = Request::post(&shop.server.path("/batch"), r#"{"steps": []}"#);
+        shop.server.send(&request.header(name, value))
+    };
+    let message = "A batch has no query; give each step a 'query' that shapes its result";
+    shop.refused(&post("X-Mesh-Query", "e30="), 400, "TransportError", message);
+    assert_eq!(post("If-Match", "*").status, 400);
+}
+
+#[test]
+fn policies_hold_for_each_step() {
+    let database = Database::new(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, open BOOLEAN);
+         INSERT INTO notes VALUES (1, 'a', true), (2, 'b', false);",
+    );
+    let schema = database.dir.write(
+        "schema.json",
+        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true}},
+            "policies": {"*": {"note": {"writable": true, "$where": {"field": "open", "op": "eq", "value": true}}}}}"#,
+    );
+    let config = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n");
+    let orders =
+        Orders(Server::start(&["--config", &config, "--database", &database.url(), "--schema", &schema]));
+    let read = |id: i64| json!({"method": "GET", "path": format!("/note/{id}"), "query": r#"{"note": {"$select": {"text": true}}}"#});
+    let reply = orders.run(&json!([read(1), read(2)])).json();
+    assert_eq!(
+        reply["results"],
+        json!([{"status": 200, "body": {"text": "a"}}, {"status": 200, "body": null}])
+    );
+    let put = |id: i64, body: Value| json!({"method": "PUT", "path": format!("/note/{id}"), "body": body});
+    orders.refused(
+        &json!([put(1, json!({"text": "x"})), put(2, json!({"text": "x"}))]),
+        404,
+        1,
+        "There is no 'note'",
+    );
+    orders.refused(&json!([put(1, json!({"open": false}))]), 403, 0, "none that you may write");
+    assert_eq!(orders.all("note", &json!({"text": true})), json!([{"text": "a"}]));
+}
+
+#[test]
+fn streams_send_the_result_of_a_batch_once() {
+    let shop = Shop::open();
+    let query = r#"{"post": {"$select": {"title": true}}}"#;
+    let request = Request::get(&shop.server.path("/post/1/events"), query);
+    let mut stream = Stream::try_open(shop.server.address, &request).unwrap();
+    assert_eq!(stream.event().data, r#"{"title":"One"}"#);
+    let step = |title: &str| json!({"method": "PUT", "path": "/post/1", "body": {"title": title}});
+    let batch = |steps: Value| shop.write("POST", "/batch", &json!({"steps": steps}).to_string());
+    let failing = json!({"method": "DELETE", "path": "/post/99"});
+    assert_eq!(batch(json!([step("lost"), failing])).status, 404);
+    assert_eq!(batch(json!([step("A"), step("B"), step("C")])).status, 200);
+    assert_eq!(stream.event().data, r#"{"title":"C"}"#);
+}
+
+#[test]
+fn the_audit_log_has_the_steps_of_a_batch_and_the_records_of_a_list() {
+    let folder = TempDir::new();
+    let log = folder.path().join("audit.ndjson");
+    let config =
+        folder.write("mesh.toml", &format!("[mutations]\nenabled = true\n[audit]\nfile = {log:?}\n"));
+    let shop = Shop::with(&["--config", &config]);
+    let steps = json!({"steps": [
+        {"method": "POST", "path": "/user", "body": {"name": "Di"}, "as": "u"},
+        {"method": "DELETE", "path": "/user/$u.id"},
+    ]});
+    assert_eq!(shop.write("POST", "/batch", &steps.to_string()).status, 200);
+    assert_eq!(shop.write("POST", "/user", r#"[{"name": "E"}, {"email": "f", "name": "F"}]"#).status, 201);
+    let mut entries = Vec::new();
+    wait_until("the entries are written", || {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+        entries.len() == 2
+    });
+    let steps = json!([
+        {"method": "POST", "entity": "user", "id": "4", "fields": ["name"]},
+        {"method": "DELETE", "entity": "user", "id": "4"},
+    ]);
+    assert_eq!((&entries[0]["event"], &entries[0]["steps"]), (&json!("write"), &steps));
+    let expected = json!({"entity": "user", "count": 2, "ids": ["4", "5"], "fields": ["name", "email"]});
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&entries[1][name], value, "{}", entries[1]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Creation of several records by one request. `SPEC §18.1`
+
+use mesh_tests::{Cluster, Database, Request, Response, Server, TempDir};
+use serde_json::{Value, json};
+
+use super::Shop;
+
+/// A table with all kinds of constraints, in both databases.
+const TABLES: &str = "CREATE TABLE kinds (id integer PRIMARY KEY, name text NOT NULL);
+    CREATE TABLE items (code text PRIMARY KEY, n integer CHECK (n >= 0), kind_id integer REFERENCES kinds (id));
+    INSERT INTO kinds VALUES (1, 'a'), (2, 'b');
+    INSERT INTO items VALUES ('taken', 1, 1);";
+const SCHEMA: &str = r#"{"entities": {
+    "kind": {"table": "kinds", "fields": ["id", "name"], "writable": true},
+    "item": {"table": "items", "fields": ["code", "n", "kindId"], "columns": {"kindId": "kind_id"}, "idField": "code", "writable": true}
+  }, "joins": {"item.kind": {"entity": "kind", "on": "kinds.id = items.kind_id", "type": "one"}}}"#;
+
+struct Items(Server);
+
+impl Items {
+    fn start(url: &str, folder: &TempDir) -> Self {
+        let schema = folder.write("schema.json", SCHEMA);
+        Self(Server::start(&["--database", url, "--schema", &schema, "--mutations"]))
+    }
+
+    fn create(&self, body: &Value) -> Response {
+        self.0.send(&Request::post(&self.0.path("/item"), &body.to_string()))
+    }
+
+    fn count(&self) -> i64 {
+        let query = r#"{"item": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}}}"#;
+        self.0.send(&Request::get(&self.0.path("/item"), query)).json()["items"][0]["n"].as_i64().unwrap()
+    }
+}
+
+/// Runs a test on both databases.
+fn on_both(test: impl Fn(&Items)) {
+    let folder = TempDir::new();
+    let database = Database::new(TABLES);
+    test(&Items::start(&database.url(), &folder));
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(TABLES);
+    test(&Items::start(&cluster.url(), &folder));
+}
+
+#[test]
+fn records_are_created_and_returned_in_order() {
+    on_both(|items| {
+        // Neither the keys nor the members are sorted.
+        let body: Vec<Value> = (0..1000)
+            .map(|n| {
+                let code = format!("c{}", n * 7919 % 1000);
+                if n % 3 == 0 {
+                    json!({"n": n, "code": code})
+                } else {
+                    json!({"code": code, "n": n, "kindId": 1})
+                }
+            })
+            .collect();
+        let reply = items.create(&json!(body));
+        assert_eq!((reply.status, reply.header("location")), (201, None), "{}", reply.text());
+        let records = reply.json();
+        for (sent, record) in body.iter().zip(records.as_array().unwrap()) {
+            assert_eq!((&record["code"], &record["n"]), (&sent["code"], &sent["n"]));
+            assert_eq!(record["kindId"], sent.get("kindId").cloned().unwrap_or(Value::Null));
+        }
+        assert_eq!(records.as_array().unwrap().len(), 1000);
+        assert_eq!(items.count(), 1001);
+    });
+}
+
+#[test]
+fn the_query_shapes_each_record() {
+    on_both(|items| {
+        let query = r#"{"item": {"$select": {"n": true, "kind": {"$select": {"name": true}}}}}"#;
+        let body = json!([{"code": "b", "n": 1, "kindId": 2}, {"code": "a", "n": 2}]);
+        let request = Request::post(&items.0.path("/item"), &body.to_string()).query(query);
+        let reply = items.0.send(&request);
+        assert_eq!(reply.text(), r#"[{"n":1,"kind":{"name":"b"}},{"n":2,"kind":null}]"#);
+    });
+}
+
+#[test]
+fn the_first_record_that_fails_decides_the_error_and_none_is_created() {
+    on_both(|items| {
+        let rest = || (0..50).map(|n| json!({"code": format!("x{n}"), "n": n}));
+        for (record, status, error, path) in [
+            (json!({"code": "taken"}), 409, "ConflictError", "50"),
+            (json!({"code": "y", "n": -1}), 409, "ConflictError", "50"),
+            (json!({"code": "y", "kindId": 9}), 409, "ConflictError", "50"),
+            (json!({"code": null}), 409, "ConflictError", "50"),
+            (json!({"code": "x7"}), 409, "ConflictError", "50"),
+            (json!({"code": "y", "m": 1}), 400, "ValidationError", "50.item"),
+            (json!({"code": "y", "n": "1"}), 400, "ValidationError", "50.item"),
+            (json!(7), 400, "TransportError", "50"),
+        ] {
+            let body: Vec<Value> = rest().chain([record.clone()]).chain([json!({"code": "taken"})]).collect();
+            let reply = items.create(&json!(body));
+            let found = reply.json();
+            assert_eq!(reply.status, status, "{record}: {found}");
+            assert_eq!((&found["error"], &found["path"]), (&json!(error), &json!(path)), "{record}: {found}");
+        }
+        // A record that violates a constraint is before one that is invalid.
+        let reply = items.create(&json!([{"code": "a"}, {"code": "taken"}, {"code": "b", "m": 1}]));
+        assert_eq!((reply.status, &reply.json()["path"]), (409, &json!("1")));
+        assert_eq!(items.count(), 1);
+    });
+}
+
+#[test]
+fn a_list_has_1_to_1000_objects() {
+    let shop = Shop::open();
+    let message =
+        |n| format!("An array creates 1 to 1000 records, not {n}; send the rest in further requests");
+    shop.refused(&shop.write("POST", "/user", "[]"), 400, "ValidationError", &message(0));
+    let body = json!(vec![json!({"name": "x"}); 1001]).to_string();
+    shop.refused(&shop.write("POST", "/user", &body), 400, "ValidationError", &message(1001));
+    assert_eq!(shop.write("POST", "/user", r#"[{"name": "x"}"#).status, 400);
+    let one = shop.write("POST", "/user", r#" [{"name": "x"}]"#);
+    assert_eq!((one.status, one.text().contains(r#"[{"id":4,"name":"x""#)), (201, true), "{}", one.text());
+}
+
+#[test]
+fn only_records_of_an_entity_are_created_by_lists() {
+    let shop = Shop::open();
+    for (method, path) in [("POST", "/user/1/posts"), ("PUT", "/post/1"), ("PUT", "/post/1/editor")] {
+        let reply = shop.write(method, path, r#"[{"title": "x"}]"#);
+        let message = "The body must be a JSON object of fields and their values";
+        shop.refused(&reply, 400, "TransportError", message);
+    }
+}
+
+#[test]
+fn policies_hold_for_each_record() {
+    let database = Database::new(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, open BOOLEAN);
+         INSERT INTO notes VALUES (1, 'a', true);",
+    );
+    let schema = database.dir.write(
+        "schema.json",
+        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true}},
+            "policies": {"*": {"note": {"writable": true, "$where": {"field": "open", "op": "eq", "value": true}}}}}"#,
+    );
+    let config = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n");
+    let server = Server::start(&["--config", &config, "--database", &database.url(), "--schema", &schema]);
+    let post = |body: &str| server.send(&Request::post("/mesh/note", body));
+    let reply = post(r#"[{"text": "b", "open": true}, {"text": "c", "open": false}]"#);
+    assert_eq!((reply.status, &reply.json()["path"]), (403, &json!("1")), "{}", reply.text());
+    let reply = post(r#"[{"text": "b", "open": true}, {"text": "c", "open": true}]"#);
+    assert_eq!(reply.text(), r#"[{"id":2,"text":"b","open":true},{"id":3,"text":"c","open":true}]"#);
+}
+
+#[test]
+fn responses_of_lists_are_bounded_together() {
+    let database = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);");
+    let config =
+        database.dir.write("mesh.toml", "[mutations]\nenabled = true\n[limits]\nresponse_bytes = 4096\n");
+    let schema = database.dir.write(
+        "schema.json",
+        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text"], "writable": true}}}"#,
+    );
+    let server = Server::start(&["--config", &config, "--database", &database.url(), "--schema", &schema]);
+    let body = json!(vec![json!({"text": "x".repeat(1000)}); 5]).to_string();
+    let reply = server.send(&Request::post("/mesh/note", &body));
+    assert_eq!((reply.status, &reply.json()["code"]), (400, &json!("RESULT_TOO_LARGE")), "{}", reply.text());
+    let query = r#"{"note": {"$select": {"id": true}}}"#;
+    assert_eq!(server.get("/note", query).json()["items"], json!([]), "nothing is written");
+    let reply = server.send(&Request::post("/mesh/note", &body).query(query));
+    assert_eq!(reply.status, 201);
+}
