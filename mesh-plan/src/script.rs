@@ -69,18 +69,24 @@ pub struct ScriptError {
     pub item: usize,
     /// The failure.
     #[source]
-    pub error: Error,
+    pub error: Box<Error>,
 }
 
 impl ScriptError {
     /// Creates the failure of a step.
     pub fn new(step: usize, error: impl Into<Error>) -> Self {
-        Self { step, item: 0, error: error.into() }
+        Self { step, item: 0, error: Box::new(error.into()) }
+    }
+
+    /// Sets the write of the step that failed.
+    #[must_use]
+    pub fn at_item(self, item: usize) -> Self {
+        Self { item, ..self }
     }
 
     /// Creates the failure of a write of a step.
     pub fn of_write(step: usize, item: usize, mutation: &Mutation, error: WriteError) -> Self {
-        Self { step, item, error: mutation.explain(error).into() }
+        Self::new(step, mutation.explain(error)).at_item(item)
     }
 }
 

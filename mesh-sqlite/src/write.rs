@@ -85,8 +85,10 @@ impl Database {
 impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let written =
-            self.queue.run(&self.connection, deadline, |done| Job::Write { mutation, done }).await?;
+        let written = self
+            .queue
+            .run(&self.connection, deadline, |done| Job::Write { mutation: Box::new(mutation), done })
+            .await?;
         self.keep_log_short();
         Ok(written)
     }

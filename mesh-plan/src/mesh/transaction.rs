@@ -67,7 +67,7 @@ impl Mesh {
         let subject = mutation.subject.clone();
         let script = Conditional { mutation, expected };
         let done = self.transact(&[subject.key()], Arc::new(script), context).await;
-        let Transacted { mut results, changes } = done.map_err(|failure| failure.error)?;
+        let Transacted { mut results, changes } = done.map_err(|failure| *failure.error)?;
         let (id, body) = match results.pop() {
             Some(StepResult { mut ids, mut bodies, .. }) => (ids.pop(), bodies.pop().flatten()),
             None => (None, None),
@@ -118,7 +118,7 @@ impl Mesh {
             };
             match mutation {
                 Ok(mutation) => planned.push(mutation),
-                Err(error) => return (planned, Some(ScriptError { step: 0, item, error })),
+                Err(error) => return (planned, Some(ScriptError::new(0, error).at_item(item))),
             }
         }
         (planned, None)

@@ -149,7 +149,7 @@ impl Writer {
         }
         let bodies = self.read_replies(link, mutations, &ids).await;
         let failed = |(item, failure): (usize, Failure<ResolveError>)| {
-            failure.map(|error| ScriptError { step, item, error: error.into() })
+            failure.map(|error| ScriptError::new(step, error).at_item(item))
         };
         Ok((ids, bodies.map_err(failed)?))
     }

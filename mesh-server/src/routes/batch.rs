@@ -42,7 +42,7 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
     let context = cx.resolver_context(&caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
     let done = commit_all(&cx.shared.changes, &context, running).await;
-    let failed = |ScriptError { step, error, .. }| logged(&context, error).at_step(step);
+    let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);
     let results = done.map_err(failed)?.results;
     cx.audit(|details| {
         for ((_, step), result) in details.steps.iter_mut().zip(&results) {

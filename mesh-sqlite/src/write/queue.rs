@@ -21,7 +21,7 @@ pub(super) type Written = Result<WriteOutcome, WriteError>;
 /// What waits for the connection, and the receiver of its result.
 pub(super) enum Job {
     /// A write, which may share its transaction.
-    Write { mutation: Mutation, done: oneshot::Sender<Written> },
+    Write { mutation: Box<Mutation>, done: oneshot::Sender<Written> },
     /// A script, which gets a transaction of its own.
     Script { script: Arc<dyn Script>, done: oneshot::Sender<Scripted> },
 }
@@ -58,7 +58,7 @@ struct Queued {
 /// A write that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) mutation: Mutation,
+    pub(super) mutation: Box<Mutation>,
     pub(super) deadline: Instant,
     pub(super) done: oneshot::Sender<Written>,
 }

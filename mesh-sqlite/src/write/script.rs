@@ -62,7 +62,7 @@ impl WriteConnection {
             ids.push(written.map_err(|error| ScriptError::of_write(step, item, mutation, error))?.id);
         }
         let plans: Vec<_> = mutations.iter().zip(&ids).map(|(mutation, id)| mutation.reply(id)).collect();
-        let failed = |(item, error): (usize, ResolveError)| ScriptError { step, item, error: error.into() };
+        let failed = |(item, error): (usize, ResolveError)| ScriptError::new(step, error).at_item(item);
         Ok((ids, self.read_all(&plans).map_err(failed)?))
     }
 

@@ -46,7 +46,7 @@ pub(super) async fn create(
     let creating = cx.shared.mesh.create_all(&request, &records, &context);
     let created = commit_all(&cx.shared.changes, &context, creating).await;
     let created =
-        created.map_err(|ScriptError { item, error, .. }| at_record(item, logged(&context, error)))?;
+        created.map_err(|ScriptError { item, error, .. }| at_record(item, logged(&context, *error)))?;
     cx.audit(|details| {
         details.ids =
             created.changes.iter().filter_map(|change| change.id.as_deref().map(str::to_owned)).collect();
