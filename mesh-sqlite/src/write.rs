@@ -233,11 +233,7 @@ impl WriteConnection {
                 if rows > 1 {
                     return Err(WriteError::conflict(Rule::Unique));
                 }
-                id = first;
-                if id.is_impossible() {
-                    let fields = mutation.written().null_fields(&id);
-                    return Err(WriteError::conflict_of(Rule::NotEmpty, fields));
-                }
+                id = written_id(first, mutation)?;
             }
         }
         // The reply is read on a connection for reads, within the budget of reads, and does not delay other writes.
@@ -250,6 +246,15 @@ impl Drop for WriteConnection {
     fn drop(&mut self) {
         self.empty_log();
     }
+}
+
+/// Returns the id that a statement has returned, unless no record can have it.
+fn written_id(id: Key, mutation: &Mutation) -> Result<Key, WriteError> {
+    if id.is_impossible() {
+        let fields = mutation.written().null_fields(&id);
+        return Err(WriteError::conflict_of(Rule::NotEmpty, fields));
+    }
+    Ok(id)
 }
 
 /// Runs a step. Returns the number of rows, and the cells of the first row.

@@ -45,6 +45,16 @@ pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
     write::references(mutation, &dialect::Sqlite { probe: &() })
 }
 
+/// Lowers the first of several creations to one statement that is run for each of them, and the parameters of each run. `None`
+/// if the first two are not alike, or need further checks.
+pub fn create_each(mutations: &[Mutation]) -> Option<(String, Vec<Vec<Param>>)> {
+    let count = write::many::alike(mutations, usize::MAX);
+    let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
+    let dialect = dialect::Sqlite { probe: &() };
+    let statement = write::many::create(alike.get(..1)?, dialect)?;
+    Some((statement.sql, alike.iter().map(|mutation| write::many::params(mutation, &dialect)).collect()))
+}
+
 /// Returns the statement that finds a record which may be written. Its transaction keeps others from writing.
 pub fn lock(subject: &Subject, id: &Key) -> Statement<Param> {
     write::lock::lock(subject, id, dialect::Sqlite { probe: &() })

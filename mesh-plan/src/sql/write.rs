@@ -22,7 +22,6 @@ use crate::mutation::{
 };
 use crate::plan::{ColumnSource, CompareOp, Node};
 use crate::{Key, Rule, Value, WriteError};
-
 pub use reference::SetReference;
 pub(super) use reference::references;
 

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
-use mesh_plan::sql::sqlite;
+use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
-    Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult, Subject,
-    Target, WriteError,
+    Error, JsonBody, Key, Mutation, Plan, ResolveError, Rule, Script, ScriptError, ScriptStep, StepResult,
+    Subject, Target, WriteError,
 };
+use rusqlite::Statement;
 
 use super::failure::{failed, missing_references};
-use super::{WriteConnection, run_statement};
+use super::{WriteConnection, run_statement, written_id};
 use crate::read::{self, StatementTree, sort_bound};
 
 /// The results of the steps of a script.
@@ -57,13 +58,40 @@ impl WriteConnection {
         step: usize,
     ) -> Result<(Vec<Key>, Vec<Option<JsonBody>>), ScriptError> {
         let mut ids = Vec::with_capacity(mutations.len());
-        for (item, mutation) in mutations.iter().enumerate() {
-            let written = self.run_steps(mutation);
-            ids.push(written.map_err(|error| ScriptError::of_write(step, item, mutation, error))?.id);
+        while let Some(mutation) = mutations.get(ids.len()) {
+            let left = mutations.get(ids.len()..).unwrap_or_default();
+            let Some((sql, runs)) = sqlite::create_each(left) else {
+                let written = self.run_steps(mutation);
+                ids.push(
+                    written.map_err(|error| ScriptError::of_write(step, ids.len(), mutation, error))?.id,
+                );
+                continue;
+            };
+            let prepared = self.reader.connection.prepare(&sql).map_err(read::failed);
+            let mut prepared = prepared.map_err(|error| ScriptError::new(step, error))?;
+            for (mutation, params) in left.iter().zip(runs) {
+                let created = self.create(&mut prepared, mutation, &params);
+                ids.push(created.map_err(|error| ScriptError::of_write(step, ids.len(), mutation, error))?);
+            }
         }
         let plans: Vec<_> = mutations.iter().zip(&ids).map(|(mutation, id)| mutation.reply(id)).collect();
         let failed = |(item, error): (usize, ResolveError)| ScriptError::new(step, error).at_item(item);
         Ok((ids, self.read_all(&plans).map_err(failed)?))
+    }
+
+    /// Creates a record by a statement that creates one.
+    fn create(
+        &self,
+        statement: &mut Statement<'_>,
+        mutation: &Mutation,
+        params: &[Param],
+    ) -> Result<Key, WriteError> {
+        let created = run_statement(statement, params, &Key::default());
+        let (rows, id) = created.map_err(|error| failed(error, mutation, &self.reader.connection))?;
+        if rows == 0 {
+            return Err(WriteError::conflict(Rule::Other));
+        }
+        written_id(id, mutation)
     }
 
     /// Reads records with plans that usually have the same query. An error comes with the index of its plan.

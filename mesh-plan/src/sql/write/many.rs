@@ -28,6 +28,11 @@ fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
     }
 }
 
+/// Returns the parameters of a creation, in the order in which the statement of [`create`] has them.
+pub(in crate::sql) fn params<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<D::Param> {
+    mutation.action.values().iter().map(|Assignment { value, .. }| dialect.value(value)).collect()
+}
+
 /// Returns the statement that creates the records of creations that are [`alike`] and returns their ids in this order.
 pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<D::Param>> {
     let first = mutations.first()?;
