@@ -41,6 +41,10 @@ pub fn decode_batch(headers: &HeaderMap, body: &[u8]) -> Result<Vec<BatchStep>, 
     if !is_json(headers) {
         return Err(WireError::unsupported_media_type());
     }
+    // The members of an object could also be given as an array.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err(WireError::transport("The body must be a JSON object {steps: […]}"));
+    }
     let batch: Batch<'_> = serde_json::from_slice(body).map_err(|error| {
         WireError::transport(format!("The body is not an object {{steps: […]}}: {error}"))
     })?;
@@ -71,10 +75,12 @@ fn decode(text: &RawValue, names: &[String]) -> Result<BatchStep, WireError> {
         #[serde(rename = "as")]
         name: Option<String>,
     }
-    let step: Step<'_> = serde_json::from_str(text.get()).map_err(|error| {
-        let form = "{method, path, body?, query?, format?, as?}";
-        WireError::transport(format!("The step is not an object {form}: {error}"))
-    })?;
+    const FORM: &str = "{method, path, body?, query?, format?, as?}";
+    if !text.get().starts_with('{') {
+        return Err(WireError::transport(format!("The step is not an object {FORM}")));
+    }
+    let step: Step<'_> = serde_json::from_str(text.get())
+        .map_err(|error| WireError::transport(format!("The step is not an object {FORM}: {error}")))?;
     let method = Method::from_bytes(step.method.as_bytes()).ok();
     let method = method.ok_or_else(|| WireError::transport("'method' must be GET, POST, PUT or DELETE"))?;
     if step.path.contains(['?', '#']) {
@@ -146,6 +152,7 @@ mod tests {
             (r#"{"method": "GET", "path": "/a", "as": "1"}"#, "'as' must be"),
             (r#"{"method": "GET", "path": "/a", "as": "a"}"#, "has the name 'a' already"),
             ("7", "is not an object"),
+            (r#"["GET", "/a", null, null, null, null]"#, "is not an object"),
         ] {
             let (found, index) = decode(&step(wrong)).unwrap_err();
             assert!(found.contains(message), "{wrong}: {found}");
@@ -161,7 +168,7 @@ mod tests {
         for n in [0, 101] {
             assert_eq!(decode(&batch(n)), Err((format!("A batch has 1 to 100 steps, not {n}"), None)));
         }
-        for wrong in ["", "[]", "{}", r#"{"steps": {}}"#, r#"{"steps": [], "as": 1}"#] {
+        for wrong in ["", "[]", "[[]]", "{}", r#"{"steps": {}}"#, r#"{"steps": [], "as": 1}"#] {
             assert!(decode(wrong).is_err_and(|(message, step)| message.contains("{steps") && step.is_none()));
         }
     }

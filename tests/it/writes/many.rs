@@ -111,7 +111,7 @@ fn the_first_record_that_fails_decides_the_error_and_none_is_created() {
 fn a_list_has_1_to_1000_objects() {
     let shop = Shop::open();
     let message =
-        |n| format!("An array creates 1 to 1000 records, not {n}; send the rest in further requests");
+        |n| format!("An array creates 1 to 1000 records, not {n}; send more of them in several requests");
     shop.refused(&shop.write("POST", "/user", "[]"), 400, "ValidationError", &message(0));
     let body = json!(vec![json!({"name": "x"}); 1001]).to_string();
     shop.refused(&shop.write("POST", "/user", &body), 400, "ValidationError", &message(1001));

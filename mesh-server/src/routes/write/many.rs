@@ -63,7 +63,7 @@ fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError>
     if items.is_empty() || items.len() > RECORDS_MAX {
         let found = items.len();
         return Err(WireError::validation(format!(
-            "An array creates 1 to {RECORDS_MAX} records, not {found}; send the rest in further requests"
+            "An array creates 1 to {RECORDS_MAX} records, not {found}; send more of them in several requests"
         )));
     }
     let record = |(index, text): (usize, &str)| {
