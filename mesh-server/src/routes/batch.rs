@@ -59,7 +59,8 @@ fn profiles() -> Profiles {
 
 /// Checks the route and the body of a step, and returns its entity.
 fn check(cx: &RequestContext<'_>, step: &BatchStep) -> Result<String, WireError> {
-    let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &step.path)?;
+    let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &step.path);
+    let route = route.map_err(|error| explain_base(error, cx, &step.path))?;
     let is_read = |body: &Option<String>| match &route {
         Route::Point { .. } => true,
         Route::Update { .. } => body.is_none(),
@@ -103,6 +104,15 @@ fn check(cx: &RequestContext<'_>, step: &BatchStep) -> Result<String, WireError>
     let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
     cx.audit(|details| details.add_step(&step.method, entity, target.as_ref(), fields.as_ref(), with_values));
     Ok(entity.clone().into_owned())
+}
+
+/// Adds to the error of a path that it includes the base path, if it does.
+fn explain_base(mut error: WireError, cx: &RequestContext<'_>, path: &str) -> WireError {
+    let base = cx.shared.base.as_str();
+    if let Some(rest) = path.strip_prefix(base).filter(|rest| !base.is_empty() && rest.starts_with('/')) {
+        error.message = format!("{}; 'path' begins below the base path: '{rest}'", error.message).into();
+    }
+    error
 }
 
 /// Returns the body of the reply.

@@ -161,19 +161,23 @@ fn steps_are_checked_before_any_runs() {
             (
                 json!({"method": "DELETE", "path": "/customer/$d.id"}),
                 400,
-                "'$d.id' stands for no value: no earlier step has the name",
+                "'$d.id' stands for no value: no earlier step has this name",
             ),
             (
                 json!({"method": "DELETE", "path": "/customer/$e.id", "as": "e"}),
                 400,
-                "no earlier step has the name",
+                "no earlier step has this name",
             ),
             (
                 json!({"method": "POST", "path": "/customer", "body": {"name": "$5"}}),
                 400,
                 "'$5' is not a reference",
             ),
-            (json!({"method": "POST", "path": "/mesh/customer", "body": {}}), 405, "not allowed"),
+            (
+                json!({"method": "POST", "path": "/mesh/customer", "body": {}}),
+                405,
+                "'path' begins below the base path: '/customer'",
+            ),
             (
                 json!({"method": "POST", "path": "/customr", "body": {}}),
                 400,

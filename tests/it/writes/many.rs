@@ -100,6 +100,14 @@ fn the_first_record_that_fails_decides_the_error_and_none_is_created() {
             assert_eq!(reply.status, status, "{record}: {found}");
             assert_eq!((&found["error"], &found["path"]), (&json!(error), &json!(path)), "{record}: {found}");
         }
+        let reply = items.create(&json!([{"code": "y"}, {"code": "z", "n": "1", "kindId": true}])).json();
+        let paths: Vec<_> = reply["fields"].as_array().unwrap().iter().map(|field| &field["path"]).collect();
+        assert_eq!(paths, [&json!("1.n"), &json!("1.kindId")], "{reply}");
+        let reply = items.create(&json!([{"code": "y"}, {"code": "taken"}])).json();
+        assert_eq!(reply["fields"][0]["path"], json!("1.code"), "{reply}");
+        let reply = items.create(&json!([{"code": "y"}, 7])).json();
+        let message = "Each element of the array must be a JSON object of fields and their values";
+        assert_eq!(reply["message"], json!(message));
         // A record that violates a constraint is before one that is invalid.
         let reply = items.create(&json!([{"code": "a"}, {"code": "taken"}, {"code": "b", "m": 1}]));
         assert_eq!((reply.status, &reply.json()["path"]), (409, &json!("1")));
@@ -110,8 +118,7 @@ fn the_first_record_that_fails_decides_the_error_and_none_is_created() {
 #[test]
 fn a_list_has_1_to_1000_objects() {
     let shop = Shop::open();
-    let message =
-        |n| format!("An array creates 1 to 1000 records, not {n}; send more of them in several requests");
+    let message = |n| format!("An array creates 1 to 1000 records, not {n}");
     shop.refused(&shop.write("POST", "/user", "[]"), 400, "ValidationError", &message(0));
     let body = json!(vec![json!({"name": "x"}); 1001]).to_string();
     shop.refused(&shop.write("POST", "/user", &body), 400, "ValidationError", &message(1001));

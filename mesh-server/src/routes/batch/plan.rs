@@ -38,7 +38,7 @@ impl Batch {
                 if is_known {
                     Ok("0".to_owned())
                 } else {
-                    Err(fault(reference, "no earlier step has the name"))
+                    Err(fault(reference, "no earlier step has this name"))
                 }
             };
             let checked = path::replace(&step.path, check).map(drop);

@@ -63,10 +63,14 @@ fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError>
     if items.is_empty() || items.len() > RECORDS_MAX {
         let found = items.len();
         return Err(WireError::validation(format!(
-            "An array creates 1 to {RECORDS_MAX} records, not {found}; send more of them in several requests"
+            "An array creates 1 to {RECORDS_MAX} records, not {found}"
         )));
     }
     let record = |(index, text): (usize, &str)| {
+        if !text.starts_with('{') {
+            let message = "Each element of the array must be a JSON object of fields and their values";
+            return Err(at_record(index, WireError::transport(message)));
+        }
         let fields = Fields::parse(text.as_bytes());
         fields.map_err(|error| at_record(index, WireError::transport(error.to_string())))
     };
