@@ -34,7 +34,11 @@ pub struct Options {
     /// Logins and signed requests.
     pub integrity: Option<Bound>,
     /// Bearers of an issuer, or API keys.
-    pub bearers: Option<Bearers>,
+    pub bearers: bool,
+    /// Whether requests without any credential are accepted.
+    pub anonymous: bool,
+    /// Whether bearers and requests without a credential must not read while signatures are required. `SPEC §17.5`
+    pub signed_only: bool,
     /// Persisted queries, and who may register them.
     pub persisted: Option<Registration>,
     /// Whether only persisted queries are accepted.
@@ -64,27 +68,10 @@ pub enum Bound {
     Required,
 }
 
-/// What bearers may do. `SPEC §17.5`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Bearers {
-    /// Whether they suffice for reads while signatures are required.
-    pub unsigned: bool,
-    /// Whether requests without any credential are accepted.
-    pub anonymous: bool,
-}
-
-impl Bearers {
-    /// Describes bearers that identify callers.
-    pub fn new(unsigned: bool, anonymous: bool) -> Self {
-        Self { unsigned, anonymous }
-    }
-}
-
 impl Options {
     /// Returns whether callers identify themselves.
     fn identifies(&self) -> bool {
-        self.integrity.is_some() || self.bearers.is_some()
+        self.integrity.is_some() || self.bearers
     }
 
     /// Describes a server at a base path without optional profiles.

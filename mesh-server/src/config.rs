@@ -177,8 +177,9 @@ impl Config {
         // Without keys these would protect nothing.
         let useless =
             [("bearer.issuer", !bearer.issuer.is_empty()), ("bearer.audience", !bearer.audience.is_empty())];
-        if !bearer.anonymous.is_empty() && !bearer.is_on() && self.api_keys.table.is_empty() {
-            let message = "needs 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it";
+        if !bearer.anonymous.is_empty() && !self.identifies_callers() {
+            let message =
+                "needs 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it";
             reader.conflict(["bearer.anonymous", "bearer.jwks"], message);
         }
         for (path, _) in useless.into_iter().filter(|(_, is_set)| *is_set && !bearer.is_on()) {

@@ -58,6 +58,7 @@ pages! {
     server_crate: "mesh-server/README.md", "sqlite3";
     signing: "docs/signing.md", "curl", "openssl", "python3", "node", "sqlite3";
     sqlite_crate: "mesh-sqlite/README.md";
+    tutorial: "docs/tutorial.md", "curl", "openssl", "sqlite3", "node", "nginx";
     uploads: "docs/uploads.md", "curl", "sqlite3";
     uploads_crate: "mesh-uploads/README.md";
     wire_crate: "mesh-wire/README.md";

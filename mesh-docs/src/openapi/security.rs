@@ -17,7 +17,7 @@ pub(super) fn schemes(options: &Options) -> Value {
             "`sha256=` and the hex HMAC-SHA256 of the signed message, with the signing token as key";
         all.insert("signature".to_owned(), key("X-Mesh-Signature", signature));
     }
-    if options.bearers.is_some() {
+    if options.bearers {
         let bearer = json!({
             "type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "A token of the issuer, or an API key",
         });
@@ -29,26 +29,20 @@ pub(super) fn schemes(options: &Options) -> Value {
 /// Returns what a read needs.
 pub(super) fn of_reads(options: &Options) -> Value {
     let mut all = signed(options);
-    if let Some(bearers) = options.bearers.filter(|bearers| bearers.unsigned || options.integrity.is_none()) {
-        all.push(json!({BEARER: []}));
-        if bearers.anonymous {
-            all.push(json!({}));
-        }
+    if options.integrity.is_none() || !options.signed_only {
+        all.extend(options.bearers.then(|| json!({BEARER: []})));
+        all.extend(options.anonymous.then(|| json!({})));
     }
     all.into()
 }
 
 /// Returns what a write or a registration needs, if that is not what reads need.
 pub(super) fn of_writes(options: &Options) -> Option<Value> {
-    let bearers = options.bearers?;
     let mut all = signed(options);
     if options.integrity.is_none() {
-        all.push(json!({BEARER: []}));
-        if !bearers.anonymous {
-            return None;
-        }
+        all.extend(options.bearers.then(|| json!({BEARER: []})));
     }
-    Some(all.into())
+    Some(all.into()).filter(|all| *all != of_reads(options))
 }
 
 /// Returns what a caller needs where no signature is: the docs surface.
@@ -57,7 +51,7 @@ pub(super) fn unsigned(options: &Options) -> Value {
     if options.integrity.is_some() {
         all.push(json!({"token": []}));
     }
-    if options.bearers.is_some() {
+    if options.bearers {
         all.push(json!({BEARER: []}));
     }
     all.into()
@@ -65,10 +59,7 @@ pub(super) fn unsigned(options: &Options) -> Value {
 
 /// Returns what begins a session: a login, or the exchange of a bearer.
 pub(super) fn of_logins(options: &Options) -> Value {
-    match options.bearers {
-        Some(_) => json!([{}, {BEARER: []}]),
-        None => json!([]),
-    }
+    if options.bearers { json!([{}, {BEARER: []}]) } else { json!([]) }
 }
 
 fn signed(options: &Options) -> Vec<Value> {

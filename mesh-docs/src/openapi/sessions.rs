@@ -23,7 +23,7 @@ impl Api<'_> {
         });
         let login = json!({
             "operationId": "mesh.login",
-            "summary": if self.options.bearers.is_some() { "Starts a session, with credentials or with a bearer and {}" } else { "Starts a session" },
+            "summary": if self.options.bearers { "Starts a session, with credentials or with a bearer and {}" } else { "Starts a session" },
             "security": security::of_logins(self.options),
             "parameters": [component("parameters", "X-Request-Id")],
             "requestBody": json_body(&credentials),

@@ -136,7 +136,7 @@ fn every_reference_resolves() {
         options.events = is(1);
         options.mutations = is(2);
         options.uploads = is(3).then(|| "files".to_owned());
-        options.bearers = is(4).then(|| Bearers::new(true, false));
+        options.bearers = is(4);
         let document = document(&schema, &options);
         let mut found = Vec::new();
         references(&document, &mut found);
@@ -153,9 +153,10 @@ fn every_reference_resolves() {
 #[test]
 fn security_says_which_credentials_suffice() {
     let schema = Schema::read(BLOG, None).unwrap();
-    let security = |integrity: Option<Bound>, bearers: Option<Bearers>| {
+    let security = |integrity: Option<Bound>, [bearers, anonymous, signed_only]: [bool; 3]| {
         let mut options = Options::new("/mesh");
-        (options.integrity, options.bearers, options.mutations) = (integrity, bearers, true);
+        (options.integrity, options.mutations) = (integrity, true);
+        (options.bearers, options.anonymous, options.signed_only) = (bearers, anonymous, signed_only);
         options.persisted = Some(Registration::Signed);
         let document = document(&schema, &options);
         let of = |path: &str, method: &str| {
@@ -175,30 +176,27 @@ fn security_says_which_credentials_suffice() {
     };
     let (signed, bearer) = (r#"{"token":[],"signature":[]}"#, r#"{"bearerAuth":[]}"#);
     let list = |parts: &[&str]| format!("[{}]", parts.join(","));
-    check(security(None, None), ["null", "null", "null", ""]);
+    check(security(None, [false; 3]), ["null", "null", "null", ""]);
     let session = list(&[signed]);
-    check(security(Some(Bound::Accepted), None), [&session, &session, &session, "token signature"]);
+    check(security(Some(Bound::Accepted), [false; 3]), [&session, &session, &session, "token signature"]);
     let own = list(&[bearer]);
-    check(security(None, Some(Bearers::new(true, false))), [&own, &own, &own, "bearerAuth"]);
+    check(security(None, [true, false, false]), [&own, &own, &own, "bearerAuth"]);
     let any = list(&[bearer, "{}"]);
-    check(security(None, Some(Bearers::new(true, true))), [&any, &own, &own, "bearerAuth"]);
+    check(security(None, [true, true, false]), [&any, &own, &own, "bearerAuth"]);
     let either = list(&[signed, bearer]);
     let all = "token signature bearerAuth";
-    check(
-        security(Some(Bound::Accepted), Some(Bearers::new(true, false))),
-        [&either, &session, &session, all],
-    );
-    check(
-        security(Some(Bound::Accepted), Some(Bearers::new(false, false))),
-        [&session, &session, &session, all],
-    );
+    check(security(Some(Bound::Accepted), [true, false, false]), [&either, &session, &session, all]);
+    check(security(Some(Bound::Accepted), [true, true, true]), [&session, &session, &session, all]);
+    let guests = list(&[signed, "{}"]);
+    let found = security(Some(Bound::Accepted), [false, true, false]);
+    check(found, [&guests, &session, &session, "token signature"]);
 }
 
 #[test]
 fn refused_credentials_have_codes() {
     let schema = Schema::read(BLOG, None).unwrap();
     let mut options = Options::new("/mesh");
-    options.bearers = Some(Bearers::new(true, false));
+    options.bearers = true;
     let document = document(&schema, &options);
     let response = &document["components"]["responses"]["Unknown"];
     let codes = &response["content"]["application/json"]["schema"]["allOf"][1]["properties"]["code"]["enum"];

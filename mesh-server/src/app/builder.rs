@@ -266,7 +266,7 @@ impl AppBuilder {
         self
     }
 
-    /// Sets the role of requests without any credentials, if [`AppBuilder::bearer`] or
+    /// Sets the role of requests without any credentials, if [`AppBuilder::integrity`], [`AppBuilder::bearer`] or
     /// [`AppBuilder::api_keys`] is set. Without one they are refused.
     /// `SPEC §17.6`
     pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
@@ -348,7 +348,7 @@ impl AppBuilder {
         if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
         }
-        if !shared.identities.are_on() {
+        if !shared.identifies_callers() {
             // A role for requests without credentials needs credentials that others have.
             shared.identities.anonymous = None;
         }

@@ -22,9 +22,9 @@ fn options(config: &Config) -> openapi::Options {
         Binding::Accept => openapi::Bound::Accepted,
         Binding::Require => openapi::Bound::Required,
     });
-    let accepts = config.bearer.is_on() || !config.api_keys.table.is_empty();
-    let (unsigned, anonymous) = (config.bearer.unsigned, !config.bearer.anonymous.is_empty());
-    options.bearers = accepts.then(|| openapi::Bearers::new(unsigned, anonymous));
+    options.bearers = config.bearer.is_on() || !config.api_keys.table.is_empty();
+    options.anonymous = !config.bearer.anonymous.is_empty();
+    options.signed_only = !config.bearer.unsigned;
     options.persisted = config.persisted.enabled.then(|| config.registration());
     options.only = config.persisted.only;
     options.events = config.events.enabled;

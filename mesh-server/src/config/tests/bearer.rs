@@ -26,7 +26,7 @@ fn settings_of_bearers_have_to_fit_together() {
         expect![[r#"
             mesh.toml:2: 'bearer.issuer' needs 'bearer.jwks' or 'bearer.secret' beside it
             mesh.toml:3: 'bearer.audience' needs 'bearer.jwks' or 'bearer.secret' beside it
-            mesh.toml:4: 'bearer.anonymous' needs 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it
+            mesh.toml:4: 'bearer.anonymous' needs 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it
         "#]],
     );
     check(

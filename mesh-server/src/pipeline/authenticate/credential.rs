@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mesh_integrity::API_KEY_PREFIX;
 use mesh_integrity::bearer::{BearerError, BearerFault};
+use mesh_integrity::{API_KEY_PREFIX, IntegrityError};
 use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 
 use crate::identity::KnownCaller;
@@ -105,6 +105,7 @@ async fn verify(
 pub(crate) fn missing(cx: &RequestContext<'_>) -> WireError {
     let error = WireError::from(BearerError::Missing);
     match cx.shared.integrity {
+        Some(_) if !cx.shared.identities.are_on() => IntegrityError::TokenMissing.into(),
         Some(_) => error.with_challenge(Challenge::Any),
         None => error,
     }

@@ -155,9 +155,20 @@ async fn routes_of_the_application_are_given_the_caller() {
 }
 
 #[tokio::test]
-async fn a_role_for_anonymous_requests_needs_credentials_of_others() {
+async fn requests_without_a_credential_may_read_beside_sessions() {
     let site = Site::from(signed_app(gate()).anonymous_role("guest"));
-    assert_eq!(site.send(Ask::get("/mesh/post", ALL)).await.why(), (401, "TOKEN_MISSING".to_owned()));
+    assert_eq!(site.send(Ask::get("/mesh/post", ALL)).await.status, 200);
+    let ignored = Ask::get("/mesh/post", ALL).header("Authorization", "Bearer x");
+    assert_eq!(site.send(ignored).await.status, 200, "without bearers the header is ignored");
+    let stale = Ask::get("/mesh/post", ALL).header("X-Mesh-Token", "tok_x");
+    assert_eq!(site.send(stale).await.why(), (401, "TOKEN_INVALID".to_owned()));
+    let write = site.send(Ask::new("POST", "/mesh/logout")).await;
+    assert_eq!(write.why(), (401, "TOKEN_MISSING".to_owned()));
+    assert_eq!(write.headers["www-authenticate"], "Mesh");
+}
+
+#[tokio::test]
+async fn without_credentials_of_others_there_is_no_anonymous_role() {
     let ignored = Ask::get("/mesh/post", ALL).header("Authorization", "Bearer x");
     let reply = Site::from(mesh_server::App::builder(crate::integrity::site::mesh())).send(ignored).await;
     assert_eq!(reply.status, 200, "without bearers the header is ignored");
