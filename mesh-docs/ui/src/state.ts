@@ -27,8 +27,8 @@ export const paramTexts = signal<Texts>({});
 /** The values of the query's parameters; `undefined` if it has none. */
 export const params = computed(() => paramsText(parameters.value, paramTexts.value));
 
-/** What the page shows: the editor with its results, or the rows of an entity. */
-export type Mode = "query" | "data";
+/** What the page shows: the editor with its results, the rows of an entity, or the schema as a picture. */
+export type Mode = "query" | "data" | "diagram";
 export const mode = signal<Mode>("query");
 export type Pane = "schema" | "query" | "result";
 export const pane = signal<Pane>("query");

@@ -8,6 +8,7 @@ import { cancel, run } from "../run";
 import { dialog, formatText, mode, pane, sideTab, type Pane } from "../state";
 import { widths } from "../storage";
 import { Browser } from "./browse/Browser";
+import { Diagram } from "./diagram/Diagram";
 import { Explorer } from "./side/Explorer";
 import { focusPane } from "./parts/focus";
 import { Header } from "./Header";
@@ -47,16 +48,16 @@ export function App() {
   }, []);
   return (
     <>
-      <a class="skip" href={mode.value === "data" ? "#data-pane" : "#query-pane"} onClick={skip}>
-        Skip to the {mode.value === "data" ? "rows" : "query"}
+      <a class="skip" href={mode.value === "query" ? "#query-pane" : "#data-pane"} onClick={skip}>
+        Skip to the {SKIP_TO[mode.value]}
       </a>
       <Header />
-      {mode.value === "data" ? (
-        <main class="panes-data column" id="data-pane">
-          <Browser />
-        </main>
-      ) : (
+      {mode.value === "query" ? (
         <Panes />
+      ) : (
+        <main class="panes-data column" id="data-pane">
+          {mode.value === "data" ? <Browser /> : <Diagram />}
+        </main>
       )}
       <div class="notice-area" role="status" aria-live="polite">
         {notice.value && <p class={notice.value.bad ? "notice notice-error" : "notice"}>{notice.value.text}</p>}
@@ -73,11 +74,13 @@ export function App() {
   );
 }
 
+const SKIP_TO = { query: "query", data: "rows", diagram: "diagram" } as const;
+
 /** Moves the focus past the header. */
 function skip(event: Event): void {
   event.preventDefault();
-  if (mode.value === "data") document.querySelector<HTMLElement>(".browser [role='grid'], .browser input")?.focus();
-  else focusPane("query");
+  if (mode.value === "query") focusPane("query");
+  else document.querySelector<HTMLElement>("#data-pane [role='grid'], #data-pane svg[tabindex], #data-pane input")?.focus();
 }
 
 /** The schema, the query and its result. */

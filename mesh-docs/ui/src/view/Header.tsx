@@ -15,6 +15,7 @@ import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
 const MODES: { id: Mode; label: string }[] = [
   { id: "query", label: "Query" },
   { id: "data", label: "Data" },
+  { id: "diagram", label: "Diagram" },
 ];
 
 /** Shows another view. The data browser begins with the entity of the query. */

@@ -45,6 +45,7 @@ function commands(): Command[] {
     { name: "Show history and saved queries", group: "Page", run: () => ((sideTab.value = "saved"), (pane.value = "schema")) },
     { name: `Switch to the ${otherTheme} theme`, group: "Page", run: () => setTheme(otherTheme) },
     { name: "Load the schema again", group: "Page", run: () => void loadSchema() },
+    { name: "Show the diagram of the schema", group: "Page", run: () => (mode.value = "diagram") },
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
     hasCredentials && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },

@@ -72,7 +72,7 @@ function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
     case "table":
       return list ? <TableView list={list} source={answer.source} request={request} /> : <p class="hint pad">A single record has no table. Clear the id to read the collection.</p>;
     case "plan":
-      return <PlanView plan={answer.meta.plan} isPoint={request.id !== ""} />;
+      return <PlanView meta={answer.meta} isPoint={request.id !== ""} />;
     case "sql":
       return <SqlView statements={answer.meta.sql} />;
   }

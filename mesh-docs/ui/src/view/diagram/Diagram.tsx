@@ -1,0 +1,136 @@
+// The schema as a picture: entities with their fields, and the relations between them.
+
+import { computed, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { browse } from "../../browse/state";
+import { boxText } from "../../diagram/boxes";
+import { edgesOf, neighborsOf, type Edge } from "../../diagram/edges";
+import { layOut } from "../../diagram/layout";
+import { toggle } from "../../query/edit";
+import { entityOf, type Entity } from "../../schema";
+import { change, mode, schema, startQuery } from "../../state";
+import { Search } from "../parts/icons";
+import { saveFile } from "../parts/file";
+import { Missing } from "../side/Missing";
+import { Picture } from "./Picture";
+
+/** The entity or edge that is chosen. */
+export const chosen = signal<{ entity: string; edge?: Edge } | null>(null);
+/** Whether only the chosen entity and its neighbors are shown. */
+const isFocused = signal(false);
+const wanted = signal("");
+export const zoom = signal(1);
+
+const all = computed((): Entity[] => schema.value?.entities ?? []);
+const shown = computed((): Entity[] => {
+  const name = chosen.value?.entity;
+  if (!isFocused.value || name === undefined) return all.value;
+  const near = neighborsOf(edgesOf(all.value), name);
+  return all.value.filter((entity) => near.has(entity.name));
+});
+export const picture = computed(() => {
+  const edges = edgesOf(shown.value);
+  const texts = shown.value.map((entity) => boxText(entity, shown.value.length));
+  return { edges, texts, layout: layOut(texts, edges) };
+});
+/** The entities whose names contain the searched text; all without one. */
+export const matches = computed(() => {
+  const text = wanted.value.trim().toLowerCase();
+  return new Set(shown.value.filter(({ name }) => name.toLowerCase().includes(text)).map(({ name }) => name));
+});
+
+const ZOOM_STEP = 1.25;
+export function setZoom(next: number): void {
+  zoom.value = Math.min(Math.max(next, 0.15), 3);
+}
+
+/** Starts a query of the chosen entity, with the relation of the chosen edge. */
+export function startChosen(): void {
+  const [known, choice] = [schema.value, chosen.value];
+  if (!known || !choice) return;
+  mode.value = "query";
+  startQuery(choice.entity);
+  const relation = choice.edge?.relation;
+  const entity = entityOf(known, choice.entity);
+  if (relation === undefined || !entity) return;
+  change((query) => (query.root.select.some(({ name }) => name === relation) ? query : toggle(known, query, entity.name, [], relation)));
+}
+
+export function Diagram() {
+  const host = useRef<HTMLDivElement>(null);
+  const fit = (): void => {
+    const element = host.current;
+    const { width, height } = picture.value.layout;
+    if (element && width > 0) setZoom(Math.min(element.clientWidth / width, element.clientHeight / height, 1.2));
+  };
+  useEffect(fit, [schema.value, isFocused.value]);
+  if (!schema.value) return <Missing />;
+  const choice = chosen.value;
+  const find = (text: string): void => {
+    wanted.value = text;
+    const [first] = [...matches.value];
+    if (text.trim() !== "" && first !== undefined) chosen.value = { entity: first };
+  };
+  const save = (): void => {
+    const svg = host.current?.querySelector("svg");
+    if (svg) saveFile(new Blob([standalone(svg)]), "schema.svg", "image/svg+xml");
+  };
+  return (
+    <section class="diagram column" aria-label="Diagram of the schema">
+      <div class="browse-head row wrap" role="toolbar" aria-label="Diagram tools">
+        <label class="search row">
+          <Search />
+          <span class="hidden">Search the diagram</span>
+          <input type="search" data-testid="diagram-search" placeholder="Search entities" value={wanted.value} onInput={(event) => find(event.currentTarget.value)} />
+        </label>
+        <span class="browse-pager row">
+          <button type="button" class="small" aria-label="Smaller" onClick={() => setZoom(zoom.value / ZOOM_STEP)}>
+            −
+          </button>
+          <button type="button" class="small" onClick={fit}>
+            Fit
+          </button>
+          <button type="button" class="small" aria-label="Larger" onClick={() => setZoom(zoom.value * ZOOM_STEP)}>
+            +
+          </button>
+        </span>
+        <button type="button" class="small" data-testid="neighbors" aria-pressed={isFocused.value} disabled={!choice} onClick={() => (isFocused.value = !isFocused.value)}>
+          Only its neighbors
+        </button>
+        <button type="button" class="small" data-testid="save-svg" onClick={save}>
+          Save as SVG
+        </button>
+        {choice && (
+          <span class="browse-tools row" data-testid="chosen">
+            <code class="ellipsis">
+              {choice.entity}
+              {choice.edge && <span class="relate">.{choice.edge.relation}</span>}
+            </code>
+            <button type="button" class="primary" onClick={startChosen}>
+              Query
+            </button>
+            <button type="button" onClick={() => browse(choice.entity)}>
+              Rows
+            </button>
+          </span>
+        )}
+      </div>
+      <div class="diagram-scroll fill" ref={host}>
+        <Picture />
+      </div>
+    </section>
+  );
+}
+
+/** Returns the picture as a file of its own, with the colors of the page. */
+function standalone(svg: SVGSVGElement): string {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const originals = [svg, ...svg.querySelectorAll<SVGElement>("*")];
+  const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
+  originals.forEach((element, index) => {
+    const { fill, stroke, strokeWidth, fontFamily, fontSize, fontWeight, opacity } = getComputedStyle(element);
+    copies[index]?.setAttribute("style", `fill:${fill};stroke:${stroke};stroke-width:${strokeWidth};font-family:${fontFamily.replaceAll('"', "'")};font-size:${fontSize};font-weight:${fontWeight};opacity:${opacity}`);
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  return new XMLSerializer().serializeToString(copy);
+}
