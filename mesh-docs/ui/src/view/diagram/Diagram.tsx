@@ -115,7 +115,7 @@ export function Diagram() {
           </span>
         )}
       </div>
-      <div class="diagram-scroll fill" ref={host}>
+      <div class="diagram-scroll fill" ref={host} tabIndex={0} role="region" aria-label="Picture of the schema">
         <Picture />
       </div>
     </section>

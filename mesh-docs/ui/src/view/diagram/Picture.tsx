@@ -117,7 +117,6 @@ function EntityBox({ text, box: { x, y, width, height }, isChosen, isFar, choose
       id={`box-${text.name}`}
       role="option"
       aria-selected={isChosen}
-      aria-label={text.name}
       class={`entity-box ${isChosen ? "chosen" : ""} ${isFar ? "far" : ""}`}
       transform={`translate(${x} ${y})`}
       onClick={() => choose(text.name)}
