@@ -12,7 +12,7 @@ const BROTLI_WINDOW: u32 = 22;
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=assets");
     let out = env::var("OUT_DIR")?;
-    for name in ["app.js", "app.css"] {
+    for name in ["app.js", "shared.js", "pictures.js", "app.css"] {
         let bytes = fs::read(Path::new("assets").join(name))?;
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         gzip.write_all(&bytes)?;

@@ -1,6 +1,6 @@
 //! The HTML of the page. It contains no data; the page requests data after it has loaded.
 
-use crate::assets::{Asset, ICON, SCRIPT, STYLE};
+use crate::assets::{Asset, ICON, SCRIPT, SHARED, STYLE};
 use crate::{Options, Sql};
 
 /// Permits files and replies of this server only, and nothing inline.
@@ -9,7 +9,7 @@ pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-sr
 
 /// Returns the page for these options.
 pub(crate) fn html(options: &Options) -> String {
-    let asset = |asset: &Asset| format!("{}/assets/{}", escape(&options.path), asset.name());
+    let asset = |asset: &Asset| format!("{}/assets/{}", escape(&options.path), asset.path());
     let title = options.title.as_deref().unwrap_or("Mesh");
     format!(
         r#"<!doctype html>
@@ -25,6 +25,7 @@ pub(crate) fn html(options: &Options) -> String {
 <title>{title} · Playground</title>
 <link rel="icon" href="{icon}" type="image/svg+xml">
 <link rel="stylesheet" href="{style}">
+<link rel="modulepreload" href="{shared}">
 <script type="module" src="{script}"></script>
 </head>
 <body>
@@ -41,6 +42,7 @@ pub(crate) fn html(options: &Options) -> String {
         title = escape(title),
         icon = asset(&ICON),
         style = asset(&STYLE),
+        shared = asset(&SHARED),
         script = asset(&SCRIPT),
     )
 }

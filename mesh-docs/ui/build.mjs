@@ -10,9 +10,12 @@ const out = resolve(process.argv[2] ?? join(here, "..", "assets"));
 await mkdir(out, { recursive: true });
 await build({
   absWorkingDir: here,
-  entryPoints: { app: "src/main.tsx" },
+  // The pictures are loaded when they are first shown; both share one more file.
+  entryPoints: { app: "src/main.tsx", pictures: "src/view/pictures.ts" },
   outdir: out,
   bundle: true,
+  splitting: true,
+  chunkNames: "shared",
   format: "esm",
   target: ["es2022"],
   minify: true,

@@ -3,11 +3,13 @@
 mod bearer;
 mod browse;
 mod build;
+mod diagram;
 mod drafts;
 mod forms;
 mod keyboard;
 mod layout;
 mod page;
+mod plan;
 mod queries;
 mod script;
 mod session;

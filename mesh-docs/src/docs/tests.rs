@@ -244,7 +244,7 @@ fn page_escapes_text_and_loads_only_local_files() {
 #[test]
 fn files_are_cached_forever_and_the_page_is_revalidated() {
     let docs = Docs::new(mesh(), Options::default());
-    let path = format!("/docs/assets/{}", assets::SCRIPT.name());
+    let path = format!("/docs/assets/{}", assets::SCRIPT.path());
     let policy = |path: &str| get(&docs, path).headers()[CACHE_CONTROL].to_str().unwrap().to_owned();
     assert!(policy(&path).contains("immutable"));
     assert_eq!(policy("/docs"), "no-cache");

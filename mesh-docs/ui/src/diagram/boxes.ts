@@ -11,6 +11,8 @@ const CHAR = 7.3;
 const FIELDS_MAX = 8;
 /** The number of entities above which boxes have only their names. */
 const DETAILED_MAX = 24;
+/** The least width of a box. */
+const WIDTH_MIN = 64;
 const NAME_MAX = 30;
 
 export interface BoxText {
@@ -31,12 +33,12 @@ export function boxText(entity: Entity, shown: number): BoxText {
   const lines = fields.slice(0, FIELDS_MAX).map(({ name, type = "computed" }) => ({ name: cut(name), type, isKey: keys.includes(name) }));
   const rest = fields.length - lines.length;
   if (rest > 0) lines.push({ name: `and ${rest} more`, type: "", isKey: false });
-  const longest = Math.max(cut(entity.name).length + 2, ...lines.map(({ name, type }) => name.length + type.length + 2));
+  const longest = Math.max(cut(entity.name).length * 1.1, ...lines.map(({ name, type }) => name.length + type.length + 2));
   return {
     name: entity.name,
     title: cut(entity.name),
     lines,
-    width: Math.round(Math.max(90, longest * CHAR) + 2 * PAD),
+    width: Math.round(Math.max(WIDTH_MIN, longest * CHAR) + 2 * PAD),
     height: HEAD + (lines.length > 0 ? lines.length * LINE + PAD : 0),
   };
 }

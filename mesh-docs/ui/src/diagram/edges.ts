@@ -1,6 +1,6 @@
 // The edges of the diagram: one for each pair of relations that are two directions of the same link.
 
-import type { Entity } from "../schema";
+import { idFields, type Entity } from "../schema";
 
 export interface Edge {
   id: string;
@@ -13,7 +13,10 @@ export interface Edge {
   isManyToMany: boolean;
 }
 
-/** Returns the edges between entities. A relation to many records is part of the edge of its inverse, if that is visible. */
+/**
+ * Returns the edges between entities. A relation to many records is part of the edge of its inverse, or of the edges of the entity
+ * whose records are the links, if that is visible.
+ */
 export function edgesOf(entities: readonly Entity[]): Edge[] {
   const names = new Set(entities.map(({ name }) => name));
   const edges: Edge[] = [];
@@ -24,9 +27,11 @@ export function edgesOf(entities: readonly Entity[]): Edge[] {
     for (const { name: relation, entity, type } of joins) if (type === "one" && names.has(entity)) add(name, relation, entity, false);
   }
   const isLinked = (one: string, other: string): boolean => edges.some(({ from, to }) => from === one && to === other);
+  const links = entities.filter((entity) => idFields(entity).length > 1);
+  const hasLinks = (one: string, other: string): boolean => links.some(({ name }) => isLinked(name, one) && isLinked(name, other));
   for (const { name, joins } of entities) {
     for (const { name: relation, entity, type } of joins) {
-      if (type === "many" && names.has(entity) && !isLinked(entity, name) && !isLinked(name, entity)) add(name, relation, entity, true);
+      if (type === "many" && names.has(entity) && !isLinked(entity, name) && !isLinked(name, entity) && !hasLinks(name, entity)) add(name, relation, entity, true);
     }
   }
   return edges;

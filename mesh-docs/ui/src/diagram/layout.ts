@@ -22,9 +22,13 @@ interface Size {
   height: number;
 }
 
+/** Between columns of boxes with fields, and of boxes with names only. */
 const GAP_X = 90;
+const GAP_X_NAMES = 56;
 const GAP_Y = 22;
 const MARGIN = 24;
+/** How much the boxes are drawn to the middle of the picture, so that groups without a link to others are near. */
+const GRAVITY = 0.15;
 /** Sweeps over the columns that improve their order. */
 const SWEEPS = 12;
 
@@ -59,7 +63,7 @@ function split(columns: string[][], most: number): string[][] {
   });
 }
 
-export function layOut(sizes: readonly Size[], edges: readonly Edge[]): Layout {
+export function layOut(sizes: readonly Size[], edges: readonly Edge[], hasFields: boolean): Layout {
   const names = sizes.map(({ name }) => name);
   const size = new Map(sizes.map((one) => [one.name, one]));
   const column = columnsOf(names, edges);
@@ -85,7 +89,7 @@ export function layOut(sizes: readonly Size[], edges: readonly Edge[]): Layout {
     let x = 0;
     for (const list of columns) {
       stack(list, x);
-      x += Math.max(...list.map((name) => size.get(name)?.width ?? 0)) + GAP_X;
+      x += Math.max(...list.map((name) => size.get(name)?.width ?? 0)) + (hasFields ? GAP_X : GAP_X_NAMES);
     }
   };
   const middle = (name: string): number => {
@@ -112,7 +116,7 @@ export function layOut(sizes: readonly Size[], edges: readonly Edge[]): Layout {
 /** Moves the boxes of a column towards their neighbors, without changing their order or letting them overlap. */
 function settle(list: readonly string[], boxes: Map<string, Box>, pull: (name: string) => number): void {
   const column = list.map((name) => boxes.get(name)).filter((box) => box !== undefined);
-  for (const box of column) box.y = (box.y + pull(box.name) - box.height / 2) / 2;
+  for (const box of column) box.y = (box.y + pull(box.name) * (1 - GRAVITY) - box.height / 2) / 2;
   const center = column.reduce((sum, box) => sum + box.y + box.height / 2, 0) / Math.max(1, column.length);
   column.forEach((box, index) => {
     const above = column[index - 1];
@@ -142,8 +146,7 @@ function normalized(boxes: Map<string, Box>): Layout {
 export function curve(from: Box, to: Box): string {
   const [y1, y2] = [from.y + from.height / 2, to.y + to.height / 2];
   if (from === to) {
-    const x = from.x + from.width;
-    return `M${x} ${y1 - 8}c40 -18 40 34 0 16`;
+    return `M${from.x + from.width} ${from.y + 8}c36 -26 36 32 0 14`;
   }
   const isLeft = to.x + to.width <= from.x;
   const isRight = from.x + from.width <= to.x;

@@ -8,9 +8,9 @@ import { cancel, run } from "../run";
 import { dialog, formatText, mode, pane, sideTab, type Pane } from "../state";
 import { widths } from "../storage";
 import { Browser } from "./browse/Browser";
-import { Diagram } from "./diagram/Diagram";
 import { Explorer } from "./side/Explorer";
 import { focusPane } from "./parts/focus";
+import { later } from "./parts/later";
 import { Header } from "./Header";
 import { KeysDialog } from "./dialogs/Keys";
 import { LoginDialog } from "./dialogs/Login";
@@ -27,6 +27,8 @@ const PANES: { id: Pane; label: string }[] = [
   { id: "query", label: "Query" },
   { id: "result", label: "Result" },
 ];
+
+const Diagram = later(async () => (await import("./pictures")).Diagram);
 
 export function App() {
   useEffect(() => {

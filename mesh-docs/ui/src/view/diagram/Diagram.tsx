@@ -31,15 +31,22 @@ const shown = computed((): Entity[] => {
 export const picture = computed(() => {
   const edges = edgesOf(shown.value);
   const texts = shown.value.map((entity) => boxText(entity, shown.value.length));
-  return { edges, texts, layout: layOut(texts, edges) };
+  return { edges, texts, layout: layOut(texts, edges, texts.some(({ lines }) => lines.length > 0)) };
 });
-/** The entities whose names contain the searched text; all without one. */
-export const matches = computed(() => {
+/** The entities whose names contain the searched text, the best first; all without one. */
+const matches = computed(() => {
   const text = wanted.value.trim().toLowerCase();
-  return new Set(shown.value.filter(({ name }) => name.toLowerCase().includes(text)).map(({ name }) => name));
+  const rank = (name: string): number => (name === text ? 0 : name.startsWith(text) ? 1 : name.includes(text) ? 2 : 3);
+  const ranked = all.value.map(({ name }) => ({ name, rank: rank(name.toLowerCase()) })).filter((one) => one.rank < 3);
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ name }) => name);
 });
+/** The entities that are not shown faintly because of the search. */
+export const found = computed(() => new Set(isFocused.value ? shown.value.map(({ name }) => name) : matches.value));
 
-const ZOOM_STEP = 1.25;
+export const ZOOM_STEP = 1.25;
+/** The least zoom at which names are readable. A picture begins with it, even if it does not fit then. */
+const READABLE = 0.8;
+const ZOOM_FIT_MAX = 1.2;
 export function setZoom(next: number): void {
   zoom.value = Math.min(Math.max(next, 0.15), 3);
 }
@@ -58,17 +65,17 @@ export function startChosen(): void {
 
 export function Diagram() {
   const host = useRef<HTMLDivElement>(null);
-  const fit = (): void => {
+  const fit = (least = 0): void => {
     const element = host.current;
     const { width, height } = picture.value.layout;
-    if (element && width > 0) setZoom(Math.min(element.clientWidth / width, element.clientHeight / height, 1.2));
+    if (element && width > 0) setZoom(Math.max(Math.min(element.clientWidth / width, element.clientHeight / height, ZOOM_FIT_MAX), least));
   };
-  useEffect(fit, [schema.value, isFocused.value]);
+  useEffect(() => fit(READABLE), [schema.value, picture.value.layout]);
   if (!schema.value) return <Missing />;
   const choice = chosen.value;
   const find = (text: string): void => {
     wanted.value = text;
-    const [first] = [...matches.value];
+    const [first] = matches.value;
     if (text.trim() !== "" && first !== undefined) chosen.value = { entity: first };
   };
   const save = (): void => {
@@ -87,7 +94,7 @@ export function Diagram() {
           <button type="button" class="small" aria-label="Smaller" onClick={() => setZoom(zoom.value / ZOOM_STEP)}>
             −
           </button>
-          <button type="button" class="small" onClick={fit}>
+          <button type="button" class="small" data-testid="fit" onClick={() => fit()}>
             Fit
           </button>
           <button type="button" class="small" aria-label="Larger" onClick={() => setZoom(zoom.value * ZOOM_STEP)}>

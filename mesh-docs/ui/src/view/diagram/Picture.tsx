@@ -1,9 +1,10 @@
 // The picture of the diagram. It is one tab stop; arrow keys choose the next entity in their direction.
 
+import { useEffect } from "preact/hooks";
 import { HEAD, LINE, type BoxText } from "../../diagram/boxes";
 import { neighborsOf } from "../../diagram/edges";
 import { curve, type Box } from "../../diagram/layout";
-import { chosen, matches, picture, setZoom, startChosen, zoom } from "./Diagram";
+import { chosen, found, picture, setZoom, startChosen, zoom, ZOOM_STEP } from "./Diagram";
 
 const DIRECTIONS: Record<string, [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
@@ -25,9 +26,11 @@ export function Picture() {
   const { edges, texts, layout } = picture.value;
   const name = chosen.value?.entity;
   const near = name === undefined ? null : neighborsOf(edges, name);
+  useEffect(() => {
+    if (name !== undefined) document.getElementById(`box-${name}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [name, layout, zoom.value]);
   const choose = (entity: string): void => {
     chosen.value = { entity };
-    document.getElementById(`box-${entity}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   };
   const keys = (event: KeyboardEvent): void => {
     const direction = DIRECTIONS[event.key];
@@ -37,8 +40,8 @@ export function Picture() {
       if (next) choose(next.name);
     } else if (direction || event.key === "Home") choose(texts[0]?.name ?? "");
     else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) startChosen();
-    else if (event.key === "+" || event.key === "=") setZoom(zoom.value * 1.25);
-    else if (event.key === "-") setZoom(zoom.value / 1.25);
+    else if (event.key === "+" || event.key === "=") setZoom(zoom.value * ZOOM_STEP);
+    else if (event.key === "-") setZoom(zoom.value / ZOOM_STEP);
     else return;
     event.preventDefault();
   };
@@ -80,7 +83,7 @@ export function Picture() {
       </g>
       {texts.map((text) => {
         const box = layout.boxes.get(text.name);
-        const isFar = (near !== null && !near.has(text.name)) || !matches.value.has(text.name);
+        const isFar = (near !== null && !near.has(text.name)) || !found.value.has(text.name);
         return box && <EntityBox key={text.name} text={text} box={box} isChosen={text.name === name} isFar={isFar} choose={choose} />;
       })}
     </svg>

@@ -22,7 +22,7 @@ export function PlanView({ meta, isPoint }: { meta: Meta; isPoint: boolean }) {
             {count(statements.length, "statement")}, {milliseconds(total)} of {milliseconds(meta.durationMs)}
           </span>
           <button type="button" class="small" data-testid="explain-plan" disabled={isExplained} onClick={() => void explain()}>
-            {isExplained ? "Indexes below" : "Show the indexes"}
+            {isExplained ? "Indexes shown" : "Show the indexes"}
           </button>
         </div>
       )}

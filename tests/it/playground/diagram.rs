@@ -1,0 +1,146 @@
+//! The diagram of the schema.
+
+use std::fmt::Write as _;
+
+use mesh_tests::Database;
+use serde_json::{Value, json};
+
+use super::page::{CONTROL, ENTER, Page, RELEASE, blog, serve};
+
+const DIAGRAM: &str = "[data-testid=diagram]";
+const HOME: char = '\u{e011}';
+const RIGHT: char = '\u{e014}';
+
+fn show(page: &Page) {
+    page.browser.click("[data-testid=mode-diagram]");
+    page.browser.wait("boxes", |browser| browser.count(".entity-box") > 0);
+}
+
+/// Waits until an entity is chosen, or an edge by its entity and relation.
+fn wait_for_choice(page: &Page, choice: &str) {
+    page.browser.wait(choice, |browser| {
+        let script = "return document.querySelector('[data-testid=chosen] code')?.textContent ?? ''";
+        browser.run(script, &Value::Null) == json!(choice)
+    });
+}
+
+/// A database of `count` tables, each of which refers to two others.
+fn many_tables(count: usize) -> Database {
+    let mut statements = String::new();
+    for table in 0..count {
+        let (one, other) = (table / 2, table / 3);
+        write!(
+            statements,
+            "CREATE TABLE thing{table} (id INTEGER PRIMARY KEY, one_id INTEGER REFERENCES thing{one} (id),
+             other_id INTEGER REFERENCES thing{other} (id));"
+        )
+        .unwrap();
+    }
+    Database::new(&statements)
+}
+
+#[test]
+fn the_diagram_is_loaded_when_it_is_first_shown() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let is_loaded = || page.browser.requests().iter().any(|url| url.ends_with("/pictures.js"));
+    assert!(!is_loaded());
+    show(&page);
+    assert!(is_loaded());
+    assert_eq!(page.browser.count(".entity-box"), 5);
+    assert_eq!(page.browser.console_errors(), [""; 0]);
+}
+
+#[test]
+fn an_entity_and_an_edge_of_the_diagram_start_a_query() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    show(&page);
+    page.browser.click("#box-tag");
+    wait_for_choice(&page, "tag");
+    page.browser.click("[data-testid=chosen] button.primary");
+    page.wait_for_query("\"tag\"");
+    show(&page);
+    let click = "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))";
+    page.browser.run(click, &json!("[data-edge='comment.post']"));
+    wait_for_choice(&page, "comment.post");
+    page.browser.click("[data-testid=chosen] button.primary");
+    page.wait_for_query("\"comment\"");
+    page.wait_for_query("\"post\"");
+    page.assert_clean();
+}
+
+#[test]
+fn the_diagram_is_operated_by_keyboard() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    show(&page);
+    let chosen = || page.browser.text("[data-testid=chosen] code");
+    page.browser.type_into(DIAGRAM, &HOME.to_string());
+    let first = chosen();
+    page.browser.type_into(DIAGRAM, &RIGHT.to_string());
+    page.browser.wait("the next entity to the right", |_| chosen() != first);
+    let active = "return document.querySelector('[data-testid=diagram]').getAttribute('aria-activedescendant')";
+    assert_eq!(page.browser.run(active, &Value::Null), json!(format!("box-{}", chosen())));
+    let name = chosen();
+    page.browser.type_into(DIAGRAM, &ENTER.to_string());
+    page.wait_for_query(&format!("\"{name}\""));
+    page.assert_clean();
+}
+
+#[test]
+fn three_and_sixty_entities_are_readable() {
+    for count in [3, 60] {
+        let Some(page) = Page::open_in(|| serve(&many_tables(count), &["--docs"]), 1280, 800) else { return };
+        let page = page.ready();
+        for width in [1280, 360] {
+            page.browser.resize(width, 800);
+            show(&page);
+            let facts = "const boxes = [...document.querySelectorAll('.entity-box')].map((it) => it.getBoundingClientRect());
+                const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+                const overlaps = boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => overlap(a, b))).length;
+                const titles = [...document.querySelectorAll('.box-title')].map((it) => it.getBoundingClientRect().height);
+                return [boxes.length, overlaps, Math.min(...titles) >= 11, document.documentElement.scrollWidth]";
+            assert_eq!(page.browser.run(facts, &Value::Null), json!([count, 0, true, width]));
+            page.browser.click("[data-testid=mode-query]");
+        }
+        page.assert_clean();
+    }
+}
+
+#[test]
+fn an_entity_is_searched_and_shown_with_its_neighbors_only() {
+    let Some(page) = Page::open_in(|| serve(&many_tables(60), &["--docs"]), 1280, 800) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    show(&page);
+    browser.type_into("[data-testid=diagram-search]", "thing5");
+    wait_for_choice(&page, "thing5");
+    assert_eq!(browser.count(".entity-box:not(.far)"), 5, "what matches and is near: 5, 10, 11, 15 and 16 do not");
+    browser.click("[data-testid=neighbors]");
+    // Those that it refers to, 1 and 2, and those that refer to it.
+    browser.wait("its neighbors", |browser| browser.count(".entity-box") == 8);
+    assert_eq!(browser.count(".entity-box.far"), 0);
+    browser.type_into("[data-testid=diagram-search]", &format!("{CONTROL}a{RELEASE}thing59"));
+    wait_for_choice(&page, "thing59");
+    browser.wait("the neighbors of the other", |browser| browser.count(".entity-box") == 3);
+    page.assert_clean();
+}
+
+#[test]
+fn the_diagram_is_saved_as_svg() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    show(&page);
+    let keep = "URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#');
+        HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; };";
+    page.browser.run(keep, &Value::Null);
+    page.browser.click("[data-testid=save-svg]");
+    page.browser.wait("a file with all entities and its own colors", |browser| {
+        let facts = "if (window.saved === undefined) return null;
+            const file = new DOMParser().parseFromString(window.saved, 'image/svg+xml').documentElement;
+            return [window.savedAs, file.localName, file.querySelectorAll('.entity-box').length, file.querySelector('.box').style.fill !== '']";
+        browser.run(facts, &Value::Null) == json!(["schema.svg", "svg", 5, true])
+    });
+    page.assert_clean();
+}
