@@ -61,7 +61,8 @@ fn an_entity_and_an_edge_of_the_diagram_start_a_query() {
     page.browser.click("[data-testid=chosen] button.primary");
     page.wait_for_query("\"tag\"");
     show(&page);
-    let click = "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))";
+    let click =
+        "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))";
     page.browser.run(click, &json!("[data-edge='comment.post']"));
     wait_for_choice(&page, "comment.post");
     page.browser.click("[data-testid=chosen] button.primary");
@@ -80,7 +81,8 @@ fn the_diagram_is_operated_by_keyboard() {
     let first = chosen();
     page.browser.type_into(DIAGRAM, &RIGHT.to_string());
     page.browser.wait("the next entity to the right", |_| chosen() != first);
-    let active = "return document.querySelector('[data-testid=diagram]').getAttribute('aria-activedescendant')";
+    let active =
+        "return document.querySelector('[data-testid=diagram]').getAttribute('aria-activedescendant')";
     assert_eq!(page.browser.run(active, &Value::Null), json!(format!("box-{}", chosen())));
     let name = chosen();
     page.browser.type_into(DIAGRAM, &ENTER.to_string());
@@ -116,7 +118,11 @@ fn an_entity_is_searched_and_shown_with_its_neighbors_only() {
     show(&page);
     browser.type_into("[data-testid=diagram-search]", "thing5");
     wait_for_choice(&page, "thing5");
-    assert_eq!(browser.count(".entity-box:not(.far)"), 5, "what matches and is near: 5, 10, 11, 15 and 16 do not");
+    assert_eq!(
+        browser.count(".entity-box:not(.far)"),
+        5,
+        "what matches and is near: 5, 10, 11, 15 and 16 do not"
+    );
     browser.click("[data-testid=neighbors]");
     // Those that it refers to, 1 and 2, and those that refer to it.
     browser.wait("its neighbors", |browser| browser.count(".entity-box") == 8);

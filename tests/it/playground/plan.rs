@@ -29,7 +29,9 @@ fn a_slow_scan_is_marked_with_the_index_that_helps() {
     let Some(page) = Page::open(|| serve(&database, &["--docs"])) else { return };
     let page = page.ready();
     let browser = &page.browser;
-    page.type_query(r#"{"post": {"$select": {"title": true}, "$where": {"field": "title", "op": "eq", "value": "Post 7"#);
+    page.type_query(
+        r#"{"post": {"$select": {"title": true}, "$where": {"field": "title", "op": "eq", "value": "Post 7"#,
+    );
     page.run();
     browser.wait_for("[data-testid=status]", "1 object");
     explain(&page);
