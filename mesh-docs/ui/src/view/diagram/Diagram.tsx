@@ -33,15 +33,13 @@ export const picture = computed(() => {
   const texts = shown.value.map((entity) => boxText(entity, shown.value.length));
   return { edges, texts, layout: layOut(texts, edges, texts.some(({ lines }) => lines.length > 0)) };
 });
-/** The entities whose names contain the searched text, the best first; all without one. */
+/** The entities whose names contain the searched text, the best first. */
 const matches = computed(() => {
   const text = wanted.value.trim().toLowerCase();
   const rank = (name: string): number => (name === text ? 0 : name.startsWith(text) ? 1 : name.includes(text) ? 2 : 3);
   const ranked = all.value.map(({ name }) => ({ name, rank: rank(name.toLowerCase()) })).filter((one) => one.rank < 3);
   return ranked.sort((one, other) => one.rank - other.rank).map(({ name }) => name);
 });
-/** The entities that are not shown faintly because of the search. */
-export const found = computed(() => new Set(isFocused.value ? shown.value.map(({ name }) => name) : matches.value));
 
 export const ZOOM_STEP = 1.25;
 /** The least zoom at which names are readable. A picture begins with it, even if it does not fit then. */
@@ -129,14 +127,18 @@ export function Diagram() {
   );
 }
 
+/** What a file has as attributes, because it does not have the styles of the page. */
+const PRESENTATION = ["fill", "stroke", "stroke-width", "font-family", "font-size", "font-weight", "opacity"];
+
 /** Returns the picture as a file of its own, with the colors of the page. */
 function standalone(svg: SVGSVGElement): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const originals = [svg, ...svg.querySelectorAll<SVGElement>("*")];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
   originals.forEach((element, index) => {
-    const { fill, stroke, strokeWidth, fontFamily, fontSize, fontWeight, opacity } = getComputedStyle(element);
-    copies[index]?.setAttribute("style", `fill:${fill};stroke:${stroke};stroke-width:${strokeWidth};font-family:${fontFamily.replaceAll('"', "'")};font-size:${fontSize};font-weight:${fontWeight};opacity:${opacity}`);
+    const style = getComputedStyle(element);
+    // The policy of the page forbids inline styles.
+    for (const name of PRESENTATION) copies[index]?.setAttribute(name, style.getPropertyValue(name).replaceAll('"', "'"));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   return new XMLSerializer().serializeToString(copy);

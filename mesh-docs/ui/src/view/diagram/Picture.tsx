@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { HEAD, LINE, type BoxText } from "../../diagram/boxes";
 import { neighborsOf } from "../../diagram/edges";
 import { curve, type Box } from "../../diagram/layout";
-import { chosen, found, picture, setZoom, startChosen, zoom, ZOOM_STEP } from "./Diagram";
+import { chosen, picture, setZoom, startChosen, zoom, ZOOM_STEP } from "./Diagram";
 
 const DIRECTIONS: Record<string, [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
@@ -83,7 +83,7 @@ export function Picture() {
       </g>
       {texts.map((text) => {
         const box = layout.boxes.get(text.name);
-        const isFar = (near !== null && !near.has(text.name)) || !found.value.has(text.name);
+        const isFar = near !== null && !near.has(text.name);
         return box && <EntityBox key={text.name} text={text} box={box} isChosen={text.name === name} isFar={isFar} choose={choose} />;
       })}
     </svg>
