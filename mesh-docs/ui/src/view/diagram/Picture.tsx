@@ -55,7 +55,7 @@ export function Picture() {
       class="picture"
       role="listbox"
       aria-label="Entities"
-      tabIndex={0}
+      tabindex={0}
       aria-activedescendant={name === undefined ? undefined : `box-${name}`}
       width={layout.width * zoom.value}
       height={layout.height * zoom.value}
