@@ -89,6 +89,8 @@ export class MeshError extends Error {
   readonly line?: number;
   readonly column?: number;
   readonly requestId?: string;
+  /** The step of a batch that failed, counted from 0. */
+  readonly step?: number;
   /** The fields of a write that are at fault. */
   readonly fields: readonly FieldError[] = [];
 
