@@ -1,6 +1,7 @@
 //! An issuer of tokens: it signs them, and serves its keys as a test says.
 
-use std::io::{Read as _, Write as _};
+use std::fmt::Debug;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
 /// What an issuer answers to a request for its keys.
@@ -20,6 +24,8 @@ pub enum Answer {
     Keys,
     /// A status and a body.
     Reply(u16, Vec<u8>),
+    /// A redirect to a URL.
+    Redirect(String),
     /// Nothing, and the connection stays open.
     Hold,
     /// Nothing, and the connection is closed.
@@ -38,7 +44,14 @@ pub struct SigningKey {
 pub struct Issuer {
     address: SocketAddr,
     shared: Arc<Shared>,
+    /// The certificate of the authority that has signed the issuer's, if it serves over TLS.
+    authority: Option<String>,
 }
+
+/// A connection, encrypted or not.
+trait Connection: Read + Write + Send + Debug {}
+
+impl<C: Read + Write + Send + Debug> Connection for C {}
 
 #[derive(Debug)]
 struct Shared {
@@ -50,7 +63,7 @@ struct Shared {
 struct State {
     answer: Answer,
     keys: Vec<Arc<SigningKey>>,
-    held: Vec<TcpStream>,
+    held: Vec<Box<dyn Connection>>,
     ended: bool,
 }
 
@@ -92,6 +105,17 @@ impl Issuer {
     /// Starts an issuer with one key, `first`.
     #[must_use]
     pub fn start() -> Self {
+        Self::with(None, None)
+    }
+
+    /// Starts an issuer that serves its keys over TLS, with a certificate of a private authority for 127.0.0.1.
+    #[must_use]
+    pub fn with_tls() -> Self {
+        let (config, authority) = certificate();
+        Self::with(Some(config), Some(authority))
+    }
+
+    fn with(tls: Option<Arc<ServerConfig>>, authority: Option<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound socket");
         let keys = vec![Arc::new(SigningKey::generate("first"))];
@@ -103,17 +127,34 @@ impl Issuer {
                 if serving.state().ended {
                     return;
                 }
+                let connection: Box<dyn Connection> = match &tls {
+                    None => Box::new(connection),
+                    Some(config) => {
+                        let tls = ServerConnection::new(Arc::clone(config)).expect("settings of a server");
+                        Box::new(StreamOwned::new(tls, connection))
+                    }
+                };
                 let serving = Arc::clone(&serving);
                 thread::spawn(move || serving.serve(connection));
             }
         });
-        Self { address, shared }
+        Self { address, shared, authority }
+    }
+
+    /// Returns the certificate of the authority that clients have to trust.
+    ///
+    /// # Panics
+    /// The issuer does not serve over TLS.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        self.authority.as_deref().expect("an issuer with TLS")
     }
 
     /// Returns the URL of the keys.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}/jwks", self.address)
+        let scheme = if self.authority.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/jwks", self.address)
     }
 
     /// Sets what is answered from now on. Connections that are held are closed.
@@ -169,7 +210,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self, mut connection: TcpStream) {
+    fn serve(&self, mut connection: Box<dyn Connection>) {
         let mut head = Vec::new();
         let mut piece = [0; 1024];
         while !head.windows(4).any(|window| window == b"\r\n\r\n") {
@@ -180,22 +221,46 @@ impl Shared {
         }
         self.requests.fetch_add(1, Ordering::SeqCst);
         let mut state = self.state();
-        let (status, body) = match state.answer.clone() {
+        let (status, location, body) = match state.answer.clone() {
             Answer::Keys => {
                 let keys: Vec<Value> = state.keys.iter().map(|key| key.jwk()).collect();
-                (200, json!({"keys": keys}).to_string().into_bytes())
+                (200, String::new(), json!({"keys": keys}).to_string().into_bytes())
             }
-            Answer::Reply(status, body) => (status, body),
+            Answer::Reply(status, body) => (status, String::new(), body),
+            Answer::Redirect(url) => (302, format!("Location: {url}\r\n"), Vec::new()),
             Answer::Hold => return state.held.push(connection),
             Answer::Cut => return,
         };
         drop(state);
-        let location = format!("http://{}/elsewhere", connection.local_addr().expect("a connected socket"));
         let head = format!(
-            "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\nLocation: {location}\r\nContent-Length: {}\r\n\
+            "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\n{location}Content-Length: {}\r\n\
              Connection: close\r\n\r\n",
             body.len()
         );
-        let _ = connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(&body));
+        let _ = connection
+            .write_all(head.as_bytes())
+            .and_then(|()| connection.write_all(&body))
+            .and_then(|()| connection.flush());
     }
+}
+
+/// Returns the settings of a server whose certificate a private authority has signed, and the certificate of the authority.
+fn certificate() -> (Arc<ServerConfig>, String) {
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority_key = KeyPair::generate().expect("random bytes");
+    let trusted = authority.self_signed(&authority_key).expect("a certificate").pem();
+    let authority = rcgen::Issuer::new(authority, authority_key);
+    let key = KeyPair::generate().expect("random bytes");
+    let own = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address");
+    let own = own.signed_by(&key, &authority).expect("a certificate");
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions of the provider")
+        .with_no_client_auth()
+        .with_single_cert(vec![own.der().clone()], key)
+        .expect("a certificate with its key");
+    (Arc::new(config), trusted)
 }

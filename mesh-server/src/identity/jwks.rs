@@ -136,9 +136,15 @@ fn too_long() -> BoxError {
 }
 
 async fn fetch(uri: Uri) -> Result<Vec<u8>, BoxError> {
-    let client: Client<_, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build(connector()?);
+    let trusted = Trusted::of(&uri);
+    let client: Client<_, Empty<Bytes>> =
+        Client::builder(TokioExecutor::new()).build(connector(trusted.roots)?);
     let request = Request::get(uri).header(ACCEPT, "application/jwk-set+json, application/json");
-    let reply = client.request(request.body(Empty::new())?).await?;
+    let reply = client.request(request.body(Empty::new())?).await;
+    let reply = reply.map_err(|error| match trusted.faults.as_str() {
+        "" => BoxError::from(error),
+        faults => format!("{}; {faults}", with_causes(&error)).into(),
+    })?;
     let status = reply.status();
     if status.is_redirection() {
         return Err(format!("the answer is {status}; redirects are not followed").into());
@@ -152,9 +158,32 @@ async fn fetch(uri: Uri) -> Result<Vec<u8>, BoxError> {
     Ok(body.to_bytes().to_vec())
 }
 
-fn connector() -> Result<HttpsConnector<HttpConnector>, BoxError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+/// The certificates of the system.
+struct Trusted {
+    roots: RootCertStore,
+    /// What is wrong with them. It explains an error of a connection that needs one that is missing.
+    faults: String,
+}
+
+impl Trusted {
+    /// Reads the certificates that a connection to a URL needs.
+    fn of(uri: &Uri) -> Self {
+        let mut roots = RootCertStore::empty();
+        if uri.scheme_str() != Some("https") {
+            return Self { roots, faults: String::new() };
+        }
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        let mut faults: Vec<_> =
+            found.errors.first().map(|error| format!("trusted certificates: {error}")).into_iter().collect();
+        if roots.is_empty() {
+            faults.push("there are no trusted certificates".to_owned());
+        }
+        Self { roots, faults: faults.join("; ") }
+    }
+}
+
+fn connector(roots: RootCertStore) -> Result<HttpsConnector<HttpConnector>, BoxError> {
     let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)

@@ -1,6 +1,7 @@
 //! Bearers of an issuer: its keys, the rules for tokens, and what their callers may do. `SPEC §17`
 
 mod callers;
+mod https;
 mod issuers;
 mod provider;
 

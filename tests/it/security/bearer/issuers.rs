@@ -49,6 +49,7 @@ fn keys_are_read_again_after_the_interval() {
 fn known_keys_stay_in_use_while_the_issuer_is_away_or_wrong() {
     let issuer = Issuer::start();
     let site = Site::start(&format!("jwks = '{}'\nrefresh = '1s'", issuer.url()));
+    let elsewhere = Issuer::start();
     let wrong: [Answer; 9] = [
         Answer::Cut,
         Answer::Reply(500, b"{}".to_vec()),
@@ -56,7 +57,7 @@ fn known_keys_stay_in_use_while_the_issuer_is_away_or_wrong() {
         Answer::Reply(200, b"<html>maintenance</html>".to_vec()),
         Answer::Reply(200, br#"{"keys": []}"#.to_vec()),
         Answer::Reply(200, br#"{"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "first"}]}"#.to_vec()),
-        Answer::Reply(302, Vec::new()),
+        Answer::Redirect(elsewhere.url()),
         Answer::Reply(200, vec![b' '; 300 * 1024]),
         Answer::Hold,
     ];
@@ -68,6 +69,7 @@ fn known_keys_stay_in_use_while_the_issuer_is_away_or_wrong() {
         wait_until("the server has asked", || issuer.requests() > before);
         site.accepts(&issuer.token(&ada()));
     }
+    assert_eq!(elsewhere.requests(), 0, "redirects are not followed");
     let second = issuer.rotate("second");
     issuer.answer(Answer::Keys);
     wait_until("the server has recovered", || site.read(&second.token(&ada())).status == 200);
