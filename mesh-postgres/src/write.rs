@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::future::join;
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::postgres;
+use futures_util::future::{join, try_join};
+use mesh_plan::sql::postgres::{self, Param};
+use mesh_plan::sql::{Statement, Step};
 use mesh_plan::{
     BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
     StepResult, WriteError, WriteOutcome,
@@ -176,29 +176,61 @@ impl Writer {
 
     /// Runs the statements of a write inside the transaction, and returns the id of the record that the reply shows.
     async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<Key, Failure> {
-        let mut id = mutation.expected_id();
-        for step in postgres::write_steps(mutation, &self.statements.features) {
-            let Statement { sql, params } = &step.statement;
-            let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(&id))).collect();
-            let rows = link.query(sql, &params).await.map_err(|error| try_failure(&error, mutation))?;
-            if rows.is_empty()
-                && let Some(error) = step.failure(mutation)
-            {
-                return Err(Failure::Final(error));
-            }
-            if step.returns_id {
-                if rows.len() > 1 {
-                    return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
-                }
-                id = rows.first().map(key_of).unwrap_or_default();
-                if id.is_impossible() {
-                    let fields = mutation.written().null_fields(&id);
-                    return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
-                }
+        let steps = postgres::write_steps(mutation, &self.statements.features);
+        let (steps, repeated): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| !step.repeats);
+        if repeated.is_empty() {
+            return run_each(link, mutation, &steps).await;
+        }
+        let execute = async |sql| link.execute(sql).await.map_err(|error| try_failure(&error, mutation));
+        let (_, mut id) = try_join(execute("SAVEPOINT checked"), run_each(link, mutation, &steps)).await?;
+        for step in &repeated {
+            if run_step(link, mutation, step, &id).await?.is_empty() {
+                // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
+                // that transaction, and not the write.
+                execute("ROLLBACK TO checked").await?;
+                id = run_each(link, mutation, &steps).await?;
+                break;
             }
         }
+        execute("RELEASE checked").await?;
         Ok(id)
     }
+}
+
+/// Runs the statements of a write, and returns the id of the record that the reply shows.
+async fn run_each(link: &Link, mutation: &Mutation, steps: &[Step<Param>]) -> Result<Key, Failure> {
+    let mut id = mutation.expected_id();
+    for step in steps {
+        let rows = run_step(link, mutation, step, &id).await?;
+        if rows.is_empty()
+            && let Some(error) = step.failure(mutation)
+        {
+            return Err(Failure::Final(error));
+        }
+        if step.returns_id {
+            if rows.len() > 1 {
+                return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+            }
+            id = rows.first().map(key_of).unwrap_or_default();
+            if id.is_impossible() {
+                let fields = mutation.written().null_fields(&id);
+                return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+            }
+        }
+    }
+    Ok(id)
+}
+
+/// Runs one statement of a write.
+async fn run_step(
+    link: &Link,
+    mutation: &Mutation,
+    step: &Step<Param>,
+    id: &Key,
+) -> Result<Vec<Row>, Failure> {
+    let Statement { sql, params } = &step.statement;
+    let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
+    link.query(sql, &params).await.map_err(|error| try_failure(&error, mutation))
 }
 
 impl Mutator for Writer {

@@ -8,6 +8,7 @@ mod fields;
 mod keys;
 mod links;
 mod many;
+mod own_effects;
 mod races;
 mod relations;
 mod values;

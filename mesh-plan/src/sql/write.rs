@@ -39,6 +39,9 @@ pub struct Step<P> {
     pub returns_id: bool,
     /// The reason if it returns no row; `None` if that is no failure.
     pub if_none: Option<Missing>,
+    /// Whether it repeats a check of an earlier step, because another transaction may have changed the result while a statement
+    /// waited for it. It also sees what the write itself has changed, which does not count.
+    pub repeats: bool,
 }
 
 /// Why a step returns no row.
@@ -104,7 +107,9 @@ pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::
     steps.references(mutation);
     steps.write(mutation);
     if D::RECHECKS {
+        let checked = steps.list.len();
         steps.recheck(mutation);
+        steps.list.iter_mut().skip(checked).for_each(|step| step.repeats = true);
     }
     steps.list
 }
@@ -233,7 +238,7 @@ impl<D: Dialect> Steps<D> {
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<Missing>) {
         let params = std::mem::replace(&mut self.params, Params::new(None));
         let statement = params.render(statement, self.dialect.builder());
-        self.list.push(Step { statement, returns_id: false, if_none });
+        self.list.push(Step { statement, returns_id: false, if_none, repeats: false });
     }
 
     /// Adds a parameter for a value of the request.

@@ -22,7 +22,8 @@ CREATE TABLE secrets (id ID);
 CREATE TABLE keys (id ID, secret_id BIGINT REFERENCES secrets (id), user_id BIGINT REFERENCES users (id));
 INSERT INTO users (id, name, role, tenant) VALUES
     (1, 'visible', NULL, 1), (2, 'hidden', NULL, 2), (3, 'admin', 'admin', 1), (4, 'writer', 'writer', 1),
-    (5, 'titles', 'titles', 1), (6, 'blind', 'blind', 1), (7, 'self', 'self', 1), (8, 'editor', 'editor', 1);
+    (5, 'titles', 'titles', 1), (6, 'blind', 'blind', 1), (7, 'self', 'self', 1), (8, 'editor', 'editor', 1),
+    (9, 'checked', 'checked', 1), (10, 'unchecked', 'unchecked', 1);
 UPDATE users SET password_hash =
     '$argon2id$v=19$m=64,t=1,p=1$3e1luYIoMxw96wrMsBU8Gw$e2dj/3uWicLfrAGD6gghny9om1AGXRU0SqCeffeNaOI';
 INSERT INTO posts (id, title, tenant, owner_id) VALUES
@@ -76,6 +77,8 @@ fn schema() -> Value {
             },
             "blind": {"post": all, "key": {"writable": true}},
             "self": {"post": {"$where": own, "writable": true}},
+            "checked": {"post": {"$check": own, "writable": true}},
+            "unchecked": {"post": {"$where": own, "$check": tenant, "writable": true}},
             "editor": {
                 "user": seen, "label": seen,
                 "post": {"$where": tenant, "writable": {"update": ["title"]}}
@@ -210,6 +213,14 @@ const CASES: &[Case] = &[
     ("self", "PUT", "/post/1", r#"{"ownerId": T}"#, [404, 404, 404]),
     ("self", "PUT", "/post/6", r#"{"ownerId": 7}"#, [200, 200, 200]),
     ("self", "PUT", "/post/6", r#"{"ownerId": null}"#, [403, 403, 403]),
+    // `$check` decides which value a record has to have, in place of `$where`.
+    ("checked", "POST", "/post", r#"{"title": "x", "ownerId": T}"#, [403, 403, 403]),
+    ("checked", "POST", "/post", r#"{"title": "x", "ownerId": 9}"#, [201, 201, 201]),
+    ("checked", "PUT", "/post/2", r#"{"ownerId": T}"#, [403, 403, 403]),
+    ("checked", "PUT", "/post/2", r#"{"ownerId": 9}"#, [200, 200, 200]),
+    ("unchecked", "POST", "/post", r#"{"title": "x", "ownerId": T}"#, [404, 404, 404]),
+    ("unchecked", "POST", "/post", r#"{"title": "x", "ownerId": 10}"#, [404, 404, 404]),
+    ("unchecked", "POST", "/post", r#"{"title": "x"}"#, [201, 201, 201]),
     // A role that only updates.
     ("editor", "PUT", "/post/T", r#"{"title": "x"}"#, [200, 404, 404]),
     ("editor", "PUT", "/post/1", r#"{"ownerId": T}"#, [400, 400, 400]),

@@ -26,24 +26,17 @@ pub(super) fn is_hidden(
     write.subject().filter(exists).is_some_and(|(at, id)| judge.rule(at).is_some() && !judge.sees(at, id))
 }
 
-/// Returns the statuses that a write may have, and the data after it if it succeeds. `None` for a write that hides a record that
-/// it refers to: PostgreSQL refuses it, because it checks these records again, and SQLite does not.
+/// Returns the statuses that a write may have, and the data after it if it succeeds.
 pub(super) fn expected(
     library: &Database,
     schema: &Schema,
     role: &Role,
     session: Option<&Principal>,
     write: &Write,
-) -> Option<(Vec<Status>, Database)> {
+) -> (Vec<Status>, Database) {
     let mut after = copy(library);
-    let before = Judge { library, schema, role, session };
-    let statuses = before.judge(write, &mut after);
-    let now = Judge { library: &after, ..before };
-    let is_lost = |(at, id): &(usize, i64)| before.sees(*at, *id) && !now.sees(*at, *id);
-    if write.references().iter().any(is_lost) {
-        return None;
-    }
-    Some((if statuses.is_empty() { vec![200] } else { statuses }, after))
+    let statuses = Judge { library, schema, role, session }.judge(write, &mut after);
+    (if statuses.is_empty() { vec![200] } else { statuses }, after)
 }
 
 fn copy(library: &Database) -> Database {
@@ -272,9 +265,9 @@ impl Judge<'_> {
         let is_refused = match self.rule(USER) {
             Some(rule) if rule.condition.is_none() => false,
             Some(_) => !self.sees(USER, owner),
-            // Only the value that the condition of posts requires.
+            // Only the value that the condition on written posts requires.
             None => {
-                let condition = self.rule(POST).and_then(|rule| rule.condition.as_ref());
+                let condition = self.rule(POST).and_then(|rule| rule.check.as_ref().or(rule.condition.as_ref()));
                 !condition.is_some_and(|condition| self.requires(condition, owner))
             }
         };

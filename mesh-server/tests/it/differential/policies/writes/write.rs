@@ -125,20 +125,6 @@ impl Write {
         Some(write)
     }
 
-    /// Returns the records that the write refers to.
-    pub(super) fn references(&self) -> Vec<(usize, i64)> {
-        match self {
-            Self::Create { at: POST, values } | Self::Update { at: POST, values, .. } => {
-                values.get("ownerId").and_then(Json::as_i64).map(|user| (USER, user)).into_iter().collect()
-            }
-            Self::Connect { user, .. } | Self::CreateChild { user, .. } | Self::Remove { user, .. } => {
-                vec![(USER, *user)]
-            }
-            Self::Link { post, tag, .. } | Self::Unlink { post, tag, .. } => vec![(POST, *post), (TAG, *tag)],
-            _ => Vec::new(),
-        }
-    }
-
     /// Returns the record of the path that is changed or deleted.
     pub(super) fn subject(&self) -> Option<(usize, i64)> {
         match self {
