@@ -17,9 +17,7 @@ INSERT INTO project_tags VALUES (6, 1);
 
 /// Projects of which `me` is a member, and which are neither closed nor tagged with 2.
 fn schema() -> String {
-    let member = |op: &str, name: &str| {
-        json!({"relation": "members", "op": op, "where": {"field": "name", "op": "eq", "value": name}})
-    };
+    let member = |op: &str, name: &str| json!({"relation": "members", "op": op, "where": {"field": "name", "op": "eq", "value": name}});
     let tagged = json!({"relation": "tags", "op": "none", "where": {"field": "id", "op": "eq", "value": 2}});
     let seen = json!({"and": [member("some", "me"), member("none", "closed"), tagged]});
     json!({
@@ -69,7 +67,8 @@ fn a_write_may_hide_its_parent_or_its_target() {
             server.send(if body.is_empty() { &request } else { &typed })
         };
         for (project, method, path, body, status) in CASES {
-            let read = || server.get(&format!("/project/{project}"), "{\"project\":{\"$select\":{\"id\":true}}}");
+            let read =
+                || server.get(&format!("/project/{project}"), "{\"project\":{\"$select\":{\"id\":true}}}");
             assert_eq!(read().text(), format!(r#"{{"id":{project}}}"#), "{url}");
             let reply = write(method, path, body);
             assert_eq!(reply.status, *status, "{url} {method} {path} {body}: {}", reply.text());

@@ -37,6 +37,7 @@ pub(crate) struct Entity {
     pub(crate) key: &'static str,
     /// The fields, including the id.
     pub(crate) fields: Vec<Field>,
+    pub(crate) computed: Vec<Computed>,
     pub(crate) relations: Vec<Relation>,
     /// Whether records can be read by id.
     pub(crate) points: bool,
@@ -60,6 +61,29 @@ pub(crate) struct Field {
     pub(crate) column: String,
     /// Whether the schema declares its type.
     pub(crate) is_typed: bool,
+}
+
+/// A computed field.
+#[derive(Clone)]
+pub(crate) struct Computed {
+    pub(crate) name: String,
+    /// The fields that it depends on.
+    pub(crate) from: Vec<String>,
+}
+
+impl Computed {
+    fn random(dice: &mut Dice, number: usize, fields: &[Field]) -> Self {
+        let names: Vec<_> =
+            fields.iter().filter(|field| !matches!(field.kind, Kind::Json(_) | Kind::Binary)).collect();
+        let most = 1 + dice.below(2);
+        let from = dice.some(&names, most).into_iter().map(|field| field.name.clone()).collect();
+        Self { name: format!("c{number}"), from }
+    }
+
+    fn template(&self) -> String {
+        let inputs: Vec<_> = self.from.iter().map(|name| format!("{{{name}}}")).collect();
+        format!("{}!", inputs.join("/"))
+    }
 }
 
 #[derive(Clone)]
@@ -208,6 +232,7 @@ impl Entity {
         let mut entity = Self {
             key,
             fields: Vec::new(),
+            computed: Vec::new(),
             relations: Vec::new(),
             points: !matches!(id, Id::None | Id::Pair),
             ids: Vec::new(),
@@ -260,6 +285,8 @@ impl Entity {
             });
         }
         entity.fields.extend(fields);
+        let computed = (0..dice.below(3)).map(|number| Computed::random(dice, number, &entity.fields));
+        entity.computed = computed.filter(|computed| !computed.from.is_empty()).collect();
         entity
     }
 
@@ -353,6 +380,7 @@ impl Entity {
         Self {
             key,
             fields: fields.iter().map(field).collect(),
+            computed: Vec::new(),
             relations: Vec::new(),
             points: true,
             ids: rows.iter().map(|row| row[0].clone()).collect(),
@@ -400,6 +428,10 @@ impl Entity {
             };
             builder =
                 if field.column == field.name { builder } else { builder.column(&field.name, &field.column) };
+        }
+        for computed in &self.computed {
+            let from = computed.from.iter().map(String::as_str);
+            builder = builder.computed(&computed.name, from, &computed.template());
         }
         builder
     }

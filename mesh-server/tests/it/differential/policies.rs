@@ -7,6 +7,7 @@
 
 mod check;
 mod model;
+mod roles;
 mod rules;
 mod writes;
 

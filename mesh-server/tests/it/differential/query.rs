@@ -42,6 +42,13 @@ fn node(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize, many: boo
             select.insert(field.name, json!(true));
         }
     }
+    let most = dice.below(2);
+    for computed in dice.some(&entity.computed, most) {
+        match dice.chance(15) {
+            true => select.insert(format!("alias_{}", select.len()), json!({"$field": computed.name})),
+            false => select.insert(computed.name, json!(true)),
+        };
+    }
     if depth > 0 {
         let most = dice.below(if depth > 2 { 4 } else { 3 });
         for relation in dice.some(&entity.relations, most) {

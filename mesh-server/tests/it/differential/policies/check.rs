@@ -11,7 +11,7 @@ use mesh_ql::{Format, ParamValues};
 use mesh_schema::{Catalog, Document, Schema};
 use mesh_tests::kit::encoding;
 use rusqlite::Connection;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::super::check::{Folder, point_id, write_sql};
 use super::super::data::{Database, Entity};
@@ -20,7 +20,8 @@ use super::super::others::Others;
 use super::super::params::{Parameterized, parameterized};
 use super::super::query;
 use super::model;
-use super::rules::{ROLES, Role, sessions};
+use super::roles::{Policies, Role};
+use super::rules::sessions;
 
 /// Queries for each role.
 const QUERIES: usize = 6;
@@ -35,6 +36,8 @@ const MAC: usize = 16;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) seeds: usize,
+    /// Pairs of a role and a query.
+    pub(super) pairs: usize,
     /// Answers of a session to a query that equal those of the model, errors included.
     pub(super) answers: usize,
     /// Answers among them that differ without the policy.
@@ -48,6 +51,7 @@ pub(super) struct Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.seeds += other.seeds;
+        self.pairs += other.pairs;
         self.answers += other.answers;
         self.restricted += other.restricted;
         self.refused += other.refused;
@@ -57,10 +61,11 @@ impl AddAssign for Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, answers, restricted, refused, pages } = self;
+        let Self { seeds, pairs, answers, restricted, refused, pages } = self;
         write!(
             f,
-            "{seeds} databases, {answers} answers, {restricted} restricted, {refused} refused, {pages} later pages"
+            "{seeds} databases, {pairs} pairs of role and query, {answers} answers, {restricted} restricted, {refused} \
+             refused, {pages} later pages"
         )
     }
 }
@@ -69,8 +74,8 @@ impl fmt::Display for Tally {
 pub(super) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, String> {
     let mut dice = Dice::new(seed);
     let database = Database::random(&mut dice);
-    let roles = ROLES.map(|name| Role::random(&mut dice, name, &database.entities));
-    let site = Site::new(seed, verbose, database, &roles, others);
+    let policies = Policies::random(&mut dice, &database.entities, false);
+    let (site, roles) = Site::new(seed, verbose, database, policies, others)?;
     let mut tally = Tally { seeds: 1, ..Tally::default() };
     for role in &roles {
         let seen = role.seen(&site.database.entities);
@@ -79,9 +84,9 @@ pub(super) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
         for _ in 0..QUERIES {
             // Some queries name what the role cannot see.
             let entities = if dice.chance(20) { &site.database.entities } else { &seen };
-            let roots: Vec<_> =
-                (0..entities.len()).filter(|at| role.rules[*at].is_some() || dice.chance(3)).collect();
+            let roots: Vec<_> = (0..entities.len()).filter(|at| role.sees(*at) || dice.chance(3)).collect();
             let root = dice.pick(&roots);
+            tally.pairs += 1;
             let asked = Asked::random(&mut dice, entities, root);
             // All sessions of a role share the plan.
             for visit in &visits {
@@ -186,7 +191,13 @@ struct Next {
 }
 
 impl<'o> Site<'o> {
-    fn new(seed: u64, verbose: bool, database: Database, roles: &[Role], others: &'o Others) -> Self {
+    fn new(
+        seed: u64,
+        verbose: bool,
+        database: Database,
+        policies: Policies,
+        others: &'o Others,
+    ) -> Result<(Self, Vec<Role>), String> {
         let folder = Folder::new("policies", seed);
         let path = folder.0.join("data.db");
         let connection = Connection::open(&path).unwrap();
@@ -200,13 +211,11 @@ impl<'o> Site<'o> {
         let opened = mesh_sqlite::Database::open(&path).unwrap();
         let catalog = opened.contents(&database.schema.document().time_columns()).unwrap().catalog;
 
-        let mut document: Json = serde_json::from_str(&database.schema.document().to_json()).unwrap();
-        let policies = roles.iter().map(|role| (role.name.to_owned(), role.to_json(&database.entities)));
-        document["policies"] = Json::Object(policies.collect::<Map<_, _>>());
-        let document = document.to_string();
-        let document = Document::parse(&document)
-            .unwrap_or_else(|faults| panic!("MESH_DIFF_SEED={seed}\n{}\n{document}", faults[0]));
-        let schema = Arc::new(load(&document, &catalog, seed));
+        let load = |document: &Document| load(document, &catalog, seed);
+        let (document, roles) = policies
+            .add_to(database.schema.document(), load)
+            .map_err(|mismatch| format!("MESH_DIFF_SEED={seed}\n{mismatch}"))?;
+        let schema = Arc::new(load(&document));
         let mut servers = vec![
             ("memory", builder(&schema).default_resolver(database.tables.clone()).build().unwrap()),
             ("SQLite", builder(&schema).default_resolver(opened).build().unwrap()),
@@ -216,9 +225,11 @@ impl<'o> Site<'o> {
             servers
                 .push(("PostgreSQL", builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()));
         }
-        let open = Arc::new(load(database.schema.document(), &catalog, seed));
+        let open = Arc::new(load(database.schema.document()));
         let open = builder(&open).default_resolver(database.tables.clone()).build().unwrap();
-        Self { seed, verbose, others, catalog, document, servers, open, database, _folder: folder }
+        let site =
+            Self { seed, verbose, others, catalog, document, servers, open, database, _folder: folder };
+        Ok((site, roles))
     }
 
     /// Returns a session with its model.
@@ -319,7 +330,7 @@ impl<'o> Site<'o> {
         let Ok(plan) = plan(&self.servers[0].1, visit.session.as_ref(), asked) else { return Ok(()) };
         let has_condition = |key: &str| {
             let at = self.database.entities.iter().position(|entity| entity.key == key).unwrap();
-            visit.role.rules[at].as_ref().is_some_and(|rule| rule.condition.is_some())
+            visit.role.rules[at].iter().all(|rule| rule.condition.is_some())
         };
         let mut expected = Vec::new();
         each_node(plan.node(), &mut |node| {

@@ -7,11 +7,12 @@ use mesh_plan::policy::ClaimValue;
 use mesh_plan::{Principal, Value};
 use mesh_ql::Literal;
 use mesh_schema::{Link, Member, Schema};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::super::data::{Database, Entity, Junction};
 use super::super::kind::Kind;
-use super::rules::{Role, Rule};
+use super::roles::Role;
+use super::rules::Rule;
 
 /// The largest list of a claim that is compared.
 const LIST: usize = 200;
@@ -29,9 +30,9 @@ pub(super) fn tables(
     for Junction { table, rows } in &database.junctions {
         tables = tables.with(table, Junction::COLUMNS, rows.clone());
     }
-    for (at, rule) in role.rules.iter().enumerate() {
+    for (at, rules) in role.rules.iter().enumerate() {
         let entity = &database.entities[at];
-        let rows = rule.as_ref().map(|rule| data.visible(at, rule)).unwrap_or_default();
+        let rows = data.visible(at, rules);
         let columns = entity.columns.iter().map(|column| column.name.as_str());
         tables = tables.with(&entity.table, columns.chain(["rowid"]), rows);
     }
@@ -47,9 +48,9 @@ pub(super) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Returns whether a record of an entity fulfills the condition of the rule.
-    pub(super) fn sees(self, at: usize, rule: &Rule, row: &[Value]) -> bool {
-        self.fulfills(at, rule.condition.as_ref(), row)
+    /// Returns whether a record of an entity fulfills the condition of one of the rules.
+    pub(super) fn sees(self, at: usize, rules: &[Rule], row: &[Value]) -> bool {
+        rules.iter().any(|rule| self.fulfills(at, rule.condition.as_ref(), row))
     }
 
     /// Returns whether a record of an entity fulfills a condition, if there is one.
@@ -58,15 +59,17 @@ impl<'a> Data<'a> {
         condition.is_none_or(|condition| Row { data: self, entity, row }.fulfills(condition) == Some(true))
     }
 
-    /// Returns the records of an entity that fulfill the condition of the rule, with the numbers of their rows.
-    fn visible(self, at: usize, rule: &Rule) -> Vec<Vec<Value>> {
+    /// Returns the records of an entity that fulfill the condition of a rule, with the numbers of their rows. Each has the
+    /// values that these rules show.
+    fn visible(self, at: usize, rules: &[Rule]) -> Vec<Vec<Value>> {
         let entity = &self.database.entities[at];
-        let rows = entity.rows.iter().zip(1i64..).filter(|(row, _)| self.sees(at, rule, row));
-        let rows = rows.map(|(row, number)| {
+        let rows = entity.rows.iter().zip(1i64..).filter_map(|(row, number)| {
+            let fulfilled = |rule: &&Rule| self.fulfills(at, rule.condition.as_ref(), row);
+            let rules: Vec<_> = rules.iter().filter(fulfilled).collect();
             let mut row = row.clone();
-            blank(&mut row, entity, rule);
+            blank(&mut row, entity, &rules);
             row.push(number.into());
-            row
+            (!rules.is_empty()).then_some(row)
         });
         rows.collect()
     }
@@ -97,41 +100,43 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Removes the values of hidden fields. Keys remain, because records are found, linked and ordered by them.
-fn blank(row: &mut [Value], entity: &Entity, rule: &Rule) {
-    for field in entity.fields.iter().filter(|field| rule.hidden.contains(&field.name)) {
+/// Removes the values of fields that none of the rules shows, be it in a computed field. Keys remain, because records are
+/// found, linked and ordered by them.
+fn blank(row: &mut [Value], entity: &Entity, rules: &[&Rule]) {
+    let is_shown = |name: &str| rules.iter().any(|rule| !rule.hidden.contains(name));
+    let is_input = |name: &String| {
+        entity.computed.iter().any(|computed| is_shown(&computed.name) && computed.from.contains(name))
+    };
+    for field in entity.fields.iter().filter(|field| !is_shown(&field.name) && !is_input(&field.name)) {
         if !entity.is_key(&field.column) {
             row[entity.column(field)] = Value::Null;
         }
     }
 }
 
-/// Returns the document without hidden entities and the relations to them. Hidden fields get names that no query has:
+/// Returns the document without hidden entities, computed fields and relations. Hidden fields get names that no query has:
 /// some of them are keys.
 pub(super) fn document(database: &Database, role: &Role) -> Json {
     let mut document: Json = serde_json::from_str(&database.schema.document().to_json()).unwrap();
-    for (entity, rule) in database.entities.iter().zip(&role.rules) {
-        let entities = document["entities"].as_object_mut().unwrap();
-        match rule {
-            None => {
-                entities.remove(entity.key);
-                if let Some(joins) = document.get_mut("joins") {
-                    let begins = format!("{}.", entity.key);
-                    joins
-                        .as_object_mut()
-                        .unwrap()
-                        .retain(|name, join| !name.starts_with(&begins) && join["entity"] != entity.key);
-                }
+    for (at, entity) in database.entities.iter().enumerate() {
+        if !role.sees(at) {
+            document["entities"].as_object_mut().unwrap().remove(entity.key);
+        }
+        let is_hidden = |name: &String| role.sees(at) && !role.shows(at, name);
+        for relation in &entity.relations {
+            if !role.sees(at) || !role.sees(relation.target) || is_hidden(&relation.name) {
+                let joins = document["joins"].as_object_mut().unwrap();
+                joins.remove(&format!("{}.{}", entity.key, relation.name));
             }
-            Some(rule) => {
-                for (number, name) in rule.hidden.iter().enumerate() {
-                    rename(
-                        &mut entities[entity.key],
-                        name,
-                        &format!("hidden_from_this_role_{number}_{name}"),
-                    );
-                }
-            }
+        }
+        for computed in entity.computed.iter().filter(|computed| is_hidden(&computed.name)) {
+            let listed = document["entities"][entity.key]["computed"].as_object_mut().unwrap();
+            listed.remove(&computed.name);
+        }
+        let hidden = entity.fields.iter().filter(|field| is_hidden(&field.name));
+        for (number, field) in hidden.enumerate() {
+            let new = format!("hidden_from_this_role_{number}_{}", field.name);
+            rename(&mut document["entities"][entity.key], &field.name, &new);
         }
     }
     document
@@ -143,6 +148,13 @@ fn rename(entity: &mut Json, name: &str, new: &str) {
         if *place == name {
             *place = json!(new);
         }
+    }
+    let computed = entity.get_mut("computed").and_then(Json::as_object_mut);
+    for computed in computed.into_iter().flat_map(Map::values_mut) {
+        let from = computed["from"].as_array_mut().unwrap();
+        from.iter_mut().filter(|input| **input == name).for_each(|input| *input = json!(new));
+        let template = computed["template"].as_str().unwrap();
+        computed["template"] = json!(template.replace(&format!("{{{name}}}"), &format!("{{{new}}}")));
     }
     for part in ["types", "columns"] {
         if let Some(value) = entity.get_mut(part).and_then(|part| part.as_object_mut()?.remove(name)) {

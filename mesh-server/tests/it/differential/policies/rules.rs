@@ -1,4 +1,4 @@
-//! Random policies: what each role sees of the entities of a database.
+//! Random rules: what a role sees and writes of an entity, and the sessions of a role.
 
 use std::collections::BTreeSet;
 
@@ -10,152 +10,160 @@ use super::super::data::{Entity, Field};
 use super::super::dice::Dice;
 use super::super::kind::{Kind, TEXTS};
 
-/// The roles of each database. `*` is that of requests without a session and of roles that are not listed.
-pub(super) const ROLES: [&str; 3] = ["reader", "owner", "*"];
-
-/// What a role sees.
-pub(super) struct Role {
-    pub(super) name: &'static str,
-    /// A rule for each entity; `None` hides it.
-    pub(super) rules: Vec<Option<Rule>>,
-}
-
 /// What a role sees of an entity.
+#[derive(Clone, PartialEq)]
 pub(super) struct Rule {
-    /// The names of hidden fields.
+    /// The names of hidden fields, computed fields and relations.
     pub(super) hidden: BTreeSet<String>,
+    /// The names in `except`; without any, `fields` has those that are not hidden.
+    except: BTreeSet<String>,
     /// The condition on records, as in the document.
     pub(super) condition: Option<Json>,
     pub(super) writable: Writable,
     /// The condition on written records, in place of `condition`.
     pub(super) check: Option<Json>,
     /// The values of `$set` and of `$setOnCreate`.
-    set: Map<String, Json>,
-    set_on_create: Map<String, Json>,
+    pub(super) set: Map<String, Json>,
+    pub(super) set_on_create: Map<String, Json>,
 }
 
 /// What a role may write of an entity.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct Writable {
     /// The fields of new records.
-    pub(super) create: BTreeSet<String>,
+    create: BTreeSet<String>,
     /// The fields that can be changed.
-    pub(super) update: BTreeSet<String>,
+    update: BTreeSet<String>,
     pub(super) delete: bool,
 }
 
-impl Role {
-    /// Returns a role that sees at least one entity.
-    pub(super) fn random(dice: &mut Dice, name: &'static str, entities: &[Entity]) -> Self {
-        let mut rules: Vec<_> = (0..entities.len())
-            .map(|at| (!dice.chance(20)).then(|| Rule::random(dice, entities, at)))
-            .collect();
-        if rules.iter().all(Option::is_none) {
-            let at = dice.below(entities.len());
-            rules[at] = Some(Rule::random(dice, entities, at));
-        }
-        Self { name, rules }
-    }
-
-    /// Lets the role write most of the fields that it sees.
-    pub(super) fn writing(mut self, dice: &mut Dice, entities: &[Entity]) -> Self {
-        for (at, rule) in self.rules.iter_mut().enumerate() {
-            let (Some(rule), entity) = (rule, &entities[at]) else { continue };
-            if dice.chance(25) {
-                rule.check = Some(condition(dice, entities, at, 2));
-            }
-            // Fields that no relation uses.
-            let fields = entity.fields.iter().filter(|field| !["id", "ownerId"].contains(&&*field.name));
-            for field in fields.filter(|_| dice.chance(15)).collect::<Vec<_>>() {
-                let value = match dice.chance(50) {
-                    true => json!({"session": dice.pick(&["userId", "tenant", "claim.one"])}),
-                    false => literal(dice, field.kind),
-                };
-                let presets = if dice.chance(50) { &mut rule.set } else { &mut rule.set_on_create };
-                presets.insert(field.name.clone(), value);
-            }
-            let mut some = |percent: usize| -> BTreeSet<String> {
-                let names = entity.fields.iter().map(|field| field.name.clone());
-                names.filter(|name| !rule.hidden.contains(name) && dice.chance(percent)).collect()
-            };
-            let (mut create, mut update) = (some(96), some(96));
-            // The right to link records.
-            for names in [&mut create, &mut update] {
-                if dice.chance(25) {
-                    names.remove("ownerId");
-                }
-            }
-            create.retain(|name| !rule.presets(true).contains_key(name));
-            update.retain(|name| !rule.presets(false).contains_key(name));
-            rule.writable = Writable { create, update, delete: dice.chance(90) };
-            // Conditions refuse most writes.
-            rule.condition = rule.condition.take().filter(|_| dice.chance(55));
-            if dice.chance(75) {
-                rule.hidden.clear();
-            }
-        }
-        self
-    }
-
-    /// Returns the role as a schema document has it.
-    pub(super) fn to_json(&self, entities: &[Entity]) -> Json {
-        let rules = self.rules.iter().zip(entities).filter_map(|(rule, entity)| {
-            let rule = rule.as_ref()?;
-            let mut listed = Map::new();
-            if !rule.hidden.is_empty() {
-                let names = entity.fields.iter().map(|field| &field.name);
-                let fields: Vec<_> = names.filter(|name| !rule.hidden.contains(*name)).collect();
-                listed.insert("fields".to_owned(), json!(fields));
-            }
-            if let Some(condition) = &rule.condition {
-                listed.insert("$where".to_owned(), condition.clone());
-            }
-            let Writable { create, update, delete } = &rule.writable;
-            if *delete || !create.is_empty() || !update.is_empty() {
-                let writable = json!({"create": create, "update": update, "delete": delete});
-                listed.insert("writable".to_owned(), writable);
-            }
-            if let Some(check) = &rule.check {
-                listed.insert("$check".to_owned(), check.clone());
-            }
-            for (key, presets) in [("$set", &rule.set), ("$setOnCreate", &rule.set_on_create)] {
-                if !presets.is_empty() {
-                    listed.insert(key.to_owned(), presets.clone().into());
-                }
-            }
-            Some((entity.key.to_owned(), if listed.is_empty() { json!(true) } else { listed.into() }))
-        });
-        Json::Object(rules.collect())
-    }
-
-    /// Returns the entities as the role can name them. Indexes do not change.
-    pub(super) fn seen(&self, entities: &[Entity]) -> Vec<Entity> {
-        let mut seen = entities.to_vec();
-        for (entity, rule) in seen.iter_mut().zip(&self.rules) {
-            entity.relations.retain(|relation| self.rules[relation.target].is_some());
-            if let Some(rule) = rule {
-                entity.fields.retain(|field| !rule.hidden.contains(&field.name));
-            }
-        }
-        seen
-    }
-}
-
 impl Rule {
-    fn random(dice: &mut Dice, entities: &[Entity], at: usize) -> Self {
-        let entity = &entities[at];
-        let names: Vec<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
-        let most = if dice.chance(50) { dice.below(names.len()) } else { 0 };
-        let hidden = dice.some(&names, most).into_iter().collect();
+    pub(super) fn random(dice: &mut Dice, entities: &[Entity], at: usize) -> Self {
         let condition = dice.chance(75).then(|| condition(dice, entities, at, 3));
-        Self {
-            hidden,
+        let mut rule = Self {
+            hidden: BTreeSet::new(),
+            except: BTreeSet::new(),
             condition,
             writable: Writable::default(),
             check: None,
             set: Map::new(),
             set_on_create: Map::new(),
+        };
+        if dice.chance(50) {
+            rule.hide(dice, &entities[at]);
         }
+        rule
+    }
+
+    /// Hides some names of an entity, but not all fields.
+    fn hide(&mut self, dice: &mut Dice, entity: &Entity) {
+        let fields: Vec<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
+        let most = dice.below(fields.len());
+        let mut listed: BTreeSet<String> = dice.some(&fields, most).into_iter().collect();
+        let computed = entity.computed.iter().map(|computed| computed.name.clone());
+        listed.extend(computed.filter(|_| dice.chance(40)));
+        self.hidden = listed.clone();
+        if dice.chance(45) {
+            let relations = entity.relations.iter().map(|relation| relation.name.clone());
+            listed.extend(relations.filter(|_| dice.chance(30)));
+            self.hidden = listed.clone();
+            let depends = |from: &[String]| from.iter().any(|name| listed.contains(name));
+            let computed = entity.computed.iter().filter(|computed| depends(&computed.from));
+            self.hidden.extend(computed.map(|computed| computed.name.clone()));
+            self.except = listed;
+        }
+    }
+
+    /// Lets the role write most of the fields that it sees.
+    pub(super) fn allow_writes(&mut self, dice: &mut Dice, entities: &[Entity], at: usize) {
+        let entity = &entities[at];
+        if dice.chance(25) {
+            self.check = Some(condition(dice, entities, at, 2));
+        }
+        // Fields that no relation uses.
+        let fields = entity.fields.iter().filter(|field| !["id", "ownerId"].contains(&&*field.name));
+        for field in fields.filter(|_| dice.chance(15)).collect::<Vec<_>>() {
+            let value = match dice.chance(50) {
+                true => json!({"session": dice.pick(&["userId", "tenant", "claim.one"])}),
+                false => literal(dice, field.kind),
+            };
+            let presets = if dice.chance(50) { &mut self.set } else { &mut self.set_on_create };
+            presets.insert(field.name.clone(), value);
+        }
+        let mut some = |percent: usize| -> BTreeSet<String> {
+            let names = entity.fields.iter().map(|field| field.name.clone());
+            names.filter(|name| !self.hidden.contains(name) && dice.chance(percent)).collect()
+        };
+        let (mut create, mut update) = (some(96), some(96));
+        // The right to link records.
+        for names in [&mut create, &mut update] {
+            if dice.chance(25) {
+                names.remove("ownerId");
+            }
+        }
+        create.retain(|name| !self.presets(true).contains_key(name));
+        update.retain(|name| !self.presets(false).contains_key(name));
+        self.writable = Writable { create, update, delete: dice.chance(90) };
+        // Conditions refuse most writes.
+        self.condition = self.condition.take().filter(|_| dice.chance(55));
+        if dice.chance(75) {
+            self.show_all();
+        }
+    }
+
+    /// Hides nothing.
+    pub(super) fn show_all(&mut self) {
+        self.hidden.clear();
+        self.except.clear();
+    }
+
+    /// Gives the rule the names that another one of the entity grants, and keeps its conditions.
+    pub(super) fn grant_as(&mut self, other: &Self) {
+        let (condition, check) = (self.condition.take(), self.check.take());
+        *self = Self { condition, check, ..other.clone() };
+    }
+
+    /// Returns the fields that it grants in new records, or in changed ones.
+    pub(super) fn writes(&self, is_new: bool) -> BTreeSet<&str> {
+        let names = if is_new { &self.writable.create } else { &self.writable.update };
+        let presets = self.presets(is_new);
+        let is_granted = |name: &&str| !self.hidden.contains(*name) && !presets.contains_key(*name);
+        names.iter().map(String::as_str).filter(is_granted).collect()
+    }
+
+    /// Returns the condition on records that were written.
+    pub(super) fn written(&self) -> Option<&Json> {
+        self.check.as_ref().or(self.condition.as_ref())
+    }
+
+    /// Returns the rule as a schema document has it.
+    pub(super) fn to_json(&self, entity: &Entity) -> Json {
+        let mut listed = Map::new();
+        if !self.except.is_empty() {
+            listed.insert("except".to_owned(), json!(self.except));
+        } else if !self.hidden.is_empty() {
+            let computed = entity.computed.iter().map(|computed| &computed.name);
+            let names = entity.fields.iter().map(|field| &field.name).chain(computed);
+            let fields: Vec<_> = names.filter(|name| !self.hidden.contains(*name)).collect();
+            listed.insert("fields".to_owned(), json!(fields));
+        }
+        if let Some(condition) = &self.condition {
+            listed.insert("$where".to_owned(), condition.clone());
+        }
+        let Writable { create, update, delete } = &self.writable;
+        if *delete || !create.is_empty() || !update.is_empty() {
+            let writable = json!({"create": create, "update": update, "delete": delete});
+            listed.insert("writable".to_owned(), writable);
+        }
+        if let Some(check) = &self.check {
+            listed.insert("$check".to_owned(), check.clone());
+        }
+        for (key, presets) in [("$set", &self.set), ("$setOnCreate", &self.set_on_create)] {
+            if !presets.is_empty() {
+                listed.insert(key.to_owned(), presets.clone().into());
+            }
+        }
+        listed.into()
     }
 
     /// Returns the values that the role cannot choose, in records that it creates or updates.

@@ -23,7 +23,8 @@ use super::super::dice::Dice;
 use super::super::kind::{Kind, TEXTS};
 use super::super::others::Others;
 use super::super::script::{Column, Scripts};
-use super::rules::{ROLES, Role, sessions};
+use super::roles::{Policies, Role};
+use super::rules::sessions;
 use model::{Status, expected, is_hidden};
 use write::{POST, TAG, USER, Write};
 
@@ -62,13 +63,12 @@ pub(super) fn seed(seed: u64, others: &Others) -> Result<Tally, String> {
     let mut tally = Tally::default();
     let mut dice = Dice::new(seed);
     let mut library = library(&mut dice);
-    let roles = ROLES
-        .map(|name| Role::random(&mut dice, name, &library.entities).writing(&mut dice, &library.entities));
+    let policies = Policies::random(&mut dice, &library.entities, true);
+    let (desks, roles) = Desks::new(seed, &library, policies, others)?;
     let visits: Vec<_> = roles
         .iter()
         .flat_map(|role| sessions(&mut dice, role.name).into_iter().map(move |session| (role, session)))
         .collect();
-    let desks = Desks::new(seed, &library, &roles, others);
     for _ in 0..WRITES {
         let (role, session) = &visits[dice.below(visits.len())];
         let write = Write::random(&mut dice);
@@ -204,24 +204,27 @@ struct Desks<'o> {
 }
 
 impl<'o> Desks<'o> {
-    fn new(seed: u64, library: &Database, roles: &[Role], others: &'o Others) -> Self {
+    fn new(
+        seed: u64,
+        library: &Database,
+        policies: Policies,
+        others: &'o Others,
+    ) -> Result<(Self, Vec<Role>), String> {
         let folder = Folder::new("policy-writes", seed);
         let path = folder.0.join("data.db");
         Connection::open(&path).unwrap().execute_batch(&library.scripts.sqlite).unwrap();
-        let mut document: Json = serde_json::from_str(&library.schema.document().to_json()).unwrap();
-        let policies = roles.iter().map(|role| (role.name.to_owned(), role.to_json(&library.entities)));
-        document["policies"] = Json::Object(policies.collect::<Map<_, _>>());
-        let document = Document::parse(&document.to_string())
-            .unwrap_or_else(|faults| panic!("MESH_DIFF_SEED={seed}\n{}\n{document}", faults[0]));
         let sqlite = mesh_sqlite::Database::open(&path).unwrap();
         let catalog = sqlite.contents(&[]).unwrap().catalog;
-        let load = |catalog: &_| {
-            let schema = document.load(Some(catalog));
+        let load = |document: &Document| {
+            let schema = document.load(Some(&catalog));
             schema.unwrap_or_else(|faults| {
                 panic!("MESH_DIFF_SEED={seed}\n{}\n{}", faults[0], document.to_json())
             })
         };
-        let schema = Arc::new(load(&catalog));
+        let (document, roles) = policies
+            .add_to(library.schema.document(), load)
+            .map_err(|mismatch| format!("MESH_DIFF_SEED={seed}\n{mismatch}"))?;
+        let schema = Arc::new(load(&document));
         let open = Arc::new(schema.without_policies());
         let mut list = vec![Desk {
             name: "SQLite",
@@ -245,7 +248,7 @@ impl<'o> Desks<'o> {
                     .unwrap(),
             });
         }
-        Self { others, document, list, _folder: folder }
+        Ok((Self { others, document, list, _folder: folder }, roles))
     }
 
     /// Returns the whole schema.

@@ -7,7 +7,8 @@ use serde_json::{Map, Value as Json, json};
 use super::super::super::data::{Database, Entity};
 use super::super::super::kind::Kind;
 use super::super::model::Data;
-use super::super::rules::{Role, Rule};
+use super::super::roles::Role;
+use super::super::rules::Rule;
 use super::write::{POST, TAG, USER, Write};
 
 /// The status of a write; 200 stands for all that succeed.
@@ -23,7 +24,7 @@ pub(super) fn is_hidden(
 ) -> bool {
     let judge = Judge { library, schema, role, session };
     let exists = |(at, id): &(usize, i64)| find(library, *at, *id).is_some();
-    write.subject().filter(exists).is_some_and(|(at, id)| judge.rule(at).is_some() && !judge.sees(at, id))
+    write.subject().filter(exists).is_some_and(|(at, id)| role.sees(at) && !judge.sees(at, id))
 }
 
 /// Returns the statuses that a write may have, and the data after it if it succeeds.
@@ -69,29 +70,20 @@ impl Judge<'_> {
         match write {
             Write::Create { at, values } => self.create(*at, values, None, after, &mut refusals),
             Write::Update { at, id, values } => {
-                let Some(rule) = self.rule(*at) else { return vec![400] };
-                let can = |name: &String| {
-                    rule.writable.update.contains(name) && !rule.presets(false).contains_key(name)
-                };
-                if !values.keys().all(can) || rule.writable.update.is_empty() {
+                let can = |name: &String| self.can(*at, false, name);
+                if !values.keys().all(can) || self.granting(*at, false).is_empty() {
                     refusals.push(400);
                 }
                 self.update(*at, *id, values, after, &mut refusals);
             }
             Write::Delete { at, id } => {
-                let Some(rule) = self.rule(*at) else { return vec![400] };
-                if !rule.writable.delete {
-                    refusals.push(400);
-                }
-                if !self.sees(*at, *id) {
-                    refusals.push(404);
-                }
+                self.delete(*at, *id, &mut refusals);
                 after.entities[*at].rows.retain(|row| row[0] != (*id).into());
             }
             Write::Connect { post, user } => self.connect(*post, Some(*user), after, &mut refusals),
             Write::Disconnect { post } => self.connect(*post, None, after, &mut refusals),
             Write::CreateChild { user, values } => {
-                if self.rule(USER).is_none() || self.rule(POST).is_none() {
+                if !self.role.sees(USER) || !self.role.sees(POST) {
                     return vec![400];
                 }
                 if !self.sees(USER, *user) {
@@ -100,12 +92,12 @@ impl Judge<'_> {
                 self.create(POST, values, Some(*user), after, &mut refusals);
             }
             Write::Remove { user, post } => {
-                let (Some(_), Some(rule)) = (self.rule(USER), self.rule(POST)) else { return vec![400] };
-                if !rule.writable.delete {
-                    refusals.push(400);
+                if !self.role.sees(USER) {
+                    return vec![400];
                 }
+                self.delete(POST, *post, &mut refusals);
                 let is_child = find(self.library, POST, *post).is_some_and(|row| row[3] == (*user).into());
-                if !self.sees(USER, *user) || !self.sees(POST, *post) || !is_child {
+                if !self.sees(USER, *user) || !is_child {
                     refusals.push(404);
                 }
                 after.entities[POST].rows.retain(|row| row[0] != (*post).into());
@@ -129,8 +121,14 @@ impl Judge<'_> {
         refusals
     }
 
-    fn rule(&self, at: usize) -> Option<&Rule> {
-        self.role.rules[at].as_ref()
+    /// Returns the rules that grant the creation of records, or changes.
+    fn granting(&self, at: usize, is_new: bool) -> Vec<&Rule> {
+        self.role.rules[at].iter().filter(|rule| !rule.writes(is_new).is_empty()).collect()
+    }
+
+    /// Returns whether a rule grants a field of new records, or of changed ones.
+    fn can(&self, at: usize, is_new: bool, name: &str) -> bool {
+        self.role.rules[at].iter().any(|rule| rule.writes(is_new).contains(name))
     }
 
     fn data<'d>(&'d self, library: &'d Database) -> Data<'d> {
@@ -139,15 +137,45 @@ impl Judge<'_> {
 
     /// Returns whether a record exists that the session sees.
     fn sees(&self, at: usize, id: i64) -> bool {
-        let found = self.rule(at).zip(find(self.library, at, id));
-        found.is_some_and(|(rule, row)| self.data(self.library).sees(at, rule, row))
+        let row = find(self.library, at, id);
+        row.is_some_and(|row| self.data(self.library).sees(at, &self.role.rules[at], row))
     }
 
-    /// Refuses a record that its writer could not see.
-    fn check(&self, at: usize, id: i64, after: &Database, refusals: &mut Vec<Status>) {
-        if let (Some(rule), Some(row)) = (self.rule(at), find(after, at, id))
-            && !self.data(after).fulfills(at, rule.check.as_ref().or(rule.condition.as_ref()), row)
-        {
+    /// Returns whether a record exists that rules let the session change, each of these fields by one of them.
+    fn may_update(&self, at: usize, id: i64, names: &[&str]) -> bool {
+        let Some(row) = find(self.library, at, id) else { return false };
+        let data = self.data(self.library);
+        let mut rules = self.granting(at, false);
+        rules.retain(|rule| data.fulfills(at, rule.condition.as_ref(), row));
+        !rules.is_empty() && are_granted(&rules, false, names)
+    }
+
+    fn delete(&self, at: usize, id: i64, refusals: &mut Vec<Status>) {
+        let deleting: Vec<_> = self.role.rules[at].iter().filter(|rule| rule.writable.delete).collect();
+        if deleting.is_empty() {
+            refusals.push(400);
+        }
+        let data = self.data(self.library);
+        let is_deletable =
+            |row: &Vec<Value>| deleting.iter().any(|rule| data.fulfills(at, rule.condition.as_ref(), row));
+        if !find(self.library, at, id).is_some_and(is_deletable) {
+            refusals.push(404);
+        }
+    }
+
+    /// Refuses a record for which no rule grants its creation, or this change of it.
+    fn check(
+        &self,
+        (at, id): (usize, i64),
+        (is_new, names): (bool, &[&str]),
+        after: &Database,
+        refusals: &mut Vec<Status>,
+    ) {
+        let Some(row) = find(after, at, id) else { return };
+        let data = self.data(after);
+        let mut rules = self.granting(at, is_new);
+        rules.retain(|rule| data.fulfills(at, rule.written(), row));
+        if rules.is_empty() || !are_granted(&rules, is_new, names) {
             refusals.push(403);
         }
     }
@@ -160,15 +188,15 @@ impl Judge<'_> {
         after: &mut Database,
         refusals: &mut Vec<Status>,
     ) {
-        let Some(rule) = self.rule(at) else { return refusals.push(400) };
-        let can = |name: &str| rule.writable.create.contains(name) && !rule.presets(true).contains_key(name);
-        if !values.keys().all(|name| can(name)) || rule.writable.create.is_empty() {
+        let can = |name: &str| self.can(at, true, name);
+        if !values.keys().all(|name| can(name)) || self.granting(at, true).is_empty() {
             refusals.push(400);
         }
         // The relation of the path stands for the field.
         if owner.is_some() && !can("ownerId") {
             refusals.push(400);
         }
+        let names: Vec<_> = values.keys().map(String::as_str).chain(owner.map(|_| "ownerId")).collect();
         let id = values["id"].as_i64().unwrap();
         if find(self.library, at, id).is_some() {
             refusals.push(409);
@@ -182,11 +210,11 @@ impl Judge<'_> {
         if let Some(owner) = owner {
             row[3] = owner.into();
         } else {
-            self.refer(at, values, refusals);
+            self.refer(at, true, values, refusals);
         }
         self.preset(at, true, &mut row, refusals);
         after.entities[at].rows.push(row);
-        self.check(at, id, after, refusals);
+        self.check((at, id), (true, &names), after, refusals);
     }
 
     fn update(
@@ -197,10 +225,11 @@ impl Judge<'_> {
         after: &mut Database,
         refusals: &mut Vec<Status>,
     ) {
-        if !self.sees(at, id) {
+        let names: Vec<_> = values.keys().map(String::as_str).collect();
+        if !self.may_update(at, id, &names) {
             refusals.push(404);
         }
-        self.refer(at, values, refusals);
+        self.refer(at, false, values, refusals);
         let Entity { fields, rows, .. } = &mut after.entities[at];
         if let Some(row) = rows.iter_mut().find(|row| row[0] == id.into()) {
             for (field, cell) in fields.iter().zip(row.iter_mut()) {
@@ -210,12 +239,13 @@ impl Judge<'_> {
             }
             self.preset(at, false, row, refusals);
         }
-        self.check(at, id, after, refusals);
+        self.check((at, id), (false, &names), after, refusals);
     }
 
     /// Sets the values that the role cannot choose.
     fn preset(&self, at: usize, is_new: bool, row: &mut [Value], refusals: &mut Vec<Status>) {
-        let presets = self.rule(at).map(|rule| rule.presets(is_new)).unwrap_or_default();
+        // All of them have the same.
+        let presets = self.granting(at, is_new).first().map(|rule| rule.presets(is_new)).unwrap_or_default();
         let fields = &self.library.entities[at].fields;
         for (index, field) in fields.iter().enumerate() {
             let Some(preset) = presets.get(&field.name) else { continue };
@@ -233,43 +263,43 @@ impl Judge<'_> {
     }
 
     fn connect(&self, post: i64, user: Option<i64>, after: &mut Database, refusals: &mut Vec<Status>) {
-        let (Some(rule), Some(_)) = (self.rule(POST), self.rule(USER)) else { return refusals.push(400) };
-        if !rule.writable.update.contains("ownerId") {
+        if !self.role.sees(USER) || !self.can(POST, false, "ownerId") {
             refusals.push(400);
         }
-        if user.is_some_and(|user| !self.sees(USER, user)) || !self.sees(POST, post) {
+        if user.is_some_and(|user| !self.sees(USER, user)) || !self.may_update(POST, post, &["ownerId"]) {
             refusals.push(404);
         }
         if let Some(row) = after.entities[POST].rows.iter_mut().find(|row| row[0] == post.into()) {
             row[3] = user.into();
         }
-        self.check(POST, post, after, refusals);
+        self.check((POST, post), (false, &["ownerId"]), after, refusals);
     }
 
     /// Refuses pairs that the session may not write.
     fn pair(&self, post: i64, tag: i64, is_from_tag: bool, refusals: &mut Vec<Status>) {
-        let (Some(posts), Some(tags)) = (self.rule(POST), self.rule(TAG)) else { return refusals.push(400) };
-        let rule = if is_from_tag { tags } else { posts };
-        if rule.writable.update.is_empty() {
+        let (own, other) = if is_from_tag { ((TAG, tag), (POST, post)) } else { ((POST, post), (TAG, tag)) };
+        if !self.role.sees(other.0) || self.granting(own.0, false).is_empty() {
             refusals.push(400);
         }
-        if !self.sees(POST, post) || !self.sees(TAG, tag) {
+        if !self.may_update(own.0, own.1, &[]) || !self.sees(other.0, other.1) {
             refusals.push(404);
         }
     }
 
     /// Refuses an owner in a body that the session cannot see. Without restrictions nothing is checked, because the
     /// database has no foreign keys.
-    fn refer(&self, at: usize, values: &Map<String, Json>, refusals: &mut Vec<Status>) {
+    fn refer(&self, at: usize, is_new: bool, values: &Map<String, Json>, refusals: &mut Vec<Status>) {
         let Some(owner) = values.get("ownerId").filter(|_| at == POST).and_then(Json::as_i64) else { return };
-        let is_refused = match self.rule(USER) {
-            Some(rule) if rule.condition.is_none() => false,
-            Some(_) => !self.sees(USER, owner),
+        let is_refused = match self.role.rules[USER].as_slice() {
             // Only the value that the condition on written posts requires.
-            None => {
-                let condition = self.rule(POST).and_then(|rule| rule.check.as_ref().or(rule.condition.as_ref()));
-                !condition.is_some_and(|condition| self.requires(condition, owner))
+            [] => {
+                let granting = self.granting(POST, is_new);
+                let condition = granting.first().and_then(|rule| rule.written());
+                let is_shared = granting.iter().all(|rule| rule.written() == condition);
+                !condition.is_some_and(|condition| is_shared && self.requires(condition, owner))
             }
+            rules if rules.iter().any(|rule| rule.condition.is_none()) => false,
+            _ => !self.sees(USER, owner),
         };
         if is_refused {
             refusals.extend([404, 403]);
@@ -289,6 +319,11 @@ impl Judge<'_> {
             Some(name) => self.data(self.library).session_value(name, Kind::Integer) == Some(json!(owner)),
         }
     }
+}
+
+/// Returns whether each of the names is granted by one of the rules.
+fn are_granted(rules: &[&Rule], is_new: bool, names: &[&str]) -> bool {
+    names.iter().all(|name| rules.iter().any(|rule| rule.writes(is_new).contains(name)))
 }
 
 fn stored(value: &Json) -> Value {
