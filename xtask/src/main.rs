@@ -51,7 +51,7 @@ Commands:
   bench events         Measure event streams: 5,000 of one record and of 50 lists, 10,000 idle [--no-build]
   bench memory         Measure the memory of an idle connection, an event stream and a cached plan [--no-build]
   bench overload       Measure goodput under overload, and memory with 10,000 connections [--no-build]
-  bench parts          Run the micro-benchmarks of parsing, planning, shaping, cursors and signatures [--seconds N]
+  bench parts          Run the micro-benchmarks of parsing, planning, shaping, cursors, signatures and bearers [--seconds N]
                        [--json]
   bench postgres       Measure the server over PostgreSQL against hand-written ones, or (--scale) with replicas
                        [--workload w1,w2,...] [--seconds N] [--rounds N] [--no-build]; see docs/scale.md

@@ -109,7 +109,7 @@ impl Tables {
         let table = table.ok_or_else(|| ResolveError::new(format!("the plan has no node '{path}'")))?;
         let cells = table.columns().iter().map(|name| cell(node, parent, stored, name));
         let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
-        for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link))? {
+        for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link), steps)? {
             steps.step()?;
             table.push(cells.iter().map(|cell| match cell {
                 Cell::Column(index) => row.get(*index).cloned().unwrap_or_default(),
@@ -132,6 +132,7 @@ impl Tables {
         &'t self,
         stored: &'t Stored,
         link: Option<&Link>,
+        steps: &Steps,
     ) -> Result<Vec<(&'t [Value], &'t Value)>, ResolveError> {
         let rows = stored.rows.iter().map(Vec::as_slice);
         let Some(Link::Through { table, from, to, target, .. }) = link else {
@@ -142,6 +143,7 @@ impl Tables {
         let mut seen = HashSet::new();
         let mut parents: HashMap<HashKey, Vec<&Value>> = HashMap::new();
         for row in &junction.rows {
+            steps.step()?;
             if let (Some(from), Some(to)) = (row.get(from), row.get(to)) {
                 let key = HashKey::new(to.as_ref());
                 if key != HashKey::Null && seen.insert((key.clone(), HashKey::new(from.as_ref()))) {
@@ -149,11 +151,13 @@ impl Tables {
                 }
             }
         }
-        let pairs = rows.flat_map(|row| {
-            let key = row.get(target).and_then(|target| parents.get(&HashKey::new(target.as_ref())));
-            key.into_iter().flatten().map(move |parent| (row, *parent))
-        });
-        Ok(pairs.collect())
+        let mut pairs = Vec::new();
+        for row in rows {
+            steps.step()?;
+            let found = row.get(target).and_then(|target| parents.get(&HashKey::new(target.as_ref())));
+            pairs.extend(found.into_iter().flatten().map(|parent| (row, *parent)));
+        }
+        Ok(pairs)
     }
 
     fn find(&self, table: &TableName) -> Result<&Stored, ResolveError> {

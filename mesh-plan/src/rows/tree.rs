@@ -57,6 +57,9 @@ impl RowTree {
                 if result.is_ok() {
                     result = steps.step();
                 }
+                if result.is_err() {
+                    return false;
+                }
                 let key = row_key(&self.table, *row, &positions);
                 key.contains(&HashKey::Null) || seen.insert(key)
             });
@@ -147,6 +150,7 @@ impl RowTree {
         let added = sources.iter().skip(self.table.columns.len()).flatten().map(ToString::to_string);
         let mut table = Table::new(names.chain(added));
         for (row, values) in values.into_iter().enumerate() {
+            steps.step()?;
             table.push(self.table.row(row).iter().cloned().chain(values));
         }
         self.table = table;

@@ -8,8 +8,8 @@ use crate::arguments::{positive, split};
 use crate::steps;
 
 /// The crates and their benchmarks.
-const BENCHES: [(&str, &str); 3] =
-    [("mesh-ql", "parse"), ("mesh-plan", "read"), ("mesh-integrity", "verify")];
+const BENCHES: [(&str, &str); 4] =
+    [("mesh-ql", "parse"), ("mesh-plan", "read"), ("mesh-integrity", "verify"), ("mesh-integrity", "bearer")];
 
 /// A row of the table, in nanoseconds.
 #[derive(Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let (seconds, as_json) = options(arguments)?;
     let mut all = Vec::new();
     for (package, bench) in BENCHES {
-        eprintln!("cargo bench -p {package}");
+        eprintln!("cargo bench -p {package} --bench {bench}");
         all.push((package, measure(root, package, bench, seconds)?));
     }
     if as_json {
@@ -51,7 +51,7 @@ fn options(arguments: &[&str]) -> Result<(f64, bool), String> {
 
 fn measure(root: &Path, package: &str, bench: &str, seconds: f64) -> Result<Vec<Part>, String> {
     let command = format!(
-        "bench --quiet -p {package} --bench {bench} -- --noplot --measurement-time {seconds} --warm-up-time {}",
+        "bench --quiet -p {package} --all-features --bench {bench} -- --noplot --measurement-time {seconds} --warm-up-time {}",
         seconds.min(1.0)
     );
     let output = steps::command(root, &command, &[]).output();

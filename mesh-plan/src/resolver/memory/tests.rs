@@ -338,7 +338,7 @@ fn errors_name_missing_tables_and_columns() {
         .assert_eq(&shown(&mesh, &json!({"tag": {"$select": {"name": true}}})));
 }
 
-/// The evaluation of many rows ends at the deadline; that of few rows is not worth a look at the clock.
+/// The evaluation of many rows ends at the deadline; that of very few rows is not worth a look at the clock.
 #[test]
 fn reads_of_many_rows_end_at_the_deadline() {
     let mesh = Mesh::builder(schema()).default_resolver(tables_of_posts()).build().unwrap();
@@ -352,6 +352,19 @@ fn reads_of_many_rows_end_at_the_deadline() {
     let rows = tables_of_posts().rows(&plan).unwrap();
     let nested = plan.nest_within(rows, &crate::rows::Steps::new(past.deadline));
     assert!(matches!(nested, Err(ResolveError::TimedOut)));
+    // Few records, and many pairs of them.
+    let pairs = (0..5_000i64).map(|id| vec![1.into(), id.into()]);
+    let tables = Tables::new().with("posts", ["id", "author_id"], rows![[1, 1]]).with(
+        "tags",
+        ["id", "name"],
+        rows![[1, "x"]],
+    );
+    let tables = tables.with("post_tags", ["post_id", "tag_id"], pairs);
+    let mesh = Mesh::builder(schema()).default_resolver(tables).build().unwrap();
+    let query = r#"{"post": {"$select": {"tags": {"$select": {"name": true}}}}}"#;
+    let plan = mesh.plan(&Request::collection(Format::Json, query)).unwrap();
+    let result = block_on(mesh.read(&plan, &past));
+    assert!(matches!(result, Err(ResolveError::TimedOut)), "{result:?}");
 }
 
 fn tables_of_posts() -> Tables {

@@ -78,7 +78,8 @@ impl<'a> Data<'a> {
     pub(super) fn session_value(self, name: &str, kind: Kind) -> Option<Json> {
         let session = self.session?;
         let text = match name {
-            "userId" => &session.user,
+            // Requests of anonymous roles have none.
+            "userId" => Some(&session.user).filter(|user| !user.is_empty())?,
             "tenant" => session.tenant.as_ref()?,
             "role" => session.role.as_ref()?,
             "session" => &session.session,

@@ -105,7 +105,7 @@ impl Policies {
             // The rules that grant less have the conditions of those that grant more.
             5 | 6 => others.iter_mut().for_each(|rule| {
                 (rule.condition, rule.check) = (first.condition.clone(), first.check.clone());
-                (rule.set, rule.set_on_create) = (first.set.clone(), first.set_on_create.clone());
+                rule.preset_as(first);
             }),
             // One rule grants all on all records.
             7 => {

@@ -117,6 +117,16 @@ impl Rule {
         self.except.clear();
     }
 
+    /// Gives the rule the presets of another one of the entity.
+    pub(super) fn preset_as(&mut self, other: &Self) {
+        (self.set, self.set_on_create) = (other.set.clone(), other.set_on_create.clone());
+        for (is_new, names) in [(true, &mut self.writable.create), (false, &mut self.writable.update)] {
+            names.retain(|name| {
+                !self.set.contains_key(name) && !(is_new && self.set_on_create.contains_key(name))
+            });
+        }
+    }
+
     /// Gives the rule the names that another one of the entity grants, and keeps its conditions.
     pub(super) fn grant_as(&mut self, other: &Self) {
         let (condition, check) = (self.condition.take(), self.check.take());

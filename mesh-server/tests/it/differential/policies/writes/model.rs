@@ -67,6 +67,9 @@ impl Judge<'_> {
     /// Carries a write out and returns the reasons to refuse it.
     fn judge(&self, write: &Write, after: &mut Database) -> Vec<Status> {
         let mut refusals = Vec::new();
+        if write.relation().is_some_and(|(at, name)| !self.role.shows(at, name)) {
+            return vec![400];
+        }
         match write {
             Write::Create { at, values } => self.create(*at, values, None, after, &mut refusals),
             Write::Update { at, id, values } => {

@@ -125,6 +125,21 @@ impl Write {
         Some(write)
     }
 
+    /// Returns the relation of the path with the entity that it is of.
+    pub(super) fn relation(&self) -> Option<(usize, &'static str)> {
+        match self {
+            Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } => None,
+            Self::Connect { .. } | Self::Disconnect { .. } => Some((POST, "oneOwner")),
+            Self::CreateChild { .. } | Self::Remove { .. } => Some((USER, "posts")),
+            Self::Link { is_from_tag: false, .. } | Self::Unlink { is_from_tag: false, .. } => {
+                Some((POST, "tags"))
+            }
+            Self::Link { is_from_tag: true, .. } | Self::Unlink { is_from_tag: true, .. } => {
+                Some((TAG, "posts"))
+            }
+        }
+    }
+
     /// Returns the record of the path that is changed or deleted.
     pub(super) fn subject(&self) -> Option<(usize, i64)> {
         match self {
