@@ -25,6 +25,10 @@ const QUERIES: usize = 12;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) seeds: usize,
+    /// Queries that were generated, without those of later pages.
+    pub(crate) queries: usize,
+    /// Walks of more than one page, forward and backward.
+    pub(crate) walks: [usize; 2],
     /// Results that were equal.
     pub(crate) bodies: usize,
     /// Pages after the first among them.
@@ -36,6 +40,8 @@ pub(crate) struct Tally {
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.seeds += other.seeds;
+        self.queries += other.queries;
+        self.walks = [0, 1].map(|way| self.walks[way] + other.walks[way]);
         self.bodies += other.bodies;
         self.pages += other.pages;
         self.rows += other.rows;
@@ -44,8 +50,12 @@ impl AddAssign for Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, bodies, pages, rows } = self;
-        write!(f, "{seeds} databases, {bodies} results, {pages} later pages, {rows} rows")
+        let Self { seeds, queries, walks: [forward, backward], bodies, pages, rows } = self;
+        write!(
+            f,
+            "{seeds} databases, {queries} queries, {forward} walks forward, {backward} walks backward, {bodies} \
+             results, {pages} later pages, {rows} rows"
+        )
     }
 }
 
@@ -56,6 +66,7 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
     let engines = Engines::new(seed, database, verbose, others);
     let mut tally = Tally { seeds: 1, ..Tally::default() };
     for _ in 0..QUERIES {
+        tally.queries += 1;
         let root = dice.below(engines.database.entities.len());
         let entity = &engines.database.entities[root];
         if entity.points && dice.chance(15) {
@@ -173,6 +184,7 @@ impl<'o> Engines<'o> {
         let expected = items(&whole);
         let mut read: Vec<Json> = Vec::new();
         let mut own_cursor = Json::Null;
+        let pages_before = tally.pages;
         loop {
             let text = json!({entity: node}).to_string();
             let Some(body) = self.compare(&Request::collection(Format::Json, &text))? else {
@@ -204,6 +216,7 @@ impl<'o> Engines<'o> {
             node["$page"][cursor] = body["pageInfo"][end].clone();
         }
         tally.rows += read.len();
+        tally.walks[usize::from(backward)] += usize::from(tally.pages > pages_before);
         if read == expected {
             return Ok(());
         }
