@@ -306,6 +306,11 @@ fn with_signatures_a_key_reads_and_begins_sessions() {
     // All requests with the key count together, whatever their connection.
     let limited = (0..20).map(|_| get(&server, &key, IDS).status).filter(|status| *status == 429).count();
     assert!(limited > 0);
+    assert_eq!(
+        get(&server, &site.key(&["--role", "editor", "--owner", "7"]), IDS).status,
+        200,
+        "another key"
+    );
     assert_eq!(session.get(&server, "/post", IDS).status, 200, "another session");
 
     let entries = stop_and_read_audit(server, &site);
