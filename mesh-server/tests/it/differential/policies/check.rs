@@ -20,10 +20,11 @@ use super::super::others::Others;
 use super::super::params::{Parameterized, parameterized};
 use super::super::query;
 use super::model;
-use super::roles::{Policies, Role};
+use super::roles::{HEIR, Policies, Role};
 use super::rules::sessions;
+use super::writes::LOADED;
 
-/// Queries for each role.
+/// Queries for each role. The one that inherits gets twice as many.
 const QUERIES: usize = 6;
 
 /// The secret of all servers.
@@ -81,7 +82,7 @@ pub(super) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
         let seen = role.seen(&site.database.entities);
         let visits: Vec<_> =
             sessions(&mut dice, role.name).into_iter().map(|who| site.visit(role, who)).collect();
-        for _ in 0..QUERIES {
+        for _ in 0..if role.name == HEIR { 2 * QUERIES } else { QUERIES } {
             // Some queries name what the role cannot see.
             let entities = if dice.chance(20) { &site.database.entities } else { &seen };
             let roots: Vec<_> = (0..entities.len()).filter(|at| role.sees(*at) || dice.chance(3)).collect();
@@ -212,9 +213,15 @@ impl<'o> Site<'o> {
         let catalog = opened.contents(&database.schema.document().time_columns()).unwrap().catalog;
 
         let load = |document: &Document| load(document, &catalog, seed);
-        let (document, roles) = policies
-            .add_to(database.schema.document(), load)
-            .map_err(|mismatch| format!("MESH_DIFF_SEED={seed}\n{mismatch}"))?;
+        let add = |policies: Policies| {
+            let added = policies.add_to(database.schema.document(), load);
+            added.map_err(|mismatch| format!("MESH_DIFF_SEED={seed}\n{mismatch}"))
+        };
+        let (document, roles) = add(policies)?;
+        let mut dice = Dice::new(seed);
+        for _ in 0..LOADED {
+            add(Policies::random(&mut dice, &database.entities, false))?;
+        }
         let schema = Arc::new(load(&document));
         let mut servers = vec![
             ("memory", builder(&schema).default_resolver(database.tables.clone()).build().unwrap()),

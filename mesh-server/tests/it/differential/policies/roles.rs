@@ -12,7 +12,10 @@ use super::rules::Rule;
 
 /// The roles of each database. `*` is that of requests without a session and of roles that are not listed. A role inherits
 /// from later ones only, so none inherits itself.
-const NAMES: [&str; 4] = ["heir", "reader", "owner", "*"];
+const NAMES: [&str; 4] = [HEIR, "reader", "owner", "*"];
+
+/// The role that always inherits, which is tested most.
+pub(super) const HEIR: &str = "heir";
 
 /// What a role sees.
 pub(super) struct Role {
@@ -101,7 +104,13 @@ impl Policies {
         let choice = dice.below(10);
         let Some((first, others)) = rules.split_first_mut() else { return };
         match choice {
-            0..=4 => others.iter_mut().for_each(|rule| rule.grant_as(first)),
+            0..=4 => others.iter_mut().for_each(|rule| {
+                let delete = rule.writable.delete;
+                rule.grant_as(first);
+                // Rules that grant nothing of a kind can be combined with all others.
+                rule.writable.delete = delete;
+                rule.writable.limit(dice);
+            }),
             // The rules that grant less have the conditions of those that grant more.
             5 | 6 => others.iter_mut().for_each(|rule| {
                 (rule.condition, rule.check) = (first.condition.clone(), first.check.clone());

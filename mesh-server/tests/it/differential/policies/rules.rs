@@ -37,6 +37,17 @@ pub(super) struct Writable {
     pub(super) delete: bool,
 }
 
+impl Writable {
+    /// Grants no new records or no changes, sometimes.
+    pub(super) fn limit(&mut self, dice: &mut Dice) {
+        for names in [&mut self.create, &mut self.update] {
+            if dice.chance(15) {
+                names.clear();
+            }
+        }
+    }
+}
+
 impl Rule {
     pub(super) fn random(dice: &mut Dice, entities: &[Entity], at: usize) -> Self {
         let condition = dice.chance(75).then(|| condition(dice, entities, at, 3));
@@ -103,7 +114,8 @@ impl Rule {
         }
         create.retain(|name| !self.presets(true).contains_key(name));
         update.retain(|name| !self.presets(false).contains_key(name));
-        self.writable = Writable { create, update, delete: dice.chance(90) };
+        self.writable = Writable { create, update, delete: dice.chance(70) };
+        self.writable.limit(dice);
         // Conditions refuse most writes.
         self.condition = self.condition.take().filter(|_| dice.chance(55));
         if dice.chance(75) {

@@ -23,10 +23,13 @@ use super::super::dice::Dice;
 use super::super::kind::{Kind, TEXTS};
 use super::super::others::Others;
 use super::super::script::{Column, Scripts};
-use super::roles::{Policies, Role};
+use super::roles::{HEIR, Policies, Role};
 use super::rules::sessions;
 use model::{Status, expected, is_hidden};
 use write::{POST, TAG, USER, Write};
+
+/// Policies that are only loaded, to see whether their rules can be combined.
+pub(super) const LOADED: usize = 10;
 
 /// Writes for each database.
 const WRITES: usize = 40;
@@ -70,7 +73,9 @@ pub(super) fn seed(seed: u64, others: &Others) -> Result<Tally, String> {
         .flat_map(|role| sessions(&mut dice, role.name).into_iter().map(move |session| (role, session)))
         .collect();
     for _ in 0..WRITES {
-        let (role, session) = &visits[dice.below(visits.len())];
+        let is_heir = dice.chance(50);
+        let of_kind: Vec<_> = visits.iter().filter(|(role, _)| (role.name == HEIR) == is_heir).collect();
+        let (role, session) = dice.pick(&of_kind);
         let write = Write::random(&mut dice);
         let (statuses, after) = expected(&library, desks.schema(), role, session.as_ref(), &write);
         let is_hidden = is_hidden(&library, desks.schema(), role, session.as_ref(), &write);
@@ -221,9 +226,15 @@ impl<'o> Desks<'o> {
                 panic!("MESH_DIFF_SEED={seed}\n{}\n{}", faults[0], document.to_json())
             })
         };
-        let (document, roles) = policies
-            .add_to(library.schema.document(), load)
-            .map_err(|mismatch| format!("MESH_DIFF_SEED={seed}\n{mismatch}"))?;
+        let add = |policies: Policies| {
+            let added = policies.add_to(library.schema.document(), load);
+            added.map_err(|mismatch| format!("MESH_DIFF_SEED={seed}\n{mismatch}"))
+        };
+        let (document, roles) = add(policies)?;
+        let mut dice = Dice::new(seed);
+        for _ in 0..LOADED {
+            add(Policies::random(&mut dice, &library.entities, true))?;
+        }
         let schema = Arc::new(load(&document));
         let open = Arc::new(schema.without_policies());
         let mut list = vec![Desk {

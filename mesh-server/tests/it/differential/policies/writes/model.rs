@@ -234,14 +234,15 @@ impl Judge<'_> {
         }
         self.refer(at, false, values, refusals);
         let Entity { fields, rows, .. } = &mut after.entities[at];
-        if let Some(row) = rows.iter_mut().find(|row| row[0] == id.into()) {
-            for (field, cell) in fields.iter().zip(row.iter_mut()) {
-                if let Some(value) = values.get(&field.name) {
-                    *cell = stored(value);
-                }
+        // A session that lacks a value is also refused if there is no such record.
+        let mut none = vec![Value::Null; fields.len()];
+        let row = rows.iter_mut().find(|row| row[0] == id.into()).unwrap_or(&mut none);
+        for (field, cell) in fields.iter().zip(row.iter_mut()) {
+            if let Some(value) = values.get(&field.name) {
+                *cell = stored(value);
             }
-            self.preset(at, false, row, refusals);
         }
+        self.preset(at, false, row, refusals);
         self.check((at, id), (false, &names), after, refusals);
     }
 
