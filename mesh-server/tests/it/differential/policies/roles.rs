@@ -105,10 +105,8 @@ impl Policies {
         let Some((first, others)) = rules.split_first_mut() else { return };
         match choice {
             0..=4 => others.iter_mut().for_each(|rule| {
-                let delete = rule.writable.delete;
                 rule.grant_as(first);
                 // Rules that grant nothing of a kind can be combined with all others.
-                rule.writable.delete = delete;
                 rule.writable.limit(dice);
             }),
             // The rules that grant less have the conditions of those that grant more.

@@ -35,11 +35,17 @@ pub(super) struct Writable {
     /// The fields that can be changed.
     update: BTreeSet<String>,
     pub(super) delete: bool,
+    /// Whether the document has `true`. Then the fields include some that the role does not see or cannot choose.
+    is_all: bool,
 }
 
 impl Writable {
-    /// Grants no new records or no changes, sometimes.
+    /// Grants no new records, no changes or no deletions, sometimes.
     pub(super) fn limit(&mut self, dice: &mut Dice) {
+        if self.is_all || *self == Self::default() {
+            return;
+        }
+        self.delete = dice.chance(70);
         for names in [&mut self.create, &mut self.update] {
             if dice.chance(15) {
                 names.clear();
@@ -88,12 +94,12 @@ impl Rule {
     /// Lets the role write most of the fields that it sees.
     pub(super) fn allow_writes(&mut self, dice: &mut Dice, entities: &[Entity], at: usize) {
         let entity = &entities[at];
-        if dice.chance(25) {
+        if dice.chance(40) {
             self.check = Some(condition(dice, entities, at, 2));
         }
         // Fields that no relation uses.
         let fields = entity.fields.iter().filter(|field| !["id", "ownerId"].contains(&&*field.name));
-        for field in fields.filter(|_| dice.chance(15)).collect::<Vec<_>>() {
+        for field in fields.filter(|_| dice.chance(20)).collect::<Vec<_>>() {
             let value = match dice.chance(50) {
                 true => json!({"session": dice.pick(&["userId", "tenant", "claim.one"])}),
                 false => literal(dice, field.kind),
@@ -114,8 +120,12 @@ impl Rule {
         }
         create.retain(|name| !self.presets(true).contains_key(name));
         update.retain(|name| !self.presets(false).contains_key(name));
-        self.writable = Writable { create, update, delete: dice.chance(70) };
+        self.writable = Writable { create, update, delete: true, is_all: false };
         self.writable.limit(dice);
+        if dice.chance(10) {
+            let all: BTreeSet<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
+            self.writable = Writable { create: all.clone(), update: all, delete: true, is_all: true };
+        }
         // Conditions refuse most writes.
         self.condition = self.condition.take().filter(|_| dice.chance(55));
         if dice.chance(75) {
@@ -133,9 +143,9 @@ impl Rule {
     pub(super) fn preset_as(&mut self, other: &Self) {
         (self.set, self.set_on_create) = (other.set.clone(), other.set_on_create.clone());
         for (is_new, names) in [(true, &mut self.writable.create), (false, &mut self.writable.update)] {
-            names.retain(|name| {
-                !self.set.contains_key(name) && !(is_new && self.set_on_create.contains_key(name))
-            });
+            let is_preset =
+                |name: &str| self.set.contains_key(name) || is_new && self.set_on_create.contains_key(name);
+            names.retain(|name| !is_preset(name));
         }
     }
 
@@ -172,8 +182,10 @@ impl Rule {
         if let Some(condition) = &self.condition {
             listed.insert("$where".to_owned(), condition.clone());
         }
-        let Writable { create, update, delete } = &self.writable;
-        if *delete || !create.is_empty() || !update.is_empty() {
+        let Writable { create, update, delete, is_all } = &self.writable;
+        if *is_all {
+            listed.insert("writable".to_owned(), json!(true));
+        } else if *delete || !create.is_empty() || !update.is_empty() {
             let writable = json!({"create": create, "update": update, "delete": delete});
             listed.insert("writable".to_owned(), writable);
         }
