@@ -32,6 +32,11 @@ fn column(name: &str, ty: Option<FieldType>, nullable: bool) -> Column {
     Column { name: name.to_owned(), ty, nullable, ..Column::default() }
 }
 
+/// A column that cannot be written.
+fn fixed(name: &str, ty: Option<FieldType>, nullable: bool) -> Column {
+    Column { generated: true, ..column(name, ty, nullable) }
+}
+
 fn foreign_key(columns: &[&str], target: &str, target_columns: &[&str]) -> ForeignKey {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     ForeignKey {
@@ -95,7 +100,7 @@ fn odd_names_are_kept_as_they_are() {
     );
     assert_eq!(orders.unique, [["group"]]);
     assert_eq!(select.foreign_keys, [foreign_key(&["Straße"], "order \"details\"; --", &["group"])]);
-    assert_eq!(view.columns, [column("größe 'x'", Some(Date), true)]);
+    assert_eq!(view.columns, [fixed("größe 'x'", Some(Date), true)]);
 }
 
 #[test]
@@ -158,9 +163,8 @@ fn the_row_id_has_a_name_that_no_column_hides() {
 #[test]
 fn generated_columns_are_columns_that_writes_leave_out() {
     let table = table("CREATE TABLE t (a INT, b TEXT AS (a || ''), c REAL NOT NULL AS (a * 2) STORED)");
-    let generated = |name, ty, nullable| Column { generated: true, ..column(name, Some(ty), nullable) };
     let expected =
-        [column("a", Some(Integer), true), generated("b", String, true), generated("c", Number, false)];
+        [column("a", Some(Integer), true), fixed("b", Some(String), true), fixed("c", Some(Number), false)];
     assert_eq!(table.columns, expected);
 }
 
@@ -225,15 +229,15 @@ fn columns_of_views_have_the_types_of_their_sources() {
     );
     let plain = find(&catalog, "plain");
     let expected = [
-        column("id", Some(Integer), true),
-        column("label", Some(String), true),
-        column("born", Some(Date), true),
+        fixed("id", Some(Integer), true),
+        fixed("label", Some(String), true),
+        fixed("born", Some(Date), true),
     ];
     assert_eq!(plain.columns, expected);
     assert_eq!((plain.row_id.as_ref(), plain.primary_key.len()), (None, 0));
-    let expected = [column("n", None, true), column("double", None, true), column("again", None, true)];
+    let expected = [fixed("n", None, true), fixed("double", None, true), fixed("again", None, true)];
     assert_eq!(find(&catalog, "mixed").columns, expected);
-    let expected = [column("id", Some(Integer), true), column("id:1", Some(Integer), true)];
+    let expected = [fixed("id", Some(Integer), true), fixed("id:1", Some(Integer), true)];
     assert_eq!(find(&catalog, "twice").columns, expected);
 }
 
