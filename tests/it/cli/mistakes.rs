@@ -73,7 +73,7 @@ fn check_shows_every_fault_in_one_run() {
         |database: &str| said(&run(&["check", "--config", &dir.write("mesh.toml", &settings(database))]), 1);
     let expected = [
         "there is no setting 'thread'",
-        "'docs.theme' must be 'dark' or 'light'",
+        "'docs.theme' must be 'system' or 'dark' or 'light'",
         "no column 'titel'",
         "no column 'rank'",
         "[tls]: ",

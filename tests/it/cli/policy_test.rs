@@ -297,7 +297,7 @@ denied = false
 
 [[case]]
 write = "PUT /post/1"
-body = { titel = "x" }
+body = { title = [], titel = "x" }
 denied = 3
 
 [[case]]

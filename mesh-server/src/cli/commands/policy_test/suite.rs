@@ -244,9 +244,9 @@ impl Parser<'_> {
             request = request.with_fields(fields);
         }
         if let Err(Error::Plan(error)) = self.sources.open.plan_write(&request)
-            && is_misspelt(&error.kind)
+            && let Some(misspelt) = misspelt(&error.kind)
         {
-            self.fault_at(table, "write", &format!("the write is wrong for every role: {error}"));
+            self.fault_at(table, "write", &format!("the write is wrong for every role: {misspelt}"));
         }
         drop(route);
         Some(Subject::Write { method, path, fields })
@@ -335,12 +335,16 @@ impl Parser<'_> {
     }
 }
 
-/// Returns whether a write names something that does not exist for any role.
-fn is_misspelt(kind: &PlanErrorKind) -> bool {
+/// Returns the first name of a write that does not exist for any role.
+fn misspelt(kind: &PlanErrorKind) -> Option<&PlanErrorKind> {
     match kind {
-        PlanErrorKind::UnknownEntity { .. } | PlanErrorKind::UnknownField { .. } => true,
-        PlanErrorKind::Write(fault) => matches!(**fault, WriteFault::UnknownRelation { .. }),
-        _ => false,
+        PlanErrorKind::UnknownEntity { .. } | PlanErrorKind::UnknownField { .. } => Some(kind),
+        PlanErrorKind::Write(fault) => match &**fault {
+            WriteFault::UnknownRelation { .. } => Some(kind),
+            WriteFault::Fields(faults) => faults.iter().find_map(|fault| misspelt(&fault.kind)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
