@@ -117,9 +117,16 @@ pub(crate) fn shape_faults(response: &Response) -> Vec<String> {
             faults.push(format!("no text in {key}"));
         }
     }
-    let known = ["error", "message", "requestId", "code", "path", "line", "column"];
+    let known = ["error", "message", "requestId", "code", "path", "line", "column", "fields"];
     if let Some(key) = body.keys().find(|key| !known.contains(&key.as_str())) {
         faults.push(format!("unknown key {key}"));
+    }
+    if let Some(fields) = body.get("fields") {
+        let is_text = |field: &Value, key: &str| field[key].as_str().is_some_and(|text| !text.is_empty());
+        let is_fault = |field: &Value| field["path"].is_string() && is_text(field, "message");
+        if !fields.as_array().is_some_and(|fields| !fields.is_empty() && fields.iter().all(is_fault)) {
+            faults.push(format!("fields {fields}"));
+        }
     }
     if body.get("requestId").and_then(Value::as_str) != response.header("x-request-id") {
         faults.push(format!("X-Request-Id {:?} is another than requestId", response.header("x-request-id")));

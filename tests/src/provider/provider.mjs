@@ -2,7 +2,7 @@
 //
 // Clients get access tokens as JWTs if they name a resource below https://api.example, whose last segment is the
 // algorithm. Accounts log in under their names in `accounts`, with any password. POST /rotate replaces the keys.
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
 
@@ -15,13 +15,16 @@ const accounts = {
 };
 const services = { reports: { role: 'reader', teamIds: [] } };
 
+// Node 20 can hang if it collects garbage while it exports a key that it has generated. That of a PEM text is another one.
+const privateKeyEncoding = { format: 'pem', type: 'pkcs8' };
+
 function key(alg) {
   const { privateKey } = {
-    RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
-    ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-    EdDSA: () => generateKeyPairSync('ed25519'),
+    RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048, privateKeyEncoding }),
+    ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256', privateKeyEncoding }),
+    EdDSA: () => generateKeyPairSync('ed25519', { privateKeyEncoding }),
   }[alg]();
-  return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), alg, use: 'sig' };
+  return { ...createPrivateKey(privateKey).export({ format: 'jwk' }), kid: randomUUID(), alg, use: 'sig' };
 }
 
 function provider(issuer) {
