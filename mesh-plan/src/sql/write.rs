@@ -5,6 +5,7 @@
 
 pub(super) mod lock;
 pub(super) mod many;
+mod recheck;
 mod reference;
 mod relation;
 #[cfg(test)]
@@ -107,9 +108,7 @@ pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::
     steps.references(mutation);
     steps.write(mutation);
     if D::RECHECKS {
-        let checked = steps.list.len();
         steps.recheck(mutation);
-        steps.list.iter_mut().skip(checked).for_each(|step| step.repeats = true);
     }
     steps.list
 }
@@ -144,33 +143,6 @@ impl<D: Dialect> Steps<D> {
             Action::Connect { id, other, to } => self.connect(&Parent { subject, id, other }, to),
             Action::Disconnect { id, other } => self.disconnect(&Parent { subject, id, other }),
             Action::Remove { id, other, child } => self.remove(&Parent { subject, id, other }, child),
-        }
-    }
-
-    /// Adds the checks of the records that the write needs but does not lock, again. A concurrent transaction may have
-    /// changed them while a statement waited for it.
-    fn recheck(&mut self, mutation: &Mutation) {
-        self.references(mutation);
-        let Some(other) = mutation.action.other() else { return };
-        if let Some(id) = mutation.action.id()
-            && mutation.subject.guard.is_some()
-            && !matches!(
-                (&mutation.action, &other.key),
-                (Action::Connect { .. } | Action::Disconnect { .. }, LinkKey::InSubject(_))
-            )
-        {
-            self.find(&mutation.subject, id, Missing::Subject);
-        }
-        let is_written = matches!(
-            (&mutation.action, &other.key),
-            (Action::Connect { .. }, LinkKey::InRelated(_))
-                | (Action::Remove { .. }, LinkKey::InRelated(_) | LinkKey::InSubject(_))
-        );
-        if let Some(id) = mutation.action.other_id()
-            && other.subject.guard.is_some()
-            && !is_written
-        {
-            self.find(&other.subject, id, Missing::Other);
         }
     }
 
