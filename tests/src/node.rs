@@ -1,8 +1,8 @@
 //! The Node tools of the playground's sources, which tests use too.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use crate::{services_are_required, skip};
 
@@ -11,8 +11,9 @@ use crate::{services_are_required, skip};
 /// If the modules are missing, they are installed when services are required; otherwise the caller skips its test.
 #[must_use]
 pub fn node_tools() -> Option<PathBuf> {
-    static INSTALLING: Mutex<()> = Mutex::new(());
-    let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    // Other processes run other tests at the same time.
+    let installing = File::create(std::env::temp_dir().join("mesh-node-tools.lock")).expect("a temporary file");
+    installing.lock().expect("a lock");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui");
     // The package that was added last.
     if sources.join("node_modules/pyright").is_dir() {
