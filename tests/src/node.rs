@@ -12,7 +12,8 @@ use crate::{services_are_required, skip};
 #[must_use]
 pub fn node_tools() -> Option<PathBuf> {
     // Other processes run other tests at the same time.
-    let installing = File::create(std::env::temp_dir().join("mesh-node-tools.lock")).expect("a temporary file");
+    let installing =
+        File::create(std::env::temp_dir().join("mesh-node-tools.lock")).expect("a temporary file");
     installing.lock().expect("a lock");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui");
     // The package that was added last.
