@@ -44,6 +44,7 @@ pages! {
     performance: "docs/performance.md";
     persisted: "docs/persisted.md", "curl", "openssl";
     plan_crate: "mesh-plan/README.md";
+    planner: "docs/planner.md", "sqlite3";
     playground_crate: "mesh-docs/README.md";
     policies: "docs/policies.md", "sqlite3";
     ql_crate: "mesh-ql/README.md";

@@ -60,7 +60,13 @@ pub(super) fn record<S: RowSource>(
                 let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                 let cell = row.cell(*column);
                 shaper.check_cell(ty, cell)?;
-                scalar::write(&mut shaper.out, ty, form, cell);
+                match scalar::plain_text(ty, cell) {
+                    Some(text) => {
+                        quote(&mut shaper.out, String::from_utf8_lossy(text).as_bytes());
+                        continue;
+                    }
+                    None => scalar::write(&mut shaper.out, ty, form, cell),
+                }
             }
             (Output::Computed { template, .. }, Some(row)) => shaper.computed(node, row, template)?,
         }
@@ -115,11 +121,15 @@ fn from_json(out: &mut Vec<u8>, start: usize) {
 /// Writes quoted text.
 fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
-    for byte in text {
-        if *byte == b'"' {
-            out.push(b'"');
+    if text.contains(&b'"') {
+        for byte in text {
+            if *byte == b'"' {
+                out.push(b'"');
+            }
+            out.push(*byte);
         }
-        out.push(*byte);
+    } else {
+        out.extend_from_slice(text);
     }
     out.push(b'"');
 }

@@ -37,6 +37,15 @@ pub(super) fn least_length(ty: Option<FieldType>, cell: ValueRef<'_>) -> usize {
     }
 }
 
+/// Returns the text of a cell that is written unchanged as a JSON string.
+pub(super) fn plain_text(ty: Option<FieldType>, cell: ValueRef<'_>) -> Option<&[u8]> {
+    use FieldType::{Binary, Boolean, Date, Datetime, Json};
+    match cell {
+        ValueRef::Text(text) if !matches!(ty, Some(Json | Datetime | Date | Boolean | Binary)) => Some(text),
+        _ => None,
+    }
+}
+
 fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
     match ty {
         Some(FieldType::Json) if is_json(text) => out.extend_from_slice(text),

@@ -27,7 +27,13 @@ pub(super) fn index_advice<E>(
     rows: impl Fn(&TableName) -> Result<Rows, E>,
 ) -> Result<Option<String>, E> {
     let is_through = join.is_some_and(|join| matches!(join.link, Link::Through { .. }));
-    let scans = steps.iter().any(|step| scans_rows(step, is_through));
+    let is_subquery = |alias: &str| {
+        let kinds = ["CO-ROUTINE ", "MATERIALIZE "];
+        steps.iter().any(|step| kinds.iter().any(|kind| step.strip_prefix(kind) == Some(alias)))
+    };
+    let scans = steps
+        .iter()
+        .any(|step| scanned(step).is_some_and(|alias| !is_subquery(alias) && is_of_node(alias, is_through)));
     let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
     let filtered = node.filter.is_some() || join.is_some();
     let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
@@ -61,12 +67,14 @@ pub(super) fn index_advice<E>(
     Ok(Some(format!("warning: {problem}{index}")))
 }
 
-/// Returns whether a step scans the table of a node, or the junction that leads to it. A scan of a subquery reads only what
-/// the subquery found, and related records of controls have names such as `t0_1`.
-fn scans_rows(step: &str, is_through: bool) -> bool {
-    let Some(alias) = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next()) else {
-        return false;
-    };
+/// Returns the alias of the table or subquery that a step scans.
+fn scanned(step: &str) -> Option<&str> {
+    step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next())
+}
+
+/// Returns whether an alias is that of the table of a node, or of the junction that leads to it. Related records of controls
+/// have names such as `t0_1`.
+fn is_of_node(alias: &str, is_through: bool) -> bool {
     let is_related = alias.split_once('_').is_some_and(|(node, related)| {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         node.strip_prefix('t').is_some_and(is_number) && related.split('_').all(is_number)
@@ -179,6 +187,18 @@ mod tests {
         let found = "SEARCH t0 USING INDEX posts_title (title=?)";
         check(filter, &[found], expect!["nothing"]);
         check(filter, &["COMPOUND QUERY", found, "SCAN (subquery-1)"], expect!["nothing"]);
+    }
+
+    #[test]
+    fn scan_of_what_a_subquery_has_found_is_no_problem() {
+        let filter = r#","$where":{"field":"title","op":"eq","value":"a"}"#;
+        for subquery in ["CO-ROUTINE g", "MATERIALIZE g"] {
+            check(
+                filter,
+                &[subquery, "SEARCH t0 USING INDEX posts_title (title=?)", "SCAN g"],
+                expect!["nothing"],
+            );
+        }
     }
 
     #[test]
