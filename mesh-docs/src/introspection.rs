@@ -2,10 +2,11 @@
 
 use mesh_plan::Limits;
 use mesh_ql::{AggregateFn, CONTROLS, FilterOp, Format};
-use mesh_schema::{Cardinality, Entity, FieldType, Schema};
+use mesh_schema::{Cardinality, Entity, Field, FieldType, Schema};
 use serde_json::{Value, json};
 
 use crate::json::{set, set_some};
+use crate::rights::{self, RelationWrite};
 use crate::visible::Visible;
 use crate::{Options, members};
 
@@ -26,11 +27,12 @@ pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, opti
             },
         },
         "profiles": options.offers.optional_profiles(),
-        "entities": entities.map(|entity| described(schema, visible, entity)).collect::<Vec<_>>(),
+        "entities": entities.map(|entity| described(schema, visible, entity, options)).collect::<Vec<_>>(),
     })
 }
 
-fn described(schema: &Schema, visible: &Visible, entity: &Entity) -> Value {
+fn described(schema: &Schema, visible: &Visible, entity: &Entity, options: &Options) -> Value {
+    let has_writes = options.offers.mutations;
     let scalars = members::fields(entity).map(|field| {
         let mut described = json!({"name": field.name, "kind": "scalar"});
         set_some(&mut described, "type", field.ty.map(FieldType::name));
@@ -41,7 +43,11 @@ fn described(schema: &Schema, visible: &Visible, entity: &Entity) -> Value {
         members::computed(entity).map(|computed| json!({"name": computed.name, "kind": "computed"}));
     let joins = visible.relations(schema, entity).into_iter().map(|(relation, target)| {
         let cardinality = Cardinality::name(relation.cardinality);
-        json!({"name": relation.name, "entity": target.key, "type": cardinality})
+        let mut described = json!({"name": relation.name, "entity": target.key, "type": cardinality});
+        let writes = rights::of_relation(entity, relation, target).into_iter().map(RelationWrite::name);
+        let writes: Vec<_> = writes.filter(|_| has_writes).collect();
+        set_some(&mut described, "writes", Some(writes).filter(|writes| !writes.is_empty()));
+        described
     });
     let uploads = members::fields(entity).filter_map(|field| {
         let upload = field.upload.as_ref()?;
@@ -58,5 +64,18 @@ fn described(schema: &Schema, visible: &Visible, entity: &Entity) -> Value {
     set(&mut described, "listCapable", true);
     set(&mut described, "idField", members::id_names(entity));
     set_some(&mut described, "uploads", Some(uploads).filter(|uploads| !uploads.is_empty()));
+    set_some(&mut described, "writes", has_writes.then(|| writes(entity)).flatten());
     described
+}
+
+/// Returns the fields that the caller may set and change, and whether it may delete records; `None` if it may do nothing.
+fn writes(entity: &Entity) -> Option<Value> {
+    let names = |is_writable: fn(&Field) -> bool| -> Vec<_> {
+        members::fields(entity).filter(|field| is_writable(field)).map(|field| &field.name).collect()
+    };
+    let create = names(|field| field.writable.create);
+    let update = names(|field| field.writable.update);
+    let can_write = !create.is_empty() || !update.is_empty() || entity.deletable;
+    (can_write && !entity.id.is_empty())
+        .then(|| json!({"create": create, "update": update, "delete": entity.deletable}))
 }

@@ -47,6 +47,7 @@ pub mod openapi;
 mod options;
 mod page;
 pub mod python;
+mod rights;
 pub mod typescript;
 mod visible;
 

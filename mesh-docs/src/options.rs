@@ -161,6 +161,8 @@ pub struct Offers {
     pub bearer: bool,
     /// Whether signatures must cover method and path.
     pub binding: bool,
+    /// Whether signatures of writes must.
+    pub bound_writes: bool,
     /// Whether clients may register queries.
     pub persisted: bool,
     /// Whether there are event streams.
@@ -185,6 +187,7 @@ impl Offers {
             (self.integrity, "integrity"),
             (self.bearer, "bearer"),
             (self.binding, "binding"),
+            (self.bound_writes, "bound-writes"),
             (self.persisted, "persisted"),
             (self.events, "events"),
         ];

@@ -11,7 +11,7 @@ use mesh_schema::{Document, Schema};
 use serde_json::Value as Json;
 
 use super::*;
-use crate::{Access, Sql, Theme};
+use crate::{Access, Offers, Sql, Theme};
 
 const SCHEMA: &str = r#"{
   "entities": {
@@ -106,6 +106,38 @@ fn introspection_is_exact() {
         {"name":"post","fields":[{"name":"id","kind":"scalar","type":"integer"},{"name":"title","kind":"scalar","type":"string"},{"name":"picture","kind":"scalar","type":"string"},{"name":"authorId","kind":"scalar","type":"integer"}],"joins":[{"name":"author","entity":"user","type":"one"}],"listCapable":true,"idField":"id","uploads":[{"field":"picture","maxBytes":100,"contentTypes":["image/png"]}]}
         {"name":"user","fields":[{"name":"id","kind":"scalar","type":"integer"},{"name":"first","kind":"scalar","type":"string"},{"name":"last","kind":"scalar","type":"string"},{"name":"name","kind":"computed"}],"joins":[{"name":"posts","entity":"post","type":"many"}],"listCapable":true,"idField":"id"}"#]].assert_eq(&entities.join("\n"));
     assert!(!schema.to_string().contains("internal_log"));
+}
+
+#[test]
+fn introspection_names_the_writes_of_the_caller() {
+    let schema = SCHEMA.replacen(
+        r#""fields": ["id", "title""#,
+        r#""writable": {"create": true, "update": ["title", "authorId"]}, "fields": ["id", "title""#,
+        1,
+    );
+    let mesh = || {
+        let schema: Schema = Document::parse(&schema).unwrap().load(None).unwrap();
+        Mesh::builder(schema).default_resolver(Tables::new()).build().unwrap()
+    };
+    let writes = |mutations: bool| {
+        let offers = Offers { mutations, ..Offers::default() };
+        let docs = Docs::new(mesh(), Options::default().offers(offers));
+        let schema: Json = serde_json::from_slice(get(&docs, "/docs/schema").body()).unwrap();
+        let entities = schema["entities"].as_array().unwrap().iter();
+        let all = entities.flat_map(|entity| {
+            let joins = entity["joins"].as_array().unwrap().iter();
+            std::iter::once(entity["writes"].to_string()).chain(joins.map(|join| join["writes"].to_string()))
+        });
+        all.collect::<Vec<_>>().join("\n")
+    };
+    expect![[r#"
+        null
+        {"create":["id","title","picture","authorId"],"update":["title","authorId"],"delete":false}
+        ["set"]
+        null
+        ["create"]"#]]
+    .assert_eq(&writes(true));
+    assert_eq!(writes(false), ["null"; 5].join("\n"));
 }
 
 #[test]

@@ -13,16 +13,6 @@ pub(super) const GROUP: &str = "mesh.group";
 pub(super) const UPLOADED: &str = "mesh.uploaded";
 pub(super) const LINK: &str = "mesh.link";
 
-/// Whether records of an entity can be created.
-pub(super) fn is_creatable(entity: &Entity) -> bool {
-    !entity.id.is_empty() && entity.is_creatable()
-}
-
-/// Whether records of an entity can be updated.
-pub(super) fn is_updatable(entity: &Entity) -> bool {
-    !entity.id.is_empty() && entity.is_updatable()
-}
-
 /// Returns the type of an entity's ids in paths: an array of the parts of a key of several fields, whose form in a path is
 /// the parts joined by commas. `SPEC §15`
 pub(super) fn id(entity: &Entity) -> Value {

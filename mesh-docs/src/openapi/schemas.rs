@@ -3,10 +3,11 @@
 use mesh_schema::{Cardinality, Entity, Field, FieldType};
 use serde_json::{Map, Value, json};
 
-use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, id_in_body, is_creatable, is_updatable};
+use super::components::{ERROR, GROUP, LINK, PAGE_INFO, UPLOADED, id_in_body};
 use super::{Api, component};
 use crate::json::set;
 use crate::members;
+use crate::rights::{is_creatable, is_updatable};
 
 impl Api<'_> {
     pub(super) fn schemas(&self) -> Value {

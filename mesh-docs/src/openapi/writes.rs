@@ -3,10 +3,11 @@
 use mesh_schema::{Cardinality, Entity, Link, Relation};
 use serde_json::{Value, json};
 
-use super::components::{LINK, created, id, is_creatable, is_updatable, json_body};
+use super::components::{LINK, created, id, json_body};
 use super::parameters::in_path;
 use super::{Api, component, segment};
 use crate::members;
+use crate::rights::{self, RelationWrite, is_creatable, is_updatable};
 
 /// Error statuses of writes with a body.
 const FAILURES: [&str; 4] = ["404", "409", "413", "415"];
@@ -102,7 +103,8 @@ impl Api<'_> {
     /// Adds the operations that set and clear a to-one relation.
     fn connect(&mut self, (entity, name): (&Entity, &str), relation: &Relation, path: &str, parent: Value) {
         let (key, own) = (&entity.key, &relation.name);
-        if !can_be_set(entity, relation, self.schema.entity(relation.target)) {
+        let writes = rights::of_relation(entity, relation, self.schema.entity(relation.target));
+        if !writes.contains(&RelationWrite::Set) {
             return;
         }
         let record = component("schemas", self.names.get(relation.target));
@@ -124,10 +126,11 @@ impl Api<'_> {
         let (key, own) = (&entity.key, &relation.name);
         let target = self.schema.entity(relation.target);
         let is_junction = matches!(relation.link, Link::Through { .. });
-        let (can_add, can_remove) = if is_junction {
-            (is_updatable(entity), is_updatable(entity))
+        let writes = rights::of_relation(entity, relation, target);
+        let [can_add, can_remove] = if is_junction {
+            [writes.contains(&RelationWrite::Link); 2]
         } else {
-            (is_creatable(target) && can_be_linked(relation, target), target.deletable)
+            [RelationWrite::Create, RelationWrite::Delete].map(|write| writes.contains(&write))
         };
         let child = in_path("childId", &id(target));
         let target = self.names.get(relation.target);
@@ -190,22 +193,4 @@ fn conditional(mut parameters: Vec<Value>) -> Vec<Value> {
 
 fn done() -> Value {
     json!({"204": {"description": "Done"}})
-}
-
-/// Whether policies let a new child have its link to the parent.
-fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
-    let Link::Direct { pairs } = &relation.link else { return true };
-    let is_denied =
-        |column: &str| target.field_of_column(column).is_some_and(|id| target.field(id).denied.create);
-    !pairs.iter().any(|pair| is_denied(&pair.target))
-}
-
-/// Whether the columns that store a to-one relation are writable.
-fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
-    let Link::Direct { pairs } = &relation.link else { return is_updatable(entity) };
-    let writable = |entity: &Entity, column: &str| {
-        let field = entity.field_of_column(column);
-        is_updatable(entity) && field.is_none_or(|id| entity.field(id).writable.update)
-    };
-    pairs.iter().any(|pair| writable(entity, &pair.parent) || writable(target, &pair.target))
 }

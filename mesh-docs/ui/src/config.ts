@@ -16,7 +16,9 @@ export const config = {
   sql: meta("sql") === "dev",
   integrity: offers.has("integrity"),
   bearer: offers.has("bearer"),
+  /** Whether the signatures of all requests, or of writes, must cover method and path. */
   binding: offers.has("binding"),
+  boundWrites: offers.has("bound-writes"),
   persisted: offers.has("persisted"),
   events: offers.has("events"),
 };

@@ -10,6 +10,8 @@ export interface Relation {
   name: string;
   entity: string;
   type: "one" | "many";
+  /** What the caller may write: `set` a to-one relation, `link` records of a many-to-many one, `create` and `delete` children. */
+  writes?: ("set" | "link" | "create" | "delete")[];
 }
 export interface Entity {
   name: string;
@@ -19,6 +21,8 @@ export interface Entity {
   listCapable: boolean;
   idField: string | string[] | null;
   uploads?: { field: string; maxBytes?: number; contentTypes?: string[] }[];
+  /** The fields that the caller may set in new records and change, and whether it may delete records. */
+  writes?: { create: string[]; update: string[]; delete: boolean };
 }
 export interface Schema {
   title: string | null;

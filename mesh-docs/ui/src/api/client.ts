@@ -9,13 +9,19 @@ import { plain } from "../query/read";
 import { base64 } from "./bytes";
 import { bodyMessage, credential, dropCredential, session, signedHeaders } from "./session";
 
+/** What is wrong with a member of a body. */
+export interface FieldFault {
+  path: string;
+  message: string;
+}
+
 /** An error reply, or the lack of a reply, with status 0. */
 export class RequestError extends Error {
   constructor(
     readonly status: number,
     readonly kind: string,
     message: string,
-    readonly details: { code?: string; path?: string; line?: number; column?: number; requestId?: string } = {},
+    readonly details: { code?: string; path?: string; line?: number; column?: number; requestId?: string; fields?: FieldFault[] } = {},
   ) {
     super(message);
   }
@@ -62,7 +68,7 @@ export interface Answer {
   elapsedMs: number;
 }
 
-async function errorOf(reply: Response): Promise<RequestError> {
+export async function errorOf(reply: Response): Promise<RequestError> {
   const body = (await reply.json().catch(() => ({}))) as RequestError["details"] & { error?: string; message?: string };
   const isRefused = session.value ? body.code !== "BAD_CREDENTIALS" : body.code?.startsWith("TOKEN_");
   if (reply.status === 401 && isRefused) dropCredential();

@@ -121,13 +121,13 @@ async function hmac(key: string, message: string): Promise<string> {
   return hex(await crypto.subtle.sign("HMAC", imported, utf8(message)));
 }
 
-/** Returns the token and the signature of a message, bound to a request if the server supports it; none without a session. */
-export async function signedHeaders(message: string, bound?: { method: string; path: string; format: string }): Promise<Record<string, string>> {
+/** Returns the token and the signature of a message, bound to a request if the server requires it; none without a session. */
+export async function signedHeaders(message: string, bound?: { method: string; path: string; format: string }, isWrite = false): Promise<Record<string, string>> {
   const current = session.value;
   if (!current) return {};
   const headers: Record<string, string> = { "X-Mesh-Token": current.token };
   let signed = message;
-  if (bound && config.binding) {
+  if (bound && (config.binding || (isWrite && config.boundWrites))) {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const nonce = hex(crypto.getRandomValues(new Uint8Array(16)).buffer);
     headers["X-Mesh-Timestamp"] = timestamp;

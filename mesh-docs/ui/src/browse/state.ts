@@ -26,6 +26,15 @@ export interface RecordRef {
 export const view = signal<View | null>(null);
 export const page = signal<Page>(FIRST_PAGE);
 export const record = signal<RecordRef | null>(null);
+/** A record to be created, on its own or as a child of a relation. */
+export interface NewRecord {
+  entity: string;
+  parent?: { entity: string; id: string; relation: string };
+}
+/** The new record whose form is shown in place of the panel. */
+export const creating = signal<NewRecord | null>(null);
+/** The field of the shown record at which its editing begins, empty for the first; `null` while it is not edited. */
+export const editing = signal<string | null>(null);
 /** The rows whose relation is shown below them, and its name. */
 export const expanded = signal<{ row: number; relation: string } | null>(null);
 
@@ -143,7 +152,7 @@ export function browse(entity: string, filters: Filter[] = []): void {
   const stored = storedColumns(entity)?.filter((name) => names.includes(name));
   batch(() => {
     mode.value = "data";
-    record.value = null;
+    closeRecord();
     answer.value = null;
     total.value = undefined;
     change({ entity, filters, order: [], columns: stored && stored.length > 0 ? stored : firstColumns(known, found) });
@@ -190,13 +199,22 @@ export function setColumns(columns: string[]): void {
 /** Shows a record in the panel. */
 export function openRecord(ref: RecordRef): void {
   batch(() => {
-    record.value = ref;
+    showRecord(ref);
     opened.value += 1;
   });
 }
 
 export function closeRecord(): void {
-  record.value = null;
+  showRecord(null);
+}
+
+/** Shows another record in the panel, or none. Forms are closed. */
+function showRecord(ref: RecordRef | null): void {
+  batch(() => {
+    record.value = ref;
+    creating.value = null;
+    editing.value = null;
+  });
 }
 
 /** Opens a query of the browser in the editor, and runs it. */
@@ -222,7 +240,7 @@ export function restorePlace(next: Place | null): void {
   batch(() => {
     view.value = next?.view ?? null;
     page.value = next?.page ?? FIRST_PAGE;
-    record.value = next?.record ?? null;
+    if (JSON.stringify(next?.record ?? null) !== JSON.stringify(record.value)) showRecord(next?.record ?? null);
   });
   if (next && !isSame) void load();
 }
@@ -232,7 +250,7 @@ export function forgetRows(): void {
   abort?.abort();
   batch(() => {
     view.value = null;
-    record.value = null;
+    closeRecord();
     answer.value = null;
     failure.value = null;
     total.value = undefined;

@@ -207,8 +207,12 @@ fn docs(config: &Config) -> Options {
         DocsAuth::Open => Access::Open,
         DocsAuth::Admin => Access::Admin,
     };
-    let binding = config.integrity.enabled && config.integrity.binding == Binding::Require;
-    let offers = Offers { binding, ..Offers::default() };
+    let integrity = &config.integrity;
+    let offers = Offers {
+        binding: integrity.enabled && integrity.binding == Binding::Require,
+        bound_writes: integrity.enabled && integrity.binding != Binding::Off,
+        ..Offers::default()
+    };
     let options = Options::default()
         .path(&settings.path)
         .title(settings.title.as_str())

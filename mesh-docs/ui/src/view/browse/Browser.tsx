@@ -1,7 +1,8 @@
 // The data browser: the rows of an entity, their relations, and the query behind them.
 
 import { Combobox } from "../parts/Combobox";
-import { failure, browse, isLoading, record, view } from "../../browse/state";
+import { creating, failure, browse, isLoading, record, view } from "../../browse/state";
+import { entityOf } from "../../schema";
 import { schema } from "../../state";
 import { Refusal } from "../result/Refusal";
 import { Missing } from "../side/Missing";
@@ -12,11 +13,14 @@ import { Pager } from "./Pager";
 import { QueryLine } from "./QueryLine";
 import { RecordPanel } from "./RecordPanel";
 import { Rows } from "./Rows";
+import { CreateRecord } from "../write/CreateRecord";
+import { Plus } from "../parts/icons";
 
 export function Browser() {
   const known = schema.value;
   if (!known) return <Missing />;
   const shown = view.value;
+  const canCreate = shown && (entityOf(known, shown.entity)?.writes?.create.length ?? 0) > 0;
   return (
     <section class="browser column" aria-label="Data">
       <div class="browse-head row wrap" role="toolbar" aria-label="Data tools">
@@ -26,6 +30,11 @@ export function Browser() {
         {shown && <Pager />}
         {shown && (
           <span class="browse-tools row">
+            {canCreate && (
+              <button type="button" class="quiet" data-testid="new-record" onClick={() => (creating.value = { entity: shown.entity })}>
+                <Plus /> New
+              </button>
+            )}
             <ColumnChooser />
             <Downloads />
           </span>
@@ -36,7 +45,7 @@ export function Browser() {
       {shown ? (
         <div class="browse-body">
           <div class="browse-rows column">{failure.value ? <Refusal error={failure.value} /> : <Rows />}</div>
-          {record.value && <RecordPanel key={`${record.value.entity}/${record.value.id}`} shown={record.value} />}
+          {creating.value ? <CreateRecord key={JSON.stringify(creating.value)} next={creating.value} /> : record.value && <RecordPanel key={`${record.value.entity}/${record.value.id}`} shown={record.value} />}
         </div>
       ) : (
         <Entities />

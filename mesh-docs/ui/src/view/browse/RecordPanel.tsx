@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { execute, type Answer } from "../../api/client";
 import { labelOf } from "../../browse/columns";
-import { browse, closeRecord, openInEditor, openRecord, type RecordRef } from "../../browse/state";
+import { browse, closeRecord, creating, editing, openInEditor, openRecord, type RecordRef } from "../../browse/state";
 import { idOf, recordQuery } from "../../browse/view";
 import { formatJson, member, type Json } from "../../query/json";
 import { printQuery } from "../../query/print";
@@ -14,11 +14,17 @@ import { describeBinary } from "../../table/binary";
 import { cellText } from "../../table/cell";
 import { IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
+import { writes } from "../../write/state";
+import { DropZone } from "../write/DropZone";
+import { DeleteRecord, EditRecord } from "../write/EditRecord";
+import { link, unlink } from "../write/links";
+import { RecordSearch } from "../write/RecordSearch";
 import { RelatedList } from "./RelatedRows";
 
 export function RecordPanel({ shown }: { shown: RecordRef }) {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState("");
+  const [isDeleting, setDeleting] = useState(false);
   const panel = useRef<HTMLElement>(null);
   const known = schema.value;
   const entity = known ? entityOf(known, shown.entity) : undefined;
@@ -29,7 +35,8 @@ export function RecordPanel({ shown }: { shown: RecordRef }) {
       .then((read) => !controller.signal.aborted && setAnswer(read))
       .catch((failure: Error) => !controller.signal.aborted && setError(failure.message));
     return () => controller.abort();
-  }, [query]);
+  }, [query, writes.value]);
+  const rights = entity?.writes;
   const leave = (): void => {
     closeRecord();
     document.querySelector<HTMLElement>(".browse-rows [role='grid']")?.focus();
@@ -48,13 +55,25 @@ export function RecordPanel({ shown }: { shown: RecordRef }) {
       onKeyDown={(event) => {
         if (event.key !== "Escape" || event.defaultPrevented) return;
         event.preventDefault();
-        leave();
+        if (editing.value !== null) editing.value = null;
+        else if (isDeleting) setDeleting(false);
+        else leave();
       }}
     >
       <header class="detail-head row">
         <h2 class="grow ellipsis" title={`${shown.entity} ${shown.id}`}>
           {shown.entity} <span class="act">{shown.id}</span>
         </h2>
+        {rights && rights.update.length > 0 && (
+          <button type="button" class="small" data-testid="edit-record" disabled={editing.value !== null} onClick={() => (editing.value = "")}>
+            Edit
+          </button>
+        )}
+        {rights?.delete && (
+          <button type="button" class="small" data-testid="delete-record" disabled={isDeleting} onClick={() => setDeleting(true)}>
+            Delete
+          </button>
+        )}
         <button type="button" class="quiet small" onClick={() => openInEditor(query, shown.id)}>
           Open in the editor
         </button>
@@ -68,13 +87,16 @@ export function RecordPanel({ shown }: { shown: RecordRef }) {
         </IconButton>
       </header>
       {error && <p class="form-error bad pad">{error}</p>}
+      {entity && isDeleting && <DeleteRecord entity={entity} id={shown.id} cancel={() => setDeleting(false)} />}
       {!answer && !error && <p class="hint pad">Reading…</p>}
-      {answer && entity && (answer.data.kind === "object" ? <Members entity={entity} data={answer.data} source={answer.source} /> : <p class="hint pad">There is no such record.</p>)}
+      {entity && editing.value !== null && <EditRecord key={editing.value} entity={entity} id={shown.id} first={editing.value} />}
+      {answer && entity && editing.value === null && (answer.data.kind === "object" ? <Members entity={entity} id={shown.id} data={answer.data} source={answer.source} /> : <p class="hint pad">There is no such record.</p>)}
     </section>
   );
 }
 
-function Members({ entity, data, source }: { entity: Entity; data: Json; source: string }) {
+function Members({ entity, id, data, source }: { entity: Entity; id: string; data: Json; source: string }) {
+  const parent = { entity: entity.name, id };
   const ones = entity.joins.filter(({ type }) => type === "one");
   const manies = entity.joins.filter(({ type }) => type === "many");
   return (
@@ -85,6 +107,7 @@ function Members({ entity, data, source }: { entity: Entity; data: Json; source:
             <dt class="ellipsis">{name}</dt>
             <dd>
               <FieldValue json={member(data, name)} type={type} source={source} />
+              {entity.uploads?.map((accepts) => accepts.field === name && <DropZone key={name} entity={entity.name} id={id} accepts={accepts} />)}
             </dd>
           </div>
         ))}
@@ -93,6 +116,16 @@ function Members({ entity, data, source }: { entity: Entity; data: Json; source:
             <dt class="relate ellipsis">{relation.name}</dt>
             <dd>
               <Related relation={relation} target={member(data, relation.name)} source={source} />
+              {relation.writes?.includes("set") && (
+                <span class="link-tools row">
+                  <LinkSearch relation={relation} choose={(target) => link(parent, relation, target)} />
+                  {member(data, relation.name)?.kind === "object" && (
+                    <button type="button" class="quiet small" aria-label={`Unlink ${relation.name}`} onClick={() => unlink(parent, relation)}>
+                      Unlink
+                    </button>
+                  )}
+                </span>
+              )}
             </dd>
           </div>
         ))}
@@ -102,13 +135,27 @@ function Members({ entity, data, source }: { entity: Entity; data: Json; source:
         if (!list) return null;
         return (
           <section key={relation.name} class="record-many column" aria-label={relation.name}>
-            <h2 class="relate">{relation.name}</h2>
-            <RelatedList list={list} source={source} relation={relation} />
+            <header class="row">
+              <h2 class="relate grow ellipsis">{relation.name}</h2>
+              {relation.writes?.includes("link") && <LinkSearch relation={relation} choose={(target) => link(parent, relation, target)} />}
+              {relation.writes?.includes("create") && (
+                <button type="button" class="quiet small" onClick={() => (creating.value = { entity: relation.entity, parent: { ...parent, relation: relation.name } })}>
+                  New
+                </button>
+              )}
+            </header>
+            <RelatedList list={list} source={source} relation={relation} {...(relation.writes?.includes("link") && { unlink: (child: string) => unlink(parent, relation, child) })} />
           </section>
         );
       })}
     </div>
   );
+}
+
+/** The search of a record to link. */
+function LinkSearch({ relation, choose }: { relation: Relation; choose: (id: string) => void }) {
+  const target = schema.value && entityOf(schema.value, relation.entity);
+  return target ? <RecordSearch entity={target} label={`Link ${relation.name}`} choose={choose} /> : null;
 }
 
 function FieldValue({ json, type, source }: { json: Json | undefined; type: string | undefined; source: string }) {

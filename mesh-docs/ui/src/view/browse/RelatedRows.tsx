@@ -13,7 +13,7 @@ import { schema } from "../../state";
 import { columnsOf, itemsOf, valueAt } from "../../table/columns";
 import { IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
-import { DataGrid } from "../table/DataGrid";
+import { DataGrid, type GridCell, type GridColumn } from "../table/DataGrid";
 import { gridColumn, valueCell } from "../table/RecordTable";
 
 interface Props {
@@ -64,8 +64,26 @@ export function RelatedRows({ entity, id, relation, close }: Props) {
   );
 }
 
+/** The column of the buttons that remove a link. */
+const UNLINKS: GridColumn = { key: "unlink ", label: "Unlink", head: "", width: 9, isNumber: false };
+
+function unlinkCell(id: string | undefined, unlink: ((id: string) => void) | undefined): GridCell {
+  const act = (event: Event): void => {
+    event.stopPropagation();
+    if (id !== undefined) unlink?.(id);
+  };
+  return {
+    class: "",
+    content: (
+      <button type="button" class="cell-link" tabIndex={-1} aria-label={`Unlink ${id ?? ""}`} onClick={act}>
+        Unlink
+      </button>
+    ),
+  };
+}
+
 /** A table of related records, which open in the panel. */
-export function RelatedList({ list, source, relation }: { list: Json; source: string; relation: Relation }) {
+export function RelatedList({ list, source, relation, unlink }: { list: Json; source: string; relation: Relation; unlink?: (id: string) => void }) {
   const known = schema.value;
   const columns = useMemo(() => {
     const query = newQuery(relation.entity);
@@ -74,18 +92,25 @@ export function RelatedList({ list, source, relation }: { list: Json; source: st
   const records = itemsOf(list);
   if (records.length === 0) return <p class="hint pad">None.</p>;
   const target = known ? entityOf(known, relation.entity) : undefined;
+  const idAt = (row: number): string | undefined => idOf(target, records[row]);
   const open = (row: number): void => {
-    const id = idOf(target, records[row]);
+    const id = idAt(row);
     if (id !== undefined) openRecord({ entity: relation.entity, id });
   };
   return (
     <>
       <DataGrid
         label={relation.name}
-        columns={columns.map(gridColumn)}
+        columns={unlink ? [...columns.map(gridColumn), UNLINKS] : columns.map(gridColumn)}
         rows={records.length}
-        cell={(row, column) => valueCell(valueAt(records[row], columns[column]?.path ?? []), columns[column]?.type, source)}
-        act={open}
+        cell={(row, column) =>
+          column === columns.length ? unlinkCell(idAt(row), unlink) : valueCell(valueAt(records[row], columns[column]?.path ?? []), columns[column]?.type, source)
+        }
+        act={(row, column) => {
+          const id = idAt(row);
+          if (unlink && id !== undefined && column === columns.length) unlink(id);
+          else open(row);
+        }}
       />
       {records.length >= RELATED_SIZE && <p class="hint related-note">The first {count(records.length, "record")}.</p>}
     </>

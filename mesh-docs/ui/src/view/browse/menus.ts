@@ -2,6 +2,7 @@
 
 import { labelOf, pathOf, type BrowseColumn } from "../../browse/columns";
 import { addFilter, openRecord, orderBy, view } from "../../browse/state";
+import { editRecord } from "../../write/state";
 import { idOf } from "../../browse/view";
 import { operatorsFor, parseValue, type Condition } from "../../query/filter";
 import { member, type Json } from "../../query/json";
@@ -70,5 +71,8 @@ export function cellItems(known: Schema, column: BrowseColumn, row: Json, source
   const id = relation && idOf(entityOf(known, relation.entity), target);
   if (relation && id !== undefined) items.push({ label: `Open ${relation.name}`, act: () => openRecord({ entity: relation.entity, id }) });
   items.push({ label: "Open the record", act: openRow });
+  const entity = view.value && entityOf(known, view.value.entity);
+  const own = idOf(entity ?? undefined, row);
+  if (entity && own !== undefined && column.kind === "field" && entity.writes?.update.includes(column.name)) items.push({ label: `Edit ${column.name}`, act: () => editRecord(entity.name, own, column.name) });
   return items;
 }

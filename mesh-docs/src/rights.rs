@@ -1,0 +1,72 @@
+//! The writes of an entity that the caller may do.
+
+use mesh_schema::{Cardinality, Entity, Link, Relation};
+
+/// A write of the records of a relation. `SPEC §11`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RelationWrite {
+    /// Sets and clears the record of a to-one relation.
+    Set,
+    /// Links and unlinks records of a many-to-many relation.
+    Link,
+    /// Creates a child.
+    Create,
+    /// Deletes a child.
+    Delete,
+}
+
+impl RelationWrite {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Link => "link",
+            Self::Create => "create",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// Whether records of an entity can be created.
+pub(crate) fn is_creatable(entity: &Entity) -> bool {
+    !entity.id.is_empty() && entity.is_creatable()
+}
+
+/// Whether records of an entity can be updated.
+pub(crate) fn is_updatable(entity: &Entity) -> bool {
+    !entity.id.is_empty() && entity.is_updatable()
+}
+
+/// Returns the writes of a relation.
+pub(crate) fn of_relation(entity: &Entity, relation: &Relation, target: &Entity) -> Vec<RelationWrite> {
+    if entity.id.is_empty() || target.id.is_empty() {
+        return Vec::new();
+    }
+    let is_junction = matches!(relation.link, Link::Through { .. });
+    let all = match relation.cardinality {
+        Cardinality::One => vec![(RelationWrite::Set, can_be_set(entity, relation, target))],
+        Cardinality::Many if is_junction => vec![(RelationWrite::Link, is_updatable(entity))],
+        Cardinality::Many => vec![
+            (RelationWrite::Create, is_creatable(target) && can_be_linked(relation, target)),
+            (RelationWrite::Delete, target.deletable),
+        ],
+    };
+    all.into_iter().filter_map(|(write, can)| can.then_some(write)).collect()
+}
+
+/// Whether policies let a new child have its link to the parent.
+fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
+    let Link::Direct { pairs } = &relation.link else { return true };
+    let is_denied =
+        |column: &str| target.field_of_column(column).is_some_and(|id| target.field(id).denied.create);
+    !pairs.iter().any(|pair| is_denied(&pair.target))
+}
+
+/// Whether the columns that store a to-one relation are writable.
+fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
+    let Link::Direct { pairs } = &relation.link else { return is_updatable(entity) };
+    let writable = |entity: &Entity, column: &str| {
+        let field = entity.field_of_column(column);
+        is_updatable(entity) && field.is_none_or(|id| entity.field(id).writable.update)
+    };
+    pairs.iter().any(|pair| writable(entity, &pair.parent) || writable(target, &pair.target))
+}

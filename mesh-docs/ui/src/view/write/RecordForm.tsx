@@ -1,0 +1,124 @@
+// The form that creates or changes a record, with a preview of its request.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { readPath, type RequestError } from "../../api/client";
+import { allColumns } from "../../browse/columns";
+import { member } from "../../query/json";
+import { requestError } from "../../run";
+import { scalars, type Entity, type Field, type Relation } from "../../schema";
+import { schema } from "../../state";
+import { bodyOf, inputOf, isJson, type Input } from "../../write/body";
+import { previewOf, sendWrite, type Original, type Write } from "../../write/requests";
+import { FieldInput } from "./FieldInput";
+
+interface Props {
+  entity: Entity;
+  /** The fields that may be written. */
+  names: readonly string[];
+  /** The record as it was read; absent for a new one. */
+  original?: Original;
+  /** The write without its body. */
+  write: Write;
+  action: string;
+  /** The field that is focused first. */
+  first?: string;
+  done: (reply: Response) => void;
+  cancel: () => void;
+  /** Reads the record again, after others have changed it. */
+  refresh?: () => void;
+}
+
+export function RecordForm({ entity, names, original, write, action, first = "", done, cancel, refresh }: Props) {
+  const [inputs, setInputs] = useState<ReadonlyMap<string, Input>>(new Map());
+  const [error, setError] = useState<RequestError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const files = new Set(entity.uploads?.map(({ field }) => field));
+  const fields = scalars(entity).filter(({ name }) => names.includes(name) && !files.has(name));
+  const links = useMemo(() => linksOf(entity), [entity]);
+  const typeOf = (name: string): string | undefined => entity.fields.find((field) => field.name === name)?.type;
+  const before = (name: string): Input | undefined => original && inputOf(member(original.data, name), original.source);
+  const changed = new Map([...inputs].filter(([name, input]) => input !== before(name)));
+  const request: Write = { ...write, body: bodyOf(changed, typeOf) };
+  const wrong = fields.find(({ name, type }) => type === "json" && isBadJson(changed.get(name)));
+  const faultOf = ({ name }: Field): string | undefined => (wrong?.name === name ? "This is not JSON." : error?.details.fields?.find(({ path }) => path === name)?.message);
+  const shown = new Set(fields.map(({ name }) => name));
+  const hasOther = error !== null && !(error.details.fields?.length && error.details.fields.every(({ path }) => shown.has(path)));
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>("[data-focus]")?.focus();
+  }, []);
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>("[aria-invalid='true']")?.focus();
+  }, [error]);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (isBusy || wrong) return;
+    setBusy(true);
+    try {
+      done(await sendWrite(request));
+    } catch (failure) {
+      setError(requestError(failure));
+      setBusy(false);
+    }
+  };
+  return (
+    <form ref={form} class="record-form fill" data-testid="record-form" noValidate onSubmit={(event) => void submit(event)}>
+      {fields.map((field, index) => (
+        <FieldInput
+          key={field.name}
+          field={field}
+          input={inputs.has(field.name) ? inputs.get(field.name) : before(field.name)}
+          fault={faultOf(field)}
+          link={links.get(field.name)}
+          hasFocus={first === "" ? index === 0 : field.name === first}
+          change={(input) => setInputs(new Map(inputs).set(field.name, input))}
+        />
+      ))}
+      {error && hasOther && <FormError error={error} refresh={refresh && (() => (setError(null), refresh()))} />}
+      <details class="preview" open>
+        <summary>Request</summary>
+        <pre class="record-text" data-testid="preview" tabIndex={0} aria-label="Request">
+          {previewOf(request)}
+        </pre>
+      </details>
+      <div class="form-actions row">
+        <button type="button" onClick={cancel}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" data-testid="save-record" disabled={isBusy || (original !== undefined && changed.size === 0)}>
+          {action}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function FormError({ error, refresh }: { error: RequestError; refresh: (() => void) | undefined }) {
+  const isStale = error.status === 412;
+  return (
+    <div class="form-error bad" role="alert" data-testid="form-error">
+      <p>{isStale ? "Somebody else has changed this record since it was read. Nothing was written." : error.message}</p>
+      {isStale && refresh && (
+        <button type="button" class="small" data-testid="read-again" onClick={refresh}>
+          Read it again and keep my changes
+        </button>
+      )}
+    </div>
+  );
+}
+
+function isBadJson(input: Input | undefined): boolean {
+  return typeof input === "string" && !isJson(input);
+}
+
+/** Returns the relations by the fields that are their keys. */
+function linksOf(entity: Entity): Map<string, Relation> {
+  const known = schema.value;
+  const columns = known ? allColumns(known, entity) : [];
+  return new Map(columns.flatMap((column) => (column.kind === "field" && column.link ? [[column.name, column.link] as const] : [])));
+}
+
+/** Returns the write that changes a record. */
+export function updateOf(entity: string, id: string, original: Original): Write {
+  return { method: "PUT", path: readPath(entity, id), unchanged: original.tag };
+}
