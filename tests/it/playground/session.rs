@@ -5,16 +5,18 @@ use serde_json::{Value, json};
 
 use super::page::{CONTROL, ENTER, Page, RELEASE, serve};
 
+/// Returns the hash of a password for a table of accounts.
+pub(super) fn hash(password: &str) -> String {
+    let mut hashing = command(&["hash-password"]);
+    hashing.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = hashing.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), password.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
+}
+
 /// Accounts of the blog: `ada` is an admin, `bo` an editor.
 fn with_accounts() -> Server {
     let database = Database::blog();
-    let hash = |password: &str| {
-        let mut hashing = command(&["hash-password"]);
-        hashing.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let mut child = hashing.spawn().unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), password.as_bytes()).unwrap();
-        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
-    };
     let accounts = format!(
         "CREATE TABLE accounts (id INTEGER PRIMARY KEY, login TEXT UNIQUE, password_hash TEXT, role TEXT);
          INSERT INTO accounts VALUES (1, 'ada', '{}', 'admin'), (2, 'bo', '{}', 'editor');",
@@ -28,7 +30,7 @@ fn with_accounts() -> Server {
     serve(&database, &["--config", &file])
 }
 
-fn log_in(page: &Page, login: &str, password: &str) {
+pub(super) fn log_in(page: &Page, login: &str, password: &str) {
     page.browser.type_into("dialog input[name=login]", login);
     page.browser.type_into("dialog input[name=password]", &format!("{password}{ENTER}"));
 }

@@ -65,7 +65,7 @@ export function RelatedRows({ entity, id, relation, close }: Props) {
 }
 
 /** The column of the buttons that remove a link. */
-const UNLINKS: GridColumn = { key: "unlink ", label: "Unlink", head: "", width: 9, isNumber: false };
+const UNLINKS: GridColumn = { key: "unlink ", label: "Unlink", head: <span class="hidden">Unlink</span>, width: 9, isNumber: false };
 
 function unlinkCell(id: string | undefined, unlink: ((id: string) => void) | undefined): GridCell {
   const act = (event: Event): void => {

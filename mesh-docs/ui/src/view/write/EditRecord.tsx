@@ -68,7 +68,7 @@ export function DeleteRecord({ entity, id, cancel }: { entity: Entity; id: strin
       </pre>
       {error && (
         <p class="form-error bad" role="alert">
-          {error.status === 412 ? "Somebody else has changed this record since it was read. Look at it again before you delete it." : error.message}
+          {error.status === 412 ? "The record has changed since it was read. Look at it again before you delete it." : error.message}
         </p>
       )}
       <div class="form-actions row">

@@ -5,7 +5,7 @@ import { readPath, type RequestError } from "../../api/client";
 import { allColumns } from "../../browse/columns";
 import { member } from "../../query/json";
 import { requestError } from "../../run";
-import { scalars, type Entity, type Field, type Relation } from "../../schema";
+import { idFields, scalars, type Entity, type Field, type Relation } from "../../schema";
 import { schema } from "../../state";
 import { bodyOf, inputOf, isJson, type Input } from "../../write/body";
 import { previewOf, sendWrite, type Original, type Write } from "../../write/requests";
@@ -43,6 +43,7 @@ export function RecordForm({ entity, names, original, write, action, first = "",
   const wrong = fields.find(({ name, type }) => type === "json" && isBadJson(changed.get(name)));
   const faultOf = ({ name }: Field): string | undefined => (wrong?.name === name ? "This is not JSON." : error?.details.fields?.find(({ path }) => path === name)?.message);
   const shown = new Set(fields.map(({ name }) => name));
+  const focused = first === "" ? (fields.find(({ name }) => !idFields(entity).includes(name)) ?? fields[0])?.name : first;
   const hasOther = error !== null && !(error.details.fields?.length && error.details.fields.every(({ path }) => shown.has(path)));
   useEffect(() => {
     form.current?.querySelector<HTMLElement>("[data-focus]")?.focus();
@@ -63,19 +64,19 @@ export function RecordForm({ entity, names, original, write, action, first = "",
   };
   return (
     <form ref={form} class="record-form fill" data-testid="record-form" noValidate onSubmit={(event) => void submit(event)}>
-      {fields.map((field, index) => (
+      {fields.map((field) => (
         <FieldInput
           key={field.name}
           field={field}
           input={inputs.has(field.name) ? inputs.get(field.name) : before(field.name)}
           fault={faultOf(field)}
           link={links.get(field.name)}
-          hasFocus={first === "" ? index === 0 : field.name === first}
+          hasFocus={field.name === focused}
           change={(input) => setInputs(new Map(inputs).set(field.name, input))}
         />
       ))}
       {error && hasOther && <FormError error={error} refresh={refresh && (() => (setError(null), refresh()))} />}
-      <details class="preview" open>
+      <details class="request-preview" open>
         <summary>Request</summary>
         <pre class="record-text" data-testid="preview" tabIndex={0} aria-label="Request">
           {previewOf(request)}
@@ -97,7 +98,7 @@ function FormError({ error, refresh }: { error: RequestError; refresh: (() => vo
   const isStale = error.status === 412;
   return (
     <div class="form-error bad" role="alert" data-testid="form-error">
-      <p>{isStale ? "Somebody else has changed this record since it was read. Nothing was written." : error.message}</p>
+      <p>{isStale ? "The record has changed since it was read. Nothing was written." : error.message}</p>
       {isStale && refresh && (
         <button type="button" class="small" data-testid="read-again" onClick={refresh}>
           Read it again and keep my changes
