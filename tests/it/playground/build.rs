@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mesh_tests::{TempDir, node_tools};
-use serde_json::{Value, json};
 
 use super::page::{CONTROL, Page, RELEASE, blog};
 
@@ -15,19 +14,10 @@ fn sources() -> PathBuf {
 
 #[test]
 fn the_page_has_no_accessibility_violations() {
-    let Some(tools) = node_tools() else { return };
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
-    let axe = std::fs::read_to_string(tools.join("node_modules/axe-core/axe.min.js")).unwrap();
-    let check = |what: &str| {
-        browser.run(&axe, &Value::Null);
-        let script = "const done = arguments[arguments.length - 1];
-            axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
-                .then(({violations}) => done(violations.map(({id, nodes}) =>
-                    `${id}: ${nodes.map((node) => node.target.join(' ')).join(', ')}`)));";
-        assert_eq!(browser.run_async(script), json!([]), "{what}");
-    };
+    let check = |what: &str| page.assert_accessible(what);
     browser.choose("[data-testid=entity]", "post");
     page.tick("post.comments");
     browser.click("[data-testid=add-condition]");

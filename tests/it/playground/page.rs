@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mesh_tests::{Browser, Database, Server, command};
-use serde_json::Value;
+use mesh_tests::{Browser, Database, Server, command, node_tools};
+use serde_json::{Value, json};
 
 pub(super) const EDITOR: &str = ".query-editor .cm-content";
 /// The codes of keys in WebDriver.
@@ -91,6 +91,18 @@ impl Page {
     pub(super) fn assert_clean(&self) {
         assert_eq!(self.browser.console_errors(), [""; 0]);
         self.assert_no_foreign_requests();
+    }
+
+    /// Asserts that axe finds nothing in the page as it is shown. Does nothing without the tools of Node.
+    pub(super) fn assert_accessible(&self, what: &str) {
+        let Some(tools) = node_tools() else { return };
+        let axe = std::fs::read_to_string(tools.join("node_modules/axe-core/axe.min.js")).unwrap();
+        self.browser.run(&axe, &Value::Null);
+        let script = "const done = arguments[arguments.length - 1];
+            axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
+                .then(({violations}) => done(violations.map(({id, nodes}) =>
+                    `${id}: ${nodes.map((node) => node.target.join(' ')).join(', ')}`)));";
+        assert_eq!(self.browser.run_async(script), json!([]), "{what}");
     }
 
     pub(super) fn assert_no_foreign_requests(&self) {
