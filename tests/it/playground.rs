@@ -14,6 +14,7 @@ mod queries;
 mod script;
 mod session;
 mod table;
+mod watch;
 mod writes;
 
 use std::time::Duration;

@@ -185,9 +185,9 @@ export interface Event {
   data: string;
 }
 
-/** Watches a record until `signal` is aborted, and calls `receive` with each event. */
+/** Watches a record, or a list without an id, until `signal` is aborted, and calls `receive` with each event. */
 export async function watch(request: QueryRequest, entity: string, signal: AbortSignal, receive: (event: Event) => void): Promise<void> {
-  const path = `${readPath(entity, request.id)}/events`;
+  const path = readPath(entity, request.id) + (request.id === "" ? "" : "/events");
   const headers = { Accept: "text/event-stream", ...(await readHeaders(request, path)) };
   const reply = await send(path, { headers, signal });
   const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();

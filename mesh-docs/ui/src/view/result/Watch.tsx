@@ -1,24 +1,17 @@
-// The live view of a record.
+// The live view of a record or list, with a log of what changed.
 
 import { useMemo } from "preact/hooks";
 import { Reader } from "../../editor/Reader";
 import { count } from "../../format";
-import { formatJson, parseJson } from "../../query/json";
+import { formatJson } from "../../query/json";
 import { current, isPoint, isQuery, query } from "../../state";
-import { isWatching, received, startWatching, stopWatching, watched, watchError } from "../../watching";
+import type { Change } from "../../watch/changes";
+import { isWatching, log, received, startWatching, stopWatching, watched, watchError } from "../../watching";
 
 export function Watch() {
   const last = received.value;
-  const text = useMemo(() => {
-    if (!last) return "";
-    try {
-      return formatJson(parseJson(last.data), last.data);
-    } catch {
-      return last.data;
-    }
-  }, [last]);
+  const text = useMemo(() => (last ? formatJson(last.state.data, last.state.source) : ""), [last]);
   const subject = watched.value;
-  if (!isPoint.value && !subject) return <p class="hint pad">Enter the id of a record above to watch it. Changes to the selected fields appear here.</p>;
   const status = !isWatching.value ? "not watching" : last ? `live, ${count(last.count, "state")}, last at ${last.time.toLocaleTimeString()}` : "connecting";
   return (
     <div class="watch column" data-testid="watch">
@@ -28,32 +21,71 @@ export function Watch() {
             Stop
           </button>
         ) : (
-          <StartButton label="Watch this record" />
+          <StartButton label={isPoint.value ? "Watch this record" : "Watch this list"} />
         )}
         <span class={isWatching.value ? "live on soft" : "live soft"} role="status">
           {status}
         </span>
         {subject && (
           <code class="ellipsis" title={subject.request.query}>
-            {subject.entity}/{subject.request.id}
+            {[subject.entity, subject.request.id].filter(Boolean).join("/")}
           </code>
         )}
       </div>
       {isWatching.value && isOther() && (
         <p class="stale row wrap" role="status">
           <span class="grow">This is another record or query than the one in the editor.</span>
-          {isPoint.value && <StartButton label="Watch the query in the editor" />}
+          <StartButton label="Watch the query in the editor" />
         </p>
       )}
       {watchError.value && <p class="form-error bad pad">{watchError.value}</p>}
-      {last && <Reader text={text} label="The current record" />}
+      {!subject && <p class="hint pad">Changes to what the query selects appear here.</p>}
+      {log.value.length > 0 && <Log />}
+      {last && <Reader text={text} label="The current state" />}
     </div>
+  );
+}
+
+/** The most changes of an entry that are shown. */
+const CHANGES_MAX = 20;
+
+function Log() {
+  return (
+    <div class="watch-log" role="log" aria-label="Changes" tabIndex={0} data-testid="watch-log">
+      <ol>
+        {log.value.map(({ time, changes }) => (
+          <li key={time.getTime()} class="row">
+            <time class="faint" dateTime={time.toISOString()}>
+              {time.toLocaleTimeString()}
+            </time>
+            <ul>
+              {changes.slice(0, CHANGES_MAX).map((change) => (
+                <li key={`${change.kind} ${change.path.join(".")}`}>
+                  <ChangeLine change={change} />
+                </li>
+              ))}
+              {changes.length > CHANGES_MAX && <li class="hint">and {changes.length - CHANGES_MAX} more</li>}
+            </ul>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function ChangeLine({ change: { kind, path, from, to } }: { change: Change }) {
+  const name = path.join(" › ") || "record";
+  if (kind !== "changed") return <span class={kind === "added" ? "act" : "bad"}>{`${name} ${kind}`}</span>;
+  return (
+    <>
+      {name}: <del>{from === "" ? "missing" : from}</del> → <ins>{to === "" ? "missing" : to}</ins>
+    </>
   );
 }
 
 function StartButton({ label }: { label: string }) {
   return (
-    <button type="button" class="primary" disabled={!isQuery.value || !isPoint.value} onClick={() => void startWatching()}>
+    <button type="button" class="primary" disabled={!isQuery.value} onClick={() => void startWatching()}>
       {label}
     </button>
   );
