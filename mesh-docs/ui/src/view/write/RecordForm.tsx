@@ -75,21 +75,23 @@ export function RecordForm({ entity, names, original, write, action, first = "",
           change={(input) => setInputs(new Map(inputs).set(field.name, input))}
         />
       ))}
-      {error && hasOther && <FormError error={error} refresh={refresh && (() => (setError(null), refresh()))} />}
       <details class="request-preview" open>
         <summary>Request</summary>
         <pre class="record-text" data-testid="preview" tabIndex={0} aria-label="Request">
           {previewOf(request)}
         </pre>
       </details>
-      <div class="form-actions row">
-        <button type="button" onClick={cancel}>
-          Cancel
-        </button>
-        <button type="submit" class="primary" data-testid="save-record" disabled={isBusy || (original !== undefined && changed.size === 0)}>
-          {action}
-        </button>
-      </div>
+      <footer class="form-foot">
+        {error && hasOther && <FormError error={error} refresh={refresh && (() => (setError(null), refresh()))} />}
+        <div class="form-actions row">
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" data-testid="save-record" disabled={isBusy || (original !== undefined && changed.size === 0)}>
+            {action}
+          </button>
+        </div>
+      </footer>
     </form>
   );
 }
