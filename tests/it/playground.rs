@@ -3,6 +3,7 @@
 mod bearer;
 mod browse;
 mod build;
+mod chart;
 mod diagram;
 mod drafts;
 mod forms;

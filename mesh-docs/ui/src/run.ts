@@ -20,7 +20,7 @@ export const running = signal(false);
 /** Cursors of the pages up to the shown one; the first page has none. */
 export const cursors = signal<(string | null)[]>([null]);
 
-export type ResultTab = "json" | "table" | "plan" | "sql" | "request" | "watch";
+export type ResultTab = "json" | "table" | "chart" | "plan" | "sql" | "request" | "watch";
 export const resultTab = signal<ResultTab>("json");
 
 /** Returns a text that two queries share if they read the same data. */

@@ -1,14 +1,12 @@
 // Views that are loaded when they are first shown.
 
 import { signal } from "@preact/signals";
-import type { ComponentChild } from "preact";
+import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 
-type View = () => ComponentChild;
-
 /** Returns a view that stands for one of another file. */
-export function later(load: () => Promise<View>): View {
-  const loaded = signal<{ View: View } | null>(null);
+export function later<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  const loaded = signal<{ View: ComponentType<Props> } | null>(null);
   const hasFailed = signal(false);
   const start = async (): Promise<void> => {
     hasFailed.value = false;
@@ -18,10 +16,10 @@ export function later(load: () => Promise<View>): View {
       hasFailed.value = true;
     }
   };
-  return function Later() {
+  return function Later(props: Props) {
     useEffect(() => void (loaded.value ?? start()), []);
     const known = loaded.value;
-    if (known) return <known.View />;
+    if (known) return <known.View {...props} />;
     if (!hasFailed.value) return <p class="hint pad">Loading…</p>;
     return (
       <div class="pad">

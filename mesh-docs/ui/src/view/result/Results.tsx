@@ -6,14 +6,18 @@ import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
 import { count, milliseconds, size } from "../../format";
 import { formatJson, member, type Json } from "../../query/json";
+import { readGrouping } from "../../query/group";
+import { readQuery } from "../../query/read";
 import { keyName } from "../../keys";
 import { cursors, fromEnd, isStale, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../run";
 import { isPoint, open } from "../../state";
+import type { SavedQuery } from "../../storage";
 import { asText } from "../../table/columns";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
 import { Copy, Play } from "../parts/icons";
 import { Tabs } from "../parts/Tabs";
+import { later } from "../parts/later";
 import { PlanView } from "./PlanView";
 import { RequestView } from "./RequestView";
 import { SqlView } from "./SqlView";
@@ -21,20 +25,32 @@ import { Refusal } from "./Refusal";
 import { originOf, TableView } from "./TableView";
 import { Watch } from "./Watch";
 
+const Chart = later(async () => (await import("../pictures")).Chart);
+
+/** Whether a result has groups with aggregates, which a chart can show. */
+function hasGroups({ format, query }: SavedQuery): boolean {
+  const tree = readQuery(format, query);
+  const { keys, aggregates } = tree ? readGrouping(tree.root) : { keys: [], aggregates: [] };
+  return keys.length > 0 && aggregates.length > 0;
+}
+
 export function Results() {
   const shown = outcome.value;
   const answer = shown?.kind === "answer" ? shown.answer : undefined;
   const list = answer && member(answer.data, "items");
+  const isGrouped = list !== undefined && shown !== null && hasGroups(shown.request);
   const statements = answer?.meta.sql?.length;
   const tabs: { id: ResultTab; label: string; note?: string }[] = [
     { id: "json", label: "JSON" },
     { id: "table", label: "Table" },
+    ...(isGrouped ? [{ id: "chart" as const, label: "Chart" }] : []),
     { id: "plan", label: "Plan" },
     ...(config.sql ? [{ id: "sql" as const, label: "SQL", ...(statements ? { note: String(statements) } : {}) }] : []),
     { id: "request", label: "Request" },
     ...(config.events ? [{ id: "watch" as const, label: "Watch" }] : []),
   ];
-  const chosen = resultTab.value;
+  // The next result may have no groups.
+  const chosen = resultTab.value === "chart" && !isGrouped ? "table" : resultTab.value;
   const table = chosen === "table" ? list : undefined;
   return (
     <>
@@ -71,6 +87,8 @@ function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
       return <JsonView answer={answer} />;
     case "table":
       return list ? <TableView list={list} source={answer.source} request={request} /> : <p class="hint pad">A single record has no table. Clear the id to read the collection.</p>;
+    case "chart":
+      return list ? <Chart list={list} source={answer.source} request={request} /> : null;
     case "plan":
       return <PlanView meta={answer.meta} isPoint={request.id !== ""} />;
     case "sql":

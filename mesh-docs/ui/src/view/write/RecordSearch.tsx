@@ -86,6 +86,8 @@ function Offers({ entity, label, choose }: Props) {
   const [offers, setOffers] = useState<Offer[] | null>(null);
   const [error, setError] = useState("");
   const [at, setAt] = useState(0);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [offers]);
   useEffect(() => {
     const controller = new AbortController();
     const read = async (): Promise<void> => {
@@ -132,7 +134,7 @@ function Offers({ entity, label, choose }: Props) {
         onKeyDown={keys}
       />
       {error && <p class="form-error bad">{error}</p>}
-      <ul id={id} role="listbox" aria-label={label}>
+      <ul ref={list} id={id} role="listbox" aria-label={label}>
         {offers?.map((offer, index) => (
           <li key={offer.id} id={`${id}-${index}`} role="option" aria-selected={index === at} onMouseMove={() => setAt(index)} onClick={() => choose(offer.id)}>
             <span class="ellipsis">{offer.label}</span> <span class="faint">{offer.id}</span>
