@@ -32,7 +32,11 @@ export function RecordPanel({ shown }: { shown: RecordRef }) {
   useEffect(() => {
     const controller = new AbortController();
     execute({ query, format: "json", id: shown.id }, false, controller.signal)
-      .then((read) => !controller.signal.aborted && setAnswer(read))
+      .then((read) => {
+        if (controller.signal.aborted) return;
+        setAnswer(read);
+        setError("");
+      })
       .catch((failure: Error) => !controller.signal.aborted && setError(failure.message));
     return () => controller.abort();
   }, [query, writes.value]);
