@@ -63,24 +63,26 @@ export function RecordForm({ entity, names, original, write, action, first = "",
     }
   };
   return (
-    <form ref={form} class="record-form fill" data-testid="record-form" noValidate onSubmit={(event) => void submit(event)}>
-      {fields.map((field) => (
-        <FieldInput
-          key={field.name}
-          field={field}
-          input={inputs.has(field.name) ? inputs.get(field.name) : before(field.name)}
-          fault={faultOf(field)}
-          link={links.get(field.name)}
-          hasFocus={field.name === focused}
-          change={(input) => setInputs(new Map(inputs).set(field.name, input))}
-        />
-      ))}
-      <details class="request-preview" open>
-        <summary>Request</summary>
-        <pre class="record-text" data-testid="preview" tabIndex={0} aria-label="Request">
-          {previewOf(request)}
-        </pre>
-      </details>
+    <form ref={form} class="record-form column" data-testid="record-form" noValidate onSubmit={(event) => void submit(event)}>
+      <div class="record-form-fields fill">
+        {fields.map((field) => (
+          <FieldInput
+            key={field.name}
+            field={field}
+            input={inputs.has(field.name) ? inputs.get(field.name) : before(field.name)}
+            fault={faultOf(field)}
+            link={links.get(field.name)}
+            hasFocus={field.name === focused}
+            change={(input) => setInputs(new Map(inputs).set(field.name, input))}
+          />
+        ))}
+        <details class="request-preview" open>
+          <summary>Request</summary>
+          <pre class="record-text" data-testid="preview" tabIndex={0} aria-label="Request">
+            {previewOf(request)}
+          </pre>
+        </details>
+      </div>
       <footer class="form-foot">
         {error && hasOther && <FormError error={error} refresh={refresh && (() => (setError(null), refresh()))} />}
         <div class="form-actions row">
