@@ -1,6 +1,7 @@
 //! Request heads and bodies: every input yields a query or an error of the protocol.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use mesh_wire::request::{IfMatch, ReferenceError};
 use mesh_wire::{
     Cors, Encoding, ErrorKind, MeshHeaders, QuerySource, RequestHead, RequestId, WireError, base64, request,
     response, sse,
@@ -41,6 +42,9 @@ pub fn head(data: &[u8]) {
         assert!(!encoding.name().is_empty());
     }
     let _ = sse::last_event_id(&headers);
+    if let Err(error) = IfMatch::parse(&headers) {
+        check_refusal(&head, &error, &[400]);
+    }
     if let Ok(cors) = Cors::new(["https://app.example"]) {
         let mut fields = HeaderMap::new();
         cors.apply(&Method::OPTIONS, &headers, &mut fields);
@@ -49,7 +53,7 @@ pub fn head(data: &[u8]) {
     }
 }
 
-/// Decodes a body of `POST {base}`.
+/// Decodes a body of `POST {base}` or of `POST {base}/batch`.
 pub fn posted(data: &[u8]) {
     let headers =
         HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
@@ -67,6 +71,17 @@ pub fn posted(data: &[u8]) {
         }
         Err(error) => check_refusal(&head, &error, &[400, 415]),
     }
+    let steps = request::decode_batch(&headers, data).unwrap_or_default();
+    steps.iter().filter_map(|step| step.body.as_deref()).for_each(check_replaced);
+}
+
+/// Checks that a body is JSON after its references are replaced, too.
+fn check_replaced(body: &str) {
+    let Ok(before) = serde_json::from_str::<Value>(body) else { return };
+    let replaced = request::replace_references(body, |_| Ok::<_, ReferenceError>("[null]".to_owned()));
+    let Ok(replaced) = replaced else { return };
+    let after = serde_json::from_str::<Value>(&replaced).expect("JSON");
+    assert_eq!(before.as_object().map(|it| it.len()), after.as_object().map(|it| it.len()));
 }
 
 fn headers<'d>(lines: impl Iterator<Item = &'d [u8]>) -> HeaderMap {
