@@ -13,7 +13,7 @@ use crate::plan::{Node, Plan, Predicate, Target};
 use crate::sql::text;
 use crate::value::key;
 use crate::{
-    BoxFuture, Context, JsonBody, Key, ResolveError, Script, ScriptError, StepResult, Value, WriteError,
+    BoxFuture, Context, JsonBody, Key, ResolveError, Rule, Script, ScriptError, StepResult, Value, WriteError,
 };
 pub use fields::{Fields, FieldsError};
 
@@ -44,6 +44,14 @@ impl Mutation {
         &self.references
     }
 
+    /// Returns whether the write failed because of another one, possibly one that created or deleted the record at the same
+    /// time, so that it may succeed when it is repeated.
+    pub fn is_raced(&self, error: &WriteError) -> bool {
+        let is_race =
+            matches!(error, WriteError::NotFound { .. } | WriteError::Conflict { rule: Rule::Unique, .. });
+        is_race && matches!(self.action, Action::Merge { .. })
+    }
+
     /// Returns the read that shapes the reply, for the record with that id; `None` if the reply has no body. A mutator that
     /// runs it in the transaction of the write replies with exactly what it has written; otherwise [`crate::Mesh::write`]
     /// runs it afterwards.
@@ -66,6 +74,9 @@ pub enum Action {
     Create { values: Vec<Assignment> },
     /// Changes values of a record. Without any, the record is only read.
     Update { id: Key, values: Vec<Assignment> },
+    /// Changes a record if the one with that id exists and its guard accepts it, else creates it. `update` is an
+    /// [`Action::Update`], and `create` an [`Action::Create`].
+    Merge { id: Key, update: Box<Mutation>, create: Box<Mutation> },
     /// Deletes a record.
     Delete { id: Key },
     /// Creates a record with these values at the other end of a to-many relation.
@@ -86,6 +97,7 @@ impl Action {
         match self {
             Self::Create { .. } => None,
             Self::Update { id, .. }
+            | Self::Merge { id, .. }
             | Self::Delete { id }
             | Self::CreateChild { id, .. }
             | Self::Link { id, .. }
@@ -98,7 +110,7 @@ impl Action {
     /// Returns the relation that is written, and its target.
     pub fn other(&self) -> Option<&RelatedRecord> {
         match self {
-            Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } => None,
+            Self::Create { .. } | Self::Update { .. } | Self::Merge { .. } | Self::Delete { .. } => None,
             Self::CreateChild { other, .. }
             | Self::Link { other, .. }
             | Self::Connect { other, .. }
@@ -119,18 +131,19 @@ impl Action {
     /// Returns the entity of the record that gets the values, if it may get any.
     pub fn assigned<'m>(&'m self, subject: &'m Subject) -> Option<&'m Subject> {
         match self {
-            Self::Create { .. } | Self::Update { .. } => Some(subject),
+            Self::Create { .. } | Self::Update { .. } | Self::Merge { .. } => Some(subject),
             Self::CreateChild { other, .. } => Some(&other.subject),
             _ => None,
         }
     }
 
-    /// Returns the values that are written.
+    /// Returns the values that are written; of a record that may be created, those of the new one.
     pub fn values(&self) -> &[Assignment] {
         match self {
             Self::Create { values } | Self::Update { values, .. } | Self::CreateChild { values, .. } => {
                 values
             }
+            Self::Merge { create, .. } => create.action.values(),
             _ => &[],
         }
     }
@@ -351,6 +364,8 @@ impl KeyColumns {
 pub struct WriteOutcome {
     /// The id of the record that the reply shows: the created, updated or connected one.
     pub id: Key,
+    /// Whether an [`Action::Merge`] has created the record.
+    pub created: bool,
     /// The reply's body, if the mutator has read it ([`Mutation::reply`]). It must not do so before the write is committed:
     /// a slow reply would hold the locks of the write. Without it, [`crate::Mesh`] reads the reply with the resolver.
     pub body: Option<Result<JsonBody, ResolveError>>,
@@ -359,7 +374,7 @@ pub struct WriteOutcome {
 impl WriteOutcome {
     /// Creates the outcome of a write of the record with that id.
     pub fn new(id: impl Into<Key>) -> Self {
-        Self { id: id.into(), body: None }
+        Self { id: id.into(), ..Self::default() }
     }
 }
 

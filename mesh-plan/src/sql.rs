@@ -22,4 +22,4 @@ pub mod text;
 mod write;
 
 pub use statement::Statement;
-pub use write::{Missing, SetReference, Step};
+pub use write::{Missing, Part, SetReference, Step};

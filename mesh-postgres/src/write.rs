@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use futures_util::future::{join, try_join};
 use mesh_plan::sql::postgres::{self, Param};
-use mesh_plan::sql::{Statement, Step};
+use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{
-    BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
+    Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
     StepResult, WriteError, WriteOutcome,
 };
 use tokio_postgres::error::SqlState;
@@ -106,16 +106,18 @@ impl Writer {
             loop {
                 match self.run(&mutation, tries > 1).await {
                     Ok(written) => return Ok::<_, WriteError>(written),
+                    Err(Failure::Final(error)) if tries < TRIES && mutation.is_raced(&error) => tries += 1,
                     Err(failure) => failure.retry(&mut tries)?,
                 }
             }
         };
         let written = tokio::time::timeout_at(deadline.into(), writing).await;
-        let (id, announced) = written.map_err(|_| ResolveError::TimedOut)??;
+        let (outcome, announced) = written.map_err(|_| ResolveError::TimedOut)??;
         let acknowledged = self.acknowledged(announced, deadline);
-        let (body, acknowledged) = join(self.read_reply(&mutation, &id, deadline), acknowledged).await;
+        let (body, acknowledged) =
+            join(self.read_reply(&mutation, &outcome.id, deadline), acknowledged).await;
         acknowledged?;
-        Ok(WriteOutcome { id, body })
+        Ok(WriteOutcome { body, ..outcome })
     }
 
     /// Waits until other servers have acknowledged a commit.
@@ -141,13 +143,13 @@ impl Writer {
         })
     }
 
-    /// Runs a write in a transaction. Returns the id of the record that the reply shows.
-    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<(Key, Announced<'_>), Failure> {
+    /// Runs a write in a transaction. Returns its outcome without the body of the reply.
+    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<(WriteOutcome, Announced<'_>), Failure> {
         let link = self.pool.take(fresh).await;
         let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         link.begin().await.map_err(|error| try_failure(&error, mutation))?;
-        let id = match self.run_steps(&link, mutation).await {
-            Ok(id) => id,
+        let outcome = match self.run_steps(&link, mutation).await {
+            Ok(outcome) => outcome,
             Err(failure) => {
                 // If this fails, the connection is closed with its transaction.
                 let _ = link.end("ROLLBACK").await;
@@ -156,7 +158,7 @@ impl Writer {
         };
         let ended = self.end(&link).await;
         let announced = ended.map_err(|failure| failure.map(|error| write_error(&error, mutation)))?;
-        Ok((id, announced))
+        Ok((outcome, announced))
     }
 
     /// Ends a transaction whose writes have succeeded.
@@ -174,34 +176,41 @@ impl Writer {
         Ok(self.other_servers.announce_write(link).await)
     }
 
-    /// Runs the statements of a write inside the transaction, and returns the id of the record that the reply shows.
-    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<Key, Failure> {
+    /// Runs the statements of a write inside the transaction.
+    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
         let steps = postgres::write_steps(mutation, &self.statements.features);
         let (steps, repeated): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| !step.repeats);
         if repeated.is_empty() {
             return run_each(link, mutation, &steps).await;
         }
         let execute = async |sql| link.execute(sql).await.map_err(|error| try_failure(&error, mutation));
-        let (_, mut id) = try_join(execute("SAVEPOINT checked"), run_each(link, mutation, &steps)).await?;
-        for step in &repeated {
-            if run_step(link, mutation, step, &id).await?.is_empty() {
+        let (_, mut outcome) =
+            try_join(execute("SAVEPOINT checked"), run_each(link, mutation, &steps)).await?;
+        let found = !outcome.created;
+        for step in repeated.iter().filter(|step| step.part.is_run(found)) {
+            if run_step(link, mutation, step, &outcome.id).await?.is_empty() {
                 // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
                 // that transaction, and not the write.
                 execute("ROLLBACK TO checked").await?;
-                id = run_each(link, mutation, &steps).await?;
+                outcome = run_each(link, mutation, &steps).await?;
                 break;
             }
         }
         execute("RELEASE checked").await?;
-        Ok(id)
+        Ok(outcome)
     }
 }
 
-/// Runs the statements of a write, and returns the id of the record that the reply shows.
-async fn run_each(link: &Link, mutation: &Mutation, steps: &[Step<Param>]) -> Result<Key, Failure> {
+/// Runs the statements of a write.
+async fn run_each(link: &Link, mutation: &Mutation, steps: &[Step<Param>]) -> Result<WriteOutcome, Failure> {
     let mut id = mutation.expected_id();
+    let mut found = false;
     for step in steps {
+        if !step.part.is_run(found) {
+            continue;
+        }
         let rows = run_step(link, mutation, step, &id).await?;
+        found |= step.part == Part::Find && !rows.is_empty();
         if rows.is_empty()
             && let Some(error) = step.failure(mutation)
         {
@@ -218,7 +227,8 @@ async fn run_each(link: &Link, mutation: &Mutation, steps: &[Step<Param>]) -> Re
             }
         }
     }
-    Ok(id)
+    let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
+    Ok(WriteOutcome { id, body: None, created })
 }
 
 /// Runs one statement of a write.
@@ -230,7 +240,7 @@ async fn run_step(
 ) -> Result<Vec<Row>, Failure> {
     let Statement { sql, params } = &step.statement;
     let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
-    link.query(sql, &params).await.map_err(|error| try_failure(&error, mutation))
+    link.query(sql, &params).await.map_err(|error| try_failure(&error, step.part.of(mutation)))
 }
 
 impl Mutator for Writer {

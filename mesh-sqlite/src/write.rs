@@ -16,10 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::Step;
 use mesh_plan::sql::sqlite::{self, Param};
+use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
-    BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
+    Action, BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
     StepResult, Value, ValueRef, WriteError, WriteOutcome,
 };
 use parking_lot::Mutex;
@@ -221,9 +221,14 @@ impl WriteConnection {
     fn run_steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
         let connection = &self.reader.connection;
         let mut id = mutation.expected_id();
+        let mut found = false;
         for step in sqlite::write_steps(mutation) {
-            let (rows, first) =
-                run_step(connection, &step, &id).map_err(|error| failed(error, mutation, connection))?;
+            if !step.part.is_run(found) {
+                continue;
+            }
+            let (rows, first) = run_step(connection, &step, &id)
+                .map_err(|error| failed(error, step.part.of(mutation), connection))?;
+            found |= step.part == Part::Find && rows > 0;
             if rows == 0
                 && let Some(error) = step.failure(mutation)
             {
@@ -237,7 +242,8 @@ impl WriteConnection {
             }
         }
         // The reply is read on a connection for reads, within the budget of reads, and does not delay other writes.
-        Ok(WriteOutcome { id, body: None })
+        let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
+        Ok(WriteOutcome { id, body: None, created })
     }
 }
 

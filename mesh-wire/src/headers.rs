@@ -26,6 +26,11 @@ pub const MESH: [&str; 8] = [QUERY, QUERY_ID, PARAMS, FORMAT, SIGNATURE, TOKEN, 
 /// The id of a request, in requests and replies. `SPEC §2.11`
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// The preference to update a record that exists. `SPEC §18.2`
+pub const MERGE_DUPLICATES: &str = "resolution=merge-duplicates";
+/// The preferences of a request that its reply follows. `SPEC §18.2`
+pub static PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
 /// The `Vary` header of reads by GET. `SPEC §12.3`
 pub const VARY: &str = "X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-Format, X-Mesh-Token, Authorization, \
                         Accept, Accept-Encoding, Origin";

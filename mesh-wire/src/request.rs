@@ -6,6 +6,7 @@ mod hosts;
 mod if_match;
 mod mesh_headers;
 mod post_body;
+mod prefer;
 mod reference;
 
 use std::fmt;
@@ -23,6 +24,7 @@ pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
 pub use if_match::IfMatch;
 pub use mesh_headers::{Authorization, MeshHeaders};
 pub use post_body::{PostBody, PostedId, decode_body};
+pub use prefer::merges_duplicates;
 pub use reference::{BatchText, ReferenceError, StepReference, replace_references};
 
 /// A query as a request carries it.

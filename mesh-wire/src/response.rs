@@ -86,6 +86,12 @@ pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option
     reply
 }
 
+/// Adds that records with equal ids were merged, as the client preferred. `SPEC §18.2`
+pub fn set_merged<B>(reply: &mut Response<B>) {
+    let applied = HeaderValue::from_static(headers::MERGE_DUPLICATES);
+    reply.headers_mut().insert(&headers::PREFERENCE_APPLIED, applied);
+}
+
 /// Builds the reply of a write that created several records: 201 with the array of them.
 pub fn created_all(request: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
     let mut reply = written(request, None, Some(body));

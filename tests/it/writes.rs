@@ -8,9 +8,11 @@ mod fields;
 mod keys;
 mod links;
 mod many;
+mod merge;
 mod own_effects;
 mod races;
 mod relations;
+mod types;
 mod values;
 
 use mesh_tests::{Database, Request, Response, Server};

@@ -3,7 +3,7 @@
 use mesh_schema::{Cardinality, Entity, Link, Relation};
 use serde_json::{Value, json};
 
-use super::components::{LINK, created, id, json_body};
+use super::components::{LINK, created, id, json_body, json_response};
 use super::parameters::in_path;
 use super::{Api, component, segment};
 use crate::members;
@@ -33,13 +33,26 @@ impl Api<'_> {
             self.add_write(&path, "post", create);
         }
         if is_updatable(entity) {
+            let mut parameters = self.shaped(Some(&parent));
+            let mut replies = json!({"200": json_response("The record", &record)});
+            if is_creatable(entity) && entity.id_fields().all(|field| field.writable.create) {
+                parameters.push(json!({
+                    "name": "Prefer",
+                    "in": "header",
+                    "description": "Creates the record if there is none with this id",
+                    "schema": {"const": "resolution=merge-duplicates"},
+                }));
+                if let (Some(replies), Value::Object(created)) = (replies.as_object_mut(), created(&record)) {
+                    replies.extend(created);
+                }
+            }
             let update = json!({
                 "operationId": format!("{name}.update"),
                 "tags": [key],
                 "summary": format!("Updates a `{key}`; without a body, reads it"),
-                "parameters": conditional(self.shaped(Some(&parent))),
+                "parameters": conditional(parameters),
                 "requestBody": body("updated"),
-                "responses": self.ok("The record", &record, &["404", "409", "412", "413", "415"]),
+                "responses": self.responses(replies, &["404", "409", "412", "413", "415"]),
             });
             self.add_write(&record_path, "put", update);
         }

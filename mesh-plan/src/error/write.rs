@@ -42,6 +42,8 @@ pub enum WriteFault {
     Required { field: String },
     #[error("{}", conflict(Rule::NotEmpty, std::slice::from_ref(.field)))]
     Null { field: String },
+    #[error("'{field}' differs from the id in the path; leave it out, or set it to that")]
+    OtherId { field: String },
     #[error("'{field}' is computed by the database; leave it out")]
     Generated { field: String },
     #[error("'{field}' takes at most {chars} characters")]

@@ -73,7 +73,7 @@ impl Mesh {
             None => (None, None),
         };
         let id = id.filter(|_| body.is_some()).map(|id| subject.id_text(&id)).unwrap_or_default();
-        Ok(WriteReply { entity: subject.key().to_owned(), id, body, unread: None, changes })
+        Ok(WriteReply { entity: subject.key().to_owned(), id, body, unread: None, created: false, changes })
     }
 
     /// Creates several records of the entity of a request in one transaction. `SPEC §18.1`

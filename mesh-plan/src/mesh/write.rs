@@ -25,6 +25,8 @@ pub struct WriteReply {
     pub body: Option<JsonBody>,
     /// Why the record could not be read, although it was written.
     pub unread: Option<ResolveError>,
+    /// Whether the record is new.
+    pub created: bool,
     /// The written records.
     pub changes: Vec<Change>,
 }
@@ -43,7 +45,7 @@ impl Mesh {
             return Err(PlanError::new(WriteFault::EntityNotWritable { entity }, subject.key()).into());
         }
         let shown = match &action {
-            Action::Create { .. } | Action::Update { .. } => Some(&subject),
+            Action::Create { .. } | Action::Update { .. } | Action::Merge { .. } => Some(&subject),
             Action::CreateChild { other, .. } | Action::Connect { other, .. } => Some(&other.subject),
             _ => None,
         };
@@ -87,7 +89,8 @@ impl Mesh {
         // The block also catches a panic before the mutator returns its future.
         let writing = async { mutator.mutate(mutation.clone(), context.clone()).await };
         let written = AssertUnwindSafe(writing).catch_unwind().await.map_err(panicked)?;
-        let WriteOutcome { id, body } = written.map_err(|error| mutation.explain(error))?;
+        let creates = matches!(mutation.action, Action::Create { .. } | Action::CreateChild { .. });
+        let WriteOutcome { id, body, created } = written.map_err(|error| mutation.explain(error))?;
         let reply = mutation.reply(&id);
         let shown = mutation.written();
         let text = if reply.is_some() { shown.id_text(&id) } else { String::new() };
@@ -100,7 +103,14 @@ impl Mesh {
             Err(error) => (None, Some(error)),
         };
         let changes = mutation.changes(&id);
-        Ok(WriteReply { entity: shown.key().to_owned(), id: text, body, unread, changes })
+        Ok(WriteReply {
+            entity: shown.key().to_owned(),
+            id: text,
+            body,
+            unread,
+            created: creates || created,
+            changes,
+        })
     }
 }
 
@@ -116,6 +126,13 @@ impl Mutation {
             Action::Create { values } => (Kind::Create, &self.subject, None, values),
             Action::CreateChild { other, values, .. } => (Kind::Create, &other.subject, Some(other), values),
             Action::Update { values, .. } => (Kind::Update, &self.subject, None, values),
+            Action::Merge { update, create, .. } => {
+                // A new record lacks the fields without value; one that exists has them.
+                let is_set =
+                    |field: &String| create.action.values().iter().any(|value| value.field == *field);
+                let part = if fields.iter().any(is_set) { update } else { create };
+                return part.explain(error);
+            }
             _ => return error,
         };
         let has_value = |name: &str| values.iter().any(|value| value.field == name);

@@ -2,6 +2,7 @@
 
 pub(crate) mod empty;
 mod link;
+mod merge;
 pub(crate) mod preset;
 mod reference;
 mod rights;
@@ -23,8 +24,8 @@ use super::{columns, find_entity, literal, policy_condition};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
 use crate::policy::{RecordUse, View};
 use crate::{
-    Error, FieldFault, JsonId, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value,
-    WriteError, WriteFault,
+    Error, FieldFault, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
+    WriteFault,
 };
 
 /// The request of a write.
@@ -53,6 +54,8 @@ pub enum WriteTarget<'a> {
     Create { entity: &'a str },
     /// `PUT {base}/:entity/:id`
     Update { entity: &'a str, id: RecordId<'a> },
+    /// `PUT {base}/:entity/:id` with `Prefer: resolution=merge-duplicates`
+    Merge { entity: &'a str, id: RecordId<'a> },
     /// `DELETE {base}/:entity/:id`
     Delete { entity: &'a str, id: RecordId<'a> },
     /// `POST {base}/:entity/:id/:relation`
@@ -70,6 +73,7 @@ impl<'a> WriteTarget<'a> {
         match self {
             Self::Create { entity }
             | Self::Update { entity, .. }
+            | Self::Merge { entity, .. }
             | Self::Delete { entity, .. }
             | Self::Attach { entity, .. }
             | Self::Connect { entity, .. }
@@ -127,18 +131,18 @@ pub(crate) fn plan(
     let mut references = Vec::new();
     let action = match request.target {
         WriteTarget::Create { .. } => {
-            planner.guard(&mut subject, RecordUse::Read, Some(RecordUse::Created))?;
-            let mut values = planner.values(&subject, None, Kind::Create)?;
-            planner.add_presets(&subject, Kind::Create, &mut values)?;
-            references = planner.references(&subject, &values, Kind::Create)?;
+            let values;
+            (values, references) = planner.record(&mut subject, Kind::Create)?;
             Action::Create { values }
         }
         WriteTarget::Update { id, .. } => {
-            planner.guard(&mut subject, RecordUse::Update, Some(RecordUse::Updated))?;
-            let mut values = planner.values(&subject, None, Kind::Update)?;
-            planner.add_presets(&subject, Kind::Update, &mut values)?;
-            references = planner.references(&subject, &values, Kind::Update)?;
+            let values;
+            (values, references) = planner.record(&mut subject, Kind::Update)?;
             Action::Update { id: parse_id(&subject, id)?, values }
+        }
+        WriteTarget::Merge { id, .. } => {
+            let id = parse_id(&subject, id)?;
+            planner.merge(&mut subject, id)?
         }
         WriteTarget::Delete { id, .. } => {
             rights::check_delete(subject.entity())?;
@@ -206,6 +210,23 @@ impl<'a> WritePlanner<'a> {
             return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
         }
         Ok(Subject { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None })
+    }
+
+    /// Returns the values of a record that is created or changed, and the records that they refer to.
+    fn record(&self, subject: &mut Subject, kind: Kind) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
+        self.guard_record(subject, kind)?;
+        let mut values = self.values(subject, None, kind)?;
+        self.add_presets(subject, kind, &mut values)?;
+        let references = self.references(subject, &values, kind)?;
+        Ok((values, references))
+    }
+
+    /// Sets the conditions of policies on a record that is created or changed.
+    fn guard_record(&self, subject: &mut Subject, kind: Kind) -> Result<(), PlanError> {
+        match kind {
+            Kind::Create => self.guard(subject, RecordUse::Read, Some(RecordUse::Created)),
+            Kind::Update => self.guard(subject, RecordUse::Update, Some(RecordUse::Updated)),
+        }
     }
 
     /// Sets the conditions of policies on a record: those before the write, for this use, and those after it.
@@ -324,7 +345,9 @@ impl<'a> WritePlanner<'a> {
         if !faults.is_empty() {
             let has_value = |field: &Field| {
                 let name = field.name.as_str();
-                self.members().any(|(member, _)| member == name)
+                // A record that exists has values already.
+                matches!(self.request.target, WriteTarget::Merge { .. })
+                    || self.members().any(|(member, _)| member == name)
                     || self.request.set.iter().any(|(set, _)| *set == name)
                     || self.is_preset(subject, kind, name)
             };
@@ -392,26 +415,6 @@ impl<'a> WritePlanner<'a> {
             Ok(value) => Ok(Assignment { field, column: known.column.clone(), value }),
             Err((ty, found)) => Err(PlanErrorKind::Literal { field, ty, found }),
         }
-    }
-
-    /// Returns the id in the body `{entityId}`.
-    fn entity_id(&self, other: &RelatedRecord) -> Result<JsonId, PlanError> {
-        let refused = |found: String| {
-            let fault = WriteFault::EntityId { relation: other.relation.clone(), found };
-            PlanError::new(WriteFault::Fields(vec![FieldFault::new("entityId", fault)]), "")
-        };
-        let mut id = None;
-        for (name, text) in self.members() {
-            if name != "entityId" {
-                return Err(refused(format!("the member '{name}'")));
-            }
-            // An id of one field is a scalar.
-            let is_possible =
-                |id: &JsonId| matches!(id, JsonId::Text(_)) || other.subject.entity().id.len() > 1;
-            let parsed = JsonId::parse(text).filter(is_possible);
-            id = Some(parsed.ok_or_else(|| refused(value::describe(text)))?);
-        }
-        id.ok_or_else(|| refused("nothing".to_owned()))
     }
 }
 

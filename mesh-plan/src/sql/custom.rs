@@ -11,6 +11,16 @@ pub(super) fn cast(expr: Expr, ty: &str) -> Expr {
     expr.cast_as(ty.to_owned())
 }
 
+/// Converts JSON to a type of PostgreSQL, such as an array, by the name of the type in SQL.
+pub(super) fn from_json(json: Expr, ty: &str) -> Expr {
+    // There is no function for a single value, only for the columns of a record.
+    let ty = ty.replace('$', "$$");
+    let template = format!(
+        "(SELECT r.v FROM pg_catalog.jsonb_to_record(pg_catalog.jsonb_build_object('v', CAST($1 AS pg_catalog.jsonb))) AS r (v {ty}))"
+    );
+    Expr::cust_with_exprs(template, [json])
+}
+
 /// Applies PostgreSQL's operator of that name in a schema. Without the schema the database would search its path for the
 /// operator that fits the types of both sides best, which may be one that another account has created.
 pub(super) fn operator(left: Expr, operator: CompareOp, schema: Option<&str>, right: Expr) -> Expr {

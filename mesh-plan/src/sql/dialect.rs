@@ -31,6 +31,11 @@ pub(super) trait Dialect {
     /// Returns a parameter for a value that is written.
     fn value(&self, value: &Value) -> Self::Param;
 
+    /// Returns a parameter in the form in which a column of that storage type can be set to it.
+    fn assigned(&self, param: Expr, _native: Option<&NativeType>) -> Expr {
+        param
+    }
+
     /// Returns the parameter for a part of the id that an earlier step of a write has returned.
     fn written_id(&self, part: usize) -> Self::Param;
 

@@ -5,24 +5,26 @@
 
 pub(super) mod lock;
 pub(super) mod many;
+mod part;
 mod recheck;
 mod reference;
 mod relation;
+mod select;
 #[cfg(test)]
 mod tests;
 
-use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause, SelectStatement};
+use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause};
 
 use super::dialect::Dialect;
 use super::links::table_operand;
-use super::predicate;
-use super::related::RowOperands;
 use super::statement::{Params, Statement};
 use crate::mutation::{
     Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject,
 };
-use crate::plan::{ColumnSource, CompareOp, Node};
+use crate::plan::{ColumnSource, CompareOp};
 use crate::{Key, Rule, Value, WriteError};
+
+pub use part::Part;
 pub use reference::SetReference;
 pub(super) use reference::references;
 
@@ -43,6 +45,8 @@ pub struct Step<P> {
     /// Whether it repeats a check of an earlier step, because another transaction may have changed the result while a statement
     /// waited for it. It also sees what the write itself has changed, which does not count.
     pub repeats: bool,
+    /// The part of an [`Action::Merge`] that it belongs to.
+    pub part: Part,
 }
 
 /// Why a step returns no row.
@@ -63,6 +67,7 @@ pub enum Missing {
 impl<P> Step<P> {
     /// Returns the failure of a write in which this step returned no row.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
+        let mutation = self.part.of(mutation);
         let (action, unknown) = (mutation.action(), Key::default());
         Some(match self.if_none? {
             Missing::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
@@ -104,11 +109,16 @@ struct Parent<'a> {
 
 /// Lowers a write.
 pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::Param>> {
-    let mut steps = Steps { dialect, params: Params::new(None), list: Vec::new() };
-    steps.references(mutation);
-    steps.write(mutation);
-    if D::RECHECKS {
-        steps.recheck(mutation);
+    let mut steps = Steps::new(dialect);
+    if let Action::Merge { id, update, create } = &mutation.action {
+        steps.part = Part::Find;
+        steps.exists(&mutation.subject, id);
+        for (part, mutation) in [(Part::Update, update), (Part::Create, create)] {
+            steps.part = part;
+            steps.all(mutation);
+        }
+    } else {
+        steps.all(mutation);
     }
     steps.list
 }
@@ -118,15 +128,39 @@ struct Steps<D: Dialect> {
     /// The parameters of the next step.
     params: Params<D::Param>,
     list: Vec<Step<D::Param>>,
+    /// The part that the next step belongs to.
+    part: Part,
 }
 
 impl<D: Dialect> Steps<D> {
+    fn new(dialect: D) -> Self {
+        Self { dialect, params: Params::new(None), list: Vec::new(), part: Part::Whole }
+    }
+
+    /// Adds the statements of a write with all its checks.
+    fn all(&mut self, mutation: &Mutation) {
+        self.references(mutation);
+        self.write(mutation);
+        if D::RECHECKS {
+            self.recheck(mutation);
+        }
+    }
+
+    /// Adds a step that finds the record with that id if it may be written.
+    fn exists(&mut self, subject: &Subject, id: &Key) {
+        let id = self.key(id);
+        let select = self.guarded(subject, id);
+        self.push(&select, None);
+    }
+
     /// Adds the statements of the action.
     fn write(&mut self, mutation: &Mutation) {
         let subject = &mutation.subject;
         match &mutation.action {
             Action::Create { values } => self.create(subject, values, None),
             Action::Update { id, values } => self.update(subject, id, values),
+            // It consists of two others, which are lowered one after the other.
+            Action::Merge { .. } => {}
             Action::Delete { id } => {
                 self.delete(subject, id, Vec::new(), Missing::Subject);
                 self.list.iter_mut().for_each(|step| step.returns_id = true);
@@ -210,7 +244,7 @@ impl<D: Dialect> Steps<D> {
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<Missing>) {
         let params = std::mem::replace(&mut self.params, Params::new(None));
         let statement = params.render(statement, self.dialect.builder());
-        self.list.push(Step { statement, returns_id: false, if_none, repeats: false });
+        self.list.push(Step { statement, returns_id: false, if_none, repeats: false, part: self.part });
     }
 
     /// Adds a parameter for a value of the request.
@@ -256,7 +290,7 @@ impl<D: Dialect> Steps<D> {
         if let Some((parent, key)) = link {
             self.parent_has_key(parent, key);
         }
-        let mut cells = self.cells(values);
+        let mut cells = self.cells(subject, values);
         if let Some((parent, key)) = link {
             let linked = key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)));
             cells.extend(linked);
@@ -275,8 +309,12 @@ impl<D: Dialect> Steps<D> {
         self.returns_id(subject);
     }
 
-    fn cells(&mut self, values: &[Assignment]) -> Vec<(String, Expr)> {
-        values.iter().map(|it| (it.column.clone(), self.value(&it.value))).collect()
+    fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+        let cell = |it: &Assignment| {
+            let value = self.value(&it.value);
+            (it.column.clone(), self.dialect.assigned(value, subject.entity().native.get(&it.column)))
+        };
+        values.iter().map(cell).collect()
     }
 
     /// Adds a check that the parent has a key. A child of a parent without one would have no parent.
@@ -296,7 +334,7 @@ impl<D: Dialect> Steps<D> {
             self.find(subject, id, Missing::Subject);
             self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
         } else {
-            let cells = self.cells(values);
+            let cells = self.cells(subject, values);
             self.set(subject, id, cells, Missing::Subject);
             self.returns_id(subject);
         }
@@ -321,99 +359,6 @@ impl<D: Dialect> Steps<D> {
         }
         delete.returning(id_of(subject));
         self.push(&delete, Some(missing));
-    }
-
-    /// Returns a select of the record with that id, if it may be written.
-    fn guarded(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
-        self.select(subject, subject.guard.as_deref(), Some(id))
-    }
-
-    /// Returns a select of the ids of all records that may be written.
-    fn writable(&mut self, subject: &Subject) -> SelectStatement {
-        self.select(subject, subject.guard.as_deref(), None)
-    }
-
-    /// Returns a select of the ids of the records that a node has, or of the one with that id.
-    fn select(
-        &mut self,
-        subject: &Subject,
-        records: Option<&Node>,
-        id: Option<Vec<Expr>>,
-    ) -> SelectStatement {
-        let mut select = Query::select();
-        select.exprs(subject.id_columns().map(|name| column(PARENT, name)));
-        select.from_as(self.dialect.table(subject.table()), PARENT);
-        if let Some(condition) = records.and_then(|records| self.condition(records, PARENT)) {
-            select.and_where(condition);
-        }
-        if let Some(id) = id {
-            select.and_where(self.is_id(subject, |name| column(PARENT, name), id));
-        }
-        select
-    }
-
-    /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
-    fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
-        let id = self.key(id);
-        let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id);
-        match self.guard(subject, &subject.table().name) {
-            Some(guard) => has_id.and(guard),
-            None => has_id,
-        }
-    }
-
-    /// Compares the id of a record, whose columns `column` refers to, with the parts of an id.
-    fn is_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, id: Vec<Expr>) -> Expr {
-        let parts = subject.id_columns().zip(id);
-        let equal = parts.map(|(name, part)| self.compare(subject, name, column(name), CompareOp::Eq, part));
-        equal.reduce(Expr::and).unwrap_or_else(|| Expr::Constant(false.into()))
-    }
-
-    /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
-    fn is_other_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, mut id: Vec<Expr>) -> Expr {
-        match (subject.id_columns().next(), id.len()) {
-            (Some(name), 1) => {
-                let part = id.pop().unwrap_or_else(Expr::null);
-                self.compare(subject, name, column(name), CompareOp::Ne, part)
-            }
-            _ => self.is_id(subject, column, id).not(),
-        }
-    }
-
-    /// Compares `left`, which has the type of a column.
-    fn compare(&self, subject: &Subject, column: &str, left: Expr, op: CompareOp, right: Expr) -> Expr {
-        self.dialect.compare_alike(left, op, right, subject.entity().native.get(column))
-    }
-
-    /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies it to
-    /// them directly, not in a subquery: after waiting for a concurrent transaction, PostgreSQL checks the conditions on the
-    /// row again, but not its subqueries.
-    fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
-        self.condition(subject.guard.as_deref()?, alias)
-    }
-
-    /// Returns the condition on the records of a node.
-    fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
-        let operands = RowOperands::of_written(&self.dialect, &mut self.params, node, alias.to_owned());
-        let operands = |source: &ColumnSource| operands.get(source);
-        Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
-    }
-
-    /// Returns a subquery for a column of one record.
-    fn cell(&mut self, subject: &Subject, id: &Key, alias: &'static str, name: &str) -> Expr {
-        let id = self.key(id);
-        let is_record = self.is_id(subject, |name| column(alias, name), id);
-        let mut select = Query::select();
-        select
-            .expr(column(alias, name))
-            .from_as(self.dialect.table(subject.table()), alias)
-            .and_where(is_record);
-        select.into()
-    }
-
-    /// Returns a subquery for a column of the parent.
-    fn parent_value(&mut self, parent: &Parent<'_>, column: &str) -> Expr {
-        self.cell(parent.subject, parent.id, PARENT, column)
     }
 }
 

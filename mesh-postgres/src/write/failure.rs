@@ -71,7 +71,7 @@ fn unfit(cause: &DbError, mutation: &Mutation) -> WriteError {
 /// Returns the value that the database could not convert, if it names its parameter, as in
 /// `unnamed portal parameter $2`. The values of a record are the first parameters of the statement that writes it.
 fn assigned<'m>(cause: &DbError, mutation: &'m Mutation) -> Option<&'m Assignment> {
-    let (_, rest) = cause.where_()?.lines().next()?.rsplit_once('$')?;
+    let (_, rest) = cause.where_()?.lines().last()?.rsplit_once('$')?;
     let number = rest.split(|c: char| !c.is_ascii_digit()).next()?;
     mutation.action().values().get(number.parse::<usize>().ok()?.checked_sub(1)?)
 }

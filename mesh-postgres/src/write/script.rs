@@ -144,7 +144,7 @@ impl Writer {
             for (item, mutation) in mutations.iter().enumerate().skip(ids.len()).take(count) {
                 let written = self.run_steps(link, mutation).await;
                 let at = |error| ScriptError::of_write(step, item, mutation, error);
-                ids.push(written.map_err(|failure| failure.map(at))?);
+                ids.push(written.map_err(|failure| failure.map(at))?.id);
             }
         }
         let bodies = self.read_replies(link, mutations, &ids).await;

@@ -6,9 +6,9 @@ mod many;
 use std::borrow::Cow;
 
 use http::Response;
-use mesh_plan::{Action, Key, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{Key, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::{Format, ParamValues};
-use mesh_wire::request::IfMatch;
+use mesh_wire::request::{self, IfMatch};
 use mesh_wire::{WireError, response};
 
 use self::commit::{commit_and_read, fields};
@@ -53,6 +53,14 @@ pub(crate) async fn answer(
             (caller, Some(body))
         }
     };
+    let (target, is_merge) = match target {
+        WriteTarget::Update { entity, id }
+            if if_match.is_none() && request::merges_duplicates(cx.head.headers) =>
+        {
+            (WriteTarget::Merge { entity, id }, true)
+        }
+        target => (target, false),
+    };
     if let (WriteTarget::Create { .. }, Some(body)) = (target, &body)
         && many::is_list(body)
     {
@@ -63,14 +71,14 @@ pub(crate) async fn answer(
     cx.audit(|details| fields.iter().for_each(|fields| details.set_fields(fields, with_values)));
     let shape = shape(cx, &caller).await?;
     let principal = caller.principal();
-    let mut request = WriteRequest::new(target).with_principal(principal.as_deref());
+    let mut write = WriteRequest::new(target).with_principal(principal.as_deref());
     if let Some(fields) = &fields {
-        request = request.with_fields(fields);
+        write = write.with_fields(fields);
     }
     if let Some(Shape { format, text, params }) = &shape {
-        request = request.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
+        write = write.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
     }
-    let mutation = cx.shared.mesh.plan_write(&request);
+    let mutation = cx.shared.mesh.plan_write(&write);
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
     let is_compared = matches!(if_match, Some(IfMatch::Digests(_)));
     if shape.is_none() && (is_compared || mutation.reply(&Key::default()).is_some()) {
@@ -82,20 +90,23 @@ pub(crate) async fn answer(
             IfMatch::Any => None,
             IfMatch::Digests(digests) => Some(digests),
         };
-        cx.shared.mesh.plan_expected(&request, &mutation, digests)
+        cx.shared.mesh.plan_expected(&write, &mutation, digests)
     });
     let expected = expected.transpose();
     let expected = expected.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
     let _permit = admission::admit(cx)?;
-    let creates = matches!(mutation.action(), Action::Create { .. } | Action::CreateChild { .. });
     let context = cx.resolver_context(&caller);
-    let WriteReply { entity, id, body, .. } =
+    let WriteReply { entity, id, body, created, .. } =
         commit_and_read(&cx.shared.mesh, &cx.shared.changes, (mutation, expected), context).await?;
     if !id.is_empty() {
         cx.audit(|details| details.id = Some(id.clone()));
     }
-    let location = creates.then(|| cx.shared.location(&entity, &id));
-    Ok(response::written(&cx.head, location, body.map(|body| body.bytes)).map(Body::from))
+    let location = created.then(|| cx.shared.location(&entity, &id));
+    let mut reply = response::written(&cx.head, location, body.map(|body| body.bytes));
+    if is_merge {
+        response::set_merged(&mut reply);
+    }
+    Ok(reply.map(Body::from))
 }
 
 /// The query that shapes the reply of a write.

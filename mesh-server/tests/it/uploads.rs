@@ -82,7 +82,7 @@ impl Fixture {
                     id[0],
                     values.join(" ")
                 ));
-                Ok(WriteOutcome { id, body: None })
+                Ok(WriteOutcome::new(id))
             }
         };
         let mesh = Mesh::builder(schema).default_resolver(tables).default_mutator(mutator);

@@ -1,13 +1,14 @@
 //! Write requests. `SPEC §11`
 
 use bytes::Bytes;
-use http::{Method, Request};
+use http::{HeaderValue, Method, Request};
 use serde::Serialize;
 use serde_json::json;
 
 use Segment::{Id, Name};
 
 use super::{Client, ClientError, Endpoint, Operation, RecordId, request};
+use crate::headers;
 use crate::route::percent;
 
 /// The route and body of a write, without the query that shapes the answer.
@@ -18,6 +19,8 @@ pub(super) struct Write {
     segments: Vec<String>,
     /// The serialized body; `None` for a write without one.
     body: Option<Result<Bytes, ClientError>>,
+    /// Whether a record that does not exist is created.
+    merges: bool,
 }
 
 /// A segment of a path.
@@ -38,7 +41,7 @@ impl Segment<'_> {
 impl Write {
     fn new(method: Method, segments: &[Segment<'_>]) -> Self {
         let segments = segments.iter().map(|segment| segment.encoded()).collect();
-        Self { method, segments, body: None }
+        Self { method, segments, body: None, merges: false }
     }
 
     fn with_body(self, body: &(impl Serialize + ?Sized)) -> Self {
@@ -48,7 +51,13 @@ impl Write {
 
     pub(super) fn request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, ClientError> {
         let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
-        Ok(request(self.method.clone(), endpoint.url(&segments)?, self.body.clone().transpose()?))
+        let mut request =
+            request(self.method.clone(), endpoint.url(&segments)?, self.body.clone().transpose()?);
+        if self.merges {
+            let preference = HeaderValue::from_static(headers::MERGE_DUPLICATES);
+            request.headers_mut().insert("prefer", preference);
+        }
+        Ok(request)
     }
 }
 
@@ -81,6 +90,17 @@ impl Client {
         fields: &(impl Serialize + ?Sized),
     ) -> Operation {
         self.write(Write::new(Method::PUT, &[Name(entity), Id(id.into())]).with_body(fields))
+    }
+
+    /// Changes fields of the record with that id, or creates it with them.
+    pub fn upsert(
+        &self,
+        entity: &str,
+        id: impl Into<RecordId>,
+        fields: &(impl Serialize + ?Sized),
+    ) -> Operation {
+        let write = Write::new(Method::PUT, &[Name(entity), Id(id.into())]).with_body(fields);
+        self.write(Write { merges: true, ..write })
     }
 
     /// Deletes a record; the answer is empty.

@@ -11,10 +11,10 @@ use thiserror::Error;
 use crate::headers;
 
 /// Request headers that a page may send in addition to those of the protocol.
-const COMMON_HEADERS: [&str; 5] =
-    ["Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"];
+const COMMON_HEADERS: [&str; 6] =
+    ["Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID", "Prefer"];
 /// Response headers that scripts may read.
-const EXPOSED: &str = "ETag, Location, Retry-After, X-Request-Id";
+const EXPOSED: &str = "ETag, Location, Preference-Applied, Retry-After, X-Request-Id";
 /// Seconds for which browsers may cache a preflight response.
 const MAX_AGE: &str = "600";
 

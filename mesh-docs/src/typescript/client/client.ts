@@ -324,6 +324,18 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#write("PUT", [entity, id], fields, query, call)) as Written<S, E, Q>;
   }
 
+  /** Updates fields of the record with that id, or creates it with them. */
+  async upsert<E extends Writable<S, "creatable"> & Writable<S, "updatable">, const Q extends Query<S, true> = never>(
+    entity: E,
+    id: RecordId,
+    fields: Fields<S, E, "creatable"> & Fields<S, E, "updatable">,
+    query?: Q & Shape<S, E, Q>,
+    call?: Call,
+  ): Promise<Written<S, E, Q>> {
+    const merging = { ...call, headers: { Prefer: "resolution=merge-duplicates" } };
+    return (await this.#write("PUT", [entity, id], fields, query, merging)) as Written<S, E, Q>;
+  }
+
   /** Deletes a record. */
   async delete<E extends Deletable<S>, const Q extends Query<S, true> = never>(entity: E, id: RecordId, call?: Conditional & { query?: Q & Shape<S, E, Q> }): Promise<void> {
     const { query, ...more } = call ?? {};
@@ -369,7 +381,7 @@ export class Client<S extends SchemaTypes<S>> {
     await this.#write("DELETE", [entity, id, relation, child], undefined, undefined, call);
   }
 
-  async #write(method: string, at: RecordId[], fields?: object, query?: object, { ifMatch, ...call }: Conditional = {}): Promise<unknown> {
+  async #write(method: string, at: RecordId[], fields?: object, query?: object, { ifMatch, ...call }: Sent & Conditional = {}): Promise<unknown> {
     const path = route(...at);
     const headers = { ...(ifMatch && { "If-Match": ifMatch }) };
     const sent: Sent = { ...call, method, headers, ...(fields && { json: JSON.stringify(fields) }) };

@@ -1,8 +1,32 @@
-//! The columns that store the link of two records.
+//! The link of two records: the columns that store it, and the body that sets it.
 
 use mesh_schema::{Cardinality, ColumnPair, Entity, Link, Relation};
 
-use crate::mutation::{KeyColumns, LinkKey};
+use super::{WritePlanner, value};
+use crate::mutation::{KeyColumns, LinkKey, RelatedRecord};
+use crate::{FieldFault, JsonId, PlanError, WriteFault};
+
+impl WritePlanner<'_> {
+    /// Returns the id in the body `{entityId}`.
+    pub(super) fn entity_id(&self, other: &RelatedRecord) -> Result<JsonId, PlanError> {
+        let refused = |found: String| {
+            let fault = WriteFault::EntityId { relation: other.relation.clone(), found };
+            PlanError::new(WriteFault::Fields(vec![FieldFault::new("entityId", fault)]), "")
+        };
+        let mut id = None;
+        for (name, text) in self.members() {
+            if name != "entityId" {
+                return Err(refused(format!("the member '{name}'")));
+            }
+            // An id of one field is a scalar.
+            let is_possible =
+                |id: &JsonId| matches!(id, JsonId::Text(_)) || other.subject.entity().id.len() > 1;
+            let parsed = JsonId::parse(text).filter(is_possible);
+            id = Some(parsed.ok_or_else(|| refused(value::describe(text)))?);
+        }
+        id.ok_or_else(|| refused("nothing".to_owned()))
+    }
+}
 
 /// Finds the columns that store a relation's link.
 ///

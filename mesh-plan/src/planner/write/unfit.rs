@@ -59,6 +59,20 @@ fn digits_before_point(number: &str) -> usize {
 }
 
 impl Subject {
+    /// Returns the column of the only value, or of the only one that is converted from JSON: the error for an element of it
+    /// does not name the column.
+    fn only_candidate<'v>(&self, values: &'v [Assignment]) -> Option<&'v str> {
+        let is_converted = |value: &&Assignment| {
+            let native = self.entity().native.get(&value.column);
+            native.is_some_and(|native| native.kind == NativeKind::Composite)
+        };
+        let mut converted = values.iter().filter(is_converted);
+        match (values, converted.next(), converted.next()) {
+            ([value], _, _) | (_, Some(value), None) => Some(&value.column),
+            _ => None,
+        }
+    }
+
     /// Returns the error for values of which the database refused one: all that are known not to fit their columns, else the
     /// one in `column`, if the database named it.
     pub fn unfit(&self, values: &[Assignment], column: Option<&str>) -> WriteError {
@@ -66,6 +80,7 @@ impl Subject {
         if !known.is_empty() {
             return WriteError::Value(known);
         }
+        let column = column.or_else(|| self.only_candidate(values));
         let named = column.and_then(|column| Some((column, self.field_of_column(column)?)));
         let fault = named.map(|(column, field)| {
             let native = self.entity().native.get(column).filter(|native| native.kind == NativeKind::BuiltIn);

@@ -1,6 +1,6 @@
 //! PostgreSQL's SQL. A value is compared in the type of its column, so that indexes serve, or else as text.
 
-use mesh_schema::{NativeType, TableName};
+use mesh_schema::{NativeKind, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, SelectStatement, TableRef};
 
 use super::aggregate;
@@ -10,7 +10,7 @@ use super::operand::Operand;
 use super::param::{self, Param};
 use super::type_class::TypeClass;
 use crate::plan::{Aggregate, Comparand, CompareOp};
-use crate::sql::custom::{any_of, built_in, collate, operator};
+use crate::sql::custom::{any_of, built_in, collate, from_json, operator};
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
 use crate::sql::statement::Params;
@@ -55,6 +55,13 @@ impl Dialect for Postgres<'_> {
 
     fn value(&self, value: &Value) -> Param {
         Param::written(value)
+    }
+
+    fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
+        match native.filter(|native| native.kind == NativeKind::Composite) {
+            Some(native) => from_json(param, &native.name),
+            None => param,
+        }
     }
 
     fn written_id(&self, part: usize) -> Param {

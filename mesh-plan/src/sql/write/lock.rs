@@ -2,14 +2,14 @@
 
 use sea_query::LockType;
 
-use super::{Params, Statement, Steps};
+use super::{Statement, Steps};
 use crate::Key;
 use crate::mutation::Subject;
 use crate::sql::dialect::Dialect;
 
 /// Returns the statement that finds a record which may be written, and keeps others from writing it.
 pub(in crate::sql) fn lock<D: Dialect>(subject: &Subject, id: &Key, dialect: D) -> Statement<D::Param> {
-    let mut steps = Steps { dialect, params: Params::new(None), list: Vec::new() };
+    let mut steps = Steps::new(dialect);
     let id = steps.key(id);
     let mut select = steps.guarded(subject, id);
     select.lock(LockType::Update);

@@ -2,7 +2,7 @@
 
 use sea_query::Query;
 
-use super::{Action, Mutation, Params, Statement, Steps, id_of};
+use super::{Action, Mutation, Statement, Steps, id_of};
 use crate::mutation::Assignment;
 use crate::sql::dialect::Dialect;
 
@@ -36,15 +36,14 @@ pub(in crate::sql) fn params<D: Dialect>(mutation: &Mutation, dialect: &D) -> Ve
 /// Returns the statement that creates the records of creations that are [`alike`] and returns their ids in this order.
 pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<D::Param>> {
     let first = mutations.first()?;
-    let mut steps = Steps { dialect, params: Params::new(None), list: Vec::new() };
+    let mut steps = Steps::new(dialect);
     let mut insert = Query::insert();
     insert.into_table(steps.dialect.table(first.subject.table()));
     insert.columns(plain_columns(first)?.map(str::to_owned));
     for mutation in mutations {
-        let cells = mutation.action.values().iter().map(|Assignment { value, .. }| steps.value(value));
-        let cells: Vec<_> = cells.collect();
+        let cells = steps.cells(&first.subject, mutation.action.values());
         // They are as many as the columns.
-        insert.values(cells).ok()?;
+        insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
     }
     insert.returning(id_of(&first.subject));
     Some(steps.params.render(&insert, steps.dialect.builder()))

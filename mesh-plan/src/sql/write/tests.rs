@@ -88,6 +88,24 @@ fn records() {
 }
 
 #[test]
+fn merges() {
+    check(
+        WriteTarget::Merge { entity: "profile", id: RecordId::Text("7") },
+        r#"{"bio": "x"}"#,
+        expect![[r#"
+            SELECT "p"."id" FROM "profiles" AS "p" WHERE "p"."id" = ?
+              -- 7
+            UPDATE "profiles" SET "bio" = ? WHERE "id" = ? RETURNING "id"
+              -- "x", 7
+              -- no row: Subject
+            INSERT INTO "profiles" ("bio", "id") VALUES (?, ?) RETURNING "id"
+              -- "x", 7
+              -- no row: Rule(Other)
+        "#]],
+    );
+}
+
+#[test]
 fn children() {
     check(
         WriteTarget::Attach { entity: "user", id: RecordId::Text("1"), relation: "posts" },

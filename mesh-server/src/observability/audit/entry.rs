@@ -55,6 +55,7 @@ impl AuditDetails {
         let (entity, id) = match target {
             WriteTarget::Create { entity } => (entity, None),
             WriteTarget::Update { entity, id }
+            | WriteTarget::Merge { entity, id }
             | WriteTarget::Delete { entity, id }
             | WriteTarget::Attach { entity, id, .. }
             | WriteTarget::Connect { entity, id, .. }

@@ -37,6 +37,7 @@ fn each_write_has_its_route() {
             "Update { entity: \"bed\", id: \"a%2Fb\" }",
             r#"{"name":"kale"}"#,
         ),
+        (client.upsert("bed", "2", &kale), "Update { entity: \"bed\", id: \"2\" }", r#"{"name":"kale"}"#),
         (client.delete("detail", "1,2"), "Delete { entity: \"detail\", id: \"1,2\" }", ""),
         (
             client.connect("shipment", "3", "detail", ["1", "a,b"]),
@@ -77,6 +78,14 @@ fn each_write_has_its_route() {
     ] {
         assert_eq!(route_and_body(&operation), (route.to_owned(), body.to_owned()));
     }
+}
+
+#[test]
+fn only_an_upsert_prefers_to_merge() {
+    let merges =
+        |operation: Operation| crate::request::merges_duplicates(operation.request().unwrap().headers());
+    assert!(merges(client().upsert("bed", "2", &json!({}))));
+    assert!(!merges(client().update("bed", "2", &json!({}))));
 }
 
 #[test]

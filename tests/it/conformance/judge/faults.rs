@@ -93,6 +93,7 @@ pub(crate) fn written() -> Vec<Fault> {
         files::FAULTS,
         hosts::FAULTS,
         writes::FAULTS,
+        writes::merge::FAULTS,
         writes::more::FAULTS,
         writes::more::LISTS,
     ];

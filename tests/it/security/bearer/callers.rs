@@ -120,6 +120,33 @@ fn policies_by_role_and_claim_hold_on_every_route() {
 }
 
 #[test]
+fn policies_hold_for_writes_that_create_or_update() {
+    let policed = Policed::start("", "");
+    let (ada, nobody) =
+        (policed.editor(&json!([1])), policed.issuer.token(&json!({"sub": "7", "role": "guest"})));
+    let merge = |token: &str, id: u32, body: Value| {
+        let request =
+            Request::new("PUT", &format!("/mesh/post/{id}")).header("Content-Type", "application/json");
+        let request = request.header("Prefer", "resolution=merge-duplicates").body(body.to_string());
+        policed.send(request, token)
+    };
+    let title = || json!({"title": "Dusk"});
+    assert_eq!(merge(&ada, 1, title()).status, 200);
+    assert_eq!(why(&merge(&ada, 2, title())), (409, "ConflictError".to_owned()), "of another author");
+    assert_eq!(
+        why(&merge(&ada, 1, json!({"authorId": 1}))),
+        (400, "ValidationError".to_owned()),
+        "no right to update it"
+    );
+    assert_eq!(why(&merge(&ada, 99, title())), (409, "ConflictError".to_owned()), "without an author");
+    assert_eq!(why(&merge(&nobody, 1, title())), (400, "ValidationError".to_owned()));
+    let titles = |id: u32| {
+        policed.site.server.send(&bearer(Request::get(&format!("/mesh/post/{id}"), TITLE), &ada)).text()
+    };
+    assert_eq!([titles(1), titles(2), titles(99)], [r#"{"title":"Dusk"}"#, "null", "null"]);
+}
+
+#[test]
 fn every_route_requires_a_bearer() {
     let policed = Policed::start("", "docs.auth = 'admin'");
     let body = json!({"query": IDS}).to_string();

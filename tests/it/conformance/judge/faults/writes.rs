@@ -1,6 +1,7 @@
 //! Faults of the rights to write, and of the bound on the bytes of answers.
 
 pub(super) mod keys;
+pub(super) mod merge;
 pub(super) mod more;
 
 use mesh_tests::kit::http::{Request, Response};

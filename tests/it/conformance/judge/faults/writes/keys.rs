@@ -8,7 +8,7 @@ use crate::conformance::judge::faults::{Fault, NO_FAULT, edit_body, edit_ok, put
 pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "the parts of an id are in another order",
-        must_fail: &["15.1-point", "15.1-order", "15.1-text", "15.2-relation", "15.2-persisted"],
+        must_fail: &["15.1-point", "15.1-order", "15.1-text", "15.2-relation", "15.2-persisted", "18.2-keys"],
         may_fail: &["15."],
         on_request: &|request, state| {
             if state.is_of("keys") {
@@ -100,7 +100,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "created records lack a key field",
-        must_fail: &["15.2-create", "15.2-child", "15.2-upload-create"],
+        must_fail: &["15.2-create", "15.2-child", "15.2-upload-create", "18.2-keys"],
         on_response: &|_, response, state| {
             if state.is_of("keys") {
                 edit_body(

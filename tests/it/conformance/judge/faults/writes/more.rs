@@ -8,7 +8,14 @@ use crate::conformance::judge::faults::{Fault, NO_FAULT, edit_body, error, reply
 pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "conditions of writes are ignored",
-        must_fail: &["18.3-update", "18.3-delete", "18.3-query", "18.3-weak", "18.3-other-routes"],
+        must_fail: &[
+            "18.3-update",
+            "18.3-delete",
+            "18.3-query",
+            "18.3-weak",
+            "18.3-other-routes",
+            "18.2-if-match",
+        ],
         on_request: &|request, _| {
             set(request, "If-Match", None);
             None
@@ -40,13 +47,13 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "an asterisk is a tag",
-        must_fail: &["18.3-any", "18.3-missing", "18.3-other-routes"],
+        must_fail: &["18.3-any", "18.3-missing", "18.3-other-routes", "18.2-if-match"],
         on_request: &|request, _| (condition(request) == Some("*")).then(|| error(412, "PreconditionFailed")),
         ..NO_FAULT
     },
     Fault {
         name: "what is missing has changed",
-        must_fail: &["18.3-missing"],
+        must_fail: &["18.3-missing", "18.2-if-match"],
         on_response: &|request, response, _| {
             if condition(request).is_some() && response.status == 404 {
                 *response = error(412, "PreconditionFailed");

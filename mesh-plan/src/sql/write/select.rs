@@ -1,0 +1,118 @@
+//! Selects of records that may be written, and conditions that a row is one of them.
+
+use sea_query::{Expr, ExprTrait as _, Query, SelectStatement};
+
+use super::{PARENT, Parent, Steps, column};
+use crate::Key;
+use crate::mutation::Subject;
+use crate::plan::{ColumnSource, CompareOp, Node};
+use crate::sql::dialect::Dialect;
+use crate::sql::predicate;
+use crate::sql::related::RowOperands;
+
+impl<D: Dialect> Steps<D> {
+    /// Returns a select of the record with that id, if it may be written.
+    pub(super) fn guarded(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
+        self.select(subject, subject.guard.as_deref(), Some(id))
+    }
+
+    /// Returns a select of the ids of all records that may be written.
+    pub(super) fn writable(&mut self, subject: &Subject) -> SelectStatement {
+        self.select(subject, subject.guard.as_deref(), None)
+    }
+
+    /// Returns a select of the ids of the records that a node has, or of the one with that id.
+    pub(super) fn select(
+        &mut self,
+        subject: &Subject,
+        records: Option<&Node>,
+        id: Option<Vec<Expr>>,
+    ) -> SelectStatement {
+        let mut select = Query::select();
+        select.exprs(subject.id_columns().map(|name| column(PARENT, name)));
+        select.from_as(self.dialect.table(subject.table()), PARENT);
+        if let Some(condition) = records.and_then(|records| self.condition(records, PARENT)) {
+            select.and_where(condition);
+        }
+        if let Some(id) = id {
+            select.and_where(self.is_id(subject, |name| column(PARENT, name), id));
+        }
+        select
+    }
+
+    /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
+    pub(super) fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
+        let id = self.key(id);
+        let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id);
+        match self.guard(subject, &subject.table().name) {
+            Some(guard) => has_id.and(guard),
+            None => has_id,
+        }
+    }
+
+    /// Compares the id of a record, whose columns `column` refers to, with the parts of an id.
+    pub(super) fn is_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, id: Vec<Expr>) -> Expr {
+        let parts = subject.id_columns().zip(id);
+        let equal = parts.map(|(name, part)| self.compare(subject, name, column(name), CompareOp::Eq, part));
+        equal.reduce(Expr::and).unwrap_or_else(|| Expr::Constant(false.into()))
+    }
+
+    /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
+    pub(super) fn is_other_id(
+        &self,
+        subject: &Subject,
+        column: impl Fn(&str) -> Expr,
+        mut id: Vec<Expr>,
+    ) -> Expr {
+        match (subject.id_columns().next(), id.len()) {
+            (Some(name), 1) => {
+                let part = id.pop().unwrap_or_else(Expr::null);
+                self.compare(subject, name, column(name), CompareOp::Ne, part)
+            }
+            _ => self.is_id(subject, column, id).not(),
+        }
+    }
+
+    /// Compares `left`, which has the type of a column.
+    pub(super) fn compare(
+        &self,
+        subject: &Subject,
+        column: &str,
+        left: Expr,
+        op: CompareOp,
+        right: Expr,
+    ) -> Expr {
+        self.dialect.compare_alike(left, op, right, subject.entity().native.get(column))
+    }
+
+    /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies it to
+    /// them directly, not in a subquery: after waiting for a concurrent transaction, PostgreSQL checks the conditions on the
+    /// row again, but not its subqueries.
+    pub(super) fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
+        self.condition(subject.guard.as_deref()?, alias)
+    }
+
+    /// Returns the condition on the records of a node.
+    pub(super) fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
+        let operands = RowOperands::of_written(&self.dialect, &mut self.params, node, alias.to_owned());
+        let operands = |source: &ColumnSource| operands.get(source);
+        Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
+    }
+
+    /// Returns a subquery for a column of one record.
+    pub(super) fn cell(&mut self, subject: &Subject, id: &Key, alias: &'static str, name: &str) -> Expr {
+        let id = self.key(id);
+        let is_record = self.is_id(subject, |name| column(alias, name), id);
+        let mut select = Query::select();
+        select
+            .expr(column(alias, name))
+            .from_as(self.dialect.table(subject.table()), alias)
+            .and_where(is_record);
+        select.into()
+    }
+
+    /// Returns a subquery for a column of the parent.
+    pub(super) fn parent_value(&mut self, parent: &Parent<'_>, column: &str) -> Expr {
+        self.cell(parent.subject, parent.id, PARENT, column)
+    }
+}
