@@ -21,7 +21,7 @@ pub(super) fn shop() -> (Database, String) {
     document["entities"]["post"]["writable"] = json!({"create": post, "update": post, "delete": true});
     let comment = json!(["text", "userId"]);
     document["entities"]["comment"]["writable"] =
-        json!({"create": ["id", "text", "userId", "postId"], "update": comment, "delete": true});
+        json!({"create": ["id", "text", "userId"], "update": comment, "delete": true});
     let schema = database.dir.write("schema.json", &document.to_string());
     (database, schema)
 }
