@@ -6,7 +6,7 @@ mod many;
 use std::borrow::Cow;
 
 use http::Response;
-use mesh_plan::{Key, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{Error, Expected, Key, Mutation, WriteReply, WriteRequest, WriteTarget};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{self, IfMatch};
 use mesh_wire::{WireError, response};
@@ -53,14 +53,8 @@ pub(crate) async fn answer(
             (caller, Some(body))
         }
     };
-    let (target, is_merge) = match target {
-        WriteTarget::Update { entity, id }
-            if if_match.is_none() && request::merges_duplicates(cx.head.headers) =>
-        {
-            (WriteTarget::Merge { entity, id }, true)
-        }
-        target => (target, false),
-    };
+    let target = if if_match.is_none() { preferred(cx, target) } else { target };
+    let is_merge = matches!(target, WriteTarget::Merge { .. });
     if let (WriteTarget::Create { .. }, Some(body)) = (target, &body)
         && many::is_list(body)
     {
@@ -85,15 +79,7 @@ pub(crate) async fn answer(
         // All scalar fields are not a registered shape.
         query::allow_unregistered(cx)?;
     }
-    let expected = if_match.map(|if_match| {
-        let digests = match if_match {
-            IfMatch::Any => None,
-            IfMatch::Digests(digests) => Some(digests),
-        };
-        cx.shared.mesh.plan_expected(&write, &mutation, digests)
-    });
-    let expected = expected.transpose();
-    let expected = expected.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
+    let expected = if_match.map(|if_match| expected(cx, &write, &mutation, if_match)).transpose()?;
     let _permit = admission::admit(cx)?;
     let context = cx.resolver_context(&caller);
     let WriteReply { entity, id, body, created, .. } =
@@ -107,6 +93,31 @@ pub(crate) async fn answer(
         response::set_merged(&mut reply);
     }
     Ok(reply.map(Body::from))
+}
+
+/// Returns the write that the client prefers. `SPEC §18.2`
+fn preferred<'a>(cx: &RequestContext<'_>, target: WriteTarget<'a>) -> WriteTarget<'a> {
+    match target {
+        WriteTarget::Update { entity, id } if request::merges_duplicates(cx.head.headers) => {
+            WriteTarget::Merge { entity, id }
+        }
+        target => target,
+    }
+}
+
+/// Plans the check that a record is in the state which a write requires.
+fn expected(
+    cx: &RequestContext<'_>,
+    write: &WriteRequest<'_>,
+    mutation: &Mutation,
+    if_match: IfMatch,
+) -> Result<Expected, Error> {
+    let digests = match if_match {
+        IfMatch::Any => None,
+        IfMatch::Digests(digests) => Some(digests),
+    };
+    let expected = cx.shared.mesh.plan_expected(write, mutation, digests);
+    expected.inspect_err(|error| error_log::plan_error(cx.request_id(), error))
 }
 
 /// The query that shapes the reply of a write.
