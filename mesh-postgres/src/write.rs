@@ -240,7 +240,10 @@ async fn run_step(
 ) -> Result<Vec<Row>, Failure> {
     let Statement { sql, params } = &step.statement;
     let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
-    link.query(sql, &params).await.map_err(|error| try_failure(&error, step.part.of(mutation)))
+    match link.query(sql, &params).await {
+        Ok(rows) => Ok(rows),
+        Err(error) => Err(failure::of_statement(link, step.part.of(mutation), &error).await),
+    }
 }
 
 impl Mutator for Writer {

@@ -77,6 +77,8 @@ pub struct NativeType {
     pub name: String,
     /// The kind of type.
     pub kind: NativeKind,
+    /// Its name in messages, without a schema.
+    pub shown: String,
     /// The labels of an enumeration, in order; empty for other types.
     pub labels: Vec<String>,
     /// Whether a key guarantees that values of this column are unique in its table.
@@ -94,6 +96,8 @@ pub enum Size {
     Chars(u32),
     /// Numbers with that many digits before the decimal point.
     Digits(u32),
+    /// Texts of exactly that many digits 0 and 1.
+    Bits(u32),
 }
 
 /// A rule of a table with the columns that it is about.

@@ -48,6 +48,8 @@ pub enum WriteFault {
     Generated { field: String },
     #[error("'{field}' takes at most {chars} characters")]
     TooLong { field: String, chars: u32 },
+    #[error("'{field}' takes {bits} bits, such as \"{}\"", "0".repeat(*bits as usize))]
+    OtherLength { field: String, bits: u32 },
     #[error("'{field}' takes a number from {least} to {most}")]
     OutOfRange { field: String, least: i64, most: i64 },
     #[error("'{field}' takes a number with at most {digits} digits before the decimal point")]

@@ -1,5 +1,6 @@
 //! What sea-query has no methods for.
 
+use mesh_schema::TableName;
 use sea_query::extension::postgres::PgFunc;
 use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, Query, SelectStatement};
 
@@ -19,6 +20,17 @@ pub(super) fn from_json(json: Expr, ty: &str) -> Expr {
         "(SELECT r.v FROM pg_catalog.jsonb_to_record(pg_catalog.jsonb_build_object('v', CAST($1 AS pg_catalog.jsonb))) AS r (v {ty}))"
     );
     Expr::cust_with_exprs(template, [json])
+}
+
+/// Converts a value, which is text or JSON, to the type of a column. Returns a row of the table with only this column.
+pub(super) fn row_of(table: &TableName, column: &str, value: Expr) -> Expr {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\"").replace('$', "$$"));
+    let names: Vec<String> = table.schema.iter().chain([&table.name]).map(|name| quoted(name)).collect();
+    let template = format!(
+        "pg_catalog.jsonb_populate_record(CAST(NULL AS {}), pg_catalog.jsonb_build_object($1, $2))",
+        names.join(".")
+    );
+    Expr::cust_with_exprs(template, [Expr::Constant(column.into()), value])
 }
 
 /// Applies PostgreSQL's operator of that name in a schema. Without the schema the database would search its path for the

@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod compare;
+mod conversion;
 mod datetime;
 mod dialect;
 mod json;
@@ -29,6 +30,7 @@ use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step};
 use crate::{Key, Value};
+pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
 pub use layout::{Layout, ReadStatement};
 pub use param::Param;

@@ -27,7 +27,9 @@ pub(super) async fn read(link: &Link, tables: &str) -> Result<HashMap<u32, Colum
                  pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(t.typname), t.typtype::text, \
                  t.typcategory = 'A', n.nspname = 'pg_catalog', ARRAY( \
                    SELECT e.enumlabel::text FROM pg_catalog.pg_enum AS e \
-                   WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) \
+                   WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder), \
+                 COALESCE((SELECT e.typname || '[]' FROM pg_catalog.pg_type AS e \
+                   WHERE e.oid = t.typelem AND t.typcategory = 'A'), t.typname) \
                FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.base \
                JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace WHERE t.typtype <> 'd'";
     let rows = link.query_once(sql, &[TextParam::text(tables)]).await?;
@@ -50,16 +52,27 @@ fn column_type(row: &Row) -> ColumnType {
         _ => FieldType::String,
     };
     let name = if kind == NativeKind::BuiltIn { name } else { row.get(3) };
-    let native = NativeType { name, kind, labels: row.get(7), unique: false, is_loose: false, size: None };
+    let native = NativeType {
+        name,
+        shown: row.get(8),
+        kind,
+        labels: row.get(7),
+        unique: false,
+        is_loose: false,
+        size: None,
+    };
     ColumnType { ty, never_null: row.get(1), native }
 }
 
-/// Returns the size that a type modifier of PostgreSQL stands for. It is that of the type plus the size of a header.
+/// Returns the size that a type modifier of PostgreSQL stands for. For most types, it is that size plus that of a header.
 pub(super) fn size(native: &NativeType, modifier: i32) -> Option<Size> {
-    let modifier = u32::try_from(modifier.checked_sub(4)?).ok()?;
+    let digits = u32::try_from(modifier).ok();
+    let modifier = u32::try_from(modifier.checked_sub(4)?).ok();
     match native.name.as_str() {
-        "varchar" | "bpchar" if native.kind == NativeKind::BuiltIn => Some(Size::Chars(modifier)),
+        "varchar" | "bpchar" if native.kind == NativeKind::BuiltIn => modifier.map(Size::Chars),
+        "bit" if native.kind == NativeKind::BuiltIn => digits.map(Size::Bits),
         "numeric" if native.kind == NativeKind::BuiltIn => {
+            let modifier = modifier?;
             // The scale is a number of 11 bits with a sign.
             let scale = i64::from((modifier & 0x7ff) ^ 0x400) - 0x400;
             u32::try_from(i64::from(modifier >> 16) - scale).ok().map(Size::Digits)

@@ -1,10 +1,14 @@
 //! Errors of PostgreSQL as errors of writes, with the fields that they are about.
 
-use mesh_plan::{Assignment, Mutation, ResolveError, Rule, Subject, Value, WriteError};
+use mesh_plan::sql::postgres::{self, Conversion};
+use mesh_plan::{Assignment, Key, Mutation, ResolveError, Rule, Subject, Value, WriteError};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
+use super::{Failure, try_failure};
 use crate::error::with_causes;
+use crate::pool::link::Link;
+use crate::sql::TextParam;
 
 /// Maps an error of the database to that of a write.
 pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
@@ -39,9 +43,55 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
             tracing::warn!("a write failed: {cause}");
             return ResolveError::Busy.into();
         }
+        // Some types have other codes for texts that they cannot read.
+        _ if assigned(cause, mutation).is_some() => return unfit(cause, mutation),
         _ => return WriteError::new(with_causes(error)),
     };
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
+}
+
+/// Returns the failure for an error of a statement. If the error does not name the values that are at fault, they are
+/// searched for. That ends the transaction, in which no other statement can be run after an error.
+pub(super) async fn of_statement(link: &Link, mutation: &Mutation, error: &Error) -> Failure {
+    match try_failure(error, mutation) {
+        Failure::Final(WriteError::Value(faults)) if faults.is_empty() => {
+            let columns = refused_columns(link, mutation).await;
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let action = mutation.action();
+            let subject = action.assigned(mutation.subject());
+            let error = subject.map(|subject| subject.unfit(action.values(), &columns));
+            Failure::Final(error.unwrap_or_else(|| WriteError::Value(Vec::new())))
+        }
+        Failure::Final(WriteError::Conflict { rule: Rule::Check, fields, .. }) if fields.is_empty() => {
+            let columns = refused_columns(link, mutation).await;
+            let subject = mutation.action().assigned(mutation.subject());
+            let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
+            Failure::Final(WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect()))
+        }
+        failure => failure,
+    }
+}
+
+/// Returns the columns that cannot store the value that a write has for them.
+async fn refused_columns(link: &Link, mutation: &Mutation) -> Vec<String> {
+    let mut columns = Vec::new();
+    if link.end("ROLLBACK").await.is_err() {
+        return columns;
+    }
+    for Conversion { column, statement } in postgres::conversions(mutation) {
+        let params: Vec<_> =
+            statement.params.iter().map(|it| TextParam(it.for_write(&Key::default()))).collect();
+        let converted = link.query_once(&statement.sql, &params).await;
+        let is_refused = |error: &Error| {
+            let code = error.code().map_or("", SqlState::code);
+            code.starts_with("22")
+                || [SqlState::CHECK_VIOLATION.code(), SqlState::SYNTAX_ERROR.code()].contains(&code)
+        };
+        if converted.is_err_and(|error| is_refused(&error)) {
+            columns.push(column);
+        }
+    }
+    columns
 }
 
 /// Returns the error for a missing record if the value in the message of the database is the id of a record.
@@ -62,7 +112,8 @@ fn unfit(cause: &DbError, mutation: &Mutation) -> WriteError {
     let action = mutation.action();
     match action.assigned(mutation.subject()) {
         Some(subject) => {
-            subject.unfit(action.values(), assigned(cause, mutation).map(|it| it.column.as_str()))
+            let column = assigned(cause, mutation).map(|it| it.column.as_str());
+            subject.unfit(action.values(), column.as_slice())
         }
         None => WriteError::Value(Vec::new()),
     }

@@ -67,7 +67,7 @@ fn unfit(message: &str, mutation: &Mutation) -> WriteError {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return WriteError::Value(Vec::new()) };
     let column = message.rsplit_once(" column ").and_then(|(_, name)| column_in(name, subject));
-    subject.unfit(action.values(), column)
+    subject.unfit(action.values(), column.as_slice())
 }
 
 /// Returns the fields of the foreign keys that refer to no record. SQLite does not name them.

@@ -45,11 +45,19 @@ fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
         (Value::Text(text), Some(Size::Digits(digits)), _) if digits_before_point(text) > digits as usize => {
             Some(WriteFault::TooManyDigits { field: field(), digits })
         }
+        (Value::Text(text), Some(Size::Bits(bits)), _) if is_binary(text) && text.len() != bits as usize => {
+            Some(WriteFault::OtherLength { field: field(), bits })
+        }
         (Value::Integer(number), _, Some((least, most))) if !(least..=most).contains(number) => {
             Some(WriteFault::OutOfRange { field: field(), least, most })
         }
         _ => None,
     }
+}
+
+/// Returns whether a text consists of the digits 0 and 1. There are other forms of bits, of other lengths.
+fn is_binary(text: &str) -> bool {
+    text.bytes().all(|digit| matches!(digit, b'0' | b'1'))
 }
 
 /// Counts the digits of a decimal number before its point, without zeros at the beginning.
@@ -59,40 +67,21 @@ fn digits_before_point(number: &str) -> usize {
 }
 
 impl Subject {
-    /// Returns the column of the only value, or of the only one that is converted from JSON: the error for an element of it
-    /// does not name the column.
-    fn only_candidate<'v>(&self, values: &'v [Assignment]) -> Option<&'v str> {
-        let is_converted = |value: &&Assignment| {
-            let native = self.entity().native.get(&value.column);
-            native.is_some_and(|native| native.kind == NativeKind::Composite)
-        };
-        let mut converted = values.iter().filter(is_converted);
-        match (values, converted.next(), converted.next()) {
-            ([value], _, _) | (_, Some(value), None) => Some(&value.column),
-            _ => None,
-        }
-    }
-
-    /// Returns the error for values of which the database refused one: all that are known not to fit their columns, else the
-    /// one in `column`, if the database named it.
-    pub fn unfit(&self, values: &[Assignment], column: Option<&str>) -> WriteError {
+    /// Returns the error for values of which the database refused one: all that are known not to fit their columns, else
+    /// those in `columns`, which the database named.
+    pub fn unfit(&self, values: &[Assignment], columns: &[&str]) -> WriteError {
         let known = faults(self.entity(), values);
         if !known.is_empty() {
             return WriteError::Value(known);
         }
-        let column = column.or_else(|| self.only_candidate(values));
-        let named = column.and_then(|column| Some((column, self.field_of_column(column)?)));
-        let fault = named.map(|(column, field)| {
-            let native = self.entity().native.get(column).filter(|native| native.kind == NativeKind::BuiltIn);
-            let name = field.to_owned();
-            FieldFault::new(
-                field,
-                match native {
-                    Some(native) => WriteFault::NotOfType { field: name, native: native.name.clone() },
-                    None => WriteFault::Unfit { field: name },
-                },
-            )
-        });
-        WriteError::Value(fault.into_iter().collect())
+        let fault = |column: &&str| {
+            let field = self.field_of_column(column)?.to_owned();
+            let fault = match self.entity().native.get(*column) {
+                Some(native) => WriteFault::NotOfType { field: field.clone(), native: native.shown.clone() },
+                None => WriteFault::Unfit { field: field.clone() },
+            };
+            Some(FieldFault::new(field, fault))
+        };
+        WriteError::Value(columns.iter().filter_map(fault).collect())
     }
 }

@@ -13,7 +13,15 @@ use crate::{Mesh, Request, Value};
 fn native(name: &str) -> NativeType {
     let kind = if name.contains('.') { NativeKind::Enum } else { NativeKind::BuiltIn };
     let labels = if name.contains('.') { vec!["draft".to_owned(), "out".to_owned()] } else { Vec::new() };
-    NativeType { name: name.to_owned(), kind, labels, unique: false, is_loose: false, size: None }
+    NativeType {
+        name: name.to_owned(),
+        shown: name.to_owned(),
+        kind,
+        labels,
+        unique: false,
+        is_loose: false,
+        size: None,
+    }
 }
 
 fn table(name: &str, columns: &[(&str, &str, bool)]) -> Table {

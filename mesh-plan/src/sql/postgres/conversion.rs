@@ -1,0 +1,46 @@
+//! Selects that convert single values to the types of their columns, since not every error of PostgreSQL names the value.
+
+use mesh_schema::{NativeKind, NativeType};
+use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
+
+use super::param::Param;
+use crate::Value;
+use crate::mutation::{Assignment, Mutation, Subject};
+use crate::sql::custom::{cast, row_of};
+use crate::sql::statement::{Params, Statement};
+
+/// A value of a write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversion {
+    /// The column that would store it.
+    pub column: String,
+    /// A select that fails if the column cannot store it, whatever the other values are.
+    pub statement: Statement<Param>,
+}
+
+/// Returns the conversions of all values of a write other than NULL.
+pub fn conversions(mutation: &Mutation) -> Vec<Conversion> {
+    let action = mutation.action();
+    let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };
+    let values = action.values().iter().filter(|assigned| assigned.value != Value::Null);
+    values.map(|assigned| conversion(subject, assigned)).collect()
+}
+
+fn conversion(subject: &Subject, Assignment { column, value, .. }: &Assignment) -> Conversion {
+    let mut params = Params::new(None);
+    let native = subject.entity().native.get(column);
+    let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
+    let value = cast(params.add(Param::written(value)), sent_as);
+    let mut select = Query::select();
+    select.expr(row_of(subject.table(), column, value).is_null());
+    Conversion { column: column.clone(), statement: params.render(&select, PostgresQueryBuilder) }
+}
+
+/// Returns whether values of a type are sent as JSON.
+fn is_json(native: &NativeType) -> bool {
+    match native.kind {
+        NativeKind::Composite => true,
+        NativeKind::BuiltIn => matches!(native.name.as_str(), "json" | "jsonb"),
+        _ => false,
+    }
+}
