@@ -28,8 +28,8 @@ pub(super) async fn read(link: &Link, tables: &str) -> Result<HashMap<u32, Colum
                  t.typcategory = 'A', n.nspname = 'pg_catalog', ARRAY( \
                    SELECT e.enumlabel::text FROM pg_catalog.pg_enum AS e \
                    WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder), \
-                 COALESCE((SELECT e.typname || '[]' FROM pg_catalog.pg_type AS e \
-                   WHERE e.oid = t.typelem AND t.typcategory = 'A'), t.typname) \
+                 COALESCE((SELECT pg_catalog.concat(e.typname, '[]') FROM pg_catalog.pg_type AS e \
+                   WHERE e.oid = t.typelem AND t.typcategory = 'A'), t.typname::text) \
                FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.base \
                JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace WHERE t.typtype <> 'd'";
     let rows = link.query_once(sql, &[TextParam::text(tables)]).await?;
