@@ -57,7 +57,7 @@ function showFirstQuery(known: Schema): void {
   const weight = ({ joins, fields }: Entity): number => joins.length * 100 + fields.length;
   const [richest] = known.entities.toSorted((left, right) => weight(right) - weight(left));
   if (link) open(link);
-  else if (entry && fits(known, entry.draft)) restore(known, isReload() && stored && fits(known, stored) ? { ...entry, draft: stored } : entry);
+  else if (entry && fits(known, entry.draft)) restore(known, isReload() && stored && fits(known, stored) ? { ...entry, draft: stored, tab: openedTab.value } : entry);
   else if (stored && fits(known, stored)) open(stored);
   else if (richest) startQuery(richest.name);
   replaceEntry();

@@ -68,14 +68,17 @@ export function storeTabs(): void {
   storedTabs.store({ tabs: withActive().map(({ key, draft }) => ({ key, draft })), active: openedTab.value });
 }
 
-/** Opens the tabs that were stored, if they belong to the schema. The draft of the active one is opened by the caller. */
+/** Opens the tabs that were stored, if they belong to the schema. */
 export function restoreTabs(known: Schema): void {
   const stored = storedTabs.load();
   const read = stored?.tabs.filter(({ key, draft }) => key === stored.active || fits(known, draft)) ?? [];
   if (!stored || read.length < 2 || !read.some(({ key }) => key === stored.active)) return;
+  const active = read.find(({ key }) => key === stored.active);
   batch(() => {
     tabs.value = read.map(({ key, draft }) => ({ key, draft, outcome: null, cursors: [null] }));
     openedTab.value = stored.active;
+    // Otherwise, another tab that is shown next would leave this one empty.
+    if (active && fits(known, active.draft)) restoreDraft(active.draft);
   });
 }
 
