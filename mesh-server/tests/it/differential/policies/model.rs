@@ -121,18 +121,18 @@ pub(super) fn document(database: &Database, role: &Role) -> Json {
     let mut document: Json = serde_json::from_str(&database.schema.document().to_json()).unwrap();
     for (at, entity) in database.entities.iter().enumerate() {
         if !role.sees(at) {
-            document["entities"].as_object_mut().unwrap().remove(entity.key);
+            document["entities"].as_object_mut().unwrap().shift_remove(entity.key);
         }
         let is_hidden = |name: &String| role.sees(at) && !role.shows(at, name);
         for relation in &entity.relations {
             if !role.sees(at) || !role.sees(relation.target) || is_hidden(&relation.name) {
                 let joins = document["joins"].as_object_mut().unwrap();
-                joins.remove(&format!("{}.{}", entity.key, relation.name));
+                joins.shift_remove(&format!("{}.{}", entity.key, relation.name));
             }
         }
         for computed in entity.computed.iter().filter(|computed| is_hidden(&computed.name)) {
             let listed = document["entities"][entity.key]["computed"].as_object_mut().unwrap();
-            listed.remove(&computed.name);
+            listed.shift_remove(&computed.name);
         }
         let hidden = entity.fields.iter().filter(|field| is_hidden(&field.name));
         for (number, field) in hidden.enumerate() {
