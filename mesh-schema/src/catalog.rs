@@ -98,6 +98,8 @@ pub enum Size {
     Digits(u32),
     /// Texts of exactly that many digits 0 and 1.
     Bits(u32),
+    /// Texts of that many bytes in UTF-8. The database cuts longer ones without an error.
+    Bytes(u32),
 }
 
 /// A rule of a table with the columns that it is about.

@@ -48,6 +48,8 @@ pub enum WriteFault {
     Generated { field: String },
     #[error("'{field}' takes at most {chars} characters")]
     TooLong { field: String, chars: u32 },
+    #[error("'{field}' takes at most {bytes} bytes of text")]
+    TooManyBytes { field: String, bytes: u32 },
     #[error("'{field}' takes {bits} bits, such as \"{}\"", "0".repeat(*bits as usize))]
     OtherLength { field: String, bits: u32 },
     #[error("'{field}' takes a number from {least} to {most}")]

@@ -411,10 +411,11 @@ impl<'a> WritePlanner<'a> {
         if !kind.permits(known.writable) {
             return Err(WriteFault::NotWritable { entity: key(), field }.into());
         }
-        match value::parse(known, text) {
-            Ok(value) => Ok(Assignment { field, column: known.column.clone(), value }),
-            Err((ty, found)) => Err(PlanErrorKind::Literal { field, ty, found }),
-        }
+        let value = match value::parse(known, text) {
+            Ok(value) => Assignment { field, column: known.column.clone(), value },
+            Err((ty, found)) => return Err(PlanErrorKind::Literal { field, ty, found }),
+        };
+        unfit::cut(entity, &value).map_or(Ok(value), |fault| Err(fault.into()))
     }
 }
 

@@ -54,9 +54,10 @@ pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(State
     Some((statement, count))
 }
 
-/// Returns the statement that finds a record which may be written, and locks it.
-pub fn lock(subject: &Subject, id: &Key, features: &Features) -> Statement<Param> {
-    write::lock::lock(subject, id, dialect::Postgres { features, inputs: &[] })
+/// Returns the statement that finds a record which may be written. With `locks` it also locks the record, for which PostgreSQL
+/// requires the right to update it.
+pub fn find(subject: &Subject, id: &Key, locks: bool, features: &Features) -> Statement<Param> {
+    write::find::find(subject, id, locks, dialect::Postgres { features, inputs: &[] })
 }
 
 /// Returns a statement that lists the steps in which PostgreSQL would run another one.

@@ -56,8 +56,8 @@ pub fn create_each(mutations: &[Mutation]) -> Option<(String, Vec<Vec<Param>>)> 
 }
 
 /// Returns the statement that finds a record which may be written. Its transaction keeps others from writing.
-pub fn lock(subject: &Subject, id: &Key) -> Statement<Param> {
-    write::lock::lock(subject, id, dialect::Sqlite { probe: &() })
+pub fn find(subject: &Subject, id: &Key) -> Statement<Param> {
+    write::find::find(subject, id, false, dialect::Sqlite { probe: &() })
 }
 
 /// Returns a statement that lists the steps in which SQLite would run another one.

@@ -3,7 +3,7 @@
 //! The statements themselves look up the keys that link records. So only values of the request are bound, and both
 //! ends of a link are as the transaction sees them.
 
-pub(super) mod lock;
+pub(super) mod find;
 pub(super) mod many;
 mod part;
 mod recheck;

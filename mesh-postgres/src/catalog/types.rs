@@ -64,12 +64,16 @@ fn column_type(row: &Row) -> ColumnType {
     ColumnType { ty, never_null: row.get(1), native }
 }
 
+/// The most bytes that a value of the type `name` has.
+const NAME_BYTES: u32 = 63;
+
 /// Returns the size that a type modifier of PostgreSQL stands for. For most types, it is that size plus that of a header.
 pub(super) fn size(native: &NativeType, modifier: i32) -> Option<Size> {
     let digits = u32::try_from(modifier).ok();
     let modifier = u32::try_from(modifier.checked_sub(4)?).ok();
     match native.name.as_str() {
         "varchar" | "bpchar" if native.kind == NativeKind::BuiltIn => modifier.map(Size::Chars),
+        "name" if native.kind == NativeKind::BuiltIn => Some(Size::Bytes(NAME_BYTES)),
         "bit" if native.kind == NativeKind::BuiltIn => digits.map(Size::Bits),
         "numeric" if native.kind == NativeKind::BuiltIn => {
             let modifier = modifier?;

@@ -9,6 +9,7 @@ use mesh_plan::{
     BoxFuture, Context, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
     StepResult, Subject, Target, WriteError,
 };
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use super::failure::write_error;
@@ -101,7 +102,7 @@ impl Writer {
         }
     }
 
-    /// Locks the record of a point read.
+    /// Locks the record of a point read, so that no other transaction changes it before this one ends.
     async fn lock(
         &self,
         link: &Link,
@@ -110,15 +111,20 @@ impl Writer {
         step: usize,
     ) -> Result<(), Failure<ScriptError>> {
         let Target::Point(id) = plan.target() else { return Ok(()) };
-        let is_found = !id.is_impossible() && {
-            let statement = postgres::lock(subject, id, &self.statements.features);
-            let found = query(link, &statement, id).await;
-            !found.map_err(|error| at_step(step, &error))?.is_empty()
-        };
-        if is_found {
-            return Ok(());
+        let not_found = || Failure::Final(ScriptError::new(step, subject.not_found(id)));
+        if id.is_impossible() {
+            return Err(not_found());
         }
-        Err(Failure::Final(ScriptError::new(step, subject.not_found(id))))
+        let find = |locks| postgres::find(subject, id, locks, &self.statements.features);
+        let found = match query(link, &find(true), id).await {
+            // Nothing has been done that would have to be repeated.
+            Err(error) if step == 0 && cannot_lock(&error) => {
+                keep_snapshot(link).await.map_err(|error| at_step(step, &error))?;
+                query(link, &find(false), id).await
+            }
+            found => found,
+        };
+        if found.map_err(|error| at_step(step, &error))?.is_empty() { Err(not_found()) } else { Ok(()) }
     }
 
     /// Executes writes, and reads their replies.
@@ -241,6 +247,21 @@ impl Writer {
         };
         Ok(Fetched::new(rows.map_err(failed)?, read.levels))
     }
+}
+
+/// Returns whether a record could not be locked because of what it is or whose it is, as opposed to its state: the account may
+/// delete it, but not update it, or it is one of a view whose rows cannot be locked.
+fn cannot_lock(error: &Error) -> bool {
+    let codes = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::FEATURE_NOT_SUPPORTED];
+    !is_transient(error) && error.code().is_some_and(|code| codes.contains(code))
+}
+
+/// Begins the transaction again, with one snapshot for all its statements. A write of a record that another transaction has
+/// changed since then fails, and the transaction is tried again.
+async fn keep_snapshot(link: &Link) -> Result<(), Error> {
+    link.end("ROLLBACK").await?;
+    link.begin().await?;
+    link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await
 }
 
 /// Runs a statement of a write.

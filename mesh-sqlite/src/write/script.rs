@@ -127,7 +127,7 @@ impl WriteConnection {
         };
         match (id, lock) {
             (Some(id), Some(subject)) if !id.is_impossible() => {
-                let statement = sqlite::lock(subject, id);
+                let statement = sqlite::find(subject, id);
                 let prepared = self.reader.connection.prepare(&statement.sql);
                 let found = prepared.and_then(|mut it| run_statement(&mut it, &statement.params, id));
                 if found.map_err(read::failed)?.0 == 0 {

@@ -196,3 +196,39 @@ fn no_update_of_concurrent_writers_is_lost() {
     cluster.execute(TABLES);
     count_together(&cluster.url());
 }
+
+#[test]
+fn an_account_that_cannot_lock_a_record_deletes_it_under_a_condition() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(TABLES);
+    cluster.execute(
+        "CREATE ROLE app LOGIN; GRANT SELECT, DELETE ON counters TO app; INSERT INTO counters VALUES (2, 0), (3, 0), (4, 0)",
+    );
+    let folder = TempDir::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let url = cluster.url().replace("mesh@", "app@");
+    let server = Server::start(&["--database", &url, "--schema", &schema, "--mutations"]);
+    let path = |id: &str| server.path(&format!("/counter/{id}"));
+    let delete =
+        |id: &str, tag: &str| Request::new("DELETE", &path(id)).query(COUNTER).header("If-Match", tag);
+    let tag = server.send(&Request::get(&path("1"), COUNTER)).header("etag").unwrap().to_owned();
+    assert_eq!(server.send(&delete("1", "\"0\"")).status, 412);
+    assert_eq!(server.send(&delete("1", &tag)).status, 204);
+    assert_eq!(server.send(&delete("2", "*")).status, 204);
+    assert_eq!(server.send(&delete("1", "*")).status, 404, "it was deleted");
+    // Another transaction changes or deletes the record after the server has read it.
+    for (id, change, status) in [
+        ("3", "UPDATE counters SET n = 1 WHERE id = 3", 412),
+        ("4", "DELETE FROM counters WHERE id = 4", 404),
+    ] {
+        let transaction = cluster.transaction("postgres", change);
+        let reply = thread::scope(|threads| {
+            let deleting = threads.spawn(|| server.send(&delete(id, &tag)));
+            cluster.wait_for_lock();
+            transaction.commit();
+            deleting.join().unwrap()
+        });
+        assert_eq!(reply.status, status, "{}", reply.text());
+    }
+    assert_eq!(cluster.query("SELECT id, n FROM counters").as_deref(), Some("3|1"));
+}

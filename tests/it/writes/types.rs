@@ -136,6 +136,31 @@ fn values_that_a_type_does_not_accept_are_refused_with_their_field() {
 }
 
 #[test]
+fn text_that_a_name_would_cut_is_refused_with_its_field() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE DOMAIN label AS name; CREATE TABLE things (id serial PRIMARY KEY, name name, other label, n integer);
+         INSERT INTO things VALUES (0, 'first')",
+    );
+    let served = Served::start(
+        &cluster,
+        &json!({"entities": {"thing": {"fields": ["id", "name", "other", "n"], "writable": true}}}),
+    );
+    let most = "é".repeat(31) + "x";
+    let record = served.created("thing", &json!({"name": most, "other": "y".repeat(63)}));
+    assert_eq!((&record["name"], &record["other"]), (&json!(most), &json!("y".repeat(63))));
+    let (name, other) = ("é".repeat(32), "y".repeat(64));
+    let fault = |path: &str, field: &str| json!({"path": path, "message": format!("'{field}' takes at most 63 bytes of text")});
+    for (method, path) in [("POST", "/thing"), ("PUT", "/thing/0")] {
+        let reply = served.write(method, path, &json!({"name": name, "n": 1, "other": other}));
+        let faults = json!([fault("name", "name"), fault("other", "other")]);
+        assert_eq!((reply.status, &reply.json()["fields"]), (400, &faults), "{}", reply.text());
+    }
+    let reply = served.write("POST", "/thing", &json!([{"name": "x"}, {"name": name}]));
+    assert_eq!((reply.status, &reply.json()["fields"]), (400, &json!([fault("1.name", "name")])));
+}
+
+#[test]
 fn fields_that_the_database_fills_may_be_left_out() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(

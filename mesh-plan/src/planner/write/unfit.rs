@@ -1,7 +1,7 @@
 //! Values that fit the type of their field, but not the column that stores it.
 //!
 //! Only the database decides, since its columns may have changed since the schema was loaded. This finds out which of the
-//! values it refused.
+//! values it refused. The exception are values that it would change without an error.
 
 use mesh_schema::{Entity, NativeKind, NativeType, Size};
 
@@ -16,6 +16,12 @@ pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> 
         Some(FieldFault::new(value.field.as_str(), fault))
     };
     visible.filter_map(fault).collect()
+}
+
+/// Returns the fault of a value of which the database would store a part without an error.
+pub(super) fn cut(entity: &Entity, value: &Assignment) -> Option<WriteFault> {
+    let native = entity.native.get(&value.column)?;
+    fault(value, native).filter(|fault| matches!(fault, WriteFault::TooManyBytes { .. }))
 }
 
 fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
@@ -41,6 +47,9 @@ fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
             if text.trim_end_matches(' ').chars().count() > chars as usize =>
         {
             Some(WriteFault::TooLong { field: field(), chars })
+        }
+        (Value::Text(text), Some(Size::Bytes(bytes)), _) if text.len() > bytes as usize => {
+            Some(WriteFault::TooManyBytes { field: field(), bytes })
         }
         (Value::Text(text), Some(Size::Digits(digits)), _) if digits_before_point(text) > digits as usize => {
             Some(WriteFault::TooManyDigits { field: field(), digits })

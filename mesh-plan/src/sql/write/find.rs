@@ -1,0 +1,24 @@
+//! The record of a write under a condition, and its lock.
+
+use sea_query::LockType;
+
+use super::{Statement, Steps};
+use crate::Key;
+use crate::mutation::Subject;
+use crate::sql::dialect::Dialect;
+
+/// Returns the statement that finds a record which may be written. With `locks` it keeps others from writing it.
+pub(in crate::sql) fn find<D: Dialect>(
+    subject: &Subject,
+    id: &Key,
+    locks: bool,
+    dialect: D,
+) -> Statement<D::Param> {
+    let mut steps = Steps::new(dialect);
+    let id = steps.key(id);
+    let mut select = steps.guarded(subject, id);
+    if locks {
+        select.lock(LockType::Update);
+    }
+    steps.params.render(&select, steps.dialect.builder())
+}
