@@ -110,6 +110,7 @@ pub(crate) fn check_size(done: &[StepResult], rows_max: usize, bytes_max: usize)
 
 /// Returns all changes of a transaction once.
 pub(crate) fn changes(done: &[StepResult]) -> Vec<Change> {
-    let mut seen = HashSet::new();
-    done.iter().flat_map(StepResult::changes).filter(|change| seen.insert(change.clone())).collect()
+    let all: Vec<Change> = done.iter().flat_map(StepResult::changes).collect();
+    let mut seen = HashSet::with_capacity(all.len());
+    all.iter().filter(|change| seen.insert(*change)).cloned().collect()
 }

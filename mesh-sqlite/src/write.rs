@@ -23,7 +23,7 @@ use mesh_plan::{
     StepResult, Value, ValueRef, WriteError, WriteOutcome,
 };
 use parking_lot::Mutex;
-use rusqlite::{Connection, OpenFlags, Statement, ffi};
+use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
@@ -292,9 +292,14 @@ fn run_statement(
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         if count == 0 {
-            first = (0..width).map(|cell| SqliteRow { row, offset: 0 }.cell(cell).to_value()).collect();
+            first = key_of(row, width);
         }
         count += 1;
     }
     Ok((count, first))
+}
+
+/// Returns the id in a row of so many cells.
+fn key_of(row: &Row<'_>, width: usize) -> Key {
+    (0..width).map(|cell| SqliteRow { row, offset: 0 }.cell(cell).to_value()).collect()
 }

@@ -1,6 +1,5 @@
 //! The body of a write: the members of a JSON object, without duplicates.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
@@ -31,6 +30,15 @@ impl Fields {
         }
         serde_json::from_str(text)
             .map_err(|error| FieldsError(format!("The body is not a JSON object as expected: {error}")))
+    }
+
+    /// Parses a JSON array of objects as [`Self::parse`] does each of them. An error does not show which one is at fault.
+    ///
+    /// # Errors
+    /// The text is not UTF-8 or not a JSON array of objects, or one of them has a duplicate member.
+    pub fn parse_list(text: &[u8]) -> Result<Vec<Self>, FieldsError> {
+        let list = serde_json::from_str(utf8(text)?);
+        list.map_err(|error| FieldsError(format!("The body is not a JSON array of objects: {error}")))
     }
 
     /// Splits a JSON array into the texts of its elements.
@@ -106,15 +114,24 @@ impl<'de> Visitor<'de> for Members {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
         let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
-        let mut seen = HashSet::new();
-        while let Some(name) = map.next_key::<String>()? {
-            if !seen.insert(name.clone()) {
-                return Err(A::Error::custom(format_args!("'{name}' is given more than once")));
-            }
-            members.push((name, map.next_value()?));
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
         }
-        Ok(Fields { members })
+        match repeated(&members) {
+            Some(name) => Err(A::Error::custom(format_args!("'{name}' is given more than once"))),
+            None => Ok(Fields { members }),
+        }
     }
+}
+
+/// Returns a name that several members have. Few names are sorted faster than they are hashed.
+fn repeated(members: &[(String, Box<RawValue>)]) -> Option<&str> {
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).find_map(|pair| match pair {
+        [one, next] if one == next => Some(*one),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

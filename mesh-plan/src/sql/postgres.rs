@@ -44,7 +44,7 @@ pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>>
 const PARAMS_MAX: usize = 65_535;
 
 /// Lowers the first of several creations to one statement that returns their ids in this order. Returns it with their number.
-/// `None` if the first two are not alike, or need further checks.
+/// `None` if the first two are not alike.
 ///
 /// PostgreSQL returns the rows of `VALUES` in their order, since it inserts them one after the other.
 pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(Statement<Param>, usize)> {
@@ -52,6 +52,11 @@ pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(State
     let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
     let statement = write::many::create(alike, dialect::Postgres { features, inputs: &[] })?;
     Some((statement, count))
+}
+
+/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+pub fn permitted(subject: &Subject, ids: &[Key], features: &Features) -> Option<Statement<Param>> {
+    write::many::permitted(subject, ids, dialect::Postgres { features, inputs: &[] })
 }
 
 /// Returns the statement that finds a record which may be written. With `locks` it also locks the record, for which PostgreSQL

@@ -45,14 +45,31 @@ pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
     write::references(mutation, &dialect::Sqlite { probe: &() })
 }
 
-/// Lowers the first of several creations to one statement that is run for each of them, and the parameters of each run. `None`
-/// if the first two are not alike, or need further checks.
-pub fn create_each(mutations: &[Mutation]) -> Option<(String, Vec<Vec<Param>>)> {
+/// The most parameters of a statement.
+const PARAMS_MAX: usize = 32_766;
+/// The most records that one statement creates. With more of them, the share of a record in what a statement costs hardly sinks.
+const ROWS_MAX: usize = 64;
+
+/// Returns the runs of the first of several creations that [`create_many`] can be used for: those that are alike. None if the
+/// first two are not.
+pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
     let count = write::many::alike(mutations, usize::MAX);
-    let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
-    let dialect = dialect::Sqlite { probe: &() };
-    let statement = write::many::create(alike.get(..1)?, dialect)?;
-    Some((statement.sql, alike.iter().map(|mutation| write::many::params(mutation, &dialect)).collect()))
+    let alike = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
+    let columns = alike.first().map_or(1, |first| first.action().values().len());
+    alike.chunks((PARAMS_MAX / columns.max(1)).clamp(1, ROWS_MAX))
+}
+
+/// Returns the text of the statement that creates the records of a run of [`runs_alike`], and others that are as many and alike.
+/// Its parameters are their values. It returns their ids in this order: SQLite collects the rows that a statement returns, and
+/// returns them when it has inserted all.
+pub fn create_many(run: &[Mutation]) -> Option<String> {
+    let statement = write::many::create(run, dialect::Sqlite { probe: &() })?;
+    Some(statement.sql)
+}
+
+/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+pub fn permitted(subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+    write::many::permitted(subject, ids, dialect::Sqlite { probe: &() })
 }
 
 /// Returns the statement that finds a record which may be written. Its transaction keeps others from writing.

@@ -138,7 +138,8 @@ impl Writer {
         while let Some(left) = mutations.get(ids.len()..).filter(|left| !left.is_empty()) {
             let count = match postgres::create_many(left, &self.statements.features) {
                 Some((statement, count)) => {
-                    let created = self.create_many(link, &statement, count).await;
+                    let alike = left.get(..count).unwrap_or_default();
+                    let created = self.create_many(link, &statement, alike).await;
                     if let Some(created) = created.map_err(|error| at_step(step, &error))? {
                         ids.extend(created);
                         continue;
@@ -166,22 +167,37 @@ impl Writer {
         &self,
         link: &Link,
         statement: &Statement<Param>,
-        count: usize,
+        alike: &[Mutation],
     ) -> Result<Option<Vec<Key>>, Error> {
         link.execute("SAVEPOINT many").await?;
-        match query(link, statement, &Key::default()).await {
-            Ok(rows) => {
-                let ids: Vec<Key> = rows.iter().map(key_of).collect();
-                if ids.len() == count && !ids.iter().any(Key::is_impossible) {
-                    link.execute("RELEASE many").await?;
-                    return Ok(Some(ids));
-                }
-            }
+        let (ended, ids) = match self.try_create(link, statement, alike).await {
+            Ok(Some(ids)) => ("RELEASE many", Some(ids)),
+            Ok(None) => ("ROLLBACK TO many", None),
             Err(error) if error.as_db_error().is_none() || is_transient(&error) => return Err(error),
-            Err(_) => {}
+            Err(_) => ("ROLLBACK TO many", None),
+        };
+        link.execute(ended).await?;
+        Ok(ids)
+    }
+
+    /// Creates records by one statement. Returns `None` if it did not create all of them, or one that may not be the result.
+    async fn try_create(
+        &self,
+        link: &Link,
+        statement: &Statement<Param>,
+        alike: &[Mutation],
+    ) -> Result<Option<Vec<Key>>, Error> {
+        let rows = query(link, statement, &Key::default()).await?;
+        let ids: Vec<Key> = rows.iter().map(key_of).collect();
+        let Some(first) = alike.first() else { return Ok(None) };
+        if ids.len() != alike.len() || ids.iter().any(Key::is_impossible) {
+            return Ok(None);
         }
-        link.execute("ROLLBACK TO many").await?;
-        Ok(None)
+        if let Some(permitted) = postgres::permitted(first.subject(), &ids, &self.statements.features) {
+            let permitted = query(link, &permitted, &Key::default()).await?;
+            return Ok((permitted.len() == ids.len()).then_some(ids));
+        }
+        Ok(Some(ids))
     }
 
     /// Reads the replies of writes: those of several at once. An error comes with the index of its write.

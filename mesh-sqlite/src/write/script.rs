@@ -2,16 +2,31 @@
 
 use std::time::Instant;
 
-use mesh_plan::sql::sqlite::{self, Param};
+use mesh_plan::sql::sqlite;
 use mesh_plan::{
-    Error, JsonBody, Key, Mutation, Plan, ResolveError, Rule, Script, ScriptError, ScriptStep, StepResult,
+    Error, JsonBody, Key, Mutation, Plan, PlanId, ResolveError, Script, ScriptError, ScriptStep, StepResult,
     Subject, Target, WriteError,
 };
 use rusqlite::Statement;
 
 use super::failure::{failed, missing_references};
-use super::{WriteConnection, run_statement, written_id};
+use super::{WriteConnection, key_of, run_statement};
+use crate::cells::Bound;
 use crate::read::{self, StatementTree, sort_bound};
+
+/// Why a script failed.
+enum Failure {
+    /// For this reason.
+    Known(ScriptError),
+    /// One of several records that were created together is the cause. It is found by creating them one by one.
+    OfSeveral,
+}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        Self::Known(error)
+    }
+}
 
 /// The results of the steps of a script.
 pub(super) type Scripted = Result<Vec<StepResult>, ScriptError>;
@@ -19,19 +34,39 @@ pub(super) type Scripted = Result<Vec<StepResult>, ScriptError>;
 impl WriteConnection {
     /// Runs a script in a transaction.
     pub(super) fn run_script(&mut self, script: &dyn Script, deadline: Instant) -> Scripted {
-        let results = self.try_script(script, deadline);
-        if results.is_err() {
+        let mut results = self.try_script(script, deadline, true);
+        if let Err(Failure::OfSeveral) = results {
             self.rollback();
+            results = self.try_script(script, deadline, false);
         }
-        results
+        results.map_err(|failure| {
+            self.rollback();
+            match failure {
+                Failure::Known(error) => error,
+                Failure::OfSeveral => ResolveError::new("a record was created with others").into(),
+            }
+        })
     }
 
-    fn try_script(&mut self, script: &dyn Script, deadline: Instant) -> Scripted {
+    /// Runs a script. With `many`, records that are alike are created together.
+    fn try_script(
+        &mut self,
+        script: &dyn Script,
+        deadline: Instant,
+        many: bool,
+    ) -> Result<Vec<StepResult>, Failure> {
         self.begin(deadline).map_err(|error| ScriptError::new(0, error))?;
         let mut done: Vec<StepResult> = Vec::new();
         while let Some(step) = script.next(&done).map_err(|error| ScriptError::new(done.len(), error))? {
             let (ids, bodies) = match &step {
-                ScriptStep::Write(mutations) => self.write_all(mutations, done.len())?,
+                ScriptStep::Write(mutations) => {
+                    let ids = self.write_all(mutations, done.len(), many)?;
+                    let bodies = self.read_all(mutations, &ids);
+                    let failed = |(item, error): (usize, ResolveError)| {
+                        ScriptError::new(done.len(), error).at_item(item)
+                    };
+                    (ids, bodies.map_err(failed)?)
+                }
                 ScriptStep::Read { plan, lock } => {
                     let body = self.read_step(plan, lock.as_ref());
                     let body = body.map_err(|error| ScriptError::new(done.len(), error))?;
@@ -39,11 +74,11 @@ impl WriteConnection {
                 }
                 _ => {
                     let error = ResolveError::new("a script has a step of an unknown kind");
-                    return Err(ScriptError::new(done.len(), error));
+                    return Err(ScriptError::new(done.len(), error).into());
                 }
             };
             if Instant::now() >= deadline {
-                return Err(ScriptError::new(done.len(), ResolveError::TimedOut));
+                return Err(ScriptError::new(done.len(), ResolveError::TimedOut).into());
             }
             done.push(StepResult { step, ids, bodies });
         }
@@ -51,66 +86,78 @@ impl WriteConnection {
         Ok(done)
     }
 
-    /// Executes writes, and reads their replies.
-    fn write_all(
+    /// Executes writes. Returns the ids of the records.
+    fn write_all(&self, mutations: &[Mutation], step: usize, many: bool) -> Result<Vec<Key>, Failure> {
+        let mut ids = Vec::with_capacity(mutations.len());
+        while let Some(left) = mutations.get(ids.len()..).filter(|left| !left.is_empty()) {
+            let item = ids.len();
+            if many {
+                ids.extend(self.create_alike(left, step)?);
+            }
+            if let (Some(mutation), true) = (left.first(), ids.len() == item) {
+                let written = self.run_steps(mutation);
+                ids.push(written.map_err(|error| ScriptError::of_write(step, item, mutation, error))?.id);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Creates the records of the first creations that are alike. Returns their ids.
+    fn create_alike(&self, mutations: &[Mutation], step: usize) -> Result<Vec<Key>, Failure> {
+        let failed = |error| match read::failed(error) {
+            error @ (ResolveError::TimedOut | ResolveError::Busy) => ScriptError::new(step, error).into(),
+            _ => Failure::OfSeveral,
+        };
+        let mut ids = Vec::new();
+        let mut prepared: Option<(usize, Statement<'_>)> = None;
+        for run in sqlite::runs_alike(mutations) {
+            let mut statement = match prepared.take() {
+                Some((count, statement)) if count == run.len() => statement,
+                _ => {
+                    let sql = sqlite::create_many(run).unwrap_or_default();
+                    self.reader.connection.prepare(&sql).map_err(failed)?
+                }
+            };
+            let created = create_run(&mut statement, run).map_err(failed)?;
+            let is_permitted = self.are_permitted(run, &created).map_err(failed)?;
+            if created.len() != run.len() || !is_permitted || created.iter().any(Key::is_impossible) {
+                return Err(Failure::OfSeveral);
+            }
+            ids.extend(created);
+            prepared = Some((run.len(), statement));
+        }
+        Ok(ids)
+    }
+
+    /// Returns whether all new records with these ids may be the result of their creation.
+    fn are_permitted(&self, run: &[Mutation], ids: &[Key]) -> rusqlite::Result<bool> {
+        let permitted = run.first().and_then(|first| sqlite::permitted(first.subject(), ids));
+        let Some(permitted) = permitted else { return Ok(true) };
+        let mut statement = self.reader.connection.prepare(&permitted.sql)?;
+        let (found, _) = run_statement(&mut statement, &permitted.params, &Key::default())?;
+        Ok(found == ids.len())
+    }
+
+    /// Reads the replies of writes, which usually have the same query. An error comes with the index of its write.
+    fn read_all(
         &self,
         mutations: &[Mutation],
-        step: usize,
-    ) -> Result<(Vec<Key>, Vec<Option<JsonBody>>), ScriptError> {
-        let mut ids = Vec::with_capacity(mutations.len());
-        while let Some(mutation) = mutations.get(ids.len()) {
-            let left = mutations.get(ids.len()..).unwrap_or_default();
-            let Some((sql, runs)) = sqlite::create_each(left) else {
-                let written = self.run_steps(mutation);
-                ids.push(
-                    written.map_err(|error| ScriptError::of_write(step, ids.len(), mutation, error))?.id,
-                );
-                continue;
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, (usize, ResolveError)> {
+        let mut prepared: Option<(PlanId, StatementTree<'_>)> = None;
+        let mut read = |plan: Plan| {
+            let tree = match prepared.take() {
+                Some((id, tree)) if id == *plan.id() => tree,
+                _ => self.prepare(&plan)?,
             };
-            let prepared = self.reader.connection.prepare(&sql).map_err(read::failed);
-            let mut prepared = prepared.map_err(|error| ScriptError::new(step, error))?;
-            for (mutation, params) in left.iter().zip(runs) {
-                let created = self.create(&mut prepared, mutation, &params);
-                ids.push(created.map_err(|error| ScriptError::of_write(step, ids.len(), mutation, error))?);
-            }
-        }
-        let plans: Vec<_> = mutations.iter().zip(&ids).map(|(mutation, id)| mutation.reply(id)).collect();
-        let failed = |(item, error): (usize, ResolveError)| ScriptError::new(step, error).at_item(item);
-        Ok((ids, self.read_all(&plans).map_err(failed)?))
-    }
-
-    /// Creates a record by a statement that creates one.
-    fn create(
-        &self,
-        statement: &mut Statement<'_>,
-        mutation: &Mutation,
-        params: &[Param],
-    ) -> Result<Key, WriteError> {
-        let created = run_statement(statement, params, &Key::default());
-        let (rows, id) = created.map_err(|error| failed(error, mutation, &self.reader.connection))?;
-        if rows == 0 {
-            return Err(WriteError::conflict(Rule::Other));
-        }
-        written_id(id, mutation)
-    }
-
-    /// Reads records with plans that usually have the same query. An error comes with the index of its plan.
-    fn read_all(&self, plans: &[Option<Plan>]) -> Result<Vec<Option<JsonBody>>, (usize, ResolveError)> {
-        let mut bodies = Vec::with_capacity(plans.len());
-        let mut prepared: Option<(&Plan, StatementTree<'_>)> = None;
-        for (item, plan) in plans.iter().enumerate() {
-            let Some(plan) = plan else {
-                bodies.push(None);
-                continue;
-            };
-            if prepared.as_ref().is_none_or(|(known, _)| known.id() != plan.id()) {
-                prepared = Some((plan, self.prepare(plan).map_err(|error| (item, error))?));
-            }
-            if let Some((_, tree)) = &mut prepared {
-                bodies.push(Some(tree.run(plan).map_err(|error| (item, error))?));
-            }
-        }
-        Ok(bodies)
+            let (_, tree) = prepared.insert((plan.id().clone(), tree));
+            tree.run(&plan)
+        };
+        let replies = mutations.iter().zip(ids).enumerate();
+        let replies = replies.map(|(item, (mutation, id))| {
+            mutation.reply(id).map(&mut read).transpose().map_err(|error| (item, error))
+        });
+        replies.collect()
     }
 
     fn prepare(&self, plan: &Plan) -> Result<StatementTree<'_>, ResolveError> {
@@ -164,4 +211,18 @@ impl WriteConnection {
             None => ScriptError::new(0, WriteError::from(read::failed(error))),
         }
     }
+}
+
+/// Creates records by one statement. Returns the ids that it returns.
+fn create_run(statement: &mut Statement<'_>, run: &[Mutation]) -> rusqlite::Result<Vec<Key>> {
+    let values = run.iter().flat_map(|mutation| mutation.action().values());
+    for (index, assigned) in (1..).zip(values) {
+        statement.raw_bind_parameter(index, Bound(assigned.value.as_ref()))?;
+    }
+    let (width, mut ids) = (statement.column_count(), Vec::with_capacity(run.len()));
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        ids.push(key_of(row, width));
+    }
+    Ok(ids)
 }

@@ -139,22 +139,113 @@ fn only_records_of_an_entity_are_created_by_lists() {
 
 #[test]
 fn policies_hold_for_each_record() {
+    const NOTES: &str = "CREATE TABLE notes (id integer PRIMARY KEY, text text, open boolean);
+         INSERT INTO notes VALUES (0, 'a', true);";
+    let test = |folder: &TempDir, url: &str| {
+        let schema = folder.write(
+            "schema.json",
+            r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true}},
+                "policies": {"*": {"note": {"writable": true, "$where": {"field": "open", "op": "eq", "value": true}}}}}"#,
+        );
+        let config = folder.write("mesh.toml", "[mutations]\nenabled = true\n");
+        let server = Server::start(&["--config", &config, "--database", url, "--schema", &schema]);
+        let notes = |closed: Option<usize>| {
+            let open = |n| if closed == Some(n) { Value::Null } else { json!(true) };
+            let notes: Vec<_> =
+                (0..200).map(|n| json!({"id": n + 1, "text": "b", "open": open(n)})).collect();
+            server.send(&Request::post("/mesh/note", &json!(notes).to_string()))
+        };
+        for closed in [0, 70, 199] {
+            let reply = notes(Some(closed));
+            assert_eq!(
+                (reply.status, &reply.json()["path"]),
+                (403, &json!(closed.to_string())),
+                "{}",
+                reply.text()
+            );
+        }
+        let count = || {
+            let query = r#"{"note": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}}}"#;
+            server.send(&Request::get("/mesh/note", query)).json()["items"][0]["n"].clone()
+        };
+        assert_eq!(count(), json!(1), "none is created");
+        let reply = notes(None);
+        assert_eq!(reply.status, 201, "{}", reply.text());
+        assert_eq!(reply.json()[199], json!({"id": 200, "text": "b", "open": true}));
+        assert_eq!(count(), json!(201));
+    };
+    let database = Database::new(NOTES);
+    test(&database.dir, &database.url());
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(NOTES);
+    test(&TempDir::new(), &cluster.url());
+}
+
+#[test]
+fn a_record_may_refer_to_one_before_it_but_not_to_one_after_it() {
+    const TREE: &str =
+        "CREATE TABLE nodes (id integer PRIMARY KEY, parent_id integer REFERENCES nodes (id));";
+    let test = |folder: &TempDir, url: &str| {
+        let schema = folder.write(
+            "schema.json",
+            r#"{"entities": {"node": {"table": "nodes", "fields": ["id", "parentId"], "columns": {"parentId": "parent_id"},
+                "writable": true}}}"#,
+        );
+        let server = Server::start(&["--database", url, "--schema", &schema, "--mutations"]);
+        let post = |nodes: Value| server.send(&Request::post("/mesh/node", &nodes.to_string()));
+        let reply = post(json!([{"id": 1, "parentId": 2}, {"id": 2, "parentId": null}]));
+        assert_eq!((reply.status, &reply.json()["path"]), (409, &json!("0")), "{}", reply.text());
+        let nodes = json!([{"id": 1, "parentId": null}, {"id": 2, "parentId": 1}, {"id": 3, "parentId": 2}]);
+        let reply = post(nodes.clone());
+        assert_eq!((reply.status, reply.json()), (201, nodes));
+    };
+    let database = Database::new(TREE);
+    test(&database.dir, &database.url());
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(TREE);
+    test(&TempDir::new(), &cluster.url());
+}
+
+#[test]
+fn a_failing_record_is_found_whatever_its_conflict_clause_does() {
+    for (clause, status) in
+        [("ABORT", 409), ("FAIL", 409), ("ROLLBACK", 409), ("IGNORE", 409), ("REPLACE", 201)]
+    {
+        let database = Database::new(&format!(
+            "CREATE TABLE items (id INTEGER PRIMARY KEY, code TEXT UNIQUE ON CONFLICT {clause});"
+        ));
+        let schema = database.dir.write(
+            "schema.json",
+            r#"{"entities": {"item": {"table": "items", "fields": ["id", "code"], "writable": true}}}"#,
+        );
+        let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
+        let codes = |twice: usize| (0..150).map(move |n| if n == twice { 0 } else { n });
+        let items: Vec<_> = codes(140).map(|code| json!({"code": format!("c{code}")})).collect();
+        let reply = server.send(&Request::post("/mesh/item", &json!(items).to_string()));
+        assert_eq!(reply.status, status, "{clause}: {}", reply.text());
+        let count: i64 =
+            database.connect().query_row("SELECT count(*) FROM items", [], |row| row.get(0)).unwrap();
+        if status == 409 {
+            assert_eq!((&reply.json()["path"], count), (&json!("140"), 0), "{clause}: {}", reply.text());
+        } else {
+            assert_eq!((&reply.json()[0], count), (&Value::Null, 149), "the record was replaced");
+        }
+    }
+}
+
+#[test]
+fn replies_show_what_triggers_have_changed() {
     let database = Database::new(
-        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, open BOOLEAN);
-         INSERT INTO notes VALUES (1, 'a', true);",
+        "CREATE TABLE items (id INTEGER PRIMARY KEY, code TEXT, loud TEXT);
+         CREATE TRIGGER shout AFTER INSERT ON items BEGIN UPDATE items SET loud = upper(new.code) WHERE id = new.id; END;",
     );
     let schema = database.dir.write(
         "schema.json",
-        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true}},
-            "policies": {"*": {"note": {"writable": true, "$where": {"field": "open", "op": "eq", "value": true}}}}}"#,
+        r#"{"entities": {"item": {"table": "items", "fields": ["id", "code", "loud"], "writable": true}}}"#,
     );
-    let config = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n");
-    let server = Server::start(&["--config", &config, "--database", &database.url(), "--schema", &schema]);
-    let post = |body: &str| server.send(&Request::post("/mesh/note", body));
-    let reply = post(r#"[{"text": "b", "open": true}, {"text": "c", "open": false}]"#);
-    assert_eq!((reply.status, &reply.json()["path"]), (403, &json!("1")), "{}", reply.text());
-    let reply = post(r#"[{"text": "b", "open": true}, {"text": "c", "open": true}]"#);
-    assert_eq!(reply.text(), r#"[{"id":2,"text":"b","open":true},{"id":3,"text":"c","open":true}]"#);
+    let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
+    let reply = server.send(&Request::post("/mesh/item", r#"[{"code": "a"}, {"code": "b"}]"#));
+    assert_eq!(reply.text(), r#"[{"id":1,"code":"a","loud":"A"},{"id":2,"code":"b","loud":"B"}]"#);
 }
 
 #[test]

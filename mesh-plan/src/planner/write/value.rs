@@ -35,7 +35,9 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
             bytes.map(Value::Bytes).ok_or_else(|| ("base64 text", describe(text)))
         }
         ty => {
-            if let (Some(FieldType::Decimal), Some(exact)) = (ty, exact(text)) {
+            if ty == Some(FieldType::Decimal)
+                && let Some(exact) = exact(text)
+            {
                 return Ok(Value::Text(exact));
             }
             let literal = literal_of(text).ok_or_else(|| (literal::takes(ty), describe(text)))?;

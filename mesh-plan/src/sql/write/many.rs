@@ -1,12 +1,14 @@
 //! Creation of several records in one statement.
 
-use sea_query::Query;
+use sea_query::{Cond, Query};
 
-use super::{Action, Mutation, Statement, Steps, id_of};
-use crate::mutation::Assignment;
+use super::{Action, Mutation, PARENT, Statement, Steps, column, id_of};
+use crate::Key;
+use crate::mutation::{Assignment, Subject};
+use crate::plan::Node;
 use crate::sql::dialect::Dialect;
 
-/// Returns how many of the first creations are alike: they set the same columns of one table, and need no further checks.
+/// Returns how many of the first creations are alike: they set the same columns of one table, and their order does not matter.
 /// At most as many as statements with so many parameters can have.
 pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize {
     let Some(columns) = mutations.first().and_then(plain_columns) else { return 0 };
@@ -18,19 +20,31 @@ pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize 
     mutations.iter().take(most).take_while(is_alike).count()
 }
 
-/// Returns the columns that a creation sets; `None` if it needs more than one statement.
+/// Returns the columns that a creation sets; `None` if another creation may decide whether it is possible.
 fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
+    let Mutation { subject, references, .. } = mutation;
+    let is_plain = |check: &Node| check.related.is_empty();
     match &mutation.action {
-        Action::Create { values } if mutation.references.is_empty() && mutation.subject.check.is_none() => {
+        Action::Create { values }
+            if references.is_empty()
+                && subject.check.as_deref().is_none_or(is_plain)
+                && !refers_to_own_table(subject, values) =>
+        {
             Some(values.iter().map(|value| value.column.as_str()))
         }
         _ => None,
     }
 }
 
-/// Returns the parameters of a creation, in the order in which the statement of [`create`] has them.
-pub(in crate::sql) fn params<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<D::Param> {
-    mutation.action.values().iter().map(|Assignment { value, .. }| dialect.value(value)).collect()
+/// Returns whether a new record may refer to another one of its table. Foreign keys are checked at the end of a statement, so that
+/// it could refer to one that is created after it.
+fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
+    let sets = |column: &str| values.iter().any(|value| value.column.eq_ignore_ascii_case(column));
+    let mut keys = subject.entity().foreign_keys.iter();
+    keys.any(|key| {
+        key.table.name.eq_ignore_ascii_case(&subject.table().name)
+            && key.pairs.iter().any(|pair| sets(&pair.parent))
+    })
 }
 
 /// Returns the statement that creates the records of creations that are [`alike`] and returns their ids in this order.
@@ -47,4 +61,22 @@ pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> 
     }
     insert.returning(id_of(&first.subject));
     Some(steps.params.render(&insert, steps.dialect.builder()))
+}
+
+/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+pub(in crate::sql) fn permitted<D: Dialect>(
+    subject: &Subject,
+    ids: &[Key],
+    dialect: D,
+) -> Option<Statement<D::Param>> {
+    let check = subject.check.as_deref()?;
+    let mut steps = Steps::new(dialect);
+    let mut select = steps.select(subject, Some(check), None);
+    let mut is_one = Cond::any();
+    for id in ids {
+        let id = steps.key(id);
+        is_one = is_one.add(steps.is_id(subject, |name| column(PARENT, name), id));
+    }
+    select.cond_where(is_one);
+    Some(steps.params.render(&select, steps.dialect.builder()))
 }

@@ -59,12 +59,19 @@ fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError>
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
     }
+    // The error of an object has its index.
+    let records = Fields::parse_list(body).or_else(|_| parse_each(body))?;
+    if records.is_empty() || records.len() > RECORDS_MAX {
+        return Err(other_number(records.len()));
+    }
+    Ok(records)
+}
+
+/// Parses the objects of an array one after the other.
+fn parse_each(body: &[u8]) -> Result<Vec<Fields>, WireError> {
     let items = Fields::split_list(body).map_err(|error| WireError::transport(error.to_string()))?;
-    if items.is_empty() || items.len() > RECORDS_MAX {
-        let found = items.len();
-        return Err(WireError::validation(format!(
-            "An array creates 1 to {RECORDS_MAX} records, not {found}"
-        )));
+    if items.len() > RECORDS_MAX {
+        return Err(other_number(items.len()));
     }
     let record = |(index, text): (usize, &str)| {
         if !text.starts_with('{') {
@@ -75,6 +82,10 @@ fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError>
         fields.map_err(|error| at_record(index, WireError::transport(error.to_string())))
     };
     items.into_iter().enumerate().map(record).collect()
+}
+
+fn other_number(found: usize) -> WireError {
+    WireError::validation(format!("An array creates 1 to {RECORDS_MAX} records, not {found}"))
 }
 
 /// Adds the index of a record to the paths of its error.
