@@ -69,7 +69,7 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
                     |error| reader.refused(error, true),
                 ));
             }
-            export::save(reply, wanted, args.output.as_deref(), &reader.spinner).await
+            export::save(reply, wanted, args.output.as_deref(), reader.spinner).await
         });
     }
     let answer = Client::run(&args.server, async |client| {

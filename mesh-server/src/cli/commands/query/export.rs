@@ -1,7 +1,7 @@
 //! `mesh-server query --export`: writes all records of a collection to a file or to standard output.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -31,22 +31,26 @@ pub(super) fn request(mut request: Request<Bytes>, format: ExportFormat) -> Resu
     Ok(request)
 }
 
-/// Writes the body of a reply while it arrives. A file has its name only when it is complete.
+/// Writes the body of a reply while it arrives. A file has its name only when it is complete. On a terminal, lines and spinner
+/// would overwrite one another, so that only one of them is shown.
 pub(super) async fn save(
     reply: Response<Incoming>,
     format: ExportFormat,
     output: Option<&Path>,
-    spinner: &Spinner,
+    spinner: Spinner,
 ) -> Result<(), Failure> {
     let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if !content_type.unwrap_or_default().starts_with(format.media_type()) {
         return Err(Failure::found("the server does not export; is [export] enabled on the server?"));
     }
-    let Some(path) = output else { return copy(reply, &mut io::stdout().lock(), spinner).await.map(drop) };
+    let Some(path) = output else {
+        let spinner = (!io::stdout().is_terminal()).then_some(spinner);
+        return copy(reply, &mut io::stdout().lock(), spinner.as_ref()).await.map(drop);
+    };
     let part = PathBuf::from(format!("{}.part", path.display()));
     let failed = |error: io::Error| Failure::found(format!("cannot write {}: {error}", part.display()));
     let mut file = File::create(&part).map_err(failed)?;
-    let copied = match copy(reply, &mut file, spinner).await {
+    let copied = match copy(reply, &mut file, Some(&spinner)).await {
         Ok(copied) => file.sync_all().and_then(|()| fs::rename(&part, path)).map(|()| copied).map_err(failed),
         Err(failure) => Err(failure),
     };
@@ -54,6 +58,7 @@ pub(super) async fn save(
         let _ = fs::remove_file(&part);
     }
     let Copied { bytes, lines } = copied?;
+    drop(spinner);
     remark(format_args!("{}: {lines} lines, {bytes} bytes", path.display()));
     Ok(())
 }
@@ -63,7 +68,11 @@ struct Copied {
     lines: u64,
 }
 
-async fn copy(reply: Response<Incoming>, to: &mut impl Write, spinner: &Spinner) -> Result<Copied, Failure> {
+async fn copy(
+    reply: Response<Incoming>,
+    to: &mut impl Write,
+    spinner: Option<&Spinner>,
+) -> Result<Copied, Failure> {
     let mut body = reply.into_body();
     let mut copied = Copied { bytes: 0, lines: 0 };
     while let Some(frame) = body.frame().await {
@@ -72,7 +81,9 @@ async fn copy(reply: Response<Incoming>, to: &mut impl Write, spinner: &Spinner)
         to.write_all(&piece).map_err(unwritten)?;
         copied.bytes += piece.len() as u64;
         copied.lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
-        spinner.set_message(format!("{} lines, {} MB so far", copied.lines, copied.bytes / 1_000_000));
+        if let Some(spinner) = spinner {
+            spinner.set_message(format!("{} lines, {} MB so far", copied.lines, copied.bytes / 1_000_000));
+        }
     }
     to.flush().map_err(unwritten)?;
     Ok(copied)
