@@ -133,6 +133,12 @@ class Client(_Sender):
         record: R | None = query.build(self._read(query, id))
         return record
 
+    def tagged(self, source: RecordSelection[Any, R], id: RecordId) -> tuple[R | None, str]:
+        """Reads a record with its entity tag, for `if_match` of a write with the same shape."""
+        query = _single(source)
+        reply = self._query("GET", _route(query.entity, id), query)
+        return query.build(json.loads(reply.body)), reply.headers["ETag"]
+
     def export(
         self,
         source: Selection[SameEntity, R],
@@ -234,14 +240,39 @@ class Client(_Sender):
         record: R = self._write("POST", new)
         return record
 
-    def update(self, change: Change[R]) -> R:
-        """Updates a record, as in `client.update(post.change(1, title="…"))`, and returns it."""
-        record: R = self._write("PUT", change)
+    def create_all(self, records: Iterable[New[R]]) -> builtins.list[R]:
+        """Creates records of one entity, all or none, and returns them in this order. The shape is that of the first one."""
+        first, *others = records
+        if len(first._route) > 1 or any(other._route != first._route for other in others):
+            raise TypeError("records that are created together are of one entity, and of no relation")
+        fields = [record._fields for record in (first, *others)]
+        return [first._built(record) for record in self._written("POST", first, fields)]
+
+    def update(self, change: Change[R], *, if_match: str | None = None) -> R:
+        """Updates a record, as in `client.update(post.change(1, title="…"))`, and returns it.
+
+        With a tag of `tagged` for the same shape, or `*` for any, a record that has changed or is missing is refused.
+        """
+        record: R = self._write("PUT", change, if_match=if_match)
         return record
 
-    def delete(self, entity: DeletableEntity[Any, Any], id: RecordId) -> None:
-        """Deletes a record."""
-        self._send("DELETE", _route(entity._key, id))
+    def upsert(self, change: Change[R]) -> R:
+        """Updates a record as `update` does, or creates it with these fields and this id if there is none."""
+        record: R = self._write("PUT", change, prefer="resolution=merge-duplicates")
+        return record
+
+    def delete(self, entity: DeletableEntity[Any, Any], id: RecordId, *, if_match: str | None = None, shape: type[Any] | None = None) -> None:
+        """Deletes a record. A tag for `if_match` is one of `tagged` for all fields, or for the shape."""
+        headers = _conditions(if_match)
+        if if_match is None:
+            self._send("DELETE", _route(entity._key, id))
+        else:
+            self._query("DELETE", _route(entity._key, id), _single(entity, None, shape), headers=headers)
+
+    def batch(self, steps: Iterable[Step]) -> builtins.list[StepResult]:
+        """Runs steps in one transaction, in this order. The first one that fails undoes all."""
+        reply = self._send("POST", "/batch", body={"steps": [step._json() for step in steps]})
+        return [StepResult(**result) for result in json.loads(reply.body)["results"]]
 
     def connect(self, relation: One[Any, R], id: RecordId, other: RecordId) -> R:
         """Sets the record of a to-one relation, as in `client.connect(post.author, 1, 2)`, and returns it."""
@@ -381,14 +412,17 @@ class Client(_Sender):
                 pass
             stop.event.wait(wait)
 
-    def _write(self, method: str, write: _Write[Any]) -> Any:
+    def _write(self, method: str, write: _Write[Any], *, if_match: str | None = None, prefer: str | None = None) -> Any:
+        headers = _conditions(if_match, prefer)
+        return write._built(self._written(method, write, write._fields, headers))
+
+    def _written(self, method: str, write: _Write[Any], body: Any, headers: Mapping[str, str] | None = None) -> Any:
         path = _route(*write._route)
-        fields = write._fields
-        shape = write._shape
-        if shape is None:
-            return json.loads(self._send(method, path, body=fields).body)
-        query = _single(write._source, None, shape)
-        return query.build(json.loads(self._query(method, path, query, body=fields).body))
+        # A tag is that of a query, also if it is the one for all fields.
+        if write._shape is None and "If-Match" not in (headers or {}):
+            return json.loads(self._send(method, path, headers=headers, body=body).body)
+        query = _single(write._source, None, write._shape)
+        return json.loads(self._query(method, path, query, body=body, headers=headers).body)
 
     def _upload(
         self, field: FileField[Any], id: RecordId | None, content: BinaryIO, names: tuple[str, str], meta: Mapping[str, Any] | None

@@ -260,6 +260,10 @@ class _Write(Generic[R_co]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {'/'.join(map(str, self._route))} {json.dumps(self._fields, ensure_ascii=False)}>"
 
+    def _built(self, record: Any) -> Any:
+        """Returns the record of a reply in its shape."""
+        return record if self._shape is None else _single(self._source, None, self._shape).build(record)
+
     def _checked(self, shape: type[Any]) -> type[Any]:
         _plan(self._source._schema, self._source._key, shape)
         return shape

@@ -1,6 +1,15 @@
 # Errors
 
 
+@dataclasses.dataclass(frozen=True)
+class FieldError:
+    """A field of a write that is at fault."""
+
+    path: str
+    """Its name in the body of the write, in a list after the index of the record, such as `7.title`."""
+    message: str
+
+
 class MeshError(Exception):
     """An error reply of the server. Connections that fail raise `OSError` instead."""
 
@@ -13,6 +22,10 @@ class MeshError(Exception):
     """The position in the query, such as `post.comments.author`."""
     line: int | None
     column: int | None
+    step: int | None
+    """The step of a batch that failed, counted from 0."""
+    fields: Sequence[FieldError]
+    """The fields of a write that are at fault."""
     request_id: str | None
     """The id under which the log of the server has the request."""
     retry_after: float | None
@@ -28,6 +41,8 @@ class MeshError(Exception):
         self.path = body.get("path")
         self.line = body.get("line")
         self.column = body.get("column")
+        self.step = body.get("step")
+        self.fields = [FieldError(field["path"], field["message"]) for field in body.get("fields", ())]
         self.request_id = body.get("requestId")
         self.retry_after = retry_after
         self.body = body

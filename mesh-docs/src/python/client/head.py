@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import builtins
 import contextlib
 import dataclasses
 import datetime as _datetime
@@ -48,6 +49,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Condition",
+    "FieldError",
     "File",
     "MeshError",
     "Order",
@@ -55,6 +57,8 @@ __all__ = [
     "Param",
     "Session",
     "ShapeError",
+    "Step",
+    "StepResult",
     "Stream",
     "Uploaded",
     "aggregate",

@@ -1,6 +1,11 @@
 # Requests
 
 
+def _conditions(if_match: str | None, prefer: str | None = None) -> dict[str, str]:
+    """Returns the headers of a write."""
+    return {name: value for name, value in (("If-Match", if_match), ("Prefer", prefer)) if value is not None}
+
+
 class _Sender:
     """Signs and sends requests."""
 
@@ -16,8 +21,9 @@ class _Sender:
         self._persisted = persisted
         self._bound = bound
 
-    def _query(self, method: str, path: str, query: _Query, *, body: Any = None) -> _Reply:
-        return self._by_id(query, lambda headers: self._send(method, path, headers=headers, body=body))
+    def _query(self, method: str, path: str, query: _Query, *, body: Any = None, headers: Mapping[str, str] | None = None) -> _Reply:
+        more = headers or {}
+        return self._by_id(query, lambda headers: self._send(method, path, headers={**headers, **more}, body=body))
 
     def _open_query(self, path: str, query: _Query, more: Mapping[str, str], timeout: float | None = None) -> _Opened:
         return self._by_id(query, lambda headers: self._open(path, {**headers, **more}, timeout=timeout))

@@ -48,6 +48,35 @@ class Uploaded:
     """All members of the reply, with the id of a record that was created."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A write of a batch, or a read of a record. `$name.field` in `path` and `body` stands for a field of an earlier result."""
+
+    method: Literal["GET", "POST", "PUT", "DELETE"]
+    path: str
+    """The path below the base path, such as `/post/7`."""
+    body: Mapping[str, Any] | None = None
+    query: Mapping[str, Any] | None = None
+    """The query of a read, or the one that shapes the result of a write, such as `{"post": {"$select": {"id": True}}}`."""
+    name: str | None = None
+    """The name of the result."""
+
+    def _json(self) -> dict[str, Any]:
+        query = None if self.query is None else _compact(self.query)
+        body = None if self.body is None else _json_value(self.body)
+        members = {"method": self.method, "path": self.path, "body": body, "query": query, "as": self.name}
+        return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclasses.dataclass(frozen=True)
+class StepResult:
+    """The result of a step."""
+
+    status: int
+    body: Any = None
+    """The JSON of its reply, if it has one."""
+
+
 class File(io.BufferedReader):
     """A stored file, to be read and closed."""
 
