@@ -92,9 +92,13 @@ pub enum PlanErrorKind {
     NoId { entity: String },
     #[error("Field '{field}' not found on entity '{entity}'{}", hint(.nearest))]
     UnknownField { entity: String, field: String, nearest: Option<String> },
-    #[error("'{field}' on entity '{entity}' is a scalar field, not a relation; select it with `true`")]
+    #[error(
+        "'{field}' on entity '{entity}' is a scalar field, not a relation; select it by its name alone in QL, or with `true` in JSON"
+    )]
     FieldWithSelection { entity: String, field: String },
-    #[error("'{relation}' on entity '{entity}' is a relation; select fields of it with `$select`")]
+    #[error(
+        "'{relation}' on entity '{entity}' is a relation; select fields of it in braces in QL, or with `$select` in JSON"
+    )]
     RelationWithoutSelection { entity: String, relation: String },
     #[error("'{relation}' on entity '{entity}' is a relation; {control} takes scalar fields only")]
     RelationAsField { entity: String, relation: String, control: &'static str },
@@ -138,7 +142,7 @@ pub enum PlanErrorKind {
     AliasOfMember { entity: String, alias: String },
     #[error("'{alias}' is an alias; fields of a grouped or distinct read have none")]
     AliasInGroup { alias: String },
-    #[error("'{field}' cannot be selected here; `$select` may name only the fields of {control}")]
+    #[error("'{field}' cannot be selected beside {control} unless it is in {}", group_control(.control))]
     NotSelectable { field: String, control: &'static str },
     #[error("The relation '{relation}' cannot be used in a grouped or distinct read")]
     RelationInGroup { relation: String },
@@ -176,6 +180,11 @@ pub enum PlanErrorKind {
 /// Returns the end of a message about an unknown name.
 pub(crate) fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|nearest| format!("; did you mean '{nearest}'?")).unwrap_or_default()
+}
+
+/// Returns the control that lists what can be selected beside a control.
+fn group_control(control: &'static str) -> &'static str {
+    if control == "$aggregate" { "$groupBy" } else { control }
 }
 
 /// Fetching or shaping rows failed.

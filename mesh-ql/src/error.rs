@@ -8,7 +8,7 @@ use crate::span::{Position, Span};
 
 /// The text is not a query, or exceeds a bound. `SPEC §3.4`
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message} ({position}{})", .path.as_ref().map(|path| format!(", in {path}")).unwrap_or_default())]
+#[error("{message} ({}{position})", .path.as_ref().map(|path| format!("in {path}, ")).unwrap_or_default())]
 #[non_exhaustive]
 pub struct SyntaxError {
     /// One sentence that names the wrong part and, where it is not obvious, what is allowed.

@@ -49,7 +49,7 @@ settings! {
         database: Option<Location> = None, parse::present;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
         replicas: Vec<Location> = Vec::new(), parse::locations;
-        /// PostgreSQL schemas to infer the entities from; empty: the default schema.
+        /// PostgreSQL schemas to infer the entities from; empty: the first schema of the search path that exists.
         schemas: Vec<String> = Vec::new(), parse::list;
         /// Schema document; without one the schema is inferred from the database.
         schema: Option<PathBuf> = None, parse::present;
@@ -59,7 +59,7 @@ settings! {
         pin_threads: bool = false, parse::boolean;
         /// Time limit of a request.
         request_timeout: Duration = mesh_server::Limits::default().request_timeout, parse::duration(MILLISECOND, 24 * HOUR);
-        /// Longest wait for the next bytes of a body.
+        /// Total time to wait for the data of a body; each 4 KiB received gives one second back.
         body_timeout: Duration = mesh_server::Limits::default().body_timeout, parse::duration(MILLISECOND, HOUR);
         /// Time that an idle connection stays open.
         idle_timeout: Duration = Timeouts::default().idle, parse::duration(MILLISECOND, 24 * HOUR);

@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use http::{Method, StatusCode};
-use mesh_ql::{SyntaxError, named_enum};
+use mesh_ql::{Position, SyntaxError, named_enum};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{AllowedMethods, RequestId};
+use crate::{AllowedMethods, BasePath, RequestId};
 
 named_enum! {
     /// The kind of an error: the member `error` of an error body.
@@ -254,13 +254,27 @@ impl WireError {
 
     /// Creates a 404: the path does not exist.
     pub fn not_found() -> Self {
-        let message = "There is no such path; read at :entity or :entity/:id under the base path";
+        Self::new(ErrorKind::NotFound, "There is no such path")
+    }
+
+    /// Creates a 404: the path is not one of the protocol.
+    pub(crate) fn no_route(base: &BasePath) -> Self {
+        let message = format!("There is no such path; records are at {base}/ENTITY and {base}/ENTITY/ID");
         Self::new(ErrorKind::NotFound, message)
     }
 
     /// Creates a 405: the path does not allow the method.
     pub fn method_not_allowed(method: &Method, allow: AllowedMethods) -> Self {
-        let message = format!("{method} is not allowed on this path; allowed are {allow}");
+        let message = match *method {
+            _ if allow.is_empty() => format!(
+                "{method} is not available here: the feature is off on this server, or the path is that of a relation, \
+                 which a query on its record reads"
+            ),
+            Method::POST | Method::PUT | Method::DELETE => format!(
+                "{method} is not allowed on this path, or its feature is off (writes, uploads, login); allowed are {allow}"
+            ),
+            _ => format!("{method} is not allowed on this path; allowed are {allow}"),
+        };
         Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, message) }
     }
 
@@ -285,7 +299,7 @@ impl WireError {
     /// Creates a 421: the request is for a host that the server does not answer to.
     pub fn misdirected() -> Self {
         Self::transport(
-            "This server does not answer to the name in Host; its setting 'allowed_hosts' lists names",
+            "The server does not accept requests for this host name; add the name to the setting 'allowed_hosts'",
         )
         .with_status(StatusCode::MISDIRECTED_REQUEST)
     }
@@ -404,16 +418,17 @@ impl fmt::Display for ErrorBody {
         if let Some(code) = &self.code {
             write!(f, " [{code}]")?;
         }
-        if let Some(path) = &self.path {
-            write!(f, " at {path}")?;
+        let position = self.line.zip(self.column).map(|(line, column)| Position { line, column });
+        let location = [
+            self.step.map(|step| format!("step {step}")),
+            self.path.as_ref().map(|path| format!("in {path}")),
+            position.map(|position| position.to_string()),
+        ];
+        let location: Vec<String> = location.into_iter().flatten().collect();
+        match location.as_slice() {
+            [] => Ok(()),
+            location => write!(f, " ({})", location.join(", ")),
         }
-        if let (Some(line), Some(column)) = (self.line, self.column) {
-            write!(f, " (line {line}, column {column})")?;
-        }
-        if let Some(step) = self.step {
-            write!(f, " (step {step})")?;
-        }
-        Ok(())
     }
 }
 

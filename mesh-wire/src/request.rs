@@ -16,6 +16,7 @@ use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Uri};
 use mesh_ql::{Format, ParamValues};
 
+use crate::base64::Base64Error;
 use crate::route::percent;
 use crate::{WireError, base64, headers};
 pub use accept::preferred_type;
@@ -66,12 +67,19 @@ impl RawQuery<'_> {
             Self::Id(id) => Ok(QuerySource::Id(id.to_owned())),
             Self::Text { format, raw } => match base64::decode(raw) {
                 Ok(text) => Ok(QuerySource::Text { format, text }),
-                Err(error) => {
-                    Err(WireError::transport(format!("{} is not base64 text: {error}", headers::QUERY)))
-                }
+                Err(error) => Err(not_base64(headers::QUERY, raw, error)),
             },
         }
     }
+}
+
+/// Returns the error of a header that is not base64. Its value is often the text itself.
+fn not_base64(header: &str, value: &[u8], error: Base64Error) -> WireError {
+    let hint = match value {
+        [b'{', ..] => "; encode the text as base64, or send it as it is in the body of a POST",
+        _ => "",
+    };
+    WireError::transport(format!("{header} is not base64 text: {error}{hint}"))
 }
 
 /// Parses the values of parameters. `source` is the header or the member of the body that has them. `SPEC §19.2`

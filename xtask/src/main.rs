@@ -31,9 +31,9 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test                 Build the server and run every test, doc tests included
   check                Check formatting, lints, tidy rules, documentation, packages, and each feature on its own
-  conformance          Run the cases in tests/conformance against this server, or against --target URL
-      [--level L1|L2|L3|L4] [--profile NAME]... [--case ID]... [--profile-file FILE] [--program FILE]
-      [--format pretty|tap|junit|json] [--report FILE.html]
+  conformance [OPTIONS]
+                       Run the cases in tests/conformance against this server, or against --target URL; see
+                       `cargo xtask conformance --help`
   soak [traffic|attacks|differential] [--minutes N | --seconds N]
                        Send mixed traffic to a server, attack it beside honest traffic, and compare random queries
                        with a simple resolver; in release mode, one minute each by default, ten for the attacks
@@ -71,6 +71,7 @@ Examples:
   cargo xtask test
   cargo xtask soak --minutes 10
   cargo xtask conformance --target http://127.0.0.1:8080/mesh --level L1
+  cargo xtask conformance --help
 ";
 
 /// What `test` does not run, and the command that does.
@@ -82,7 +83,9 @@ const SKIPPED: &[(&str, &str)] = &[
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if arguments.iter().any(|argument| matches!(*argument, "-h" | "--help" | "help")) {
+    // The options of `conformance` have their own help.
+    let asks_for_help = arguments.iter().any(|argument| matches!(*argument, "-h" | "--help" | "help"));
+    if asks_for_help && arguments.first() != Some(&"conformance") {
         return help();
     }
     match arguments.as_slice() {

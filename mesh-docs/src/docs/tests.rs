@@ -187,7 +187,7 @@ fn execute_returns_data_and_metadata() {
     check(
         &docs,
         r#"{"query": "{ post ", "format": "ql"}"#,
-        &expect!["Expected a name or '}', found the end of the query (line 1, column 8, in post)"],
+        &expect!["Expected a name or '}', found the end of the query (in post, line 1, column 8)"],
     );
     check(&docs, "{}", &expect!["The body has no 'query'"]);
 }

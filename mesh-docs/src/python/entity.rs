@@ -43,7 +43,8 @@ pub(super) fn entity_class(
     let name_of = |wire: &str| name_of(&members, wire);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "\n\nclass {}(mesh.Fields[E]):", class.fields);
-    let _ = writeln!(out, "    \"\"\"The fields of {}.\"\"\"\n", quoted(&entity.key));
+    docstring(out, "    ", &format!("The fields of {}.", quoted(&entity.key)));
+    out.push('\n');
     for field in members::fields(entity) {
         let _ = writeln!(out, "    {}: mesh.{}[E]", name_of(&field.name), field_class(field));
         docstring(out, "    ", field.description.as_deref().unwrap_or_default());
@@ -61,7 +62,7 @@ pub(super) fn entity_class(
     if is_target {
         let ClassNames { path, fields, record, .. } = class;
         let _ = writeln!(out, "\n\nclass {path}({fields}[E], mesh.One[E, {record}]):");
-        let _ = writeln!(out, "    \"\"\"A relation to a record of {}.\"\"\"", quoted(&entity.key));
+        docstring(out, "    ", &format!("A relation to a record of {}.", quoted(&entity.key)));
     }
     for relation in members::relations(entity).filter(|relation| has_new(schema, relation)) {
         children(out, schema, (entity, class), relation, names);

@@ -55,6 +55,20 @@ fn description_cannot_end_its_docstring() {
 }
 
 #[test]
+fn entity_key_cannot_end_a_docstring() {
+    let key = r#"a\"\"\"b\\c\nd"#;
+    let schema = schema(&format!(
+        r#"{{"entities": {{"{key}": {{"fields": ["id"], "table": "a"}}, "user": {{"fields": ["id"]}}}},
+            "joins": {{"user.a": {{"entity": "{key}", "on": "a.id = users.id", "type": "one"}}}}}}"#
+    ));
+    let written = types(&schema, Import::Absolute);
+    for text in ["A record of", "The fields of", "A relation to a record of", "The entity"] {
+        let line = format!(r#"    """{text} `a\"\"\"b\\c d`.""""#);
+        assert_eq!(written.lines().filter(|other| **other == line).count(), 1, "{line}: {written}");
+    }
+}
+
+#[test]
 fn names_hidden_by_policies_are_omitted() {
     let schema =
         schema(r#"{"entities": {"post": {"fields": ["id", "secret"]}, "user": {"fields": ["id"]}}}"#);

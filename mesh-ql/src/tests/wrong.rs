@@ -37,7 +37,7 @@ fn json_syntax() {
             nonsense
                 Expected a JSON value @ 1:1
             { user id }
-                Expected a key in double quotes (is the query in the QL format?) @ 1:3
+                Expected a key in double quotes; a query in QL needs X-Mesh-Format: ql, or 'format' in a posted body @ 1:3
             {"user"
                 The query ends inside an object @ 1:8
             {"user
@@ -371,7 +371,7 @@ fn long_names_are_shortened_and_control_characters_escaped() {
 #[test]
 fn display_says_where() {
     let error = parse(Format::Ql, "{ user posts { } }", &Limits::default()).unwrap_err();
-    expect!["The selection of 'posts' is empty; name at least one field or relation (line 1, column 16, in user.posts)"]
+    expect!["The selection of 'posts' is empty; name at least one field or relation (in user.posts, line 1, column 16)"]
         .assert_eq(&error.to_string());
     let error = parse(Format::Ql, "{ user a }", &Limits { query_bytes: 3, ..Limits::default() }).unwrap_err();
     expect!["The query has 10 bytes, more than the bound `query_bytes` (3) allows (line 1, column 1)"]

@@ -59,7 +59,7 @@ settings! {
         requests: usize = mesh_server::Limits::default().requests, parse::count(1, 1_000_000);
         /// Nonces that are remembered for one session
         nonces_per_session: usize = mesh_integrity::Gate::NONCES_PER_SESSION, parse::count(1, 1_000_000);
-        /// Login attempts per minute, for each account and each address
+        /// Failed logins per minute for one account from one address; ten times as many for one account and for one address
         login_per_minute: u32 = mesh_server::Integrity::LOGIN_PER_MINUTE, parse::count(1, 1_000_000);
         /// Levels of a filter
         filter_depth: usize = mesh_ql::Limits::default().filter_depth, parse::count(1, mesh_ql::Limits::MAX_FILTER_DEPTH as u64);

@@ -80,9 +80,9 @@ fn an_error_body_is_displayed_with_its_position() {
         fields: Vec::new(),
         step: None,
     };
-    assert_eq!(body.to_string(), "ValidationError: m at user.posts (line 3, column 9)");
+    assert_eq!(body.to_string(), "ValidationError: m (in user.posts, line 3, column 9)");
     let body = ErrorBody { step: Some(2), ..body };
-    assert_eq!(body.to_string(), "ValidationError: m at user.posts (line 3, column 9) (step 2)");
+    assert_eq!(body.to_string(), "ValidationError: m (step 2, in user.posts, line 3, column 9)");
 }
 
 #[test]

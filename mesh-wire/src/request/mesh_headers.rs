@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 use mesh_ql::{Format, ParamValues};
 
-use super::{RawQuery, parse_params};
+use super::{RawQuery, not_base64, parse_params};
 use crate::headers::{FORMAT, NONCE, PARAMS, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
 use crate::{WireError, base64};
 
@@ -138,8 +138,8 @@ impl<'h> MeshHeaders<'h> {
     /// 400 if the value is not base64 of a JSON object, or is too long.
     pub fn param_values(&self, bound: usize) -> Result<Option<ParamValues>, WireError> {
         let Some(value) = self.params else { return Ok(None) };
-        let text = base64::decode(value.as_bytes())
-            .map_err(|error| WireError::transport(format!("{PARAMS} is not base64 text: {error}")))?;
+        let text =
+            base64::decode(value.as_bytes()).map_err(|error| not_base64(PARAMS, value.as_bytes(), error))?;
         parse_params(&text, PARAMS, bound).map(Some)
     }
 

@@ -105,7 +105,8 @@ fn queries_that_are_not_base64_of_utf8_are_refused() {
     );
     assert_eq!(
         refusal(&[("X-Mesh-Query", "{}")]),
-        "X-Mesh-Query is not base64 text: character 1 ('{') is not in the standard base64 alphabet"
+        "X-Mesh-Query is not base64 text: character 1 ('{') is not in the standard base64 alphabet; encode the \
+         text as base64, or send it as it is in the body of a POST"
     );
     assert_eq!(
         refusal(&[("X-Mesh-Query", "/w")]),

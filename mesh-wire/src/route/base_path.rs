@@ -61,11 +61,11 @@ impl BasePath {
     }
 
     /// Strips this base path from an undecoded path.
-    pub(super) fn strip<'p>(&self, path: &'p str) -> Result<Segments<'p>, WireError> {
-        let mut segments = Segments::new(path)?;
+    pub(super) fn strip<'b, 'p>(&'b self, path: &'p str) -> Result<Segments<'b, 'p>, WireError> {
+        let mut segments = Segments::new(self, path)?;
         for expected in self.0.split('/').skip(1) {
             if segments.next()?.is_none_or(|segment| segment.text != expected) {
-                return Err(WireError::not_found());
+                return Err(WireError::no_route(self));
             }
         }
         Ok(segments)
@@ -111,18 +111,20 @@ pub(super) struct Segment<'p> {
 }
 
 /// A cursor over the segments of an undecoded path.
-pub(super) struct Segments<'p> {
+pub(super) struct Segments<'b, 'p> {
+    /// For error messages.
+    base: &'b BasePath,
     rest: Option<&'p str>,
     /// How many segments have been returned.
     count: usize,
 }
 
-impl<'p> Segments<'p> {
+impl<'b, 'p> Segments<'b, 'p> {
     /// Starts at the first segment. One trailing slash is ignored.
-    pub(super) fn new(path: &'p str) -> Result<Self, WireError> {
-        let inner = path.strip_prefix('/').ok_or_else(WireError::not_found)?;
+    pub(super) fn new(base: &'b BasePath, path: &'p str) -> Result<Self, WireError> {
+        let inner = path.strip_prefix('/').ok_or_else(|| WireError::no_route(base))?;
         let rest = (!inner.is_empty()).then(|| inner.strip_suffix('/').unwrap_or(inner));
-        Ok(Self { rest, count: 0 })
+        Ok(Self { base, rest, count: 0 })
     }
 
     /// Decodes the next segment. Refuses an empty one with 404, and one that cannot be decoded with 400.
@@ -135,7 +137,7 @@ impl<'p> Segments<'p> {
         self.rest = rest;
         self.count += 1;
         if segment.is_empty() {
-            return Err(WireError::not_found());
+            return Err(WireError::no_route(self.base));
         }
         let text = percent::decode(segment).map_err(|percent::Undecodable(why)| {
             WireError::transport(format!("Segment {} of the path cannot be decoded: {why}", self.count))

@@ -29,7 +29,7 @@ impl<'p> PathKind<'p> {
         let Some(Segment { text: entity, .. }) = segments.next()? else { return Ok(Self::Base) };
         let (id, member, child) = (segments.next()?, segments.next()?, segments.next()?);
         if segments.next()?.is_some() {
-            return Err(WireError::not_found());
+            return Err(WireError::no_route(base));
         }
         // Reserved keys are not entities. The decoded segment is compared, so that escapes make no difference. `SPEC §2.2`
         match (entity.as_ref(), id, member, child) {
@@ -42,12 +42,14 @@ impl<'p> PathKind<'p> {
             {
                 Ok(Self::File(format!("{}/{}/{}", hash.text, head.text, rest.text)))
             }
-            ("queries" | "auth" | "logout" | "write" | "files" | "batch", ..) => Err(WireError::not_found()),
+            ("queries" | "auth" | "logout" | "write" | "files" | "batch", ..) => {
+                Err(WireError::no_route(base))
+            }
             (_, None, ..) => Ok(Self::Collection(entity)),
             (_, Some(id), None, _) => Ok(Self::Point(entity, id.raw)),
             (_, Some(id), Some(member), None) if member.text == "events" => match profiles.events {
                 true => Ok(Self::Events(entity, id.raw)),
-                false => Err(WireError::not_found()),
+                false => Err(WireError::no_route(base)),
             },
             (_, Some(id), Some(member), None) => Ok(Self::Member(entity, id.raw, member.text)),
             (_, Some(id), Some(member), Some(child)) => {

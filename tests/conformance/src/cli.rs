@@ -27,16 +27,18 @@ pub struct Options {
     /// Read claims, choices and servers from this file
     #[arg(long, value_name = "FILE")]
     pub profile_file: Option<PathBuf>,
-    /// Run the cases up to this level: L1, L2, L3 or L4
+    /// Run the cases up to this level: L1, L2, L3 or L4; without --profile and --profile-file, those of optional profiles are
+    /// skipped
     #[arg(long, value_parser = level)]
     pub level: Option<Level>,
-    /// Run the cases of this profile only; can be given several times
+    /// Run only the cases of this optional profile; can be given several times. Without --level, --profile and
+    /// --profile-file, all cases run that the reference server of the protocol claims
     #[arg(long = "profile", value_name = "NAME")]
     pub profiles: Vec<String>,
-    /// Run the cases whose ids contain this text; can be given several times
+    /// Run only the cases whose ids contain this text; can be given several times
     #[arg(long = "case", value_name = "TEXT")]
     pub ids: Vec<String>,
-    /// Leave out cases that wait
+    /// Leave out the cases that have to wait, such as for the expiry of a token
     #[arg(long)]
     pub quick: bool,
     /// Run one case after the other
@@ -45,13 +47,13 @@ pub struct Options {
     /// Begin no further case after the first failure
     #[arg(long)]
     pub fail_fast: bool,
-    /// Wait so many seconds for each part of a response
+    /// How long to wait for each part of a response, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub timeout: Option<Duration>,
-    /// Wait so many seconds for a connection
+    /// How long to wait for a connection, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub connect_timeout: Option<Duration>,
-    /// Wait so many seconds for an event of a stream
+    /// How long to wait for an event of a stream, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub event_timeout: Option<Duration>,
     /// Trust https servers with certificates of this PEM file instead of those of the system

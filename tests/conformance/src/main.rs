@@ -19,7 +19,7 @@ Examples:
 
 Exit status: 0 if all cases are fine, 1 if a case fails, 2 if the run cannot begin or no server can be tested.";
 
-/// Tests whether a server keeps the Mesh protocol.
+/// Run the conformance cases of the Mesh protocol against a server
 #[derive(Debug, Parser)]
 #[command(version, about, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 struct Program {

@@ -383,7 +383,7 @@ export class Client<S extends SchemaTypes<S>> {
 
   async #write(method: string, at: RecordId[], fields?: object, query?: object, { ifMatch, ...call }: Sent & Conditional = {}): Promise<unknown> {
     const path = route(...at);
-    const headers = { ...call.headers, ...(ifMatch && { "If-Match": ifMatch }) };
+    const headers = { ...call.headers, ...(ifMatch !== undefined && { "If-Match": ifMatch }) };
     const sent: Sent = { ...call, method, headers, ...(fields && { json: JSON.stringify(fields) }) };
     const reply = await (query ? this.#query(path, query, sent) : this.#send(path, sent));
     return reply.status === 204 ? null : reply.json();

@@ -76,7 +76,7 @@ fn messages_of_refused_relational_queries() {
         'a' is an alias; fields of a grouped or distinct read have none
         $aggregate is not allowed on 'author', which leads to one record at most; use it on lists
         `total` is not allowed on the relation 'posts'; count its records with `$aggregate`
-        '$page' needs '$groupBy' here: the aggregates of a relation are one object (line 1, column 77, in user.posts)"#]].assert_eq(&messages.join("\n"));
+        '$page' needs '$groupBy' here: the aggregates of a relation are one object (in user.posts, line 1, column 77)"#]].assert_eq(&messages.join("\n"));
 }
 
 #[test]

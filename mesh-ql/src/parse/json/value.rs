@@ -82,7 +82,9 @@ fn key<'t>(parser: &mut Parser<'t>) -> Result<TokenName<'t>, SyntaxError> {
     }
     let expected = match parser.token() {
         Token::CloseBrace => "Expected a key after ','",
-        Token::Name(_) => "Expected a key in double quotes (is the query in the QL format?)",
+        Token::Name(_) => {
+            "Expected a key in double quotes; a query in QL needs X-Mesh-Format: ql, or 'format' in a posted body"
+        }
         _ => "Expected a key in double quotes",
     };
     Err(unexpected(parser, expected, "inside an object"))

@@ -11,7 +11,7 @@ use crate::cli::commands::serve;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
 use crate::cli::server::api_keys::api_keys;
-use crate::cli::server::data_source::{DataSource, OpenedParts};
+use crate::cli::server::data_source::{DataSource, OpenedParts, nothing_to_serve};
 use crate::cli::server::database::block_on;
 use crate::cli::server::own_tables::served_own_tables;
 use crate::cli::server::{app_factory, audit, bearer, persisted};
@@ -55,6 +55,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let Some(schema) = parts.schema.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
     for note in &notes {
         remark(format_args!("note: {note}"));
+    }
+    if let Some(warning) = nothing_to_serve(config, &schema) {
+        remark(format_args!("warning: {warning}"));
     }
     for warning in served_own_tables(config, &schema) {
         remark(format_args!("warning: {warning}"));

@@ -132,9 +132,11 @@ fn refused(error: &Error, text: &str) -> Failure {
     let excerpt = |position| excerpt(text, position, Colors::for_stream(&io::stderr()));
     match error {
         Error::Plan(fault) => {
-            let path = if fault.path.is_empty() { String::new() } else { format!(" (at {})", fault.path) };
+            let path = Some(&fault.path).filter(|path| !path.is_empty()).map(|path| format!("in {path}"));
+            let position = fault.position.map(|position| position.to_string());
+            let location: Vec<String> = path.into_iter().chain(position).collect();
             let excerpt = fault.position.map(excerpt).unwrap_or_default();
-            Failure::found(format_args!("{fault}{path}")).with_excerpt(&excerpt)
+            Failure::found(format_args!("{fault} ({})", location.join(", "))).with_excerpt(&excerpt)
         }
         Error::Syntax(fault) => Failure::found(fault).with_excerpt(&excerpt(fault.position)),
         _ => Failure::found(error),

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let (config, source) = args.source.open()?;
     if !config.uploads.enabled {
         return Err(Failure::start(
-            "'uploads.enabled' is false in these settings, so there is no store of files",
+            "uploads are off in these settings; pass those of the server with --config",
         ));
     }
     let Some(database) = source.database else {

@@ -8,6 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{remark, write};
 use crate::cli::server::data_source::OPENING;
 use crate::cli::server::database::Database;
+use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
@@ -19,15 +20,18 @@ pub(crate) struct IntrospectArgs {
     database: String,
     /// PostgreSQL schemas to read, separated by commas [default: the first of the search path]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    schema: Vec<String>,
+    schemas: Vec<String>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
+    if !args.schemas.is_empty() && matches!(DatabaseUrl::parse(&args.database), Ok(DatabaseUrl::Sqlite(_))) {
+        return Err(Failure::start("--schemas names schemas of PostgreSQL; a SQLite database has none"));
+    }
     let mut notes = Vec::new();
-    let config = Config { schemas: args.schema.clone(), ..Config::default() };
+    let config = Config { schemas: args.schemas.clone(), ..Config::default() };
     let spinner = Spinner::start(OPENING);
     let (_, catalog) = Database::open(&args.database, &config, Vec::new(), &mut notes)?;
     drop(spinner);

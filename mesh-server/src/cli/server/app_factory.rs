@@ -25,6 +25,7 @@ use mesh_wire::Cors;
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::bearer::{bearer, secret_of};
+use crate::cli::server::data_source::nothing_to_serve;
 use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::server::own_tables::served_own_tables;
@@ -128,6 +129,7 @@ impl AppFactory {
                 "uploads are on, but no field takes files: declare some under 'uploads' in the schema document"
             );
         }
+        nothing_to_serve(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
         served_own_tables(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
         let caching = caching(config, &schema)?;
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());

@@ -168,21 +168,23 @@ impl SchemaText {
             }
             (None, None) => {
                 return Err(Failure::start(
-                    "nothing to serve: name a database with --database, or a schema with --schema",
+                    "no schema: name a database with --database, or a schema document with --schema",
                 ));
             }
         };
         // Policies are checked here, because the types of fields can come from the database.
         SchemaPolicy::from_schema(&schema).map_err(lines)?;
-        if schema.entities().next().is_none() {
-            let why = match self.text {
-                Some(_) => "the schema has no entities",
-                None => "the database has no tables",
-            };
-            notes.push(format!("there is nothing to serve: {why}"));
-        }
         Ok(schema)
     }
+}
+
+/// Returns a warning if the schema has no entities.
+pub(crate) fn nothing_to_serve(config: &Config, schema: &Schema) -> Option<&'static str> {
+    let warning = match config.schema {
+        Some(_) => "there is nothing to serve: the schema document has no entities",
+        None => "there is nothing to serve: the database has no tables",
+    };
+    schema.entities().next().is_none().then_some(warning)
 }
 
 /// Formats faults as lines with the file, and the position if it is known.

@@ -67,6 +67,14 @@ pub(crate) fn serve(
         let stopped = Arc::new(OnceLock::new());
         let stop_time = Arc::clone(&stopped);
         tokio::spawn(SchemaReload::new(factory, current).run());
+        if !address.ip().is_loopback() && !config.identifies_callers() {
+            let actions = if config.mutations.enabled { "read and write" } else { "read" };
+            tracing::warn!(
+                "{address} is not a loopback address, and requests need no credential: every client that reaches it can \
+                 {actions} the {entities} entities of the schema, as far as policies allow; set [integrity], [bearer] or \
+                 [api_keys] to change this"
+            );
+        }
         tracing::info!(entities, "serving at {url}");
         print(format_args!("listening on {url}"))?;
         ready(&url)?;
