@@ -3,7 +3,8 @@
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
 //! [`Database::writer`] takes writes. Reads go to replicas if there are any. [`State`] keeps what outlives a server in
 //! the same database: ended sessions, used nonces, login attempts and registered queries.
-
+#![doc = ""]
+#![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
 mod accounts;
@@ -30,8 +31,3 @@ pub use settings::Settings;
 pub use state::State;
 pub use write::Writer;
 pub use write::audit::AuditTable;
-
-/// Runs the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -6,7 +6,8 @@
 //!
 //! Light reads run on the calling thread, on a connection that belongs to it. Reads that take longer than a
 //! millisecond or two run on another thread. Answers are cached until the database changes.
-
+#![doc = ""]
+#![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
 mod accounts;
@@ -34,8 +35,3 @@ pub use rusqlite;
 pub use state::{State, StateError, StateLimits};
 pub use write::Writer;
 pub use write::audit::AuditTable;
-
-/// Runs the examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

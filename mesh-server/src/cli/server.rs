@@ -7,7 +7,7 @@ pub(super) mod audit;
 pub(super) mod bearer;
 pub(super) mod data_source;
 pub(super) mod database;
-mod database_url;
+pub(super) mod database_url;
 pub(super) mod logging;
 pub(super) mod own_tables;
 pub(super) mod persisted;

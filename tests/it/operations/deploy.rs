@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use mesh_tests::{Database, Request, Server, TempDir, command, program, skip, wait_until};
 
 const UNIT: &str = include_str!("../../../docs/deploy/mesh-server.service");
+const GUIDE: &str = include_str!("../../../docs/deployment.md");
 
 /// What the unit has to forbid at least.
 const HARDENED: [(&str, &str); 16] = [
@@ -52,13 +53,29 @@ fn systemd_accepts_the_unit() {
     }
     let folder = TempDir::new();
     let own = UNIT.replace("/usr/bin/mesh-server", &program().display().to_string());
-    let path = folder.write("mesh-server.service", &own);
-    let verified = analyze(&["verify", "--man=no", &path]).unwrap();
-    let said = String::from_utf8_lossy(&verified.stderr).into_owned();
-    let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mesh-server")).collect();
-    assert_eq!(about_it, Vec::<&str>::new());
-    let rated = analyze(&["security", "--offline=yes", "--threshold=20", "--no-pager", &path]).unwrap();
-    assert!(rated.status.success(), "{}", String::from_utf8_lossy(&rated.stdout));
+    std::fs::create_dir_all(folder.path().join("docs/deploy")).unwrap();
+    let path = folder.write("docs/deploy/mesh-server.service", &own);
+    let installed = folder.path().display().to_string();
+    // The guide makes the installed units from this one: with the secret, and with a port as the parameter.
+    for command in GUIDE.lines().filter(|line| line.starts_with("sed ")) {
+        let command = command.replace("/etc/systemd/system", &installed);
+        let made = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).status().unwrap();
+        assert!(made.success(), "{command}");
+    }
+    let unit = std::fs::read_to_string(folder.path().join("mesh@.service")).unwrap();
+    for line in ["LoadCredentialEncrypted=secret:/etc/mesh-server/secret.cred", "User=mesh-server"] {
+        assert!(unit.lines().any(|other| other == line), "{line}: {unit}");
+    }
+    assert!(unit.contains(" --listen 127.0.0.1:%i\n"), "{unit}");
+    let instance = folder.write("mesh@4000.service", &unit);
+    for path in [path, instance] {
+        let verified = analyze(&["verify", "--man=no", &path]).unwrap();
+        let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+        let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mesh")).collect();
+        assert_eq!(about_it, Vec::<&str>::new());
+        let rated = analyze(&["security", "--offline=yes", "--threshold=20", "--no-pager", &path]).unwrap();
+        assert!(rated.status.success(), "{}", String::from_utf8_lossy(&rated.stdout));
+    }
 }
 
 fn health(address: &str) -> Output {

@@ -2,7 +2,7 @@
 
 use mesh_tests::kit::http::{Request, Response};
 
-use super::{Fault, NO_FAULT, put, reply, set};
+use super::{Fault, NO_FAULT, error, put, reply, set};
 
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
@@ -38,6 +38,16 @@ pub(super) const FAULTS: &[Fault] = &[
                 set(request, "Accept", None);
             }
             None
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "exports that are off are not acceptable",
+        must_fail: &["16.1-off"],
+        on_response: &|request, response, _| {
+            if asks_for(request, CSV) && response.status == 200 && is_of(response, "application/json") {
+                *response = error(406, "TransportError");
+            }
         },
         ..NO_FAULT
     },
