@@ -48,6 +48,7 @@ pages! {
     playground_crate: "mesh-docs/README.md";
     policies: "docs/policies.md", "sqlite3";
     ql_crate: "mesh-ql/README.md";
+    postgres: "docs/postgres.md";
     postgres_crate: "mesh-postgres/README.md";
     python: "docs/python.md", "python3", "sqlite3";
     queries: "docs/queries.md";

@@ -54,7 +54,7 @@ Commands:
   bench parts          Run the micro-benchmarks of parsing, planning, shaping, cursors, signatures and bearers [--seconds N]
                        [--json]
   bench postgres       Measure the server over PostgreSQL against hand-written ones, or (--scale) with replicas
-                       [--workload w1,w2,...] [--seconds N] [--rounds N] [--no-build]; see docs/scale.md
+                       [--workload w1,w2,...] [--seconds N] [--rounds N] [--no-build]; see docs/performance.md
   bench signed         Compare reads that are signed by many sessions with hand-written ones [--no-build]
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
   dist                 Build mesh-conformance as one static program, with musl if its target is installed, else with

@@ -152,7 +152,8 @@ fn readme_names_settings_that_exist() {
     let readme = include_str!("../../../README.md");
     let table = readme.split("| settings | what they decide |").nth(1).unwrap().split("\n\n").next().unwrap();
     let rows = table.lines().filter_map(|row| row.strip_prefix("| `")?.split(" | ").next());
-    let named: Vec<&str> = rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`')).collect();
+    let named: Vec<&str> =
+        rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`')).collect();
     let known = defaults().0;
     let unknown: Vec<&str> = named.iter().copied().filter(|name| !known.contains_key(name)).collect();
     assert!(!named.is_empty() && unknown.is_empty(), "{unknown:?}");
