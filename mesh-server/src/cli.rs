@@ -134,15 +134,15 @@ the file, so the server accepts exactly these bytes.")]
 Each line has a file's key, its size in bytes and its age. Only columns that the schema declares for uploads are \
 searched: keys in other columns do not count. Servers may keep running.")]
     Files(files::FilesArgs),
-    /// Write TypeScript types of a schema, and a client
+    /// Write TypeScript or Python types of a schema, and a client
     #[command(after_help = "Examples:
   mesh-server types --database sqlite:blog.db -o src/mesh.ts
-  mesh-server types --schema schema.json --lang typescript
+  mesh-server types --database sqlite:blog.db --lang python -o blog.py
   mesh-server types --schema schema.json --role editor -o src/mesh.ts
   mesh-server types --database sqlite:blog.db -o src/mesh.ts --react
 
-With -o, the client that the types use is written beside the file, as mesh-client.ts; without it, only the types are \
-printed. With --react, hooks that show records and lists as they change are written as mesh-react.ts.")]
+With -o, the client that the types use is written beside the file, as mesh-client.ts or mesh_client.py; without it, only the \
+types are printed. With --react, hooks that show records and lists as they change are written as mesh-react.ts.")]
     Types(types::TypesArgs),
     /// Write an OpenAPI 3.1 description of the server with these settings
     #[command(after_help = "Examples:

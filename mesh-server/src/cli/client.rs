@@ -35,8 +35,8 @@ pub(crate) struct ServerArgs {
     /// Log in with this name, sign the requests, and log out
     #[arg(long, value_name = "NAME")]
     login: Option<String>,
-    /// Send the bearer in this file (- is standard input), a token of an issuer or an API key; the variable MESH_BEARER has the
-    /// bearer itself. If the server requires signatures, the bearer is exchanged for a session
+    /// Send the bearer token in this file (- is standard input): a token of an issuer, or an API key; the variable MESH_BEARER
+    /// has the token itself. If the server requires signatures, the token is exchanged for a session
     #[arg(long, value_name = "FILE", conflicts_with = "login")]
     bearer_file: Option<PathBuf>,
 }

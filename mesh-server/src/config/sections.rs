@@ -140,7 +140,7 @@ settings! {
 
     /// The table of accounts and its columns.
     Users["integrity.users."] {
-        /// Table of accounts; empty: no logins, for servers whose sessions begin with bearers or API keys.
+        /// Table of accounts; empty: no logins, for servers whose sessions begin with bearer tokens or API keys.
         table: String = "users".to_owned(), parse::text;
         /// Column with the user's id.
         id: String = "id".to_owned(), parse::filled;
@@ -180,7 +180,7 @@ settings! {
         leeway: Duration = 30 * SECOND, parse::duration(Duration::ZERO, HOUR);
         /// Time between two reads of the key set.
         refresh: Duration = HOUR, parse::duration(SECOND, 30 * 24 * HOUR);
-        /// Whether bearers may read without a signature while requests must be signed.
+        /// Whether a bearer token suffices for reads while requests must be signed.
         unsigned: bool = true, parse::boolean;
         /// Role of requests without any credential; empty: they are refused.
         anonymous: String = String::new(), parse::text;
