@@ -37,11 +37,11 @@ export interface Watching {
 }
 /** A type that accepts a query without pages. */
 type Unpaged<Q> = { readonly [E in keyof Q]: { readonly $page?: undefined } };
-/** A read whose entity tag is wanted. It has none if its query is so long that it is posted. */
+/** A read whose entity tag is passed to `tag`. A read whose query is so long that it is posted has none. */
 export interface Tagged {
   tag?: (tag: string) => void;
 }
-/** A write that fails with status 412 unless the record has the tag of a read with the same query; `*` for any. */
+/** A write that fails with status 412 unless the record has the tag of a read with the same query; `*` for any. An empty tag is refused. */
 export interface Conditional extends Call {
   ifMatch?: string;
 }
