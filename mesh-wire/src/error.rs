@@ -266,12 +266,15 @@ impl WireError {
     /// Creates a 405: the path does not allow the method.
     pub fn method_not_allowed(method: &Method, allow: AllowedMethods) -> Self {
         let message = match *method {
-            _ if allow.is_empty() => format!(
-                "{method} is not available here: the feature is off on this server, or the path is that of a relation, \
-                 which a query on its record reads"
+            Method::GET | Method::HEAD if allow.is_empty() => format!(
+                "{method} is not available here: the feature of this path is off on this server; relations are read by a query \
+                 on their record"
             ),
+            _ if allow.is_empty() => {
+                format!("{method} is not available here: the feature of this path is off on this server")
+            }
             Method::POST | Method::PUT | Method::DELETE => format!(
-                "{method} is not allowed on this path, or its feature is off (writes, uploads, login); allowed are {allow}"
+                "{method} is not allowed on this path, or its feature is off (writes, uploads); allowed are {allow}"
             ),
             _ => format!("{method} is not allowed on this path; allowed are {allow}"),
         };
