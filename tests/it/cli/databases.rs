@@ -150,6 +150,8 @@ fn unusual_keys_are_served() {
 fn empty_database_is_served() {
     let database = Database::new("");
     assert_eq!(introspect(&database)["entities"], json!({}));
+    let checked = run(&["check", "--database", &database.url()]);
+    assert!(stderr(&checked).contains("warning: there is nothing to serve: the database has no tables"));
     let server = Server::with_database(&database);
     let reply = server.get("/post", r#"{"post":{"$select":{"id":true}}}"#);
     assert_eq!((reply.status, &reply.json()["error"]), (400, &json!("ValidationError")));

@@ -13,6 +13,7 @@ fn wrong_usage_has_status_2_and_a_suggestion() {
     assert_fails(&run(&[]), 2, &[]);
     assert_fails(&run(&["serve"]), 2, &["database"]);
     assert_fails(&run(&["introspect"]), 2, &["--database"]);
+    assert_fails(&run(&["introspect", "--database", &blog.url(), "--schemas", "public"]), 2, &["PostgreSQL"]);
     let missing = dir.path().join("nosuch.db").display().to_string();
     for name in ["serve", "introspect"] {
         assert_fails(&run(&[name, "--database", &format!("sqlite:{missing}")]), 2, &["nosuch.db"]);

@@ -67,13 +67,8 @@ pub(crate) fn serve(
         let stopped = Arc::new(OnceLock::new());
         let stop_time = Arc::clone(&stopped);
         tokio::spawn(SchemaReload::new(factory, current).run());
-        if !address.ip().is_loopback() && !config.identifies_callers() {
-            let actions = if config.mutations.enabled { "read and write" } else { "read" };
-            tracing::warn!(
-                "{address} is not a loopback address, and requests need no credential: every client that reaches it can \
-                 {actions} the {entities} entities of the schema, as far as policies allow; set [integrity], [bearer] or \
-                 [api_keys] to change this"
-            );
+        if let Some(warning) = exposure(config, address, entities) {
+            tracing::warn!("{warning}");
         }
         tracing::info!(entities, "serving at {url}");
         print(format_args!("listening on {url}"))?;
@@ -92,6 +87,18 @@ pub(crate) fn serve(
         mesh_sqlite::before_park();
         tracing::info!("stopped");
         Ok(())
+    })
+}
+
+/// Returns a warning if other machines can send requests, and need no credential for them.
+fn exposure(config: &Config, address: SocketAddr, entities: usize) -> Option<String> {
+    let actions = if config.mutations.enabled { "read and write" } else { "read" };
+    (!address.ip().is_loopback() && !config.identifies_callers()).then(|| {
+        format!(
+            "{address} is not a loopback address, and requests need no credential: every client that reaches it can {actions} \
+             what the schema serves, as far as policies allow (entities: {entities}); set [integrity], [bearer] or [api_keys] \
+             to change this"
+        )
     })
 }
 
@@ -147,4 +154,27 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
         _ => "",
     };
     Failure::start(format!("cannot listen on {address}: {error}{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_without_credentials_warns_at_an_open_address() {
+        let warning = |config: &Config, ip: [u8; 4]| exposure(config, SocketAddr::from((ip, 4000)), 5);
+        let mut config = Config::default();
+        assert_eq!(warning(&config, [127, 0, 0, 1]), None);
+        let open = warning(&config, [0, 0, 0, 0]).unwrap();
+        assert!(
+            open.starts_with("0.0.0.0:4000 ") && open.contains("can read what the schema serves"),
+            "{open}"
+        );
+        config.mutations.enabled = true;
+        assert!(
+            warning(&config, [0, 0, 0, 0]).unwrap().contains("can read and write what the schema serves")
+        );
+        config.integrity.enabled = true;
+        assert_eq!(warning(&config, [0, 0, 0, 0]), None);
+    }
 }
