@@ -1,9 +1,9 @@
 //! Databases with unusual names and keys, and without tables.
 
-use mesh_tests::{Database, Request, Server};
+use mesh_tests::{Database, Request, Server, run};
 use serde_json::{Map, Value, json};
 
-use super::introspect;
+use super::{introspect, stderr};
 
 /// Returns a path segment with every byte escaped.
 fn segment(text: &str) -> String {
