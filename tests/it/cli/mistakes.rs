@@ -168,7 +168,10 @@ fn empty_documents_and_empty_databases_have_different_messages() {
         said(&run(&["check", "--schema", &empty]), 1).contains("empty.json:1:1: document: The text is empty")
     );
     let nothing = dir.write("nothing.json", r#"{"entities": {}}"#);
-    assert!(said(&run(&["check", "--schema", &nothing]), 0).contains("the schema has no entities"));
+    assert!(
+        said(&run(&["check", "--schema", &nothing]), 0)
+            .contains("warning: there is nothing to serve: the schema has no entities")
+    );
     let database = Database::new("");
     assert!(said(&run(&["check", "--database", &database.url()]), 0).contains("the database has no tables"));
 }

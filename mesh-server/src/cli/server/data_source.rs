@@ -181,7 +181,7 @@ impl SchemaText {
 /// Returns a warning if the schema has no entities.
 pub(crate) fn nothing_to_serve(config: &Config, schema: &Schema) -> Option<&'static str> {
     let warning = match config.schema {
-        Some(_) => "there is nothing to serve: the schema document has no entities",
+        Some(_) => "there is nothing to serve: the schema has no entities",
         None => "there is nothing to serve: the database has no tables",
     };
     schema.entities().next().is_none().then_some(warning)
