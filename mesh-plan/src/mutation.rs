@@ -284,7 +284,8 @@ impl Subject {
         let parts = self.entity().id_fields().zip(id.iter()).map(|(field, value)| {
             let mut text = Vec::new();
             crate::shape::write_text(&mut text, field.ty, field.time_form, value.as_ref());
-            String::from_utf8_lossy(&text).into_owned()
+            String::from_utf8(text)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
         });
         let mut parts: Vec<String> = parts.collect();
         match parts.as_mut_slice() {

@@ -23,7 +23,8 @@ pub trait Script: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ScriptStep {
-    /// Executes writes in this order, and reads their replies. If there are several, all create records of one entity.
+    /// Executes writes in this order, and reads their replies. If there are several, all create records of one entity, and their
+    /// replies have the same query.
     Write(Arc<[Mutation]>),
     /// Reads a record.
     #[expect(missing_docs, reason = "documented above and below")]

@@ -9,7 +9,8 @@ mod trace;
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::sqlite::{self, NodeRows, Param, Probe, Statements};
 use mesh_plan::{
-    Cells as _, Flow, JsonBody, Node, Plan, ResolveError, RowSource, Trace, TracedStatement, Value, ValueRef,
+    Cells as _, Flow, JsonBody, Key, Node, Plan, ResolveError, RowSource, Trace, TracedStatement, Value,
+    ValueRef,
 };
 use mesh_schema::TableName;
 use rusqlite::{Connection, ErrorCode, StatementStatus};
@@ -180,6 +181,15 @@ impl<'c> StatementTree<'c> {
             self.size_hint -= self.size_hint / 16;
         }
         Ok(body)
+    }
+
+    /// Runs the statements of a point read for each of these ids. An error comes with the index of its id.
+    pub(crate) fn run_each(
+        &mut self,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<JsonBody>, (usize, ResolveError)> {
+        plan.shape_each(self, ids, |tree, plan| tree.bind(plan).map_err(failed))
     }
 
     /// Returns the statements of this node, to change them.

@@ -69,6 +69,35 @@ impl Plan {
         };
         Ok(ids.iter().map(body).collect())
     }
+
+    /// Writes the responses of point reads of this query for records with these ids, one after the other. `bind` prepares the
+    /// source for each. An error comes with the index of its id.
+    ///
+    /// # Errors
+    /// Those of [`Plan::shape`] and of `bind`.
+    pub fn shape_each<S: RowSource>(
+        &self,
+        source: &mut S,
+        ids: &[Key],
+        mut bind: impl FnMut(&mut S, &Self) -> Result<(), ResolveError>,
+    ) -> Result<Vec<JsonBody>, (usize, ResolveError)> {
+        let mut plan = self.clone();
+        let mut shaper = Shaper::new(self, Vec::with_capacity(SIZE_MIN));
+        let mut parts = Vec::with_capacity(ids.len());
+        for (item, id) in ids.iter().enumerate() {
+            let (start, rows) = (shaper.out.len(), shaper.rows);
+            // The bounds are those of each response.
+            shaper.bytes_max = self.bytes_max().saturating_add(start);
+            shaper.rows_max = self.rows_max().saturating_add(rows);
+            plan.target = Target::Point(id.clone());
+            let read = bind(source, &plan).and_then(|()| shaper.one(plan.node(), source, None));
+            read.and_then(|()| shaper.check_length()).map_err(|error| (item, error))?;
+            parts.push((start..shaper.out.len(), shaper.rows - rows));
+        }
+        let written = Bytes::from(shaper.out);
+        let body = |(range, rows)| JsonBody { bytes: written.slice(range), rows, digest: None };
+        Ok(parts.into_iter().map(body).collect())
+    }
 }
 
 /// Returns the condition that a record has one of these ids.

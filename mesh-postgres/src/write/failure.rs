@@ -50,13 +50,15 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
-/// Returns the failure for an error of a statement. If the error does not name the values that are at fault, they are
-/// searched for. That ends the transaction, in which no other statement can be run after an error.
+/// Returns the failure for an error of a statement. An error names one of the values that are at fault at most, so they are searched
+/// for. That ends the transaction, in which no other statement can be run after an error.
 pub(super) async fn of_statement(link: &Link, mutation: &Mutation, error: &Error) -> Failure {
     match try_failure(error, mutation) {
-        Failure::Final(WriteError::Value(faults)) if faults.is_empty() => {
-            let columns = refused_columns(link, mutation).await;
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        Failure::Final(WriteError::Value(_)) => {
+            let refused = refused_columns(link, mutation).await;
+            let named = error.as_db_error().and_then(|cause| assigned(cause, mutation));
+            let named = named.map(|value| &value.column);
+            let columns: Vec<&str> = refused.iter().chain(named).map(String::as_str).collect();
             let action = mutation.action();
             let subject = action.assigned(mutation.subject());
             let error = subject.map(|subject| subject.unfit(action.values(), &columns));

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use mesh_plan::sql::sqlite;
 use mesh_plan::{
-    Error, JsonBody, Key, Mutation, Plan, PlanId, ResolveError, Script, ScriptError, ScriptStep, StepResult,
-    Subject, Target, WriteError,
+    Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult, Subject,
+    Target, WriteError,
 };
 use rusqlite::Statement;
 
@@ -138,26 +138,18 @@ impl WriteConnection {
         Ok(found == ids.len())
     }
 
-    /// Reads the replies of writes, which usually have the same query. An error comes with the index of its write.
+    /// Reads the replies of writes, which have the same query. An error comes with the index of its write.
     fn read_all(
         &self,
         mutations: &[Mutation],
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, (usize, ResolveError)> {
-        let mut prepared: Option<(PlanId, StatementTree<'_>)> = None;
-        let mut read = |plan: Plan| {
-            let tree = match prepared.take() {
-                Some((id, tree)) if id == *plan.id() => tree,
-                _ => self.prepare(&plan)?,
-            };
-            let (_, tree) = prepared.insert((plan.id().clone(), tree));
-            tree.run(&plan)
+        let first = mutations.iter().zip(ids).next();
+        let Some(plan) = first.and_then(|(mutation, id)| mutation.reply(id)) else {
+            return Ok(vec![None; ids.len()]);
         };
-        let replies = mutations.iter().zip(ids).enumerate();
-        let replies = replies.map(|(item, (mutation, id))| {
-            mutation.reply(id).map(&mut read).transpose().map_err(|error| (item, error))
-        });
-        replies.collect()
+        let mut tree = self.prepare(&plan).map_err(|error| (0, error))?;
+        Ok(tree.run_each(&plan, ids)?.into_iter().map(Some).collect())
     }
 
     fn prepare(&self, plan: &Plan) -> Result<StatementTree<'_>, ResolveError> {

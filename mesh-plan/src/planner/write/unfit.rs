@@ -76,13 +76,10 @@ fn digits_before_point(number: &str) -> usize {
 }
 
 impl Subject {
-    /// Returns the error for values of which the database refused one: all that are known not to fit their columns, else
-    /// those in `columns`, which the database named.
+    /// Returns the error for values of which the database refused one: all that are known not to fit their columns, and those in
+    /// `columns`, which the database named.
     pub fn unfit(&self, values: &[Assignment], columns: &[&str]) -> WriteError {
-        let known = faults(self.entity(), values);
-        if !known.is_empty() {
-            return WriteError::Value(known);
-        }
+        let mut faults = faults(self.entity(), values);
         let fault = |column: &&str| {
             let field = self.field_of_column(column)?.to_owned();
             let fault = match self.entity().native.get(*column) {
@@ -91,6 +88,12 @@ impl Subject {
             };
             Some(FieldFault::new(field, fault))
         };
-        WriteError::Value(columns.iter().filter_map(fault).collect())
+        for named in columns.iter().filter_map(fault) {
+            if !faults.iter().any(|known| known.field == named.field) {
+                faults.push(named);
+            }
+        }
+        faults.sort_by_key(|fault| values.iter().position(|value| value.field == fault.field));
+        WriteError::Value(faults)
     }
 }
