@@ -54,8 +54,9 @@ async fn main() -> Result<(), BoxError> {
 
     // One record. The id of the query is sent in its place; the query is registered if the server does not have it.
     let last = last.ok_or("there is no post")?.id.to_string();
-    let body = http.run(client.clone().with_persisted_queries().point(&post.clone().build(), &last)).await?;
-    println!("the last one again: {}", serde_json::from_slice::<Post>(&body)?.title);
+    let reads = client.clone().with_persisted_queries();
+    let again: Post = http.fetch(reads.point(&post.clone().build(), &last)).await?;
+    println!("the last one again: {}", again.title);
 
     // The first event of a stream of changes.
     let mut seen = pin!(http.watch(client.watch(&query("post").field("title").build(), &last)));
@@ -68,8 +69,8 @@ async fn main() -> Result<(), BoxError> {
     // A new record. The reply has the shape of the query.
     if let Some(title) = arguments.next() {
         let create = client.create("post", &json!({ "title": title })).select(&post.build());
-        let Post { id, title } = serde_json::from_slice(&http.run(create).await?)?;
-        http.run(client.delete("post", id.to_string())).await?;
+        let Post { id, title } = http.fetch(create).await?;
+        http.fetch::<()>(client.delete("post", id.to_string())).await?;
         println!("made and deleted: {title}");
     }
     if logged_in {

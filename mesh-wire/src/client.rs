@@ -25,7 +25,7 @@ use crate::route::percent;
 use crate::{ErrorBody, QuerySource, base64, headers};
 pub use calls::{Client, UploadFile, UploadStatement};
 pub use operation::Operation;
-pub use pages::{Page, Pages};
+pub use pages::{List, Page, PageInfo, Pages};
 pub use record_id::RecordId;
 pub use session::{Session, SignatureBinding, exchange, login, logout, register, with_bearer};
 pub use subscription::{StreamEvent, Subscription};
@@ -252,6 +252,12 @@ pub enum ReplyError {
     Unexpected {
         /// The status.
         status: StatusCode,
+    },
+    /// The answer does not match the type that it is deserialized to.
+    #[error("the answer does not match the type: {why}")]
+    Type {
+        /// The reason.
+        why: String,
     },
 }
 

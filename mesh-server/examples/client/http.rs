@@ -15,6 +15,7 @@ use mesh_server::mesh_wire::client::{
     self, Client, Endpoint, Operation, Page, Pages, Session, StreamEvent, Subscription,
 };
 use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -51,6 +52,16 @@ impl Http {
             let reply = self.send(operation.request()?).await?;
             if let Some(body) = operation.receive(reply)? {
                 return Ok(body);
+            }
+        }
+    }
+
+    /// Runs a read or a write and deserializes its result.
+    pub(crate) async fn fetch<T: DeserializeOwned>(&self, mut operation: Operation) -> Result<T, BoxError> {
+        loop {
+            let reply = self.send(operation.request()?).await?;
+            if let Some(answer) = operation.receive_as(reply)? {
+                return Ok(answer);
             }
         }
     }

@@ -8,6 +8,7 @@ use http::header::IF_MATCH;
 use http::{Request, Response, StatusCode};
 use mesh_ql::{Format, ParamValues, Query};
 use ring::digest;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::writes::Write;
@@ -137,6 +138,19 @@ impl Operation {
         }
     }
 
+    /// Decodes the reply to the last request as [`Operation::receive`] does, and deserializes the answer: that to a point read or
+    /// a write to a struct with the selected fields, or to `()` if the write has no resulting record, and that to a list to a
+    /// [`List`](super::List) of them.
+    ///
+    /// # Errors
+    /// Those of [`Operation::receive`], and [`ReplyError::Type`] if the answer does not match the type.
+    pub fn receive_as<T: DeserializeOwned>(
+        &mut self,
+        reply: Response<Bytes>,
+    ) -> Result<Option<T>, ReplyError> {
+        self.receive(reply)?.map(|answer| typed(&answer)).transpose()
+    }
+
     /// Decodes the reply to the last request. Returns the answer, or `None` if [`Operation::request`] has another request.
     /// The answer to a write without a resulting record is empty.
     ///
@@ -176,6 +190,12 @@ impl Operation {
             }
         }
     }
+}
+
+/// Deserializes an answer. An empty one is `null`.
+fn typed<T: DeserializeOwned>(answer: &[u8]) -> Result<T, ReplyError> {
+    let answer = if answer.is_empty() { b"null" } else { answer };
+    serde_json::from_slice(answer).map_err(|error| ReplyError::Type { why: error.to_string() })
 }
 
 /// Returns whether a status means that the server refuses all registrations.

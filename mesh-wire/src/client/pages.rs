@@ -38,20 +38,37 @@ pub struct Page {
     pub total: Option<u64>,
 }
 
-#[derive(Deserialize)]
+/// A page of a list with its records, for [`Operation::receive_as`].
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope {
-    page_info: PageInfo,
+pub struct List<T> {
+    /// The records.
+    pub items: Vec<T>,
+    /// The position of the page in the list.
+    pub page_info: PageInfo,
+}
+
+/// The position of a page in its list.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct PageInfo {
+    /// Whether another page follows.
+    pub has_next_page: bool,
+    /// Whether another page precedes; `None` unless the query asks for the last records.
+    pub has_previous_page: Option<bool>,
+    /// The cursor of the first record; `None` if the page is empty.
+    pub start_cursor: Option<String>,
+    /// The cursor of the last record; `None` if the page is empty.
+    pub end_cursor: Option<String>,
+    /// How many records match; `None` unless the query asks for the total.
+    pub total_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PageInfo {
-    has_next_page: bool,
-    has_previous_page: Option<bool>,
-    start_cursor: Option<String>,
-    end_cursor: Option<String>,
-    total_count: Option<u64>,
+struct Envelope {
+    page_info: PageInfo,
 }
 
 #[derive(Deserialize)]

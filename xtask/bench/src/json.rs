@@ -160,6 +160,11 @@ impl Page {
     }
 
     pub fn close(self, out: &mut Vec<u8>) {
+        self.close_with(out, |_| ());
+    }
+
+    /// Closes the page, with further members of `pageInfo`.
+    pub fn close_with(self, out: &mut Vec<u8>, members: impl FnOnce(&mut Vec<u8>)) {
         out.extend_from_slice(b"],\"pageInfo\":{\"hasNextPage\":");
         out.extend_from_slice(if self.more { b"true" } else { b"false" });
         for (name, cursor) in [(",\"startCursor\":", &self.start), (",\"endCursor\":", &self.end)] {
@@ -170,6 +175,7 @@ impl Page {
                 text(out, &URL_SAFE_NO_PAD.encode(cursor));
             }
         }
+        members(out);
         out.extend_from_slice(b"}}");
     }
 }

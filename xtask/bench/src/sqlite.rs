@@ -10,6 +10,7 @@ use std::path::Path;
 use bytes::Bytes;
 use rusqlite::{Connection, OpenFlags, Row, Statement};
 
+use relations::Count;
 pub use writes::Group;
 
 use crate::json::Cells;
@@ -66,6 +67,15 @@ pub fn prepare(path: &Path, workload: &str, variant: &str) -> Result<Answer, Err
         ("every", "nested") => relations::every(connection)?,
         ("busiest", "nested") => relations::posts(connection, relations::BUSIEST)?,
         ("busiest", "joined") => relations::posts(connection, relations::BUSIEST_GROUPED)?,
+        ("total", "nested") => in_transaction(connection, relations::total(connection, Count::Statement)?)?,
+        ("total", "joined") => relations::total(connection, Count::Window)?,
+        ("total", "rows") => relations::total(connection, Count::Rows)?,
+        ("path", "nested") => relations::path(connection, relations::PATH_NESTED)?,
+        ("path", "joined") => relations::path(connection, relations::PATH_JOINED)?,
+        ("path", "levels") => relations::path(connection, relations::PATH_LEVELS)?,
+        ("backward", "nested") => relations::backward(connection, relations::BACKWARD_SORTED, false)?,
+        ("backward", "joined") => relations::backward(connection, relations::BACKWARD, true)?,
+        ("param", "joined") => relations::one(connection)?,
         ("update", "joined") => writes::update(connection)?,
         ("create", "joined") => in_transaction(connection, writes::create(connection)?)?,
         _ => return Err(format!("there is no variant '{variant}' of '{workload}'").into()),

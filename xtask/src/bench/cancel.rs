@@ -1,8 +1,8 @@
 //! `cargo xtask bench cancel`: the time until a read that is given up has left the database.
 //!
-//! Reads that never end are given up, by a client that disconnects or at their deadline. Measured are the time until the
-//! statement has stopped, and the time until its slot is free for another read. SQLite runs inside the server, so its statement
-//! has stopped when the thread of the read has ended.
+//! Reads that never end are given up, by a client that disconnects or at their deadline, and reads that are made to be expensive
+//! at their deadline. Measured are the time until the statement has stopped, and the time until its slot is free for another
+//! read. SQLite runs inside the server, so its statement has stopped when the thread of the read has ended.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_tests::{Cluster, Connection, Database, Request, Server, Session};
+use serde_json::json;
 
 use super::machine::percentile;
 
@@ -29,8 +30,21 @@ const CLIENTS: usize = 4;
 const STOPPED: Duration = Duration::from_millis(100);
 const RETURNED: Duration = Duration::from_millis(200);
 
-const TABLES: &str =
-    "CREATE TABLE users (id integer PRIMARY KEY, name text); INSERT INTO users VALUES (1, 'Ada');";
+/// Every post has every tag, and each of many notes a reply.
+const TABLES: &str = "
+    CREATE TABLE posts (id integer PRIMARY KEY);
+    CREATE TABLE tags (id integer PRIMARY KEY);
+    CREATE TABLE post_tags (post_id integer REFERENCES posts, tag_id integer REFERENCES tags, PRIMARY KEY (post_id, tag_id));
+    CREATE INDEX post_tags_tag ON post_tags (tag_id);
+    CREATE TABLE notes (id integer PRIMARY KEY);
+    CREATE TABLE replies (id integer PRIMARY KEY, note_id integer REFERENCES notes);
+    INSERT INTO notes WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT i FROM n;
+    INSERT INTO replies SELECT id, id FROM notes;
+    INSERT INTO posts SELECT id FROM notes WHERE id <= 200;
+    INSERT INTO tags SELECT id FROM posts;
+    INSERT INTO post_tags SELECT posts.id, tags.id FROM posts, tags;
+    CREATE INDEX replies_note ON replies (note_id);
+    ANALYZE;";
 const ENDLESS: &str = "CREATE VIEW endless AS WITH RECURSIVE c(i) AS
     (SELECT 1 UNION ALL SELECT i % 1000 + 1 FROM c) SELECT sum(i) AS total FROM c;";
 
@@ -39,6 +53,46 @@ const ENDLESS: &str = "CREATE VIEW endless AS WITH RECURSIVE c(i) AS
 enum Cause {
     Disconnect,
     Deadline,
+}
+
+/// A read that takes longer than its deadline.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slow {
+    /// A view without an end.
+    Endless,
+    /// Conditions in each other that visit all combinations of records.
+    Nested,
+    /// An order of many records by the number of their related ones.
+    Counted,
+}
+
+impl Slow {
+    fn request(self) -> Request {
+        let query = match self {
+            Self::Endless => json!({"endless": {"$select": {"total": true}}}),
+            Self::Nested => {
+                let innermost = json!({"field": "id", "op": "gt", "value": 0});
+                let filter = (0..8).rev().fold(innermost, |filter, level| {
+                    let relation = if level % 2 == 0 { "tags" } else { "posts" };
+                    json!({"relation": relation, "op": "every", "where": filter})
+                });
+                json!({"post": {"$select": {"id": true}, "$where": filter}})
+            }
+            Self::Counted => {
+                let order = json!([{"relation": "replies", "aggregate": {"fn": "count"}, "direction": "desc"}]);
+                json!({"note": {"$select": {"id": true}, "$orderBy": order}})
+            }
+        };
+        Request::post("/mesh", &json!({"query": query.to_string()}).to_string())
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Endless => "endless",
+            Self::Nested => "8 x every",
+            Self::Counted => "by count",
+        }
+    }
 }
 
 impl Cause {
@@ -57,29 +111,35 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         "{ROUNDS} reads of each kind are given up; milliseconds until the statement has stopped, and until its slot is free"
     );
     println!(
-        "  {:<11} {:<11} {:<12} {:>7} {:>7} {:>7}   {:>7} {:>7} {:>7}",
-        "database", "by", "beside", "p50", "p99", "slowest", "p50", "p99", "slowest"
+        "  {:<11} {:<11} {:<11} {:<12} {:>7} {:>7} {:>7}   {:>7} {:>7} {:>7}",
+        "database", "read", "by", "beside", "p50", "p99", "slowest", "p50", "p99", "slowest"
     );
     let mut fine = true;
     let cluster = Cluster::start();
     if let Some(cluster) = &cluster {
         cluster.execute(&format!("{TABLES}{ENDLESS}"));
     }
+    let reads = [
+        (Slow::Endless, Cause::Disconnect),
+        (Slow::Endless, Cause::Deadline),
+        (Slow::Nested, Cause::Deadline),
+        (Slow::Counted, Cause::Deadline),
+    ];
+    let database = Database::new(&format!("{TABLES}{ENDLESS}"));
     for busy in [false, true] {
-        for cause in [Cause::Disconnect, Cause::Deadline] {
-            let database = Database::new(&format!("{TABLES}{ENDLESS}"));
+        for (slow, cause) in reads {
             let server = start(&program, &database.url(), cause)?;
             let threads = format!("/proc/{}/task", server.process());
             let mut sqlite =
-                Subject { name: "SQLite", server, is_running: Box::new(move || runs_slow_read(&threads)) };
+                Subject { name: "SQLite", slow, server, is_running: Box::new(move || runs_slow_read(&threads)) };
             fine &= sqlite.measure(cause, busy)?;
         }
         let Some(cluster) = &cluster else { continue };
-        for cause in [Cause::Disconnect, Cause::Deadline] {
+        for (slow, cause) in reads {
             let server = start(&program, &cluster.url(), cause)?;
             let mut session = cluster.session();
             let is_running = Box::new(move || is_active(&mut session));
-            let mut postgres = Subject { name: "PostgreSQL", server, is_running };
+            let mut postgres = Subject { name: "PostgreSQL", slow, server, is_running };
             fine &= postgres.measure(cause, busy)?;
         }
     }
@@ -91,6 +151,7 @@ fn start(program: &Path, url: &str, cause: Cause) -> Result<Server, String> {
     let mut command = Command::new(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", url]);
     command.env("MESH_REQUEST_TIMEOUT", format!("{}ms", cause.timeout().as_millis()));
+    command.env("MESH_LIMITS__FILTER_DEPTH", "16").env("MESH_LIMITS__RELATED_SORT_ROWS", "1000000000000");
     command.env("MESH_POSTGRES__CONNECTIONS", "1").stdin(Stdio::null()).stderr(Stdio::inherit());
     Server::try_spawn(&mut command, None)
 }
@@ -103,16 +164,16 @@ fn runs_slow_read(threads: &str) -> bool {
     names.any(|name| name.starts_with("mesh slow read"))
 }
 
-/// Whether PostgreSQL runs an endless read.
+/// Whether PostgreSQL runs a statement of the server.
 fn is_active(session: &mut Session) -> bool {
-    let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%endless%' \
-                  AND pid <> pg_backend_pid()";
+    let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server'";
     session.query(active) != "0"
 }
 
 /// A server, and a look at its database.
 struct Subject {
     name: &'static str,
+    slow: Slow,
     server: Server,
     is_running: Box<dyn FnMut() -> bool>,
 }
@@ -145,7 +206,8 @@ impl Subject {
         stopped.sort();
         returned.sort();
         let by = if cause == Cause::Disconnect { "disconnect" } else { "deadline" };
-        print!("  {:<11} {by:<11} {:<12}", self.name, if busy { "requests" } else { "nothing" });
+        let (name, slow) = (self.name, self.slow.name());
+        print!("  {name:<11} {slow:<11} {by:<11} {:<12}", if busy { "requests" } else { "nothing" });
         for times in [&stopped, &returned] {
             for part in [50, 99, 100] {
                 print!(" {:>7.1}", percentile(times, part).as_secs_f64() * 1e3);
@@ -172,14 +234,13 @@ impl Subject {
     /// if the read has not begun before its deadline.
     fn give_up(&mut self, cause: Cause, round: u32) -> Result<Option<(Duration, Duration)>, String> {
         let mut connection = self.server.connect();
-        let query = r#"{"endless":{"$select":{"total":true}}}"#;
         let begun = Instant::now();
-        connection.write(&Request::get("/mesh/endless", query).bytes());
+        connection.write(&self.slow.request().bytes());
         while !(self.is_running)() {
             if begun.elapsed() > cause.timeout() {
                 return match connection.read(false) {
                     Some(reply) if reply.status == 500 => Ok(None),
-                    Some(reply) => Err(format!("{}: an endless read was answered: {reply:?}", self.name)),
+                    Some(reply) => Err(format!("{}: a slow read was answered: {reply:?}", self.name)),
                     None => Err(format!("{}: a read is not answered", self.name)),
                 };
             }
@@ -211,7 +272,7 @@ impl Subject {
             if let (Some(stopped), Some(returned)) = (stopped, returned) {
                 return match connection.map(|mut connection| connection.read(false)) {
                     Some(Some(reply)) if reply.status == 500 => Ok(Some((stopped, returned))),
-                    Some(reply) => Err(format!("an endless read was answered: {reply:?}")),
+                    Some(reply) => Err(format!("a slow read was answered: {reply:?}")),
                     None => Ok(Some((stopped, returned))),
                 };
             }

@@ -4,7 +4,7 @@ use mesh_ql::build::query;
 
 use super::*;
 use crate::WireError;
-use crate::client::Endpoint;
+use crate::client::{Endpoint, List};
 
 fn client() -> Client {
     Client::new(Endpoint::parse("http://localhost/mesh").unwrap())
@@ -157,4 +157,35 @@ fn queries_with_a_cursor_are_not_registered() {
         [reply(200, "{}")],
         &["GET /mesh/post text", "=> {}"],
     );
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+struct Post {
+    title: String,
+}
+
+#[test]
+fn answers_are_deserialized() {
+    let dawn = Post { title: "Dawn".to_owned() };
+    let record = client().point(&titles(), "7").receive_as::<Post>(reply(200, r#"{"title":"Dawn"}"#));
+    assert_eq!(record.as_ref(), Ok(&Some(dawn)));
+    let body = r#"{"items":[{"title":"Dawn"}],"pageInfo":{"hasNextPage":true,"startCursor":"a","endCursor":"a","totalCount":3}}"#;
+    let page = client().collection(&titles()).receive_as::<List<Post>>(reply(200, body)).unwrap().unwrap();
+    assert_eq!((page.items.len(), page.page_info.total_count), (1, Some(3)));
+    assert_eq!((page.page_info.has_next_page, page.page_info.has_previous_page), (true, None));
+    assert_eq!(client().delete("post", "7").receive_as::<()>(reply(204, "")), Ok(Some(())));
+}
+
+#[test]
+fn an_answer_of_another_type_is_an_error() {
+    let found = client().point(&titles(), "7").receive_as::<Post>(reply(200, r#"{"title":7}"#)).unwrap_err();
+    assert!(matches!(&found, ReplyError::Type { why } if why.contains("expected a string")), "{found}");
+}
+
+#[test]
+fn an_answer_is_deserialized_after_the_registration_of_its_query() {
+    let mut operation = client().with_persisted_queries().point(&titles(), "7");
+    let unknown = refusal(&WireError::query_id_unknown());
+    assert_eq!(operation.receive_as::<Post>(unknown), Ok(None));
+    assert_eq!(operation.receive_as::<Post>(reply(201, r#"{"id":"q_1"}"#)), Ok(None));
 }

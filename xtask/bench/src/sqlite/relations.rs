@@ -1,11 +1,11 @@
-//! Conditions on relations, and an order by the number of related records.
+//! Conditions on relations, orders by related records, the number of all records, and pages from the end.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::blog::newest_head;
 use super::{Answer, each, id};
 use crate::Error;
-use crate::json::Kind::{Integer, Text};
+use crate::json::Kind::{Flag, Integer, Moment, Text};
 use crate::json::{self, PAGE, Page};
 
 type Database = &'static Connection;
@@ -54,6 +54,169 @@ pub(super) fn every(connection: Database) -> Result<Answer, Error> {
         each(&mut users, |row| {
             if page.item(out) {
                 json::members(out, row, 0, [("{\"id\":", Integer), (",\"name\":", Text)])?;
+                out.push(b'}');
+                page.cursor(|cursor| {
+                    json::integer(cursor, id(row, 0)?);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+        page.close(out);
+        Ok(())
+    }))
+}
+
+/// The newest comments of a user.
+const RECENT: &str =
+    "SELECT id, body, created_at FROM comments WHERE author_id = ? ORDER BY created_at DESC, id DESC";
+
+/// How the number of all comments is found.
+#[derive(Clone, Copy)]
+pub(super) enum Count {
+    /// By a statement of its own.
+    Statement,
+    /// By a window over the comments.
+    Window,
+    /// All comments are read.
+    Rows,
+}
+
+/// The newest comments of a user, and how many there are.
+pub(super) fn total(connection: Database, by: Count) -> Result<Answer, Error> {
+    let rows = match by {
+        Count::Statement => format!("{RECENT} LIMIT 21"),
+        Count::Window => format!("{} LIMIT 21", RECENT.replace("created_at FROM", "created_at, count(*) OVER () FROM")),
+        Count::Rows => RECENT.to_owned(),
+    };
+    let mut comments = connection.prepare(&rows)?;
+    let mut count = connection.prepare("SELECT count(*) FROM comments WHERE author_id = ?")?;
+    Ok(Box::new(move |ask, out| {
+        comments.raw_bind_parameter(1, ask.id)?;
+        let (mut page, mut total) = (Page::open(out, PAGE), 0);
+        each(&mut comments, |row| {
+            total = if let Count::Window = by { id(row, 3)? } else { total + 1 };
+            comment(out, &mut page, row, 2)
+        })?;
+        if let Count::Statement = by {
+            count.raw_bind_parameter(1, ask.id)?;
+            each(&mut count, |row| {
+                total = id(row, 0)?;
+                Ok(())
+            })?;
+        }
+        page.close_with(out, |out| {
+            out.extend_from_slice(b",\"totalCount\":");
+            json::integer(out, total);
+        });
+        Ok(())
+    }))
+}
+
+/// A comment of a page. Its cursor has a text and the id.
+fn comment(out: &mut Vec<u8>, page: &mut Page, row: &Row<'_>, sorted: usize) -> Result<(), Error> {
+    if page.item(out) {
+        json::members(out, row, 0, [("{\"id\":", Integer), (",\"body\":", Text)])?;
+        out.push(b'}');
+        page.cursor(|cursor| {
+            cursor.extend_from_slice(row.get_ref(sorted)?.as_bytes()?);
+            json::integer(cursor, id(row, 0)?);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The comments of a user by the titles of their posts: the posts are joined, or their titles are subqueries, or the ids are
+/// sorted before the comments are read.
+pub(super) const PATH_JOINED: &str = "SELECT c.id, c.body, p.title FROM comments c LEFT JOIN posts p ON p.id = c.post_id \
+    WHERE c.author_id = ? ORDER BY p.title, c.id LIMIT 21";
+pub(super) const PATH_NESTED: &str = "SELECT c.id, c.body, (SELECT p.title FROM posts p WHERE p.id = c.post_id) AS t \
+    FROM comments c WHERE c.author_id = ? ORDER BY t, c.id LIMIT 21";
+pub(super) const PATH_LEVELS: &str = "SELECT s.id, c.body, s.title FROM \
+    (SELECT c.id, p.title FROM comments c LEFT JOIN posts p ON p.id = c.post_id WHERE c.author_id = ? \
+     ORDER BY p.title, c.id LIMIT 21) s CROSS JOIN comments c ON c.id = s.id ORDER BY s.title, s.id";
+
+pub(super) fn path(connection: Database, sql: &str) -> Result<Answer, Error> {
+    let mut comments = connection.prepare(sql)?;
+    Ok(Box::new(move |ask, out| {
+        comments.raw_bind_parameter(1, ask.id)?;
+        let mut page = Page::open(out, PAGE);
+        each(&mut comments, |row| comment(out, &mut page, row, 2))?;
+        page.close(out);
+        Ok(())
+    }))
+}
+
+/// The posts before the end of the newest, last one first.
+pub(super) const BACKWARD: &str = "SELECT id, title, published_at FROM posts WHERE published = 1 \
+    ORDER BY published_at, id LIMIT 21";
+/// The same, sorted again by the database.
+pub(super) const BACKWARD_SORTED: &str = "SELECT * FROM (SELECT id, title, published_at FROM posts WHERE published = 1 \
+    ORDER BY published_at, id LIMIT 21) ORDER BY published_at DESC, id DESC";
+
+/// The last page of the newest posts.
+pub(super) fn backward(connection: Database, sql: &str, is_reversed: bool) -> Result<Answer, Error> {
+    let mut posts = connection.prepare(sql)?;
+    Ok(Box::new(move |_, out| {
+        // The objects with the cursor of each.
+        let (mut objects, mut cursors) = (Vec::with_capacity(4_096), Vec::with_capacity(1_024));
+        let mut ends = [(0, 0); PAGE + 2];
+        let mut count = 0;
+        each(&mut posts, |row| {
+            let members = [("{\"id\":", Integer), (",\"title\":", Text), (",\"publishedAt\":", Moment)];
+            json::members(&mut objects, row, 0, members)?;
+            objects.push(b'}');
+            cursors.extend_from_slice(row.get_ref(2)?.as_bytes()?);
+            json::integer(&mut cursors, id(row, 0)?);
+            count += 1;
+            ends[count] = (objects.len(), cursors.len());
+            Ok(())
+        })?;
+        let has_more = count > PAGE;
+        let (first, last) = match (has_more, is_reversed) {
+            (true, false) => (1, count),
+            (true, true) => (0, PAGE),
+            (false, _) => (0, count),
+        };
+        let mut page = Page::open(out, PAGE);
+        for place in first..last {
+            let place = if is_reversed { last - 1 - place } else { place };
+            let ((start, cursor), (end, cursor_end)) = (ends[place], ends[place + 1]);
+            page.item(out);
+            out.extend_from_slice(&objects[start..end]);
+            page.cursor(|out| {
+                out.extend_from_slice(&cursors[cursor..cursor_end]);
+                Ok(())
+            })?;
+        }
+        page.close_with(out, |out| {
+            out.extend_from_slice(b",\"hasPreviousPage\":");
+            out.extend_from_slice(if has_more { b"true" } else { b"false" });
+        });
+        Ok(())
+    }))
+}
+
+/// The page of the one post with an id.
+pub(super) fn one(connection: Database) -> Result<Answer, Error> {
+    let mut posts = connection.prepare(
+        "SELECT id, title, body, published, views, published_at FROM posts WHERE id = ? ORDER BY id LIMIT 21",
+    )?;
+    Ok(Box::new(move |ask, out| {
+        posts.raw_bind_parameter(1, ask.id)?;
+        let mut page = Page::open(out, PAGE);
+        each(&mut posts, |row| {
+            if page.item(out) {
+                let members = [
+                    ("{\"id\":", Integer),
+                    (",\"title\":", Text),
+                    (",\"body\":", Text),
+                    (",\"published\":", Flag),
+                    (",\"views\":", Integer),
+                    (",\"publishedAt\":", Moment),
+                ];
+                json::members(out, row, 0, members)?;
                 out.push(b'}');
                 page.cursor(|cursor| {
                     json::integer(cursor, id(row, 0)?);

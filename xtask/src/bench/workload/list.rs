@@ -22,9 +22,10 @@ const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostRelative(Kind::
 /// Requests of workloads that run on samples of several sizes: enough to reach a large part of each sample.
 const MANY_RECORDS: u32 = 32_768;
 
-const NAMES: [(&str, &[&str]); 8] = [
+const NAMES: [(&str, &[&str]); 9] = [
     ("reads", &["w1", "w2", "w3", "w4"]),
-    ("forms", &["tags", "tree", "wide", "groups", "some", "every", "busiest", "update", "create"]),
+    ("forms", &["tags", "tree", "wide", "update", "create"]),
+    ("relational", &["groups", "some", "every", "busiest", "total", "path", "backward", "param"]),
     ("cache", &["c1", "c2", "c4"]),
     ("persisted", &["p1", "p2"]),
     ("signed", &["s1", "s2", "s3", "s4"]),
@@ -124,7 +125,7 @@ fn page() -> Workload {
 }
 
 fn all() -> Vec<Workload> {
-    [reads(), forms(), ways(), growths()].concat()
+    [reads(), forms(), relational(), ways(), growths()].concat()
 }
 
 fn reads() -> Vec<Workload> {
@@ -151,12 +152,33 @@ fn forms() -> Vec<Workload> {
         named_as("tags", "the 20 newest published posts with their tags", form(Read::Tags)),
         named_as("tree", "an employee, two levels of managers and of reports", form(Read::Tree)),
         named_as("wide", "a page of 200 rows with 30 columns", form(Read::Wide)),
+        named_as("update", "an update of one field of a post", form(Read::Update)),
+        named_as("create", "a comment that is created with its link to a post", form(Read::Create)),
+    ]
+}
+
+/// Groups, conditions and orders by related records, pages, and parameters.
+fn relational() -> Vec<Workload> {
+    let form = |read| Workload {
+        read,
+        peers: &[Kind::Limit, Kind::Mesh],
+        targets: &[Target::Speed(Kind::Limit, 0.9)],
+        ..READ
+    };
+    let param = Workload {
+        baseline: Cow::Borrowed("w1"),
+        targets: &[Target::Speed(Kind::Limit, 0.9), Target::Cost(1.2)],
+        ..form(Read::Param)
+    };
+    vec![
         named_as("groups", "the 200 products of a supplier by category, four aggregates", form(Read::Groups)),
         named_as("some", "the 20 newest published posts with some comment by a user", form(Read::Some)),
         named_as("every", "20 users whose every post has so many views", form(Read::Every)),
         named_as("busiest", "the posts of a user, most commented first", form(Read::Busiest)),
-        named_as("update", "an update of one field of a post", form(Read::Update)),
-        named_as("create", "a comment that is created with its link to a post", form(Read::Create)),
+        named_as("total", "the newest comments of a user, and how many there are", form(Read::Total)),
+        named_as("path", "the comments of a user by the titles of their posts", form(Read::Path)),
+        named_as("backward", "the last page of the newest published posts", form(Read::Backward)),
+        named_as("param", "the page of the post whose id is a parameter, against w1", param),
     ]
 }
 

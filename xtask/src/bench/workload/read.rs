@@ -37,6 +37,14 @@ pub(crate) enum Read {
     Every,
     /// The posts of a user, most commented first.
     Busiest,
+    /// The newest comments of a user, with the number of all of them.
+    Total,
+    /// The comments of a user by the titles of their posts.
+    Path,
+    /// The last page of the newest posts.
+    Backward,
+    /// Scalars of one post, whose id is a parameter.
+    Param,
     /// Changes a post.
     Update,
     /// Creates a comment of a post.
@@ -61,20 +69,32 @@ impl Read {
                 | Self::Some
                 | Self::Every
                 | Self::Busiest
+                | Self::Total
+                | Self::Path
+                | Self::Param
                 | Self::Rows(_)
                 | Self::Update
                 | Self::Create
         )
     }
 
-    /// Whether the query has the record, as a parameter or in its text.
+    /// Whether the query has one of few records, as a parameter or in its text.
     pub(crate) fn has_record_in_query(self) -> bool {
-        self.is_parametric() || matches!(self, Self::Rows(_))
+        (self.is_parametric() && self != Self::Param) || matches!(self, Self::Rows(_))
     }
 
     /// Whether the record is a parameter of the query.
     pub(crate) fn is_parametric(self) -> bool {
-        matches!(self, Self::Groups | Self::Some | Self::Every | Self::Busiest)
+        matches!(
+            self,
+            Self::Groups
+                | Self::Some
+                | Self::Every
+                | Self::Busiest
+                | Self::Total
+                | Self::Path
+                | Self::Param
+        )
     }
 
     /// Returns the parameters of the query.
@@ -102,6 +122,10 @@ impl Read {
             Self::Some => "some",
             Self::Every => "every",
             Self::Busiest => "busiest",
+            Self::Total => "total",
+            Self::Path => "path",
+            Self::Backward => "backward",
+            Self::Param => "param",
             Self::Update => "update",
             Self::Create => "create",
             Self::Page { .. } | Self::Many => "",
@@ -121,7 +145,11 @@ impl Read {
             (Self::Tags, Engine::Sqlite) => &[Joined, Levels, Json],
             (Self::Nested | Self::Deep | Self::Tags | Self::Tree, Engine::Postgres) => &[Rows, Levels, Json],
             (Self::Some | Self::Busiest, _) => &[Nested, Joined],
+            (Self::Total, _) => &[Nested, Joined, Rows],
+            (Self::Path, _) => &[Nested, Joined, Levels],
+            (Self::Backward, _) => &[Nested, Joined],
             (Self::Every, _) => &[Nested],
+            (Self::Param, _) => &[Joined],
             (Self::Update | Self::Create, Engine::Sqlite) => &[Joined, Group],
             (Self::Update | Self::Create | Self::Rows(_), _) => &[Joined],
             (Self::Page { .. } | Self::Many, _) => &[],
@@ -136,6 +164,7 @@ impl Read {
             Self::Create => format!("/mesh/post/{id}/comments"),
             Self::Wide | Self::Groups => "/mesh/product".to_owned(),
             Self::Every => "/mesh/user".to_owned(),
+            Self::Total | Self::Path => "/mesh/comment".to_owned(),
             _ => "/mesh/post".to_owned(),
         }
     }
@@ -159,7 +188,7 @@ impl Read {
     /// Returns the query.
     pub(crate) fn query(self, id: u32, after: Option<&str>) -> String {
         let select = match self {
-            Self::Scalars => {
+            Self::Scalars | Self::Param => {
                 r#""id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true"#
                     .to_owned()
             }
@@ -170,7 +199,8 @@ impl Read {
             Self::Tree => TREE.to_owned(),
             Self::Wide => PRODUCT.map(|name| format!(r#""{name}":true"#)).join(","),
             Self::Groups => r#""category":true"#.to_owned(),
-            Self::Some | Self::Busiest => NEWEST.to_owned(),
+            Self::Some | Self::Busiest | Self::Backward => NEWEST.to_owned(),
+            Self::Total | Self::Path => r#""id":true,"body":true"#.to_owned(),
             Self::Every => r#""id":true,"name":true"#.to_owned(),
             Self::Update => r#""id":true,"views":true"#.to_owned(),
             Self::Create => r#""body":true"#.to_owned(),
@@ -193,6 +223,16 @@ impl Read {
             Self::Busiest => format!(
                 r#","$where":{{"field":"authorId","op":"eq","value":{VALUE}}},"$orderBy":[{{"relation":"comments","aggregate":{{"fn":"count"}},"direction":"desc"}}],"$page":{{"first":20}}"#
             ),
+            Self::Total => format!(
+                r#","$where":{{"field":"authorId","op":"eq","value":{VALUE}}},"$orderBy":[{{"field":"createdAt","direction":"desc"}}],"$page":{{"first":20,"total":true}}"#
+            ),
+            Self::Path => format!(
+                r#","$where":{{"field":"authorId","op":"eq","value":{VALUE}}},"$orderBy":[{{"field":"post.title","direction":"asc"}}],"$page":{{"first":20}}"#
+            ),
+            Self::Backward => PUBLISHED.replace("first", "last"),
+            Self::Param => {
+                format!(r#","$where":{{"field":"id","op":"eq","value":{VALUE}}},"$page":{{"first":20}}"#)
+            }
             Self::Page { first } => {
                 let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
                 format!(
@@ -207,7 +247,7 @@ impl Read {
         let entity = match self {
             Self::Tree => "employee",
             Self::Wide | Self::Groups => "product",
-            Self::Create => "comment",
+            Self::Create | Self::Total | Self::Path => "comment",
             Self::Every => "user",
             _ => "post",
         };
