@@ -1,13 +1,16 @@
 //! Opaque cursors, bound to their read by a MAC. `SPEC §5.4`
 //!
 //! A cursor is base64url of 16 bytes of MAC and the sort values of one row. The key of the MAC is derived from the read's
-//! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open.
+//! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open. The MAC is
+//! SipHash-2-4 with 128 bits, which takes a fifth of the time of HMAC-SHA256 for the few bytes of a row.
 
 use std::fmt;
+use std::hash::Hasher as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
+use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use crate::{Value, ValueRef};
 
@@ -25,7 +28,10 @@ impl CursorKey {
 
     /// Derives the key of a read.
     pub(crate) fn seal(&self, scope: &[u8]) -> CursorMac {
-        CursorMac(hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.0, scope).as_ref()))
+        let derived = hmac::sign(&self.0, scope);
+        // The other half is not needed.
+        let key = derived.as_ref().first_chunk().copied().unwrap_or_default();
+        CursorMac(SipHasher24::new_with_key(&key))
     }
 }
 
@@ -44,16 +50,15 @@ impl fmt::Debug for CursorKey {
 }
 
 /// Seals and opens the cursors of one read.
-#[derive(Clone, Debug)]
-pub(crate) struct CursorMac(hmac::Key);
+#[derive(Clone)]
+pub(crate) struct CursorMac(SipHasher24);
 
 impl CursorMac {
     /// Appends the cursor of a row to `out`.
     pub(crate) fn write(&self, out: &mut Vec<u8>, row: &mut CursorValues) {
         let bytes = &mut row.0;
-        if let Some((tag, values)) = bytes.split_at_mut_checked(TAG) {
-            let mac = hmac::sign(&self.0, values);
-            tag.iter_mut().zip(mac.as_ref()).for_each(|(to, from)| *to = *from);
+        if let Some((tag, values)) = bytes.split_first_chunk_mut::<TAG>() {
+            *tag = self.tag(values);
         }
         let start = out.len();
         out.resize(start + base64::encoded_len(bytes.len(), false).unwrap_or_default(), b'A');
@@ -74,11 +79,22 @@ impl CursorMac {
 
     /// Returns the values of a cursor if it is one of this read and has `count` values.
     pub(crate) fn open(&self, cursor: UnverifiedCursor, count: usize) -> Option<Vec<Value>> {
-        let (tag, encoded) = cursor.bytes.split_at_checked(TAG)?;
-        let expected = hmac::sign(&self.0, encoded);
+        let (tag, encoded) = cursor.bytes.split_first_chunk::<TAG>()?;
         // A forged cursor would select nothing that a filter cannot, so the comparison need not take constant time.
-        let is_valid = expected.as_ref().get(..TAG)? == tag && cursor.values.len() == count;
+        let is_valid = self.tag(encoded) == *tag && cursor.values.len() == count;
         is_valid.then_some(cursor.values)
+    }
+
+    fn tag(&self, values: &[u8]) -> [u8; TAG] {
+        let mut hasher = self.0;
+        hasher.write(values);
+        hasher.finish128().as_bytes()
+    }
+}
+
+impl fmt::Debug for CursorMac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CursorMac(..)")
     }
 }
 

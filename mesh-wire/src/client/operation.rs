@@ -160,7 +160,7 @@ impl Operation {
         let status = reply.status();
         let has_code = |error: &ReplyError, code: Code| match error {
             ReplyError::Refused { body, .. } => body.code.as_deref() == Some(code.name()),
-            ReplyError::Unexpected { .. } => false,
+            ReplyError::Unexpected { .. } | ReplyError::Type { .. } => false,
         };
         let step = mem::replace(&mut self.step, Step::Text);
         if status == StatusCode::NO_CONTENT

@@ -76,6 +76,8 @@ pub fn prepare(path: &Path, workload: &str, variant: &str) -> Result<Answer, Err
         ("backward", "nested") => relations::backward(connection, relations::BACKWARD_SORTED, false)?,
         ("backward", "joined") => relations::backward(connection, relations::BACKWARD, true)?,
         ("param", "joined") => relations::one(connection)?,
+        ("path", "rows") => relations::path(connection, relations::PATH_ALL)?,
+        ("busiest", "rows") => relations::posts(connection, relations::BUSIEST_ALL)?,
         ("update", "joined") => writes::update(connection)?,
         ("create", "joined") => in_transaction(connection, writes::create(connection)?)?,
         _ => return Err(format!("there is no variant '{variant}' of '{workload}'").into()),

@@ -79,7 +79,8 @@ impl Slow {
                 json!({"post": {"$select": {"id": true}, "$where": filter}})
             }
             Self::Counted => {
-                let order = json!([{"relation": "replies", "aggregate": {"fn": "count"}, "direction": "desc"}]);
+                let order =
+                    json!([{"relation": "replies", "aggregate": {"fn": "count"}, "direction": "desc"}]);
                 json!({"note": {"$select": {"id": true}, "$orderBy": order}})
             }
         };
@@ -130,8 +131,12 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         for (slow, cause) in reads {
             let server = start(&program, &database.url(), cause)?;
             let threads = format!("/proc/{}/task", server.process());
-            let mut sqlite =
-                Subject { name: "SQLite", slow, server, is_running: Box::new(move || runs_slow_read(&threads)) };
+            let mut sqlite = Subject {
+                name: "SQLite",
+                slow,
+                server,
+                is_running: Box::new(move || runs_slow_read(&threads)),
+            };
             fine &= sqlite.measure(cause, busy)?;
         }
         let Some(cluster) = &cluster else { continue };
@@ -166,7 +171,8 @@ fn runs_slow_read(threads: &str) -> bool {
 
 /// Whether PostgreSQL runs a statement of the server.
 fn is_active(session: &mut Session) -> bool {
-    let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server'";
+    let active =
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server'";
     session.query(active) != "0"
 }
 

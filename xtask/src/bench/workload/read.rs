@@ -87,13 +87,7 @@ impl Read {
     pub(crate) fn is_parametric(self) -> bool {
         matches!(
             self,
-            Self::Groups
-                | Self::Some
-                | Self::Every
-                | Self::Busiest
-                | Self::Total
-                | Self::Path
-                | Self::Param
+            Self::Groups | Self::Some | Self::Every | Self::Busiest | Self::Total | Self::Path | Self::Param
         )
     }
 
@@ -144,9 +138,9 @@ impl Read {
             (Self::Deep, Engine::Sqlite) => &[Nested, Joined, Levels, Rows, Json],
             (Self::Tags, Engine::Sqlite) => &[Joined, Levels, Json],
             (Self::Nested | Self::Deep | Self::Tags | Self::Tree, Engine::Postgres) => &[Rows, Levels, Json],
-            (Self::Some | Self::Busiest, _) => &[Nested, Joined],
-            (Self::Total, _) => &[Nested, Joined, Rows],
-            (Self::Path, _) => &[Nested, Joined, Levels],
+            (Self::Some, _) => &[Nested, Joined],
+            (Self::Busiest | Self::Total, _) => &[Nested, Joined, Rows],
+            (Self::Path, _) => &[Nested, Joined, Levels, Rows],
             (Self::Backward, _) => &[Nested, Joined],
             (Self::Every, _) => &[Nested],
             (Self::Param, _) => &[Joined],
