@@ -16,9 +16,14 @@ fn hostile_filter(conditions: usize) -> Value {
 
 /// Starts a server with one thread for requests.
 pub(super) fn on_one_thread(arguments: &[&str]) -> Server {
+    with_deadline("2s", arguments)
+}
+
+/// Starts a server with one thread for requests, and a time limit for each.
+pub(super) fn with_deadline(limit: &str, arguments: &[&str]) -> Server {
     let mut all = vec!["serve", "--listen", "127.0.0.1:0", "--log", "off"];
     all.extend_from_slice(arguments);
-    Server::spawn(command(&all).env("MESH_THREADS", "1").env("MESH_REQUEST_TIMEOUT", "2s"))
+    Server::spawn(command(&all).env("MESH_THREADS", "1").env("MESH_REQUEST_TIMEOUT", limit))
 }
 
 /// A post with a text of 8 MB, which its owner links too.

@@ -21,27 +21,22 @@ pub(super) const EXISTS: &str = "SELECT p.id, p.title, p.published_at FROM posts
 pub(super) const BUSIEST: &str = "SELECT p.id, p.title, p.published_at, \
     (SELECT count(*) FROM comments c WHERE c.post_id = p.id) AS n FROM posts p WHERE p.author_id = ? \
     ORDER BY n DESC, p.id DESC LIMIT 21";
-pub(super) const BUSIEST_ALL: &str = "SELECT p.id, p.title, p.published_at, \
-    (SELECT count(*) FROM comments c WHERE c.post_id = p.id) AS n FROM posts p WHERE p.author_id = ? \
-    ORDER BY n DESC, p.id DESC";
 pub(super) const BUSIEST_GROUPED: &str = "SELECT p.id, p.title, p.published_at, count(c.post_id) AS n \
     FROM posts p LEFT JOIN comments c ON c.post_id = p.id WHERE p.author_id = ? \
     GROUP BY p.id ORDER BY n DESC, p.id DESC LIMIT 21";
 
-/// Posts that a statement finds for a record. A statement without a limit sorts all of them, and is ended after the page.
+/// Posts that a statement finds for a record.
 pub(super) fn posts(connection: Database, sql: &str) -> Result<Answer, Error> {
     let mut posts = connection.prepare(sql)?;
     Ok(Box::new(move |ask, out| {
         posts.raw_bind_parameter(1, ask.id)?;
         let mut page = Page::open(out, PAGE);
-        let mut rows = posts.raw_query();
-        while let Some(row) = rows.next()? {
-            if !newest_head(out, &mut page, row)? {
-                break;
+        each(&mut posts, |row| {
+            if newest_head(out, &mut page, row)? {
+                out.push(b'}');
             }
-            out.push(b'}');
-        }
-        drop(rows);
+            Ok(())
+        })?;
         page.close(out);
         Ok(())
     }))
@@ -83,8 +78,6 @@ pub(super) enum Count {
     Statement,
     /// By a window over the comments.
     Window,
-    /// All comments are read.
-    Rows,
 }
 
 /// The newest comments of a user, and how many there are.
@@ -94,7 +87,6 @@ pub(super) fn total(connection: Database, by: Count) -> Result<Answer, Error> {
         Count::Window => {
             format!("{} LIMIT 21", RECENT.replace("created_at FROM", "created_at, count(*) OVER () FROM"))
         }
-        Count::Rows => RECENT.to_owned(),
     };
     let mut comments = connection.prepare(&rows)?;
     let mut count = connection.prepare("SELECT count(*) FROM comments WHERE author_id = ?")?;
@@ -103,7 +95,7 @@ pub(super) fn total(connection: Database, by: Count) -> Result<Answer, Error> {
         let (mut page, mut total) = (Page::open(out, PAGE), 0);
         each(&mut comments, |row| {
             total = if let Count::Window = by { id(row, 3)? } else { total + 1 };
-            comment(out, &mut page, row, 2).map(drop)
+            comment(out, &mut page, row, 2)
         })?;
         if let Count::Statement = by {
             count.raw_bind_parameter(1, ask.id)?;
@@ -120,27 +112,24 @@ pub(super) fn total(connection: Database, by: Count) -> Result<Answer, Error> {
     }))
 }
 
-/// A comment of a page. Its cursor has a text and the id. Returns `false` if it is the first of the next page.
-fn comment(out: &mut Vec<u8>, page: &mut Page, row: &Row<'_>, sorted: usize) -> Result<bool, Error> {
-    if !page.item(out) {
-        return Ok(false);
+/// A comment of a page. Its cursor has a text and the id.
+fn comment(out: &mut Vec<u8>, page: &mut Page, row: &Row<'_>, sorted: usize) -> Result<(), Error> {
+    if page.item(out) {
+        json::members(out, row, 0, [("{\"id\":", Integer), (",\"body\":", Text)])?;
+        out.push(b'}');
+        page.cursor(|cursor| {
+            cursor.extend_from_slice(row.get_ref(sorted)?.as_bytes()?);
+            json::integer(cursor, id(row, 0)?);
+            Ok(())
+        })?;
     }
-    json::members(out, row, 0, [("{\"id\":", Integer), (",\"body\":", Text)])?;
-    out.push(b'}');
-    page.cursor(|cursor| {
-        cursor.extend_from_slice(row.get_ref(sorted)?.as_bytes()?);
-        json::integer(cursor, id(row, 0)?);
-        Ok(())
-    })?;
-    Ok(true)
+    Ok(())
 }
 
 /// The comments of a user by the titles of their posts: the posts are joined, or their titles are subqueries, or the ids are
 /// sorted before the comments are read.
 pub(super) const PATH_JOINED: &str = "SELECT c.id, c.body, p.title FROM comments c LEFT JOIN posts p ON p.id = c.post_id \
     WHERE c.author_id = ? ORDER BY p.title, c.id LIMIT 21";
-pub(super) const PATH_ALL: &str = "SELECT c.id, c.body, p.title FROM comments c LEFT JOIN posts p ON p.id = c.post_id \
-    WHERE c.author_id = ? ORDER BY p.title, c.id";
 pub(super) const PATH_NESTED: &str = "SELECT c.id, c.body, (SELECT p.title FROM posts p WHERE p.id = c.post_id) AS t \
     FROM comments c WHERE c.author_id = ? ORDER BY t, c.id LIMIT 21";
 pub(super) const PATH_LEVELS: &str = "SELECT s.id, c.body, s.title FROM \
@@ -152,11 +141,7 @@ pub(super) fn path(connection: Database, sql: &str) -> Result<Answer, Error> {
     Ok(Box::new(move |ask, out| {
         comments.raw_bind_parameter(1, ask.id)?;
         let mut page = Page::open(out, PAGE);
-        let mut rows = comments.raw_query();
-        while let Some(row) = rows.next()?
-            && comment(out, &mut page, row, 2)?
-        {}
-        drop(rows);
+        each(&mut comments, |row| comment(out, &mut page, row, 2))?;
         page.close(out);
         Ok(())
     }))
