@@ -86,13 +86,16 @@ pub(crate) async fn with_body(
     let pending = open(cx).await?;
     let body = read_body(cx, body).await?;
     let statement = pending.headers.statement();
+    let is_signed = matches!(pending.evidence, Evidence::Token(..));
     let message = match content {
+        _ if !is_signed => Message::new(statement),
         Content::OptionalFields if body.is_empty() => bodiless(&pending.headers),
         Content::Application if is_bodiless(cx, statement, &body) => Message::new(statement),
         Content::Application => Message::for_application(statement, &body),
         _ => Message::with_body(statement, &body),
     };
-    let formats = matches!(content, Content::Query | Content::Registration).then(|| {
+    let has_format = matches!(content, Content::Query | Content::Registration);
+    let formats = (is_signed && has_format).then(|| {
         // A body that cannot be decoded is refused after the signature is verified.
         let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.name());
         format.map_or(FORMATS, |format| [format; 2])

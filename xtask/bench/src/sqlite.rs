@@ -60,6 +60,7 @@ pub fn prepare(path: &Path, workload: &str, variant: &str) -> Result<Answer, Err
         ("tree", "json") => blog::json_post(connection, others::JSON_TREE)?,
         ("wide", "joined") => others::wide(connection)?,
         ("wide", "json") => others::json_wide(connection)?,
+        ("export", "joined") => others::export(connection)?,
         ("groups", "joined") => others::groups(connection)?,
         ("groups", "json") => others::json_groups(connection)?,
         ("some", "joined") => relations::posts(connection, relations::SOME)?,

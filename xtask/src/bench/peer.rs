@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use super::Ground;
 use super::machine::{cores, memory};
 use super::request::Kind;
+use super::workload::read::Read;
 use super::workload::{Workload, account};
 
 /// A running server, which is stopped on drop.
@@ -55,6 +56,9 @@ impl Peer {
         command.env("MESH_STATE__STORE", "memory");
         if workload.read.is_write() {
             command.env("MESH_MUTATIONS__ENABLED", "true");
+        }
+        if workload.read == Read::Export {
+            command.env("MESH_EXPORT__ENABLED", "true");
         }
         if ground.cores.deliver_to_server_cores(workload.placing) {
             command.env("MESH_PIN_THREADS", "true");

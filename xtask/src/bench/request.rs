@@ -99,13 +99,16 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Sends a request to an address and returns the body of the reply.
+/// Sends a request to an address and returns the body of the reply; the lines of an export as a list.
 pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
     let reply = http::send(address, request)?;
     if !(200..300).contains(&reply.status) {
         return Err(format!("unexpected reply: {} {}", reply.status, reply.text()));
     }
-    serde_json::from_slice(&reply.body).map_err(|error| format!("not JSON: {error}: {}", reply.text()))
+    let lines =
+        serde_json::Deserializer::from_slice(&reply.body).into_iter().collect::<Result<Vec<Value>, _>>();
+    let mut lines = lines.map_err(|error| format!("not JSON: {error}: {}", reply.text()))?;
+    Ok(if lines.len() == 1 { lines.remove(0) } else { lines.into() })
 }
 
 /// Serializes requests for the load generators, each terminated by a NUL byte.

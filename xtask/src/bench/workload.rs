@@ -167,7 +167,7 @@ impl Workload {
         match kind {
             Kind::Limit | Kind::Hand(_) | Kind::Constant | Kind::PostgRest => {
                 let id = if self.read.has_record() { id.to_string() } else { String::new() };
-                self.read.write(Request::new("GET", &format!("/{id}")), id.parse().unwrap_or_default())
+                self.read.complete(Request::new("GET", &format!("/{id}")), id.parse().unwrap_or_default())
             }
             Kind::GraphQl => alternatives::graphql(self.read, id),
             Kind::PostGraphile => alternatives::postgraphile(self.read, id),
@@ -176,7 +176,7 @@ impl Workload {
                 let (path, query) = (self.read.path(id), self.query_of(id));
                 match self.transport {
                     Transport::Inline => {
-                        let request = self.read.write(Request::get(&path, &query), id);
+                        let request = self.read.complete(Request::get(&path, &query), id);
                         match self.read.params(id) {
                             Some(params) => request.header("X-Mesh-Params", encode(&params)),
                             None => request,

@@ -191,6 +191,24 @@ pub(super) fn rows(connection: Database, first: usize) -> Result<Answer, Error> 
     }))
 }
 
+/// All posts, a line for each.
+pub(super) fn export(connection: Database) -> Result<Answer, Error> {
+    let mut posts = connection.prepare("SELECT id, title, published_at, views FROM posts ORDER BY id")?;
+    Ok(Box::new(move |_, out| {
+        each(&mut posts, |row| {
+            let members = [
+                ("{\"id\":", Integer),
+                (",\"title\":", Text),
+                (",\"publishedAt\":", Moment),
+                (",\"views\":", Integer),
+            ];
+            json::members(out, row, 0, members)?;
+            out.extend_from_slice(b"}\n");
+            Ok(())
+        })
+    }))
+}
+
 /// The columns of a product: name in the response, column, type.
 const PRODUCT: [(&str, &str, Kind); 30] = [
     ("{\"id\":", "id", Integer),

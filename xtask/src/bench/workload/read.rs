@@ -45,6 +45,8 @@ pub(crate) enum Read {
     Backward,
     /// Scalars of one post, whose id is a parameter.
     Param,
+    /// All posts as lines of JSON.
+    Export,
     /// Changes a post.
     Update,
     /// Creates a comment of a post.
@@ -120,6 +122,7 @@ impl Read {
             Self::Path => "path",
             Self::Backward => "backward",
             Self::Param => "param",
+            Self::Export => "export",
             Self::Update => "update",
             Self::Create => "create",
             Self::Page { .. } | Self::Many => "",
@@ -142,7 +145,7 @@ impl Read {
             (Self::Path, _) => &[Nested, Joined, Levels],
             (Self::Backward, _) => &[Nested, Joined],
             (Self::Every, _) => &[Nested],
-            (Self::Param, _) => &[Joined],
+            (Self::Param | Self::Export, _) => &[Joined],
             (Self::Update | Self::Create, Engine::Sqlite) => &[Joined, Group],
             (Self::Update | Self::Create | Self::Rows(_), _) => &[Joined],
             (Self::Page { .. } | Self::Many, _) => &[],
@@ -162,9 +165,10 @@ impl Read {
         }
     }
 
-    /// Turns a request into the write, for the server and for hand-written ones.
-    pub(crate) fn write(self, request: Request, id: u32) -> Request {
+    /// Turns a request into the write or the export, for the server and for hand-written ones.
+    pub(crate) fn complete(self, request: Request, id: u32) -> Request {
         let (method, body) = match self {
+            Self::Export => return request.header("Accept", "application/x-ndjson"),
             Self::Update => ("PUT", format!(r#"{{"views":{}}}"#, id % 1_000)),
             Self::Create => {
                 let comment =
@@ -197,6 +201,7 @@ impl Read {
             Self::Every => r#""id":true,"name":true"#.to_owned(),
             Self::Update => r#""id":true,"views":true"#.to_owned(),
             Self::Create => r#""body":true"#.to_owned(),
+            Self::Export => r#""id":true,"title":true,"publishedAt":true,"views":true"#.to_owned(),
             Self::Page { .. } | Self::Rows(_) | Self::Many => {
                 r#""id":true,"title":true,"views":true"#.to_owned()
             }
