@@ -49,9 +49,10 @@ pub(crate) struct Ground {
 }
 
 /// The sections of `bench figures`: title, arguments, and whether `--no-build` is one of them.
-const FIGURES: [(&str, &[&str], bool); 16] = [
+const FIGURES: [(&str, &[&str], bool); 17] = [
     ("Reads", &["--workload", "reads"], false),
-    ("Other forms of reads, and writes", &["--workload", "forms"], true),
+    ("Other forms of reads, writes, and an export", &["--workload", "forms"], true),
+    ("Groups, related records, pages and parameters", &["--workload", "relational"], true),
     ("By persisted id, and signed", &["--workload", "persisted,signed"], true),
     ("Signed by many sessions, and bound to one use", &["signed"], true),
     ("From the response cache", &["--workload", "cache"], true),

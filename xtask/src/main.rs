@@ -41,7 +41,7 @@ Commands:
                        Run the fuzz targets for 60 seconds each, with `cargo fuzz` if installed, else with random
                        mutations
   bench [OPTIONS]      Measure the server against hand-written servers; see docs/performance.md
-                       [--workload w1,w2,...|reads|forms|cache|growth|starve|all] [--seconds N] [--rounds N]
+                       [--workload w1,w2,...|reads|forms|relational|cache|growth|starve|all] [--seconds N] [--rounds N]
                        [--only limit,joined,mesh,constant,graphql] [--journal wal|delete] [--json] [--no-build]
                        [--size 1MB,124MB,10GB] [--requests N]
   bench alternatives   Measure the server beside async-graphql, PostGraphile, Datasette and PostgREST's statement
