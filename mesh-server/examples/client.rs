@@ -70,7 +70,7 @@ async fn main() -> Result<(), BoxError> {
     if let Some(title) = arguments.next() {
         let create = client.create("post", &json!({ "title": title })).select(&post.build());
         let Post { id, title } = http.fetch(create).await?;
-        http.fetch::<()>(client.delete("post", id.to_string())).await?;
+        http.run(client.delete("post", id.to_string())).await?;
         println!("made and deleted: {title}");
     }
     if logged_in {

@@ -94,7 +94,9 @@ pub(super) fn total(connection: Database, by: Count) -> Result<Answer, Error> {
         comments.raw_bind_parameter(1, ask.id)?;
         let (mut page, mut total) = (Page::open(out, PAGE), 0);
         each(&mut comments, |row| {
-            total = if let Count::Window = by { id(row, 3)? } else { total + 1 };
+            if let Count::Window = by {
+                total = id(row, 3)?;
+            }
             comment(out, &mut page, row, 2)
         })?;
         if let Count::Statement = by {
