@@ -209,6 +209,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "2.2-entity-logout",
             "2.2-entity-write",
             "2.2-entity-files",
+            "2.2-entity-batch",
             "2.2-field-events",
             "2.2-relation-events",
             "6-load-join-to-nothing",
