@@ -4,9 +4,7 @@ use mesh_ql::Quantifier;
 
 use super::*;
 use crate::plan::ConditionOrigin;
-use crate::{
-    Change, Fields, Mutation, PlanErrorKind, RecordId, WriteError, WriteOutcome, WriteRequest, WriteTarget,
-};
+use crate::{Change, PlanErrorKind};
 
 /// Authors see posts with audits, which are hidden from them, and others their own posts.
 fn liked(role: &str, entity: &Entity) -> Access {
@@ -79,6 +77,8 @@ fn an_unknown_relation_is_an_error_of_the_application() {
 #[cfg(feature = "sql")]
 #[test]
 fn statements_that_change_records_contain_the_condition() {
+    use crate::{Fields, Mutation, RecordId, WriteError, WriteOutcome, WriteRequest, WriteTarget};
+
     async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
         Err(WriteError::new("nothing is written here"))
     }
