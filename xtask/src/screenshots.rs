@@ -1,4 +1,8 @@
-//! `cargo xtask screenshots`: screenshots of the playground's main views over the sample blog, for the README.
+//! `cargo xtask screenshots`: screenshots of the playground's main views over the sample blog in both themes, and a recording of
+//! the first minute, for the README and the guides.
+
+mod picture;
+mod recording;
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 use mesh_tests::{Browser, Server};
 use serde_json::{Value, json};
 
+use self::picture::Picture;
 use crate::steps;
 
 /// Directory of the screenshots.
@@ -31,6 +36,16 @@ const QUERY: &str = r#"{
     "$where": { "field": "status", "op": "eq", "value": "published" },
     "$orderBy": [{ "field": "rating", "direction": "desc" }],
     "$page": { "first": 20 }
+  }
+}
+"#;
+
+/// A query of groups.
+const GROUPS: &str = r#"{
+  "post": {
+    "$select": { "status": true },
+    "$groupBy": ["status"],
+    "$aggregate": { "count": { "fn": "count" } }
   }
 }
 "#;
@@ -64,15 +79,20 @@ fn take(root: &Path) -> Result<usize, String> {
         page.load(theme);
         for (name, view) in VIEWS {
             view(&page);
-            // Wait for animations: completions fade in.
-            std::thread::sleep(std::time::Duration::from_millis(400));
-            let file = folder.join(format!("{name}-{theme}.png"));
-            fs::write(&file, page.browser.screenshot())
-                .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            page.settle();
+            let picture = Picture::from_png(&page.browser.screenshot())?.to_png()?;
+            write(&folder, &format!("{name}-{theme}.png"), &picture)?;
             count += 1;
         }
+        write(&folder, &format!("first-minute-{theme}.gif"), &recording::record(&page, theme)?)?;
+        count += 1;
     }
     Ok(count)
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), String> {
+    let file = folder.join(name);
+    fs::write(&file, bytes).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
 struct Page {
@@ -84,7 +104,7 @@ struct Page {
 type View = (&'static str, fn(&Page));
 
 /// The views, in the order in which they are visited on one page.
-const VIEWS: [View; 5] = [
+const VIEWS: [View; 9] = [
     ("query", |page| {
         page.set_query(QUERY);
         page.browser.click("[data-testid=run]");
@@ -111,7 +131,36 @@ const VIEWS: [View; 5] = [
         page.browser.devtools("Input.dispatchMouseEvent", &position);
         page.browser.wait_for(".cm-tooltip-lint", "did you mean");
     }),
+    ("plan", |page| {
+        page.set_query(QUERY);
+        page.browser.click("[data-testid=run]");
+        page.browser.wait_for("[data-testid=status]", "objects");
+        page.browser.click("#result-panel-plan");
+        page.browser.click("[data-testid=explain-plan]:not([disabled])");
+        page.browser.wait("steps", |browser| browser.count(".plan-steps li") > 0);
+    }),
+    ("chart", |page| {
+        page.set_query(GROUPS);
+        page.browser.click("[data-testid=run]");
+        page.browser.wait("groups", |browser| browser.count("#result-panel-chart") == 1);
+        page.browser.click("#result-panel-chart");
+        page.browser.wait("bars", |browser| browser.count("[data-testid=chart] .bar") > 0);
+    }),
+    ("data", |page| {
+        page.browser.click("[data-testid=mode-data]");
+        page.browser.choose("[data-testid=browse-entity]", "post");
+        page.browser.wait_for("[data-testid=position]", "1 to");
+        page.browser.click("[data-testid=rows] tbody tr:nth-child(3) td:nth-child(1)");
+        page.browser.wait("the record", |browser| browser.count("[data-testid=record] dd") > 0);
+    }),
+    ("diagram", |page| {
+        page.browser.click("[data-testid=mode-diagram]");
+        page.browser.wait("boxes", |browser| browser.count(".entity-box") > 0);
+        page.browser.click("[data-testid=fit]");
+        page.browser.click("#box-post");
+    }),
     ("narrow", |page| {
+        page.browser.click("[data-testid=mode-query]");
         page.set_query(QUERY);
         page.browser.resize(360, 740);
         page.browser.click(".pane-switch button:nth-child(2)");
@@ -119,6 +168,14 @@ const VIEWS: [View; 5] = [
 ];
 
 impl Page {
+    /// Waits until nothing moves: completions fade in.
+    fn settle(&self) {
+        let script = "const done = arguments[arguments.length - 1];
+            const moving = () => document.getAnimations().filter((it) => it.playState === 'running').map((it) => it.finished);
+            requestAnimationFrame(() => Promise.allSettled(moving()).then(() => requestAnimationFrame(() => setTimeout(done, 200))));";
+        self.browser.run_async(script);
+    }
+
     /// Loads the page with empty storage and switches to the theme.
     fn load(&self, theme: &str) {
         self.browser.resize(WIDTH, HEIGHT);
