@@ -90,6 +90,18 @@ fn the_diagram_is_operated_by_keyboard() {
     page.assert_clean();
 }
 
+/// Returns the edges that run behind a box which they do not lead to.
+const BEHIND: &str = "const boxes = [...document.querySelectorAll('.entity-box')].map((it) => {
+        const {e: x, f: y} = it.transform.baseVal.consolidate().matrix, {width, height} = it.querySelector('.box').getBBox();
+        return {name: it.id.slice(4), x, y, width, height};
+    });
+    const isIn = (box, {x, y}) => x > box.x + 1 && x < box.x + box.width - 1 && y > box.y + 1 && y < box.y + box.height - 1;
+    return [...document.querySelectorAll('.edge')].filter((edge) => {
+        const path = edge.querySelector('.edge-line'), length = path.getTotalLength();
+        const points = Array.from({length: 100}, (_, index) => path.getPointAtLength((length * index) / 99));
+        return boxes.some((box) => points.slice(1, -1).some((point) => isIn(box, point)));
+    }).map((edge) => edge.dataset.edge);";
+
 #[test]
 fn three_and_sixty_entities_are_readable() {
     for count in [3, 60] {
@@ -104,6 +116,7 @@ fn three_and_sixty_entities_are_readable() {
                 const titles = [...document.querySelectorAll('.box-title')].map((it) => it.getBoundingClientRect().height);
                 return [boxes.length, overlaps, Math.min(...titles) >= 11, document.documentElement.scrollWidth]";
             assert_eq!(page.browser.run(facts, &Value::Null), json!([count, 0, true, width]));
+            assert_eq!(page.browser.run(BEHIND, &Value::Null), json!([]), "edges behind boxes");
             page.browser.click("[data-testid=mode-query]");
         }
         page.assert_clean();

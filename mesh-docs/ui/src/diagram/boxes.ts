@@ -1,6 +1,6 @@
 // What the boxes of the diagram contain, and their sizes.
 
-import { idFields, type Entity } from "../schema";
+import { described, fieldTitle, idFields, typeText, type Entity } from "../schema";
 
 export const LINE = 18;
 export const HEAD = 28;
@@ -18,7 +18,9 @@ const NAME_MAX = 30;
 export interface BoxText {
   name: string;
   title: string;
-  lines: { name: string; type: string; isKey: boolean }[];
+  /** The whole name, with the description. */
+  hint: string;
+  lines: { name: string; type: string; hint: string; isKey: boolean }[];
   width: number;
   height: number;
 }
@@ -30,13 +32,17 @@ function cut(text: string): string {
 export function boxText(entity: Entity, shown: number): BoxText {
   const keys = idFields(entity);
   const fields = shown > DETAILED_MAX ? [] : entity.fields;
-  const lines = fields.slice(0, FIELDS_MAX).map(({ name, type = "computed" }) => ({ name: cut(name), type, isKey: keys.includes(name) }));
+  const lines = fields.slice(0, FIELDS_MAX).map((field) => ({ name: cut(field.name), type: typeText(field), hint: fieldTitle(field), isKey: keys.includes(field.name) }));
   const rest = fields.length - lines.length;
-  if (rest > 0) lines.push({ name: `and ${rest} more`, type: "", isKey: false });
+  if (rest > 0) {
+    const hidden = fields.slice(FIELDS_MAX).map(({ name }) => name);
+    lines.push({ name: `and ${rest} more`, type: "", hint: hidden.join(", "), isKey: false });
+  }
   const longest = Math.max(cut(entity.name).length * 1.1, ...lines.map(({ name, type }) => name.length + type.length + 2));
   return {
     name: entity.name,
     title: cut(entity.name),
+    hint: described(entity),
     lines,
     width: Math.round(Math.max(WIDTH_MIN, longest * CHAR) + 2 * PAD),
     height: HEAD + (lines.length > 0 ? lines.length * LINE + PAD : 0),

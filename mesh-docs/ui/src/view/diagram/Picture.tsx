@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { HEAD, LINE, type BoxText } from "../../diagram/boxes";
 import { neighborsOf } from "../../diagram/edges";
-import { curve, type Box } from "../../diagram/layout";
+import type { Box } from "../../diagram/layout";
 import { chosen, picture, setZoom, startChosen, zoom, ZOOM_STEP } from "./Diagram";
 
 const DIRECTIONS: Record<string, [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
@@ -70,7 +70,7 @@ export function Picture() {
           if (!from || !to) return null;
           const isChosen = chosen.value?.edge?.id === edge.id;
           const isNear = name === undefined || edge.from === name || edge.to === name;
-          const path = curve(from, to);
+          const path = layout.paths.get(edge.id);
           return (
             <g key={edge.id} class={`edge ${isChosen ? "chosen" : ""} ${isNear ? "" : "far"}`} data-edge={edge.id} onClick={() => (chosen.value = { entity: edge.from, edge })} onDblClick={startChosen}>
               <title>{`${edge.from}.${edge.relation}: ${edge.isManyToMany ? "many of" : "one of"} ${edge.to}`}</title>
@@ -125,14 +125,16 @@ function EntityBox({ text, box: { x, y, width, height }, isChosen, isFar, choose
       onClick={() => choose(text.name)}
       onDblClick={startChosen}
     >
-      <title>{text.name}</title>
+      <title>{text.hint}</title>
       <rect class="box" width={width} height={height} rx={6} />
       <text class="box-title" x={10} y={HEAD / 2 + 5}>
         {text.title}
       </text>
       {text.lines.length > 0 && <path class="box-rule" d={`M0 ${HEAD}h${width}`} />}
-      {text.lines.map(({ name, type, isKey }, index) => (
+      {text.lines.map(({ name, type, hint, isKey }, index) => (
         <g key={name} transform={`translate(0 ${HEAD + index * LINE})`}>
+          <title>{hint}</title>
+          <rect fill="none" pointer-events="all" width={width} height={LINE} />
           <text class={isKey ? "box-key" : "box-field"} x={10} y={LINE - 4}>
             {name}
           </text>
