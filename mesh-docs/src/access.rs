@@ -9,8 +9,8 @@ use mesh_plan::{Context, Persisted};
 
 use crate::Error;
 
-/// The role that [`Access::Admin`] requires.
-const ADMIN: &str = "admin";
+/// The role of administrators, which [`Access::Admin`] requires.
+pub(crate) const ADMIN: &str = "admin";
 
 /// Who may see the schema and run queries. The page itself contains no data and is public. `SPEC §13.3`
 #[derive(Clone, Default)]

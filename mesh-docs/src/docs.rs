@@ -9,12 +9,14 @@ use http::header::{
     HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, Response, StatusCode};
-use mesh_plan::{Context, Mesh};
+use mesh_plan::Mesh;
 
 use crate::assets::{self, Asset};
 use crate::execute::execute;
+use crate::json;
+use crate::view_as::may_view_as;
 use crate::visible::Visible;
-use crate::{Error, Options, Visitor, introspection, page};
+use crate::{Error, Options, ViewAs, Visitor, introspection, page};
 
 const READS: &str = "GET, HEAD, OPTIONS";
 const RUNS: &str = "POST, OPTIONS";
@@ -75,10 +77,15 @@ impl Docs {
         &self.options
     }
 
-    /// Returns the introspection for the principal of the context.
-    fn schema(&self, context: &Context) -> Bytes {
-        let schema = self.mesh.schema_for(context.principal.as_deref());
-        introspection::document(&schema, &self.visible, self.mesh.limits(), &self.options).to_string().into()
+    /// Returns the introspection for the principal of the visitor's context.
+    fn schema(&self, visitor: &Visitor<'_>, is_view: bool) -> Bytes {
+        let schema = self.mesh.schema_for(visitor.context.principal.as_deref());
+        let mut document =
+            introspection::document(&schema, &self.visible, self.mesh.limits(), &self.options, is_view);
+        if may_view_as(visitor) && !self.options.view_as.is_empty() {
+            json::set(&mut document, "viewAs", self.options.view_as.as_slice());
+        }
+        document.to_string().into()
     }
 
     /// Matches a request. Returns `None` if its path does not belong to the surface.
@@ -116,10 +123,16 @@ impl Docs {
         body: &[u8],
         now: fn() -> Instant,
     ) -> Result<Response<Bytes>, Error> {
+        let headers = visitor.headers;
+        let mut viewed = None;
         if call.is_guarded() {
             self.options.auth.check(visitor, self.options.offers.integrity)?;
+            if let Some(view) = ViewAs::from_headers(headers)? {
+                let principal = view.check(&self.options.view_as, visitor)?;
+                viewed = Some(visitor.context.clone().with_principal(Some(principal)));
+            }
         }
-        let headers = visitor.headers;
+        let visitor = &Visitor { context: viewed.as_ref().unwrap_or(visitor.context), ..*visitor };
         let mut reply = match call.target {
             Target::Page => {
                 let mut reply = cached(headers, self.page.clone(), HTML, "no-cache");
@@ -134,9 +147,10 @@ impl Docs {
                 }
                 reply
             }
+            Target::Schema if viewed.is_some() => reply(self.schema(visitor, true), JSON, "no-store"),
             Target::Schema => {
                 let policy = if self.options.auth.is_open() { "no-cache" } else { "private, no-cache" };
-                cached(headers, self.schema(visitor.context), JSON, policy)
+                cached(headers, self.schema(visitor, false), JSON, policy)
             }
             Target::Execute => {
                 let (mesh, visible, sql) = (&*self.mesh, &self.visible, self.options.sql);

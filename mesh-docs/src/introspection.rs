@@ -10,9 +10,18 @@ use crate::rights::{self, RelationWrite};
 use crate::visible::Visible;
 use crate::{Options, members};
 
-/// Returns the introspection of a schema that policies have already restricted. `SPEC §13.1`
-pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, options: &Options) -> Value {
+/// Returns the introspection of a schema that policies have already restricted. That of a view as another role offers
+/// nothing but reads. `SPEC §13.1`
+pub(crate) fn document(
+    schema: &Schema,
+    visible: &Visible,
+    limits: &Limits,
+    options: &Options,
+    is_view: bool,
+) -> Value {
     let entities = visible.entities(schema).into_iter();
+    let offers = if is_view { options.offers.for_views() } else { options.offers.clone() };
+    let described = |entity| described(schema, visible, entity, offers.mutations, !is_view);
     json!({
         "title": options.title,
         "query": {
@@ -26,21 +35,30 @@ pub(crate) fn document(schema: &Schema, visible: &Visible, limits: &Limits, opti
                 "maxFirst": limits.query.page_max,
             },
         },
-        "profiles": options.offers.optional_profiles(),
-        "entities": entities.map(|entity| described(schema, visible, entity, options)).collect::<Vec<_>>(),
+        "profiles": offers.optional_profiles(),
+        "entities": entities.map(described).collect::<Vec<_>>(),
     })
 }
 
-fn described(schema: &Schema, visible: &Visible, entity: &Entity, options: &Options) -> Value {
-    let has_writes = options.offers.mutations;
+fn described(
+    schema: &Schema,
+    visible: &Visible,
+    entity: &Entity,
+    has_writes: bool,
+    has_uploads: bool,
+) -> Value {
     let scalars = members::fields(entity).map(|field| {
         let mut described = json!({"name": field.name, "kind": "scalar"});
         set_some(&mut described, "type", field.ty.map(FieldType::name));
+        set(&mut described, "nullable", field.nullable);
         set_some(&mut described, "description", field.description.as_deref());
         described
     });
-    let computed =
-        members::computed(entity).map(|computed| json!({"name": computed.name, "kind": "computed"}));
+    let computed = members::computed(entity).map(|computed| {
+        let mut described = json!({"name": computed.name, "kind": "computed"});
+        set_some(&mut described, "description", computed.description.as_deref());
+        described
+    });
     let joins = visible.relations(schema, entity).into_iter().map(|(relation, target)| {
         let cardinality = Cardinality::name(relation.cardinality);
         let mut described = json!({"name": relation.name, "entity": target.key, "type": cardinality});
@@ -56,7 +74,7 @@ fn described(schema: &Schema, visible: &Visible, entity: &Entity, options: &Opti
         set_some(&mut described, "contentTypes", upload.content_types.clone());
         Some(described)
     });
-    let uploads: Vec<_> = uploads.collect();
+    let uploads: Vec<_> = uploads.filter(|_| has_uploads).collect();
     let mut described = json!({"name": entity.key});
     set_some(&mut described, "description", entity.description.as_deref());
     set(&mut described, "fields", scalars.chain(computed).collect::<Vec<_>>());

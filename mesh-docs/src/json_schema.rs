@@ -97,16 +97,15 @@ impl Writer<'_> {
     fn select(&self) -> Value {
         let mut all = Map::new();
         for field in members::fields(self.entity) {
-            let kind = field.ty.map(FieldType::name);
-            let description = match (&field.description, kind) {
-                (Some(description), Some(kind)) => format!("{description} ({kind})"),
-                (Some(description), None) => description.clone(),
-                (None, kind) => kind.unwrap_or("scalar").to_owned(),
-            };
+            let kind = field.ty.map_or("scalar", FieldType::name);
+            let description = described(field.description.as_deref(), kind);
             all.insert(field.name.clone(), json!({"const": true, "description": description}));
         }
         for computed in members::computed(self.entity) {
-            all.insert(computed.name.clone(), json!({"const": true, "description": "computed"}));
+            all.insert(
+                computed.name.clone(),
+                json!({"const": true, "description": described(computed.description.as_deref(), "computed")}),
+            );
         }
         for relation in members::relations(self.entity) {
             let part = Cardinality::name(relation.cardinality);
@@ -234,6 +233,11 @@ fn escape(name: &str) -> String {
 
 fn node(properties: Value) -> Value {
     json!({"type": "object", "properties": properties, "required": ["$select"], "additionalProperties": false})
+}
+
+/// Returns the description of a member with its kind.
+fn described(description: Option<&str>, kind: &str) -> String {
+    description.map_or_else(|| kind.to_owned(), |description| format!("{description} ({kind})"))
 }
 
 #[cfg(test)]

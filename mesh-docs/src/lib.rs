@@ -49,6 +49,7 @@ mod page;
 pub mod python;
 mod rights;
 pub mod typescript;
+mod view_as;
 mod visible;
 
 pub use access::{Access, Predicate, Visitor};
@@ -56,6 +57,7 @@ pub use assets::Compressed;
 pub use docs::{Call, Docs};
 pub use error::Error;
 pub use options::{Offers, Options, Sql, Theme};
+pub use view_as::ViewAs;
 
 /// Runs the example of the README.
 #[cfg(doctest)]

@@ -20,6 +20,8 @@ pub struct Options {
     pub sql: Sql,
     /// The visible entities; `None` for all.
     pub entities: Option<Vec<String>>,
+    /// The roles that an administrator can view the data as; none by default.
+    pub view_as: Vec<String>,
     /// The features of the server that the page may use.
     pub offers: Offers,
 }
@@ -33,6 +35,7 @@ impl Default for Options {
             auth: Access::default(),
             sql: Sql::default(),
             entities: None,
+            view_as: Vec::new(),
             offers: Offers::default(),
         }
     }
@@ -79,6 +82,14 @@ impl Options {
     #[must_use]
     pub fn entities<N: Into<String>>(mut self, entities: impl IntoIterator<Item = N>) -> Self {
         self.entities = Some(entities.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the roles that an administrator, a session with the role `admin`, can view the data as: it reads what the
+    /// policies permit to them, which can be more than they permit to itself.
+    #[must_use]
+    pub fn view_as<N: Into<String>>(mut self, roles: impl IntoIterator<Item = N>) -> Self {
+        self.view_as = roles.into_iter().map(Into::into).collect();
         self
     }
 
@@ -179,6 +190,12 @@ impl Offers {
     /// Describes a server at a base path without optional profiles.
     pub fn new(base: impl Into<String>) -> Self {
         Self { base: base.into(), ..Self::default() }
+    }
+
+    /// Returns what is left of the features for someone who views the data as another role: nothing but reads, which the
+    /// docs surface runs.
+    pub(crate) fn for_views(&self) -> Self {
+        Self { persisted: false, events: false, exports: false, mutations: false, ..self.clone() }
     }
 
     /// Returns the enabled profiles, separated by blanks.

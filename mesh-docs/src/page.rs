@@ -7,7 +7,7 @@ use crate::{Options, Sql};
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the page for these options.
+/// Returns the page for these options. Until its script is there, it shows its title.
 pub(crate) fn html(options: &Options) -> String {
     let asset = |asset: &Asset| format!("{}/assets/{}", escape(&options.path), asset.path());
     let title = options.title.as_deref().unwrap_or("Mesh");
@@ -29,7 +29,10 @@ pub(crate) fn html(options: &Options) -> String {
 <script type="module" src="{script}"></script>
 </head>
 <body>
-<div id="app"></div>
+<div id="app">
+<header class="top row"><p class="title">{title}</p></header>
+<main class="hint pad">Loading the playground…</main>
+</div>
 <noscript>The playground needs JavaScript: allow scripts for this page.</noscript>
 </body>
 </html>

@@ -106,6 +106,9 @@ fn record(out: &mut String, entity: &Entity, name: &str) {
         let _ = writeln!(out, "  {}: {}{or_null};", key(&field.name), value(field.ty));
     }
     for computed in members::computed(entity) {
+        if let Some(description) = &computed.description {
+            comment(out, "  ", description);
+        }
         let _ = writeln!(out, "  {}: string;", key(&computed.name));
     }
     out.push_str("}\n");

@@ -139,6 +139,18 @@ impl EntityBuilder {
         self.document.computed.push(name, ComputedDocument { from, template: template.to_owned() });
         self
     }
+
+    /// Sets what the records are, for people.
+    pub fn description(mut self, text: &str) -> Self {
+        self.document.description = Some(text.to_owned());
+        self
+    }
+
+    /// Sets what a field or a computed field contains, for people.
+    pub fn describe(mut self, field: &str, text: &str) -> Self {
+        self.document.descriptions.push(field, text.to_owned());
+        self
+    }
 }
 
 #[cfg(test)]

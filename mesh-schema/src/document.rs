@@ -124,6 +124,12 @@ pub struct EntityDocument {
     /// Name → computed field.
     #[serde(skip_serializing_if = "is_default")]
     pub computed: Entries<ComputedDocument>,
+    /// What its records are; `None` for the comment of the table.
+    #[serde(skip_serializing_if = "is_default")]
+    pub description: Option<String>,
+    /// Field or computed field → what it contains, if that differs from the comment of the column.
+    #[serde(skip_serializing_if = "is_default")]
+    pub descriptions: Entries<String>,
 }
 
 /// The property `idField`.

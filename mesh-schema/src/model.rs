@@ -341,6 +341,8 @@ pub struct Computed {
     pub from: Vec<FieldId>,
     /// Literal text and fields, in order.
     pub template: Vec<Piece>,
+    /// The description shown by introspection.
+    pub description: Option<String>,
 }
 
 /// A piece of a computed field's template.

@@ -155,6 +155,14 @@ impl Config {
             }
             reader.conflict(paths, &format!("needs '{}' beside it", paths[1]));
         }
+        if !docs.view_as.is_empty() && !self.identifies_callers() {
+            let message = "needs 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it: there is no administrator";
+            reader.conflict(["docs.view_as", "integrity.enabled"], message);
+        }
+        if !docs.view_as.is_empty() && audit.file.is_none() && audit.table.is_empty() {
+            let message = "needs 'audit.file' or 'audit.table' beside it: each use is recorded";
+            reader.conflict(["docs.view_as", "audit.file"], message);
+        }
         if docs.path == base.as_str() {
             let message = format!("must not be '{base}', which is the base path");
             reader.conflict(["docs.path", "base"], &message);

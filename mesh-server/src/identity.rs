@@ -13,9 +13,7 @@ use mesh_integrity::bearer::OpenedBearer;
 use mesh_integrity::{ApiKeyHash, Session};
 use mesh_plan::Principal;
 use mesh_plan::policy::{ClaimValue, Claims};
-use mesh_ql::Literal;
 use mesh_wire::WireError;
-use serde_json::Value;
 
 use api_keys::ApiKeys;
 use bearer::Bearer;
@@ -95,7 +93,9 @@ pub(crate) fn principal(session: &Session) -> Principal {
     let mut principal = Principal::new(session.user.clone(), session.session.to_string());
     principal.role = session.role.clone();
     principal.tenant = session.tenant.clone();
-    principal.claims = session.claims.iter().map(|(name, value)| (name, claim(value))).collect::<Claims>();
+    let claims = session.claims.iter();
+    principal.claims =
+        claims.filter_map(|(name, value)| Some((name, ClaimValue::from_json(value)?))).collect::<Claims>();
     principal
 }
 
@@ -104,33 +104,12 @@ pub(crate) fn anonymous(role: impl Into<String>) -> Arc<Principal> {
     Arc::new(Principal::new("", "").with_role(role))
 }
 
-fn claim(value: &Value) -> ClaimValue {
-    match value {
-        Value::Array(values) => ClaimValue::Many(values.iter().map(literal).collect()),
-        value => ClaimValue::One(literal(value)),
-    }
-}
-
-/// Returns a scalar. Whole numbers beyond 64 bits are text, which keeps their digits.
-fn literal(value: &Value) -> Literal {
-    match value {
-        Value::Bool(value) => Literal::Boolean(*value),
-        Value::String(text) => Literal::Text(text.clone()),
-        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(integer), ..) => Literal::Integer(integer),
-            (None, None, Some(number)) => Literal::Number(number),
-            _ => Literal::Text(number.to_string()),
-        },
-        // No session has other claims.
-        other => Literal::Text(other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::UNIX_EPOCH;
 
     use mesh_integrity::SessionId;
+    use mesh_ql::Literal;
     use serde_json::json;
 
     use super::*;

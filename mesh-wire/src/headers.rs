@@ -23,6 +23,8 @@ pub const TIMESTAMP: &str = "X-Mesh-Timestamp";
 pub const NONCE: &str = "X-Mesh-Nonce";
 /// The request headers that this protocol defines. `SPEC §2.6`
 pub const MESH: [&str; 8] = [QUERY, QUERY_ID, PARAMS, FORMAT, SIGNATURE, TOKEN, TIMESTAMP, NONCE];
+/// The session that an administrator views the data as, which the docs surface accepts. `SPEC §13.3`
+pub const VIEW_AS: &str = "X-Mesh-View-As";
 /// The id of a request, in requests and replies. `SPEC §2.11`
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

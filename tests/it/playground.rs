@@ -4,6 +4,7 @@ mod bearer;
 mod browse;
 mod build;
 mod chart;
+mod descriptions;
 mod diagram;
 mod drafts;
 mod forms;
@@ -14,7 +15,9 @@ mod plan;
 mod queries;
 mod script;
 mod session;
+mod speed;
 mod table;
+mod view_as;
 mod watch;
 mod writes;
 

@@ -1,6 +1,7 @@
 //! Several servers over PostgreSQL: failover, poolers and shared state.
 
 mod collations;
+mod comments;
 mod failover;
 mod network;
 mod pooler;

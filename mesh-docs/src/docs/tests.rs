@@ -5,8 +5,8 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use expect_test::{Expect, expect};
 use http::header::HeaderMap;
-use mesh_plan::Value;
 use mesh_plan::memory::Tables;
+use mesh_plan::{Context, Value};
 use mesh_schema::{Document, Schema};
 use serde_json::Value as Json;
 
@@ -102,10 +102,29 @@ fn introspection_is_exact() {
     expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
     let entities: Vec<_> = schema["entities"].as_array().unwrap().iter().map(Json::to_string).collect();
     expect![[r#"
-        {"name":"log","fields":[{"name":"line","kind":"scalar"}],"joins":[],"listCapable":true,"idField":null}
-        {"name":"post","fields":[{"name":"id","kind":"scalar","type":"integer"},{"name":"title","kind":"scalar","type":"string"},{"name":"picture","kind":"scalar","type":"string"},{"name":"authorId","kind":"scalar","type":"integer"}],"joins":[{"name":"author","entity":"user","type":"one"}],"listCapable":true,"idField":"id","uploads":[{"field":"picture","maxBytes":100,"contentTypes":["image/png"]}]}
-        {"name":"user","fields":[{"name":"id","kind":"scalar","type":"integer"},{"name":"first","kind":"scalar","type":"string"},{"name":"last","kind":"scalar","type":"string"},{"name":"name","kind":"computed"}],"joins":[{"name":"posts","entity":"post","type":"many"}],"listCapable":true,"idField":"id"}"#]].assert_eq(&entities.join("\n"));
+        {"name":"log","fields":[{"name":"line","kind":"scalar","nullable":true}],"joins":[],"listCapable":true,"idField":null}
+        {"name":"post","fields":[{"name":"id","kind":"scalar","type":"integer","nullable":true},{"name":"title","kind":"scalar","type":"string","nullable":true},{"name":"picture","kind":"scalar","type":"string","nullable":true},{"name":"authorId","kind":"scalar","type":"integer","nullable":true}],"joins":[{"name":"author","entity":"user","type":"one"}],"listCapable":true,"idField":"id","uploads":[{"field":"picture","maxBytes":100,"contentTypes":["image/png"]}]}
+        {"name":"user","fields":[{"name":"id","kind":"scalar","type":"integer","nullable":true},{"name":"first","kind":"scalar","type":"string","nullable":true},{"name":"last","kind":"scalar","type":"string","nullable":true},{"name":"name","kind":"computed"}],"joins":[{"name":"posts","entity":"post","type":"many"}],"listCapable":true,"idField":"id"}"#]].assert_eq(&entities.join("\n"));
     assert!(!schema.to_string().contains("internal_log"));
+}
+
+#[test]
+fn introspection_contains_descriptions() {
+    let schema = SCHEMA
+        .replacen(
+            r#""fields": ["line"],"#,
+            r#""fields": ["line"], "description": "What happened", "descriptions": {"line": "One event"},"#,
+            1,
+        )
+        .replacen(r#""computed""#, r#""descriptions": {"name": "For letters"}, "computed""#, 1);
+    let schema: Schema = Document::parse(&schema).unwrap().load(None).unwrap();
+    let docs =
+        Docs::new(Mesh::builder(schema).default_resolver(Tables::new()).build().unwrap(), Options::default());
+    let schema: Json = serde_json::from_slice(get(&docs, "/docs/schema").body()).unwrap();
+    assert_eq!(schema["entities"][0]["description"], "What happened");
+    assert_eq!(schema["entities"][0]["fields"][0]["description"], "One event");
+    assert_eq!(schema["entities"][2]["fields"][3]["description"], "For letters");
+    assert_eq!(schema["entities"][1].get("description"), None);
 }
 
 #[test]

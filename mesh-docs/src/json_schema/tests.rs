@@ -124,3 +124,16 @@ fn no_enumeration_is_empty() {
     let nothing = Schema::read(r#"{"entities": {}}"#, None).unwrap_or_else(|faults| panic!("{faults:?}"));
     assert_enumerations(&of_queries(&nothing, &Limits::default()), "no entities");
 }
+
+#[test]
+fn descriptions_are_followed_by_the_type() {
+    let text = r#"{"entities": {"post": {
+            "fields": ["id", "title"], "computed": {"label": {"from": ["title"], "template": "{title}"}},
+            "description": "An article", "descriptions": {"title": "Its headline", "label": "For lists"}}}}"#;
+    let schema = Schema::read(text, None).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let written = of_queries(&schema, &Limits::default());
+    let members = &written["$defs"]["post.select"]["properties"];
+    assert_eq!(members["title"]["description"], "Its headline (scalar)");
+    assert_eq!(members["label"]["description"], "For lists (computed)");
+    assert_eq!(members["id"]["description"], "scalar");
+}

@@ -42,7 +42,8 @@ impl Api<'_> {
             properties.insert(field.name.clone(), value(field));
         }
         for computed in members::computed(entity) {
-            properties.insert(computed.name.clone(), json!({"readOnly": true, "description": "computed"}));
+            let description = computed.description.as_deref().unwrap_or("computed");
+            properties.insert(computed.name.clone(), json!({"readOnly": true, "description": description}));
         }
         for relation in members::relations(entity) {
             let target = component("schemas", self.names.get(relation.target));

@@ -216,3 +216,18 @@ fn an_id_of_several_fields_is_an_array_of_its_parts() {
     assert_eq!((&id["type"], &id["prefixItems"]), (&json!("array"), &parts));
     assert_eq!((&id["minItems"], &id["maxItems"]), (&json!(2), &json!(2)));
 }
+
+#[test]
+fn descriptions_of_the_schema_are_those_of_records_and_their_members() {
+    let text = r#"{"entities": {"post": {
+            "fields": ["id", "title"], "computed": {"label": {"from": ["title"], "template": "{title}"}},
+            "description": "An article", "descriptions": {"title": "Its headline", "label": "For lists"}}}}"#;
+    let schema = Schema::read(text, None).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let document = document(&schema, &Options::new("/mesh"));
+    let records = document["components"]["schemas"].as_object().unwrap();
+    let (_, post) =
+        records.iter().find(|(_, record)| record["description"] == "An article").expect("the record");
+    assert_eq!(post["properties"]["title"]["description"], "Its headline");
+    assert_eq!(post["properties"]["label"]["description"], "For lists");
+    assert_eq!(document["tags"][0]["description"], "An article");
+}

@@ -51,6 +51,7 @@ pub(super) fn entity_class(
     }
     for computed in members::computed(entity) {
         let _ = writeln!(out, "    {}: mesh.ComputedField[E]", name_of(&computed.name));
+        docstring(out, "    ", computed.description.as_deref().unwrap_or_default());
     }
     for relation in members::relations(entity).filter(is_to_one) {
         let _ = writeln!(out, "    {}: {}[E]", name_of(&relation.name), names.entity(relation.target).path);

@@ -133,3 +133,22 @@ fn client_begins_with_a_docstring_and_has_each_part_once() {
         );
     }
 }
+
+#[test]
+fn descriptions_are_docstrings() {
+    let written = types(
+        &schema(
+            r#"{"entities": {"post": {
+            "fields": ["id", "title"], "computed": {"label": {"from": ["title"], "template": "{title}"}},
+            "description": "An article", "descriptions": {"title": "Its headline", "label": "For lists"}}}}"#,
+        ),
+        Import::Absolute,
+    );
+    for part in [
+        "\"\"\"An article\"\"\"",
+        "\"\"\"Its headline\"\"\"",
+        "mesh.ComputedField[E]\n    \"\"\"For lists\"\"\"",
+    ] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+}

@@ -246,3 +246,19 @@ fn an_id_of_several_fields_is_a_list_of_names() {
     let document = r#"{"entities": {"detail": {"fields": ["order", "part"], "idField": ["order", "part"]}}}"#;
     assert!(types(&schema(document)).contains("    id: [\"order\",\"part\"];\n"));
 }
+
+#[test]
+fn descriptions_are_comments_of_the_types() {
+    let written = types(&schema(
+        r#"{"entities": {"post": {
+            "fields": ["id", "title"], "computed": {"label": {"from": ["title"], "template": "{title}"}},
+            "description": "An article", "descriptions": {"title": "Its headline", "label": "For lists"}}}}"#,
+    ));
+    for part in [
+        "/** An article */\nexport interface Post {",
+        "/** Its headline */\n  title:",
+        "/** For lists */\n  label: string;",
+    ] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+}

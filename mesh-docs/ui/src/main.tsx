@@ -7,4 +7,8 @@ import { App } from "./view/App";
 
 start();
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+if (root) {
+  // What the page shows until it has its script.
+  root.replaceChildren();
+  render(<App />, root);
+}

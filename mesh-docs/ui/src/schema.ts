@@ -4,6 +4,8 @@ export interface Field {
   name: string;
   kind: "scalar" | "computed";
   type?: string;
+  /** Whether its value can be null. */
+  nullable?: boolean;
   description?: string;
 }
 export interface Relation {
@@ -35,6 +37,8 @@ export interface Schema {
     pagination: { style: string; defaultFirst: number; maxFirst: number };
   };
   entities: Entity[];
+  /** The roles that the caller can view the data as. */
+  viewAs?: string[];
 }
 
 export function entityOf(schema: Schema, name: string | undefined): Entity | undefined {
@@ -47,6 +51,24 @@ export function relationOf(schema: Schema, entity: string | undefined, name: str
 
 export function fieldOf(schema: Schema, entity: string | undefined, name: string): Field | undefined {
   return entityOf(schema, entity)?.fields.find((one) => one.name === name);
+}
+
+/** Returns the type of a field, with a question mark if its value can be null. */
+export function typeText({ kind, type, nullable }: Field): string {
+  if (kind === "computed") return "computed";
+  return `${type ?? ""}${nullable ? "?" : ""}`;
+}
+
+/** Returns a name with its description. */
+export function described({ name, description }: { name: string; description?: string | undefined }): string {
+  return description === undefined ? name : `${name}: ${description}`;
+}
+
+/** Returns what is known about a field: its name, description, type, and whether it can be null. */
+export function fieldTitle(field: Field): string {
+  const { kind, type = "unknown type", nullable } = field;
+  const nullness = nullable === undefined ? "" : nullable ? ", can be null" : ", never null";
+  return `${described(field)}\n${kind === "computed" ? "computed" : type + nullness}`;
 }
 
 export function scalars(entity: Entity): Field[] {
@@ -75,7 +97,7 @@ export function fieldAt(schema: Schema, entity: string | undefined, path: string
 /** A scalar field with the path to it. */
 export interface PathField {
   path: string;
-  type: string | undefined;
+  field: Field;
 }
 
 /**
@@ -85,7 +107,7 @@ export interface PathField {
 export function pathFields(schema: Schema, entity: Entity | undefined, chosen = ""): PathField[] {
   const below = (at: Entity | undefined, prefix: string): PathField[] => {
     if (!at) return [];
-    const fields = scalars(at).map(({ name, type }) => ({ path: prefix + name, type }));
+    const fields = scalars(at).map((field) => ({ path: prefix + field.name, field }));
     if (!chosen.startsWith(prefix)) return fields;
     const ones = at.joins.filter(({ type }) => type === "one");
     return [...fields, ...ones.flatMap((one) => below(entityOf(schema, one.entity), `${prefix}${one.name}.`))];

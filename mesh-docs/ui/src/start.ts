@@ -3,6 +3,7 @@
 import { batch, effect, untracked } from "@preact/signals";
 import { fetchSchema } from "./api/client";
 import { awaitExpiry, bearer, hasCredentials, lapsed, session } from "./api/session";
+import { viewAs } from "./api/viewAs";
 import { forgetRows, place, restorePlace, type Place } from "./browse/state";
 import { fits, keyOf } from "./query/fits";
 import { cancel, outcome, requestError } from "./run";
@@ -154,9 +155,10 @@ function forget(): void {
   });
 }
 
-/** Follows logins and logouts. A session that has ended keeps the page as it is until the user decides. */
+/** Follows logins, logouts, and whom the data is viewed as. A session that has ended keeps the page as it is until the user decides. */
 function followCaller(): void {
   let caller: string | undefined;
+  let viewed: string | undefined;
   effect(() => {
     const next = session.value ? `session ${session.value.login}` : `bearer ${bearer.value}`;
     const before = caller;
@@ -167,9 +169,13 @@ function followCaller(): void {
       return;
     }
     caller = next;
+    // Another caller begins as itself.
+    if (before !== undefined && before !== next) viewAs.value = null;
+    const [view, viewBefore] = [JSON.stringify(viewAs.value), viewed];
+    viewed = view;
     if (before === undefined) return;
     // Another token of the same user changes nothing but the schema that is visible.
-    if (before !== next) untracked(forget);
+    if (before !== next || view !== viewBefore) untracked(forget);
     untracked(() => void loadSchema());
   });
 }

@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mesh_ql::Literal;
+use serde_json::Value as Json;
 
 /// Values that the issuer of a session has attested, by name. Conditions of policies compare with them
 /// ([`super::SessionValue`]). Cheap to clone. `Debug` shows no values.
@@ -63,6 +64,15 @@ impl fmt::Debug for Claims {
 }
 
 impl ClaimValue {
+    /// Returns the value of a JSON scalar or of a list of scalars; `None` for `null`, objects and lists of them. Whole
+    /// numbers beyond 64 bits are text, which keeps their digits.
+    pub fn from_json(json: &Json) -> Option<Self> {
+        match json {
+            Json::Array(items) => items.iter().map(literal).collect::<Option<_>>().map(Self::Many),
+            scalar => literal(scalar).map(Self::One),
+        }
+    }
+
     /// Returns the values of a list, or the value as a list of one.
     pub fn as_list(&self) -> &[Literal] {
         match self {
@@ -70,6 +80,19 @@ impl ClaimValue {
             Self::Many(values) => values,
         }
     }
+}
+
+fn literal(json: &Json) -> Option<Literal> {
+    Some(match json {
+        Json::Bool(value) => Literal::Boolean(*value),
+        Json::String(text) => Literal::Text(text.clone()),
+        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(integer), ..) => Literal::Integer(integer),
+            (None, None, Some(number)) => Literal::Number(number),
+            _ => Literal::Text(number.to_string()),
+        },
+        Json::Null | Json::Array(_) | Json::Object(_) => return None,
+    })
 }
 
 /// Numbers are finite, so equality is reflexive.

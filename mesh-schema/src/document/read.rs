@@ -62,9 +62,21 @@ impl<'t> Reader<'t> {
     }
 
     fn entity(&mut self, node: &Node<'t>) -> EntityDocument {
-        let keys = ["fields", "table", "columns", "idField", "types", "uploads", "writable", "computed"];
+        let keys = [
+            "fields",
+            "table",
+            "columns",
+            "idField",
+            "types",
+            "uploads",
+            "writable",
+            "computed",
+            "description",
+            "descriptions",
+        ];
         let Some(members) = self.json.members(node, keys, 1) else { return EntityDocument::default() };
-        let [fields, table, columns, id_field, types, uploads, writable, computed] = members;
+        let [fields, table, columns, id_field, types, uploads, writable, computed, description, descriptions] =
+            members;
         EntityDocument {
             fields: fields.map(|node| self.json.texts(&node)).unwrap_or_default(),
             table: table.and_then(|node| self.json.text(&node)),
@@ -81,6 +93,8 @@ impl<'t> Reader<'t> {
             uploads: self.map(uploads, Self::upload),
             writable: self.writable(writable),
             computed: self.map(computed, Self::computed),
+            description: description.and_then(|node| self.json.text(&node)),
+            descriptions: self.map(descriptions, |reader, node| reader.json.text(node)),
         }
     }
 

@@ -96,6 +96,27 @@ fn every_property_is_parsed_in_order() {
 }
 
 #[test]
+fn descriptions_are_parsed_and_printed() {
+    check(
+        r#"{"entities": {"post": {"descriptions": {"id": "Counts up"}, "fields": ["id"], "description": "An article"}}}"#,
+        expect![[r#"
+            {
+              "entities": {
+                "post": {
+                  "fields": [
+                    "id"
+                  ],
+                  "description": "An article",
+                  "descriptions": {
+                    "id": "Counts up"
+                  }
+                }
+              }
+            }"#]],
+    );
+}
+
+#[test]
 fn each_kind_of_write_has_its_rights() {
     let entity = |writable: &str| {
         let text =

@@ -40,6 +40,7 @@ impl<'a> Loader<'a> {
         for (name, computed) in document.computed.iter() {
             self.computed(&path, name, computed, &mut entity);
         }
+        self.descriptions(&path, document, &mut entity);
         entity.tie_break = tie_break(&entity, stored);
         if self.unsound.contains(&path) {
             self.faults.truncate(before);
@@ -287,7 +288,28 @@ impl<'a> Loader<'a> {
         }
         let template = self.template(&format!("{path}.template"), document, entity);
         entity.members.insert(name.to_owned(), Member::Computed(entity.computed.len()));
-        entity.computed.push(Computed { name: name.to_owned(), from, template });
+        entity.computed.push(Computed { name: name.to_owned(), from, template, description: None });
+    }
+
+    /// Sets the descriptions that the document gives, in place of the comments of the database.
+    fn descriptions(&mut self, path: &str, document: &EntityDocument, entity: &mut Entity) {
+        if document.description.is_some() {
+            entity.description.clone_from(&document.description);
+        }
+        self.refuse_repeats(path, "descriptions", &document.descriptions);
+        for (name, text) in document.descriptions.iter() {
+            let description = match entity.member(name) {
+                Some(Member::Computed(index)) => {
+                    entity.computed.get_mut(index).map(|computed| &mut computed.description)
+                }
+                _ => self
+                    .field(&format!("{path}.descriptions.{name}"), name, entity)
+                    .map(|field| &mut field.description),
+            };
+            if let Some(description) = description {
+                *description = Some(text.clone());
+            }
+        }
     }
 
     fn template(&mut self, path: &str, document: &ComputedDocument, entity: &Entity) -> Vec<Piece> {

@@ -47,7 +47,7 @@ impl Schema {
         let from = fields.collect::<Result<Vec<_>, _>>()?;
         let template = from.iter().map(|id| Piece::Field(*id)).collect();
         found.members.insert(name.to_owned(), Member::Computed(found.computed.len()));
-        found.computed.push(Computed { name: name.to_owned(), from, template });
+        found.computed.push(Computed { name: name.to_owned(), from, template, description: None });
         Ok(())
     }
 }

@@ -274,6 +274,8 @@ settings! {
         sql: Sql = Sql::default(), parse::choice;
         /// Entities in the playground; empty: all.
         entities: Vec<String> = Vec::new(), parse::list;
+        /// Roles that sessions with the role `admin` can view the data as in the playground; empty: none. Needs an audit log.
+        view_as: Vec<String> = Vec::new(), parse::list;
     }
 
     /// Pages of other origins. `SPEC §12.5`

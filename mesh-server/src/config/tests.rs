@@ -410,6 +410,22 @@ fn api_keys_identify_callers() {
 }
 
 #[test]
+fn views_as_another_role_need_administrators_and_an_audit_log() {
+    let faults = |more: &str| {
+        let config = load(&[], &[], &format!("docs.view_as = ['editor']\n{more}")).config;
+        config.map_or_else(|faults| lines(&faults), |_| String::new())
+    };
+    let all = faults("");
+    assert!(
+        all.contains("'docs.view_as' needs 'integrity.enabled'") && all.contains("needs 'audit.file'"),
+        "{all}"
+    );
+    assert!(faults("audit.file = 'audit.log'\n").contains("there is no administrator"));
+    assert!(faults("api_keys.table = 'keys'\n").contains("each use is recorded"));
+    assert_eq!(faults("api_keys.table = 'keys'\naudit.file = 'audit.log'\n"), "");
+}
+
+#[test]
 fn the_audit_log_has_one_place() {
     let faults =
         lines(&load(&[], &[], "audit.file = 'audit.log'\naudit.table = 'audit'\n").config.unwrap_err());

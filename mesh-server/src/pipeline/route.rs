@@ -55,6 +55,9 @@ pub(crate) fn check_host(cx: &RequestContext<'_>) -> Result<(), WireError> {
 /// Checks the size of the head, and the parameters of the URL. `SPEC §2.6`, `SPEC §12.2`
 pub(crate) fn check_head(cx: &RequestContext<'_>, route: &RouteMatch<'_>) -> Result<(), WireError> {
     check_head_size(cx.head.method, cx.uri, cx.mesh_headers.size, cx.shared.limits.header_bytes)?;
+    if !matches!(route, RouteMatch::Docs(_)) {
+        cx.mesh_headers.reject_view()?;
+    }
     if matches!(route, RouteMatch::Protocol(Route::Options { .. })) {
         return Ok(());
     }

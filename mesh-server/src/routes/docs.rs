@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{Method, Response};
-use mesh_docs::{Call, Error, Visitor};
+use mesh_docs::{Call, Error, ViewAs, Visitor};
 use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::ResolveError;
 use mesh_wire::{AllowedMethods, WireError, headers};
 
+use crate::observability::audit::AuditLog;
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
@@ -26,6 +27,12 @@ pub(crate) async fn answer(
     let Some(docs) = &cx.shared.docs else { return Err(WireError::not_found()) };
     let caller = if call.is_guarded() { authenticate::docs(cx).await? } else { PUBLIC };
     let body = if call.takes_body() { authenticate::read_body(cx, body).await? } else { Bytes::new() };
+    if call.is_guarded()
+        && let Some(view) = ViewAs::from_headers(cx.head.headers).map_err(|error| refused(cx, error))?
+    {
+        let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
+        cx.audit(|details| details.set_view(view, &body, with_values));
+    }
     let context = cx.resolver_context(&caller);
     let mut visitor = Visitor::new(cx.head.headers, &context).with_peer(cx.address);
     if let Some(session) = caller.session() {

@@ -4,7 +4,9 @@ use http::{HeaderMap, HeaderValue};
 use mesh_ql::{Format, ParamValues};
 
 use super::{RawQuery, not_base64, parse_params};
-use crate::headers::{FORMAT, NONCE, PARAMS, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, repeated};
+use crate::headers::{
+    FORMAT, NONCE, PARAMS, QUERY, QUERY_ID, SIGNATURE, TIMESTAMP, TOKEN, VIEW_AS, repeated,
+};
 use crate::{WireError, base64};
 
 /// The authentication scheme of bearers.
@@ -43,6 +45,8 @@ pub struct MeshHeaders<'h> {
     /// `Authorization`. A server without bearers ignores it, so repetitions are refused by [`MeshHeaders::authorization`].
     authorization: Option<&'h HeaderValue>,
     authorization_repeated: bool,
+    /// Whether there is an `X-Mesh-View-As`.
+    has_view: bool,
     /// The size of all names and values, in bytes.
     pub size: usize,
     /// The first repeated header of the protocol.
@@ -66,6 +70,10 @@ impl<'h> MeshHeaders<'h> {
                 "x-mesh-token" => (&mut found.token, TOKEN),
                 "x-mesh-timestamp" => (&mut found.timestamp, TIMESTAMP),
                 "x-mesh-nonce" => (&mut found.nonce, NONCE),
+                "x-mesh-view-as" => {
+                    found.has_view = true;
+                    continue;
+                }
                 "authorization" => {
                     found.authorization_repeated |= found.authorization.replace(value).is_some();
                     continue;
@@ -85,6 +93,17 @@ impl<'h> MeshHeaders<'h> {
     /// 400 if one of them is repeated.
     pub fn reject_repeated(self) -> Result<Self, WireError> {
         self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
+    }
+
+    /// Refuses a view as another role, on routes that answer the caller as itself only. `SPEC §13.3`
+    ///
+    /// # Errors
+    /// 400 if the request asks for one.
+    pub fn reject_view(&self) -> Result<(), WireError> {
+        if !self.has_view {
+            return Ok(());
+        }
+        Err(WireError::transport(format!("{VIEW_AS} is accepted by the routes of the playground only")))
     }
 
     /// Returns the credential in `Authorization`. `SPEC §17.1`

@@ -3,6 +3,7 @@
 mod members;
 mod relational;
 mod side_channels;
+mod view_as;
 
 use std::time::UNIX_EPOCH;
 
@@ -88,9 +89,14 @@ impl Site {
     }
 
     fn open(url: &str, schema: &Value, database: (Database, Option<Cluster>)) -> Self {
+        Self::open_with(url, schema, database, "")
+    }
+
+    /// Opens a site with more settings.
+    fn open_with(url: &str, schema: &Value, database: (Database, Option<Cluster>), settings: &str) -> Self {
         let config = "[integrity]\nenabled = true\nsecret = \"a secret of this test, of more than 32 bytes\"\n\
              [integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"name\"\npassword = \"password_hash\"\nrole = \"role\"\n";
-        let config = database.0.dir.write("mesh.toml", config);
+        let config = database.0.dir.write("mesh.toml", &format!("{config}{settings}"));
         let schema = database.0.dir.write("schema.json", &schema.to_string());
         let server =
             Server::start(&["--database", url, "--config", &config, "--schema", &schema, "--mutations"]);

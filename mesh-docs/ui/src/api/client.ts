@@ -8,6 +8,7 @@ import { member, parseJson, type Json } from "../query/json";
 import { plain } from "../query/read";
 import { base64 } from "./bytes";
 import { bodyMessage, credential, dropCredential, session, signedHeaders } from "./session";
+import { viewHeader } from "./viewAs";
 
 /** What is wrong with a member of a body. */
 export interface FieldFault {
@@ -86,7 +87,7 @@ export async function send(path: string, init: RequestInit & { headers: Record<s
 }
 
 export async function fetchSchema(): Promise<Schema> {
-  const reply = await send(`${config.docs}/schema`, { headers: credential() });
+  const reply = await send(`${config.docs}/schema`, { headers: { ...credential(), ...viewHeader() } });
   return (await reply.json()) as Schema;
 }
 
@@ -97,16 +98,16 @@ function body(request: QueryRequest, more: Record<string, unknown>): string {
   return request.params === undefined ? text : `${text.slice(0, -1)},"params":${request.params}}`;
 }
 
-async function post(path: string, text: string, signal?: AbortSignal): Promise<Response> {
+async function post(path: string, text: string, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
   const signed = await signedHeaders(await bodyMessage(text), { method: "POST", path, format: "json" });
-  const headers = { "Content-Type": "application/json", ...signed };
+  const headers = { "Content-Type": "application/json", ...signed, ...more };
   return send(path, { method: "POST", headers, body: text, ...(signal ? { signal } : {}) });
 }
 
 /** Runs a query on the server. */
 export async function execute(request: QueryRequest, explain: boolean, signal?: AbortSignal): Promise<Answer> {
   const start = performance.now();
-  const reply = await post(`${config.docs}/execute`, body(request, explain ? { explain } : {}), signal);
+  const reply = await post(`${config.docs}/execute`, body(request, explain ? { explain } : {}), signal, viewHeader());
   const source = await reply.text();
   const elapsedMs = performance.now() - start;
   const json = parseJson(source);
@@ -119,7 +120,7 @@ export async function execute(request: QueryRequest, explain: boolean, signal?: 
 
 /** Checks a query without running it; `undefined` if it is valid. */
 export async function check(request: QueryRequest): Promise<Fault | undefined> {
-  const reply = await post(`${config.docs}/execute`, body(request, { check: true }));
+  const reply = await post(`${config.docs}/execute`, body(request, { check: true }), undefined, viewHeader());
   return ((await reply.json()) as { meta: { fault?: Fault } }).meta.fault;
 }
 

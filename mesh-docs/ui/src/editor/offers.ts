@@ -1,7 +1,7 @@
 // What can stand at the cursor: names and keywords from the schema and the format.
 
 import type { Completion } from "@codemirror/autocomplete";
-import { entityOf, fieldOf, firstField, idFields, pathFields, relationOf, scalars, type Entity, type Schema } from "../schema";
+import { entityOf, fieldOf, firstField, idFields, pathFields, relationOf, scalars, typeText, type Entity, type Field, type Schema } from "../schema";
 import type { CursorContext } from "../query/cursor";
 import { QUANTIFIERS } from "../query/filter";
 import { parametersOf } from "../query/params";
@@ -16,15 +16,21 @@ export interface Surroundings {
 
 export type Offer = Completion & { insert: string };
 
+/** Returns the description of an entity or field in the form of completions. */
+function info(description: string | undefined): { info?: string } {
+  return description === undefined ? {} : { info: description };
+}
+
 /** Offers the fields and relations of an entity that are not selected before. */
 export function selections(entity: Entity | undefined, before: string[], quote: boolean, schema: Schema): Offer[] {
   if (!entity) return [];
-  const fields = entity.fields.map(({ name, type, kind }): Offer => ({
-    label: name,
+  const fields = entity.fields.map((field): Offer => ({
+    label: field.name,
     type: "property",
-    detail: type ?? kind,
-    boost: idFields(entity).includes(name) ? 1 : 0,
-    insert: quote ? `"${name}": true` : name,
+    detail: typeText(field) || field.kind,
+    ...info(field.description),
+    boost: idFields(entity).includes(field.name) ? 1 : 0,
+    insert: quote ? `"${field.name}": true` : field.name,
   }));
   const relations = entity.joins.map(({ name, type, entity: target }) => {
     return node(name, type === "many" ? `${target}[]` : target, entityOf(schema, target), quote);
@@ -36,7 +42,7 @@ export function selections(entity: Entity | undefined, before: string[], quote: 
 function node(label: string, detail: string, entity: Entity | undefined, quote: boolean): Offer {
   const first = firstField(entity) ?? "id";
   const insert = quote ? `"${label}": { "$select": { "\${${first}}": true } }` : `${label} { \${${first}} }`;
-  return { label, type: "class", detail, insert };
+  return { label, type: "class", detail, ...info(entity?.description), insert };
 }
 
 export function entities(schema: Schema, quote: boolean): Offer[] {
@@ -167,13 +173,13 @@ function inControl({ before, path, relations }: CursorContext, { control, inside
 /** Offers values. */
 function inValue(schema: Schema, { key, before, path, relations }: CursorContext, { control, inside, entity, parent }: Spot, { query }: Surroundings, typed: string): Offer[] {
   const root = query?.root.controls["$aggregate"] ?? {};
-  const field = (name: string, type: string | undefined): Offer => ({ label: name, type: "property", detail: type ?? "", insert: `"${name}"` });
-  const fields = (): Offer[] => (entity ? scalars(entity).map(({ name, type }) => field(name, type)) : []);
+  const field = (name: string, known: Field): Offer => ({ label: name, type: "property", detail: typeText(known), ...info(known.description), insert: `"${name}"` });
+  const fields = (): Offer[] => (entity ? scalars(entity).map((known) => field(known.name, known)) : []);
   const isFold = control === "$aggregate" || (control === "$orderBy" && inside.at(-1) === "aggregate");
   const hasPaths = !isFold && (control === "$where" || control === "$orderBy");
   switch (key) {
     case "field":
-      return hasPaths ? pathFields(schema, entity, typed.replace('"', "")).map(({ path, type }) => field(path, type)) : fields();
+      return hasPaths ? pathFields(schema, entity, typed.replace('"', "")).map(({ path, field: known }) => field(path, known)) : fields();
     case "$field":
       return words(parent?.fields.map(({ name }) => name) ?? [], "property");
     case "$relation":

@@ -19,6 +19,7 @@ import { QueryPane } from "./query/QueryPane";
 import { RegisterDialog, SaveDialog } from "./dialogs/Register";
 import { Results } from "./result/Results";
 import { Saved } from "./side/Saved";
+import { ViewAsDialog, ViewBar } from "./dialogs/ViewAs";
 import { Splitter } from "./parts/Splitter";
 import { Tabs } from "./parts/Tabs";
 
@@ -54,6 +55,7 @@ export function App() {
         Skip to the {SKIP_TO[mode.value]}
       </a>
       <Header />
+      <ViewBar />
       {mode.value === "query" ? (
         <Panes />
       ) : (
@@ -72,6 +74,7 @@ export function App() {
       {dialog.value === "keys" && <KeysDialog />}
       {dialog.value === "save" && <SaveDialog />}
       {dialog.value === "register" && <RegisterDialog />}
+      {dialog.value === "viewAs" && <ViewAsDialog />}
     </>
   );
 }

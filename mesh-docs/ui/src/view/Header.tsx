@@ -7,7 +7,7 @@ import { hasCredentials, lapsed, logout, session, setBearer } from "../api/sessi
 import { config } from "../config";
 import { keyName } from "../keys";
 import { notify } from "../notice";
-import { dialog, mode, opened, query, type Mode } from "../state";
+import { dialog, mode, opened, query, schema, type Mode } from "../state";
 import { setTheme, theme } from "../storage";
 import { IconButton } from "./parts/controls";
 import { Command, Logo, Moon, Person, Sun } from "./parts/icons";
@@ -81,7 +81,12 @@ function Account() {
       </span>
       {caller.role && <span class="count account-role ellipsis">{caller.role}</span>}
       {until && <span class="faint wide-only">{until}</span>}
-      <button type="button" class="quiet" onClick={leave}>
+      {schema.value?.viewAs && (
+        <button type="button" class="quiet" data-testid="view-as" title="View as another role" onClick={() => (dialog.value = "viewAs")}>
+          <span class="wide-only">View</span> as…
+        </button>
+      )}
+      <button type="button" class="quiet" data-testid="leave" onClick={leave}>
         {session.value ? "Log out" : "Remove"}
       </button>
     </span>

@@ -224,7 +224,7 @@ fn unknown_keys_are_refused_with_the_nearest_known_one() {
         &entity("\"idfield\": \"id\", \"colour\": 1"),
         expect![[r#"
             2:12 entities.post.idfield: Unknown key 'idfield'; did you mean 'idField'?
-            2:28 entities.post.colour: Unknown key 'colour'; expected one of fields, table, columns, idField, types, uploads, writable, computed
+            2:28 entities.post.colour: Unknown key 'colour'; expected one of fields, table, columns, idField, types, uploads, writable, computed, description, descriptions
         "#]],
     );
     check(

@@ -38,18 +38,43 @@ fn entities() -> impl Strategy<Value = Entries<EntityDocument>> {
         delete,
     });
     let computed = map((names(), name()).prop_map(|(from, template)| ComputedDocument { from, template }));
-    map((names(), prop::option::of(name()), map(name()), id, types, uploads, writable, computed).prop_map(
-        |(fields, table, columns, id_field, types, uploads, writable, computed)| EntityDocument {
-            fields,
-            table,
-            columns,
-            id_field,
-            types,
-            uploads,
-            writable,
-            computed,
-        },
-    ))
+    map((
+        names(),
+        prop::option::of(name()),
+        map(name()),
+        id,
+        types,
+        uploads,
+        writable,
+        computed,
+        prop::option::of(name()),
+        map(name()),
+    )
+        .prop_map(
+            |(
+                fields,
+                table,
+                columns,
+                id_field,
+                types,
+                uploads,
+                writable,
+                computed,
+                description,
+                descriptions,
+            )| EntityDocument {
+                fields,
+                table,
+                columns,
+                id_field,
+                types,
+                uploads,
+                writable,
+                computed,
+                description,
+                descriptions,
+            },
+        ))
 }
 
 fn joins() -> impl Strategy<Value = Entries<JoinDocument>> {

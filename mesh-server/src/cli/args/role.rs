@@ -6,7 +6,6 @@ use mesh_plan::policy::ClaimValue;
 use mesh_ql::Literal;
 use mesh_schema::policy::ANY_ROLE;
 use mesh_schema::{Schema, nearest};
-use serde_json::Value as Json;
 
 use crate::cli::failure::Failure;
 
@@ -64,35 +63,17 @@ impl RoleArgs {
 /// number or boolean if it looks like one.
 fn claim_value(text: &str) -> ClaimValue {
     let json = serde_json::from_str(text).ok();
-    match json.as_ref().and_then(claim_of_json) {
+    match json.as_ref().and_then(ClaimValue::from_json) {
         Some(value) => value,
         None if text.contains(',') => ClaimValue::Many(text.split(',').map(item).collect()),
         None => ClaimValue::One(Literal::Text(text.to_owned())),
     }
 }
 
-/// Returns a claim with the value of a JSON scalar or of a list of scalars.
-pub(crate) fn claim_of_json(json: &Json) -> Option<ClaimValue> {
-    match json {
-        Json::Array(items) => items.iter().map(literal).collect::<Option<_>>().map(ClaimValue::Many),
-        scalar => literal(scalar).map(ClaimValue::One),
-    }
-}
-
 fn item(text: &str) -> Literal {
-    let json = serde_json::from_str(text).ok();
-    json.as_ref().and_then(literal).unwrap_or_else(|| Literal::Text(text.to_owned()))
-}
-
-fn literal(json: &Json) -> Option<Literal> {
-    match json {
-        Json::Bool(value) => Some(Literal::Boolean(*value)),
-        Json::Number(number) => match number.as_i64() {
-            Some(number) => Some(Literal::Integer(number)),
-            None => number.as_f64().map(Literal::Number),
-        },
-        Json::String(text) => Some(Literal::Text(text.clone())),
-        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    match serde_json::from_str(text).ok().as_ref().and_then(ClaimValue::from_json) {
+        Some(ClaimValue::One(literal)) => literal,
+        _ => Literal::Text(text.to_owned()),
     }
 }
 

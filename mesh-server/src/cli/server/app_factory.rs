@@ -221,6 +221,7 @@ fn docs(config: &Config) -> Options {
         .theme(settings.theme)
         .auth(auth)
         .sql(settings.sql)
+        .view_as(settings.view_as.iter().cloned())
         .offers(offers);
     if settings.entities.is_empty() { options } else { options.entities(settings.entities.iter().cloned()) }
 }

@@ -118,6 +118,7 @@ fn file_sets_every_value_of_optional_sections() {
         auth: DocsAuth::Admin,
         sql: Sql::Hidden,
         entities: vec!["post".to_owned()],
+        view_as: Vec::new(),
     };
     assert_eq!(config.docs, docs);
     assert_eq!(config.cors.origins, ["https://app.example"]);

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
 use jiff::Timestamp;
+use mesh_docs::ViewAs;
 use mesh_integrity::unix_millis;
 use mesh_plan::{Fields, WriteTarget};
 use serde_json::Value;
@@ -47,6 +48,8 @@ pub(crate) struct AuditDetails {
     pub(crate) account: Option<String>,
     /// The id of a registered query.
     pub(crate) query: Option<String>,
+    /// The session that the data was viewed as.
+    pub(crate) view: Option<ViewAs>,
 }
 
 impl AuditDetails {
@@ -70,6 +73,14 @@ impl AuditDetails {
     pub(crate) fn set_fields(&mut self, fields: &Fields, with_values: bool) {
         self.fields = fields.iter().take(MAX_FIELDS).map(|(name, _)| clipped(name).to_owned()).collect();
         self.values = (with_values && bytes_of(fields) <= MAX_VALUES).then(|| values_of(fields));
+    }
+
+    /// Sets the session that the data is viewed as, and what is read.
+    pub(crate) fn set_view(&mut self, view: ViewAs, body: &[u8], with_values: bool) {
+        self.event = Some("viewAs");
+        self.view = Some(view);
+        let body = std::str::from_utf8(body).ok().filter(|body| !body.is_empty() && body.len() <= MAX_VALUES);
+        self.values = body.filter(|_| with_values).map(|body| value_of(body).to_string());
     }
 
     /// Adds a step of a batch, which is a read if it has no target.
@@ -106,6 +117,9 @@ impl AuditDetails {
         }
         members.optional("account", self.account.as_deref());
         members.optional("query", self.query.as_deref());
+        if let Some(view) = &self.view {
+            members.raw("as", members_of(view));
+        }
         if !self.steps.is_empty() {
             let step = |(method, details): &(Method, Self)| {
                 let mut members = Members::default();
@@ -143,6 +157,21 @@ fn bytes_of(fields: &Fields) -> usize {
 fn values_of(fields: &Fields) -> String {
     let member = |(name, value): (&str, &str)| format!("{}:{}", Json(name), value_of(value));
     format!("{{{}}}", fields.iter().map(member).collect::<Vec<_>>().join(","))
+}
+
+/// Returns a session as a JSON object, with the names of its claims.
+fn members_of(view: &ViewAs) -> String {
+    let principal = view.principal();
+    let mut members = Members::default();
+    members.text("role", view.role());
+    members.optional("user", Some(principal.user.as_str()).filter(|user| !user.is_empty()));
+    members.optional("tenant", principal.tenant.as_deref());
+    let claims: Vec<_> =
+        principal.claims.iter().take(MAX_FIELDS).map(|(name, _)| clipped(name).to_owned()).collect();
+    if !claims.is_empty() {
+        members.raw("claims", list_of(&claims));
+    }
+    format!("{{{}}}", members.0)
 }
 
 /// Returns the text of a JSON array of strings.

@@ -8,7 +8,7 @@ import { idOf, recordQuery } from "../../browse/view";
 import { formatJson, member, type Json } from "../../query/json";
 import { printQuery } from "../../query/print";
 import { plain } from "../../query/read";
-import { entityOf, idFields, type Entity, type Relation } from "../../schema";
+import { entityOf, fieldTitle, idFields, type Entity, type Relation } from "../../schema";
 import { schema } from "../../state";
 import { describeBinary } from "../../table/binary";
 import { cellText } from "../../table/cell";
@@ -106,12 +106,12 @@ function Members({ entity, id, data, source }: { entity: Entity; id: string; dat
   return (
     <div class="fill" tabIndex={0} role="region" aria-label="Fields and relations">
       <dl class="record-fields">
-        {entity.fields.map(({ name, type, description }) => (
-          <div key={name} title={description}>
-            <dt class="ellipsis">{name}</dt>
+        {entity.fields.map((field) => (
+          <div key={field.name} title={fieldTitle(field)}>
+            <dt class="ellipsis">{field.name}</dt>
             <dd>
-              <FieldValue json={member(data, name)} type={type} source={source} />
-              {entity.uploads?.map((accepts) => accepts.field === name && <DropZone key={name} entity={entity.name} id={id} accepts={accepts} />)}
+              <FieldValue json={member(data, field.name)} type={field.type} source={source} />
+              {entity.uploads?.map((accepts) => accepts.field === field.name && <DropZone key={field.name} entity={entity.name} id={id} accepts={accepts} />)}
             </dd>
           </div>
         ))}

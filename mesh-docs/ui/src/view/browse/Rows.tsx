@@ -6,7 +6,7 @@ import { answer, expanded, openRecord, orderBy, rows, setColumns, view } from ".
 import { idOf, shownColumns } from "../../browse/view";
 import { member, type Json } from "../../query/json";
 import { isNumeric } from "../../query/types";
-import { entityOf, type Relation, type Schema } from "../../schema";
+import { described, entityOf, fieldOf, fieldTitle, type Relation, type Schema } from "../../schema";
 import { schema } from "../../state";
 import { cellText } from "../../table/cell";
 import { widthOf } from "../../table/columns";
@@ -85,6 +85,7 @@ export function Rows() {
     return {
       key: column.name,
       label,
+      title: headTitle(known, shown.entity, column),
       width: widths[index] ?? 12,
       isNumber: column.kind === "many" || (column.kind === "field" && !column.link && isNumeric(column.type)),
       sort,
@@ -144,6 +145,15 @@ export function Rows() {
       {menu && <ContextMenu {...menu} close={() => setMenu(null)} />}
     </>
   );
+}
+
+/** Returns what is known about a column: its field, and the entity that it leads to. */
+function headTitle(known: Schema, entity: string, column: BrowseColumn): string {
+  const field = column.kind === "field" ? fieldOf(known, entity, column.name) : undefined;
+  const relation = column.kind === "field" ? column.link : column.relation;
+  const target = relation && entityOf(known, relation.entity);
+  const lines = [field ? fieldTitle(field) : column.name, target ? `${relation.name}: ${relation.type === "many" ? "many of" : "one of"} ${described(target)}` : ""];
+  return lines.filter((line) => line !== "").join("\n");
 }
 
 /** A link to a related record. The grid is the tab stop. */

@@ -3,6 +3,7 @@
 import { batch } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hasCredentials, logout, session } from "../../api/session";
+import { viewAs } from "../../api/viewAs";
 import { config } from "../../config";
 import { browse } from "../../browse/state";
 import { keyName } from "../../keys";
@@ -33,7 +34,7 @@ function commands(): Command[] {
     { name: `Write the query in ${otherFormat.toUpperCase()}`, group: "Query", run: () => setFormat(otherFormat) },
     { name: "Copy a link to the query", group: "Query", run: copyLink },
     { name: "Save the query under a name", group: "Query", keys: "Ctrl S", run: () => (dialog.value = "save") },
-    config.persisted && { name: "Register as persisted query", group: "Query", run: () => (dialog.value = "register") },
+    config.persisted && !viewAs.value && { name: "Register as persisted query", group: "Query", run: () => (dialog.value = "register") },
     isAnswer && { name: "Next page", group: "Result", run: () => void nextPage() },
     isAnswer && { name: "Show the result as JSON", group: "Result", run: () => (resultTab.value = "json") },
     isAnswer && { name: "Show the result as a table", group: "Result", run: () => (resultTab.value = "table") },
@@ -47,6 +48,8 @@ function commands(): Command[] {
     { name: "Load the schema again", group: "Page", run: () => void loadSchema() },
     { name: "Show the diagram of the schema", group: "Page", run: () => (mode.value = "diagram") },
     { name: "Show the keys", group: "Page", run: () => (dialog.value = "keys") },
+    known?.viewAs !== undefined && { name: "View as another role", group: "Page", run: () => (dialog.value = "viewAs") },
+    viewAs.value !== null && { name: "Stop viewing as another role", group: "Page", run: () => (viewAs.value = null) },
     hasCredentials && !session.value && { name: "Log in", group: "Page", run: () => (dialog.value = "login") },
     config.integrity && session.value !== null && { name: "Log out", group: "Page", run: () => void logout() },
     ...(schema.value?.entities ?? []).map((one) => ({ name: `Query ${one.name}`, group: "Entities", run: () => batch(() => ((mode.value = "query"), startQuery(one.name))) })),

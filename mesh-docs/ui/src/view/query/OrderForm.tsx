@@ -37,7 +37,7 @@ function orderKeys(entity: Entity, { keys, aggregates }: Grouping, chosen: strin
     return [...keys.map((field) => ({ field })), ...aggregates.map(({ alias }) => ({ aggregate: alias }))];
   }
   const known = schema.value;
-  const ordered = known ? pathFields(known, entity, chosen).filter(({ type }) => type !== "json" && type !== "binary") : [];
+  const ordered = known ? pathFields(known, entity, chosen).filter(({ field: { type } }) => type !== "json" && type !== "binary") : [];
   const lists = entity.joins.filter(({ type }) => type === "many");
   return [...ordered.map(({ path }) => ({ field: path })), ...lists.map(({ name }) => ({ relation: name, aggregate: { fn: "count" } }))];
 }

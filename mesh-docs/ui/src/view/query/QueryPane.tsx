@@ -1,6 +1,7 @@
 // The query pane: target, text, and forms.
 
 import { useState } from "preact/hooks";
+import { viewAs } from "../../api/viewAs";
 import { config } from "../../config";
 import { QueryEditor } from "../../editor/QueryEditor";
 import { entityOf, idFields } from "../../schema";
@@ -98,7 +99,7 @@ function Tools() {
       <IconButton label="Save under a name" title={`Save under a name (${keyName("Ctrl S")})`} act={() => (dialog.value = "save")}>
         <Star />
       </IconButton>
-      {config.persisted && (
+      {config.persisted && !viewAs.value && (
         <IconButton label="Register as persisted query" title="Register as persisted query" testId="register" act={() => (dialog.value = "register")}>
           <Bookmark />
         </IconButton>

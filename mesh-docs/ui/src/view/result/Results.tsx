@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { Answer } from "../../api/client";
+import { viewAs } from "../../api/viewAs";
 import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
 import { count, milliseconds, size } from "../../format";
@@ -46,11 +47,13 @@ export function Results() {
     ...(isGrouped ? [{ id: "chart" as const, label: "Chart" }] : []),
     { id: "plan", label: "Plan" },
     ...(config.sql ? [{ id: "sql" as const, label: "SQL", ...(statements ? { note: String(statements) } : {}) }] : []),
-    { id: "request", label: "Request" },
-    ...(config.events ? [{ id: "watch" as const, label: "Watch" }] : []),
+    // The routes of these read as the caller itself.
+    ...(viewAs.value ? [] : [{ id: "request" as const, label: "Request" }]),
+    ...(config.events && !viewAs.value ? [{ id: "watch" as const, label: "Watch" }] : []),
   ];
   // The next result may have no groups.
-  const chosen = resultTab.value === "chart" && !isGrouped ? "table" : resultTab.value;
+  const wanted = resultTab.value === "chart" && !isGrouped ? "table" : resultTab.value;
+  const chosen = tabs.some(({ id }) => id === wanted) ? wanted : "json";
   const table = chosen === "table" ? list : undefined;
   return (
     <>

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { browse } from "../../browse/state";
 import { isSelected } from "../../query/edit";
 import { nodeAt } from "../../query/tree";
-import { entityOf, idFields, type Entity } from "../../schema";
+import { described, entityOf, fieldTitle, idFields, typeText, type Entity, type Field } from "../../schema";
 import { query, schema, schemaError, startQuery, toggleField } from "../../state";
 import { Chevron, Search } from "../parts/icons";
 import { Failure, Missing } from "./Missing";
@@ -99,7 +99,7 @@ function EntityItem({ entity, wanted }: { entity: Entity; wanted: string }) {
   const isOpen = isInside || (chosen ?? (isRoot || isSmall));
   return (
     <li role="none">
-      <TreeItem id={`tree-${entity.name}`} name={entity.name} class="entity" title={entity.name} level={1} isOpen={isOpen}>
+      <TreeItem id={`tree-${entity.name}`} name={entity.name} class="entity" title={described(entity)} level={1} isOpen={isOpen}>
         <button type="button" class="fold flat grow" tabIndex={-1} data-fold onClick={() => setOpen(!isOpen)}>
           <Chevron />
           <span class={isRoot ? "ellipsis strong act" : "ellipsis strong"}>{entity.name}</span>
@@ -124,8 +124,8 @@ function Members({ root, entity, refs, wanted }: { root: string; entity: Entity;
   const aliases = node?.select.filter((one) => one.of !== undefined && matches(one)) ?? [];
   return (
     <ul role="group">
-      {entity.fields.filter(matches).map(({ name, kind, type = "", description }) => (
-        <FieldItem key={name} root={root} refs={refs} name={name} type={kind === "computed" ? "computed" : type} isKey={idFields(entity).includes(name)} description={description} />
+      {entity.fields.filter(matches).map((field) => (
+        <FieldItem key={field.name} root={root} refs={refs} name={field.name} type={typeText(field)} isKey={idFields(entity).includes(field.name)} field={field} />
       ))}
       {entity.joins.filter(matches).map((join) => (
         <RelationItem key={join.name} root={root} refs={refs} name={join.name} entity={join.entity} many={join.type === "many"} />
@@ -145,11 +145,12 @@ interface FieldProps {
   name: string;
   type: string;
   isKey?: boolean;
-  description?: string | undefined;
+  /** `undefined` for an alias. */
+  field?: Field;
 }
 
-function FieldItem({ root, refs, name, type, isKey = false, description }: FieldProps) {
-  const title = description === undefined ? name : `${name}: ${description}`;
+function FieldItem({ root, refs, name, type, isKey = false, field }: FieldProps) {
+  const title = field ? fieldTitle(field) : name;
   return (
     <li role="none">
       <TreeItem id={idOf(root, refs, name)} name={name} class="member" title={title} level={refs.length + 2} isChecked={isSelected(query.value, root, refs, name)}>
@@ -198,7 +199,7 @@ function RelationItem({ root, refs, name, entity, target: of = entity, many }: R
   const isChecked = isSelected(query.value, root, refs, name);
   const isOpen = chosen ?? isChecked;
   const target = schema.value ? entityOf(schema.value, of) : undefined;
-  const title = `${name}: ${many ? "many of" : "one of"} ${entity}`;
+  const title = `${name}: ${many ? "many of" : "one of"} ${target?.description === undefined ? entity : described({ name: entity, description: target.description })}`;
   return (
     <li role="none">
       <TreeItem id={idOf(root, refs, name)} name={name} class="member relation" title={title} level={refs.length + 2} isOpen={isOpen} isChecked={isChecked}>

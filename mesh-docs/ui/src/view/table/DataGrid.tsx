@@ -11,8 +11,10 @@ const OVERSCAN = 8;
 export interface GridColumn {
   key: string;
   head: ComponentChildren;
-  /** What is announced and shown in a tooltip. */
+  /** What is announced. */
   label: string;
+  /** What is shown in a tooltip; the label unless given. */
+  title?: string;
   /** The width in characters. */
   width: number;
   isNumber: boolean;
@@ -142,12 +144,12 @@ export function DataGrid({ label, columns, rows, testId, cell, act, menu, head, 
         </colgroup>
         <thead role="rowgroup">
           <tr role="row" aria-rowindex={1}>
-            {columns.map(({ key, head: content, label: name, isNumber, sort }, column) => (
+            {columns.map(({ key, head: content, label: name, title = name, isNumber, sort }, column) => (
               <th
                 key={key}
                 id={cellId({ row: HEAD, column })}
                 role="columnheader"
-                title={name}
+                title={title}
                 aria-sort={sort}
                 class={`${isNumber ? "number" : ""} ${at.row === HEAD && at.column === column ? "active" : ""}`}
               >

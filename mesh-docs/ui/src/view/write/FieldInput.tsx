@@ -2,7 +2,7 @@
 
 import { useId } from "preact/hooks";
 import { isNumeric } from "../../query/types";
-import { entityOf, type Field, type Relation } from "../../schema";
+import { entityOf, fieldTitle, typeText, type Field, type Relation } from "../../schema";
 import { schema } from "../../state";
 import type { Input } from "../../write/body";
 import { RecordSearch } from "./RecordSearch";
@@ -21,23 +21,25 @@ interface Props {
 /** Longer texts are edited in several lines. */
 const LINE_MAX = 60;
 
-export function FieldInput({ field: { name, type, description }, input, fault, link, hasFocus, change }: Props) {
+export function FieldInput({ field, input, fault, link, hasFocus, change }: Props) {
   const id = useId();
+  const { name, type, description } = field;
+  const about = [...(description === undefined ? [] : [`${id}-about`]), ...(fault === undefined ? [] : [`${id}-fault`])];
   const target = link && schema.value ? entityOf(schema.value, link.entity) : undefined;
   const shared = {
     id,
     "data-field": name,
     "data-focus": hasFocus || undefined,
     "aria-invalid": fault !== undefined,
-    "aria-describedby": fault === undefined ? undefined : `${id}-fault`,
+    "aria-describedby": about.join(" ") || undefined,
     placeholder: input === null ? "null" : undefined,
   };
   const text = input ?? "";
   const isLong = type === "json" || text.length > LINE_MAX || text.includes("\n");
   return (
-    <div class="field-input" title={description}>
+    <div class="field-input" title={fieldTitle(field)}>
       <label class="ellipsis" for={id}>
-        {name} <span class="faint">{type}</span>
+        {name} <span class="faint">{typeText(field)}</span>
       </label>
       <div class="field-control row">
         {type === "boolean" ? (
@@ -58,6 +60,11 @@ export function FieldInput({ field: { name, type, description }, input, fault, l
           null
         </button>
       </div>
+      {description !== undefined && (
+        <p class="field-about soft" id={`${id}-about`}>
+          {description}
+        </p>
+      )}
       {fault !== undefined && (
         <p class="field-fault bad" id={`${id}-fault`}>
           {fault}

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use http::Method;
+use mesh_plan::policy::ClaimValue;
 use mesh_plan::{Error, Fields, Mesh, PlanErrorKind, Principal, Request, WriteFault, WriteRequest};
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::policy::ANY_ROLE;
@@ -15,7 +16,7 @@ use super::expected::{Denial, Expected, Right};
 use super::reader::{Reader, json};
 use super::runner::write_target;
 use crate::cli::args::query_text::detect;
-use crate::cli::args::role::{check_role, claim_of_json};
+use crate::cli::args::role::check_role;
 use crate::cli::failure::Failure;
 
 /// The keys of a session, also in a case.
@@ -130,7 +131,7 @@ impl Parser<'_> {
         principal.tenant = tenant;
         let claims = table.get("claims").and_then(|item| self.reader.table("claims", item));
         for (name, item) in claims.into_iter().flatten() {
-            match json(item.get_ref()).as_ref().and_then(claim_of_json) {
+            match json(item.get_ref()).as_ref().and_then(ClaimValue::from_json) {
                 Some(value) => principal = principal.with_claim(name.get_ref().to_string(), value),
                 None => {
                     self.reader.fault(item.span(), "a claim is text, a number, a boolean or a list of them");
