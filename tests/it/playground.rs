@@ -10,6 +10,7 @@ mod drafts;
 mod forms;
 mod keyboard;
 mod layout;
+mod many;
 mod page;
 mod plan;
 mod queries;

@@ -12,6 +12,7 @@ import { current, dialog, mode, opened, openedTab, open, schema, schemaError, st
 import { draft, schemaKey, shared, type SavedQuery } from "./storage";
 import { forgetResults, restoreTabs, showTab, storeTabs, tabs } from "./tabs";
 import { forgetWatched } from "./watching";
+import { staged } from "./write/staged";
 
 /** How long a draft stays unchanged before it is stored. */
 const STORE_DELAY_MS = 300;
@@ -150,6 +151,7 @@ function forget(): void {
   forgetRows();
   forgetResults();
   batch(() => {
+    staged.value = [];
     schema.value = null;
     outcome.value = null;
   });

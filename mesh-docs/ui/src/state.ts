@@ -34,7 +34,7 @@ export type Pane = "schema" | "query" | "result";
 export const pane = signal<Pane>("query");
 export type SideTab = "schema" | "saved";
 export const sideTab = signal<SideTab>("schema");
-export type Dialog = "login" | "palette" | "keys" | "save" | "register" | "viewAs" | null;
+export type Dialog = "login" | "palette" | "keys" | "save" | "register" | "viewAs" | "staged" | null;
 export const dialog = signal<Dialog>(null);
 /** How often another query was opened, so that the browser can go back to the one before. */
 export const opened = signal(0);

@@ -109,13 +109,8 @@ fn undo_after_a_change_of_the_format_restores_text_and_format() {
 
 #[test]
 fn a_result_is_marked_when_the_query_has_changed() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
+    let Some(page) = Page::with_tags() else { return };
     let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "tag");
-    page.wait_for_query("\"tag\"");
-    page.run();
-    browser.wait_for("[data-testid=status]", "3 objects");
     browser.wait_for("[data-testid=announcement]", "3 objects");
     assert_eq!(browser.count("[data-testid=stale]"), 0);
     page.tick("tag.label");

@@ -1,8 +1,9 @@
 //! The keyboard: few tab stops, arrow keys in trees and tables, and shortcuts that do not depend on the layout.
 
+use mesh_tests::Database;
 use serde_json::{Value, json};
 
-use super::page::{Page, blog};
+use super::page::{Page, blog, serve};
 
 const DOWN: char = '\u{e015}';
 const RIGHT: char = '\u{e014}';
@@ -73,4 +74,131 @@ fn the_theme_follows_the_system_until_one_is_chosen() {
     prefer("light");
     assert_eq!(browser.count("html[data-theme=dark]"), 1);
     page.assert_clean();
+}
+
+/// Presses a key as a user does: it goes to what has the focus.
+fn press(page: &Page, key: &str) {
+    let (code, number, text) = match key {
+        "Enter" => ("Enter", 13, Some("\r")),
+        "Escape" => ("Escape", 27, None),
+        "ArrowRight" => ("ArrowRight", 39, None),
+        _ => ("Tab", 9, None),
+    };
+    for kind in ["keyDown", "keyUp"] {
+        let mut event = json!({"type": kind, "key": code, "code": code, "windowsVirtualKeyCode": number});
+        if let (Some(text), "keyDown") = (text, kind) {
+            event["text"] = json!(text);
+        }
+        page.browser.devtools("Input.dispatchKeyEvent", &event);
+    }
+}
+
+fn write(page: &Page, text: &str) {
+    page.browser.devtools("Input.insertText", &json!({"text": text}));
+}
+
+fn has_focus(page: &Page, selector: &str) -> bool {
+    page.browser.run("return document.activeElement.matches(arguments[0])", &json!(selector)) == json!(true)
+}
+
+/// Presses Tab until an element has the focus.
+fn tab_to(page: &Page, selector: &str) {
+    page.browser.wait(selector, |browser| browser.count(selector) > 0);
+    for _ in 0..80 {
+        if has_focus(page, selector) {
+            return;
+        }
+        press(page, "Tab");
+    }
+    panic!("{selector} is not reached by Tab");
+}
+
+fn wait_for_focus(page: &Page, selector: &str) {
+    page.browser.wait(&format!("{selector} has the focus"), |_| has_focus(page, selector));
+}
+
+#[test]
+fn records_are_written_by_keyboard_alone() {
+    let database = Database::new(
+        "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+         CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, author_id INTEGER REFERENCES users (id), cover TEXT);
+         INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo');
+         INSERT INTO posts VALUES (1, 'Rust at dawn', 1, NULL);",
+    );
+    let schema = r#"{"entities": {
+        "user": {"fields": ["id", "name"]},
+        "post": {"fields": ["id", "title", "authorId", "cover"], "columns": {"authorId": "author_id"},
+                 "writable": {"create": ["title", "authorId"], "update": ["title", "authorId"], "delete": true}, "uploads": {"cover": {}}}
+    }, "joins": {"post.author": {"entity": "user", "on": "users.id = posts.author_id", "type": "one"}}}"#;
+    let schema = database.dir.write("schema.json", schema);
+    let store = database.dir.path().join("files").display().to_string();
+    let uploads = format!(
+        "schema = {schema:?}\n[docs]\nenabled = true\n[mutations]\nenabled = true\n[uploads]\nenabled = true\nstore = \"file:{store}\"\n"
+    );
+    let file = database.dir.write("mesh.toml", &uploads);
+    let Some(page) = Page::open(|| serve(&database, &["--config", &file])) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    tab_to(&page, "[data-testid=mode-data]");
+    press(&page, "Enter");
+    // Create a record: the focus is in the form, and afterwards in the panel of the new record.
+    tab_to(&page, "[data-testid=new-record]");
+    press(&page, "Enter");
+    wait_for_focus(&page, "[data-field=title]");
+    write(&page, "By keyboard");
+    press(&page, "Enter");
+    wait_for_focus(&page, "[data-testid=edit-record]");
+    browser.wait_for("[data-testid=record]", "By keyboard");
+    // Edit it.
+    press(&page, "Enter");
+    wait_for_focus(&page, "[data-field=title]");
+    write(&page, ", edited");
+    press(&page, "Enter");
+    wait_for_focus(&page, "[data-testid=edit-record]");
+    browser.wait_for("[data-testid=record]", "edited");
+    // Link it to another record by search.
+    tab_to(&page, ".link-tools button");
+    press(&page, "Enter");
+    wait_for_focus(&page, "[data-testid=record-search] input");
+    write(&page, "Bo");
+    browser.wait("one offer", |browser| browser.count("[data-testid=record-search] [role=option]") == 1);
+    press(&page, "Enter");
+    browser.wait_for("[data-testid=record]", "Bo user 2");
+    // The field for a file, whose dialog belongs to the browser.
+    tab_to(&page, "[data-testid=drop-cover] input");
+    // A question that is answered with no leads back to its button.
+    tab_to(&page, "[data-testid=delete-record]");
+    press(&page, "Enter");
+    wait_for_focus(&page, "[data-testid=confirm-delete] button");
+    press(&page, "Escape");
+    wait_for_focus(&page, "[data-testid=delete-record]");
+    press(&page, "Enter");
+    tab_to(&page, "[data-testid=delete-now]:not([disabled])");
+    press(&page, "Enter");
+    browser.wait_for(".notice-area", "Deleted post 2");
+    wait_for_focus(&page, "[role=grid]");
+    // Several records at once; Escape leads back to the button.
+    tab_to(&page, "[data-testid=new-rows]");
+    press(&page, "Enter");
+    wait_for_focus(&page, "#pasted-rows");
+    press(&page, "Escape");
+    wait_for_focus(&page, "[data-testid=new-rows]");
+}
+
+#[test]
+fn a_list_is_watched_by_keyboard_alone() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    page.run();
+    page.browser.wait_for("[data-testid=status]", "object");
+    tab_to(&page, "#result-panel-json");
+    for _ in 0..10 {
+        if has_focus(&page, "#result-panel-watch") {
+            break;
+        }
+        press(&page, "ArrowRight");
+    }
+    tab_to(&page, "[data-testid=watch] button");
+    press(&page, "Enter");
+    page.browser.wait_for("[data-testid=watch]", "Rust at dawn");
 }

@@ -31,6 +31,16 @@ impl Page {
         Self::open_in(server, 1440, 900)
     }
 
+    /// Opens the page and reads the three tags of the blog.
+    pub(super) fn with_tags() -> Option<Self> {
+        let page = Self::open(blog)?.ready();
+        page.browser.choose("[data-testid=entity]", "tag");
+        page.wait_for_query("\"tag\"");
+        page.run();
+        page.browser.wait_for("[data-testid=status]", "3 objects");
+        Some(page)
+    }
+
     pub(super) fn open_in(server: impl FnOnce() -> Server, width: u32, height: u32) -> Option<Self> {
         let turn = lock();
         let browser = Browser::open(width, height)?;

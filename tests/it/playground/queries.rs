@@ -8,13 +8,8 @@ const TABS: &str = ".query-tabs [role=tab]";
 
 #[test]
 fn each_tab_has_its_query_its_edits_and_its_result() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
+    let Some(page) = Page::with_tags() else { return };
     let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "tag");
-    page.wait_for_query("\"tag\"");
-    page.run();
-    browser.wait_for("[data-testid=status]", "3 objects");
     browser.click("[data-testid=new-tab]");
     browser.choose("[data-testid=entity]", "user");
     page.wait_for_query("\"user\"");
@@ -67,13 +62,8 @@ fn saved_queries_have_folders_and_are_exported_and_imported() {
 
 #[test]
 fn the_history_has_times_and_statuses() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
+    let Some(page) = Page::with_tags() else { return };
     let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "tag");
-    page.wait_for_query("\"tag\"");
-    page.run();
-    browser.wait_for("[data-testid=status]", "3 objects");
     page.type_query(r#"{"tag": {"$select": {"id": true}, "$page": {"first": 100000"#);
     page.run();
     browser.wait_for("[data-testid=status]", "400");

@@ -22,7 +22,7 @@ export class RequestError extends Error {
     readonly status: number,
     readonly kind: string,
     message: string,
-    readonly details: { code?: string; path?: string; line?: number; column?: number; requestId?: string; fields?: FieldFault[] } = {},
+    readonly details: { code?: string; path?: string; line?: number; column?: number; requestId?: string; fields?: FieldFault[]; step?: number } = {},
   ) {
     super(message);
   }

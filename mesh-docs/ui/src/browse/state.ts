@@ -30,6 +30,8 @@ export const record = signal<RecordRef | null>(null);
 export interface NewRecord {
   entity: string;
   parent?: { entity: string; id: string; relation: string };
+  /** Whether several records are created, from pasted rows. */
+  many?: boolean;
 }
 /** The new record whose form is shown in place of the panel. */
 export const creating = signal<NewRecord | null>(null);

@@ -22,6 +22,7 @@ import { Saved } from "./side/Saved";
 import { ViewAsDialog, ViewBar } from "./dialogs/ViewAs";
 import { Splitter } from "./parts/Splitter";
 import { Tabs } from "./parts/Tabs";
+import { StagedDialog } from "./write/Staged";
 
 const PANES: { id: Pane; label: string }[] = [
   { id: "schema", label: "Schema" },
@@ -75,6 +76,7 @@ export function App() {
       {dialog.value === "save" && <SaveDialog />}
       {dialog.value === "register" && <RegisterDialog />}
       {dialog.value === "viewAs" && <ViewAsDialog />}
+      {dialog.value === "staged" && <StagedDialog />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 // The data browser: the rows of an entity, their relations, and the query behind them.
 
 import { Combobox } from "../parts/Combobox";
-import { creating, failure, browse, isLoading, record, view } from "../../browse/state";
+import { creating, failure, browse, isLoading, record, view, type NewRecord } from "../../browse/state";
 import { entityOf } from "../../schema";
 import { schema } from "../../state";
 import { Refusal } from "../result/Refusal";
@@ -13,7 +13,9 @@ import { Pager } from "./Pager";
 import { QueryLine } from "./QueryLine";
 import { RecordPanel } from "./RecordPanel";
 import { Rows } from "./Rows";
+import { CreateMany } from "../write/CreateMany";
 import { CreateRecord } from "../write/CreateRecord";
+import { StagedBar } from "../write/Staged";
 import { Plus } from "../parts/icons";
 
 export function Browser() {
@@ -35,6 +37,11 @@ export function Browser() {
                 <Plus /> New
               </button>
             )}
+            {canCreate && (
+              <button type="button" class="quiet" data-testid="new-rows" title="Create several records from CSV or JSON" onClick={() => (creating.value = { entity: shown.entity, many: true })}>
+                Paste rows
+              </button>
+            )}
             <ColumnChooser />
             <Downloads />
           </span>
@@ -45,14 +52,19 @@ export function Browser() {
       {shown ? (
         <div class="browse-body">
           <div class="browse-rows column">{failure.value ? <Refusal error={failure.value} /> : <Rows />}</div>
-          {creating.value ? <CreateRecord key={JSON.stringify(creating.value)} next={creating.value} /> : record.value && <RecordPanel key={`${record.value.entity}/${record.value.id}`} shown={record.value} />}
+          {creating.value ? <Creation key={JSON.stringify(creating.value)} next={creating.value} /> : record.value && <RecordPanel key={`${record.value.entity}/${record.value.id}`} shown={record.value} />}
         </div>
       ) : (
         <Entities />
       )}
+      <StagedBar />
       {shown && <QueryLine />}
     </section>
   );
+}
+
+function Creation({ next }: { next: NewRecord }) {
+  return next.many ? <CreateMany entity={next.entity} /> : <CreateRecord next={next} />;
 }
 
 /** The entities to choose from. */

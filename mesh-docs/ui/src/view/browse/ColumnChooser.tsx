@@ -1,23 +1,13 @@
 // The choice of the columns of the data browser.
 
-import { useEffect, useRef, useState } from "preact/hooks";
 import { allColumns, firstColumns } from "../../browse/columns";
 import { setColumns, view } from "../../browse/state";
 import { entityOf } from "../../schema";
 import { schema } from "../../state";
+import { usePopover } from "../parts/popover";
 
 export function ColumnChooser() {
-  const [isOpen, setOpen] = useState(false);
-  const host = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    if (!isOpen) return;
-    host.current?.querySelector("input")?.focus();
-    const outside = (event: Event): void => {
-      if (!host.current?.contains(event.target as Node)) setOpen(false);
-    };
-    document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
-  }, [isOpen]);
+  const { isOpen, host, toggle: toggleOpen, keys } = usePopover();
   const [known, shown] = [schema.value, view.value];
   const entity = known && shown ? entityOf(known, shown.entity) : undefined;
   if (!known || !shown || !entity) return null;
@@ -26,15 +16,9 @@ export function ColumnChooser() {
     const names = shown.columns.includes(name) ? shown.columns.filter((one) => one !== name) : [...shown.columns, name];
     setColumns(names);
   };
-  const keys = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || !isOpen) return;
-    event.preventDefault();
-    setOpen(false);
-    host.current?.querySelector("button")?.focus();
-  };
   return (
     <span class="menu" ref={host} onKeyDown={keys}>
-      <button type="button" class="quiet" aria-expanded={isOpen} data-testid="columns" onClick={() => setOpen(!isOpen)}>
+      <button type="button" class="quiet" aria-expanded={isOpen} data-testid="columns" onClick={toggleOpen}>
         Columns <span class="count">{shown.columns.length}</span>
       </button>
       {isOpen && (

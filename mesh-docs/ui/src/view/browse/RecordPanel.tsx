@@ -13,6 +13,7 @@ import { schema } from "../../state";
 import { describeBinary } from "../../table/binary";
 import { cellText } from "../../table/cell";
 import { IconButton } from "../parts/controls";
+import { refocus } from "../parts/focus";
 import { Close } from "../parts/icons";
 import { writes } from "../../write/state";
 import { DropZone } from "../write/DropZone";
@@ -40,6 +41,10 @@ export function RecordPanel({ shown }: { shown: RecordRef }) {
       .catch((failure: Error) => !controller.signal.aborted && setError(failure.message));
     return () => controller.abort();
   }, [query, writes.value]);
+  const focusOn = (selector: string): void => refocus(() => panel.current?.querySelector<HTMLElement>(selector));
+  // A form or question that had the focus is gone.
+  useEffect(() => focusOn(".detail-head button"), [editing.value]);
+  useEffect(() => focusOn("[data-testid=delete-record]"), [isDeleting]);
   const rights = entity?.writes;
   const leave = (): void => {
     closeRecord();

@@ -36,7 +36,7 @@ export function Explorer() {
       <label class="search row">
         <Search />
         <span class="hidden">Search the schema</span>
-        <input id="schema-search" type="search" placeholder="Search entities and fields" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+        <input id="schema-search" type="search" placeholder="Search the schema" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
       {schemaError.value && <Failure />}
       {shown.length > 0 && (

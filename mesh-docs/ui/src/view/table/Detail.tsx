@@ -8,7 +8,8 @@ import { describeBinary } from "../../table/binary";
 import type { Origin } from "../../table/columns";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
-import { Close, Copy } from "../parts/icons";
+import { Copy } from "../parts/icons";
+import { Panel } from "../parts/Panel";
 import { RecordTable } from "./RecordTable";
 
 interface Props {
@@ -32,30 +33,20 @@ export function Detail({ title, json, type, source, origin, close }: Props) {
   }, []);
   const text = json === undefined ? "" : json.kind === "string" ? json.value : formatJson(json, source);
   return (
-    <section
-      ref={panel}
-      class="detail column"
-      aria-label={title}
-      data-testid="detail"
-      onKeyDown={(event) => {
-        if (event.key !== "Escape" || event.defaultPrevented) return;
-        event.preventDefault();
-        leave();
-      }}
-    >
-      <header class="detail-head row">
-        <h2 class="grow ellipsis" title={title}>
-          {title}
-        </h2>
+    <Panel
+      title={title}
+      kind="detail"
+      testId="detail"
+      host={panel}
+      leave={leave}
+      tools={
         <IconButton label="Copy the value" title="Copy the value" act={() => void copyText(text, "Value")}>
           <Copy />
         </IconButton>
-        <IconButton label="Close" title="Close (Escape)" act={leave}>
-          <Close />
-        </IconButton>
-      </header>
+      }
+    >
       <Value json={json} type={type} source={source} origin={origin} title={title} />
-    </section>
+    </Panel>
   );
 }
 

@@ -28,7 +28,7 @@ export function DropZone({ entity, id, accepts: { field, maxBytes, contentTypes 
     setPart(0);
     abort.current = new AbortController();
     try {
-      await upload(entity, id, field, file, abort.current.signal, setPart);
+      await upload({ entity, id, field, file }, abort.current.signal, setPart);
       written(`Uploaded ${file.name}`);
     } catch (failure) {
       if (failure instanceof DOMException) announce("The upload was cancelled");

@@ -6,7 +6,9 @@ import { editing } from "../../browse/state";
 import { requestError } from "../../run";
 import type { Entity } from "../../schema";
 import { previewOf, readOriginal, sendWrite, type Original, type Write } from "../../write/requests";
+import { hasBatch, stage } from "../../write/staged";
 import { deleted, written } from "../../write/state";
+import { refocus } from "../parts/focus";
 import { RecordForm, updateOf } from "./RecordForm";
 
 /** Reads a record to be written; again when the returned function is called. */
@@ -54,6 +56,7 @@ export function DeleteRecord({ entity, id, cancel }: { entity: Entity; id: strin
     try {
       await sendWrite(write);
       deleted(`Deleted ${entity.name} ${id}`);
+      refocus(() => document.querySelector<HTMLElement>(".browse-rows [role='grid']"));
     } catch (failure) {
       setRefusal(requestError(failure));
     }
@@ -75,6 +78,11 @@ export function DeleteRecord({ entity, id, cancel }: { entity: Entity; id: strin
         <button type="button" onClick={cancel}>
           Cancel
         </button>
+        {hasBatch() && (
+          <button type="button" data-testid="stage-delete" title="Delete it later, together with other changes" onClick={() => (stage(write), cancel())}>
+            Stage
+          </button>
+        )}
         <button type="button" class="danger" data-testid="delete-now" disabled={!original} onClick={() => void act()}>
           Delete
         </button>

@@ -61,7 +61,7 @@ export function FieldInput({ field, input, fault, link, hasFocus, change }: Prop
         </button>
       </div>
       {description !== undefined && (
-        <p class="field-about soft" id={`${id}-about`}>
+        <p class="field-about hint" id={`${id}-about`}>
           {description}
         </p>
       )}

@@ -1,14 +1,17 @@
 // The form that creates or changes a record, with a preview of its request.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { readPath, type RequestError } from "../../api/client";
 import { allColumns } from "../../browse/columns";
+import { size } from "../../format";
 import { member } from "../../query/json";
 import { requestError } from "../../run";
 import { idFields, scalars, type Entity, type Field, type Relation } from "../../schema";
 import { schema } from "../../state";
 import { bodyOf, inputOf, isJson, type Input } from "../../write/body";
 import { previewOf, sendWrite, type Original, type Write } from "../../write/requests";
+import { hasBatch, stage } from "../../write/staged";
+import { upload, uploadPath, type Upload } from "../../write/upload";
 import { FieldInput } from "./FieldInput";
 
 interface Props {
@@ -22,7 +25,8 @@ interface Props {
   action: string;
   /** The field that is focused first. */
   first?: string;
-  done: (reply: Response) => void;
+  /** Called with the header `Location` of the reply. */
+  done: (location: string | null) => void;
   cancel: () => void;
   /** Reads the record again, after others have changed it. */
   refresh?: () => void;
@@ -32,6 +36,7 @@ export function RecordForm({ entity, names, original, write, action, first = "",
   const [inputs, setInputs] = useState<ReadonlyMap<string, Input>>(new Map());
   const [error, setError] = useState<RequestError | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [file, setFile] = useState<{ field: string; file: File } | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const files = new Set(entity.uploads?.map(({ field }) => field));
   const fields = scalars(entity).filter(({ name }) => names.includes(name) && !files.has(name));
@@ -40,6 +45,9 @@ export function RecordForm({ entity, names, original, write, action, first = "",
   const before = (name: string): Input | undefined => original && inputOf(member(original.data, name), original.source);
   const changed = new Map([...inputs].filter(([name, input]) => input !== before(name)));
   const request: Write = { ...write, body: bodyOf(changed, typeOf) };
+  // Of a new record, which the route of its entity creates.
+  const uploads = original === undefined && write.path === readPath(entity.name, "") ? (entity.uploads ?? []) : [];
+  const sent: Upload | undefined = file ? { entity: entity.name, ...file, ...(request.body !== undefined && { meta: request.body }) } : undefined;
   const wrong = fields.find(({ name, type }) => type === "json" && isBadJson(changed.get(name)));
   const faultOf = ({ name }: Field): string | undefined => (wrong?.name === name ? "This is not JSON." : error?.details.fields?.find(({ path }) => path === name)?.message);
   const shown = new Set(fields.map(({ name }) => name));
@@ -56,7 +64,7 @@ export function RecordForm({ entity, names, original, write, action, first = "",
     if (isBusy || wrong) return;
     setBusy(true);
     try {
-      done(await sendWrite(request));
+      done(sent ? await upload(sent, new AbortController().signal, () => undefined) : (await sendWrite(request)).headers.get("Location"));
     } catch (failure) {
       setError(requestError(failure));
       setBusy(false);
@@ -76,10 +84,13 @@ export function RecordForm({ entity, names, original, write, action, first = "",
             change={(input) => setInputs(new Map(inputs).set(field.name, input))}
           />
         ))}
+        {uploads.map((accepts) => (
+          <FileInput key={accepts.field} accepts={accepts} chosen={file?.field === accepts.field ? file.file : undefined} choose={(chosen) => setFile(chosen ? { field: accepts.field, file: chosen } : null)} />
+        ))}
         <details class="request-preview" open>
           <summary>Request</summary>
           <pre class="record-text" data-testid="preview" tabIndex={0} aria-label="Request">
-            {previewOf(request)}
+            {sent ? uploadPreview(sent) : previewOf(request)}
           </pre>
         </details>
       </div>
@@ -89,6 +100,11 @@ export function RecordForm({ entity, names, original, write, action, first = "",
           <button type="button" onClick={cancel}>
             Cancel
           </button>
+          {hasBatch() && !sent && (
+            <button type="button" data-testid="stage" title="Send it later, together with other changes" disabled={isBusy || wrong !== undefined || (original !== undefined && changed.size === 0)} onClick={() => (stage(request), cancel())}>
+              Stage
+            </button>
+          )}
           <button type="submit" class="primary" data-testid="save-record" disabled={isBusy || (original !== undefined && changed.size === 0)}>
             {action}
           </button>
@@ -96,6 +112,40 @@ export function RecordForm({ entity, names, original, write, action, first = "",
       </footer>
     </form>
   );
+}
+
+/** The input of the file of a new record, of which a request has at most one. */
+function FileInput({ accepts: { field, maxBytes, contentTypes }, chosen, choose }: { accepts: NonNullable<Entity["uploads"]>[number]; chosen: File | undefined; choose: (file: File | undefined) => void }) {
+  const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (!chosen && input.current) input.current.value = "";
+  }, [chosen]);
+  const isLarge = chosen !== undefined && maxBytes !== undefined && chosen.size > maxBytes;
+  const limits = [contentTypes?.join(", "), maxBytes !== undefined && `at most ${size(maxBytes)}`].filter(Boolean).join("; ");
+  return (
+    <div class="field-input">
+      <label for={id}>
+        {field} <span class="faint">file</span>
+      </label>
+      <div class="field-control row">
+        <input ref={input} id={id} type="file" class="grow" data-testid={`file-${field}`} accept={contentTypes?.join(",")} aria-describedby={`${id}-limits`} onChange={({ currentTarget }) => choose(currentTarget.files?.[0])} />
+        {chosen && (
+          <button type="button" class="quiet small" aria-label={`No file for ${field}`} onClick={() => choose(undefined)}>
+            none
+          </button>
+        )}
+      </div>
+      <p class={isLarge ? "field-fault bad" : "hint"} id={`${id}-limits`}>
+        {chosen && `${chosen.name}, ${size(chosen.size)}. `}
+        {limits}
+      </p>
+    </div>
+  );
+}
+
+function uploadPreview(sent: Upload): string {
+  return `POST ${uploadPath(sent)}\nContent-Type: multipart/form-data\n\nmeta: ${sent.meta ?? "{}"}\nfile: ${sent.file.name}, ${size(sent.file.size)}`;
 }
 
 function FormError({ error, refresh }: { error: RequestError; refresh: (() => void) | undefined }) {

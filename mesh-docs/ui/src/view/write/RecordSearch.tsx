@@ -11,6 +11,7 @@ import { fieldOf, firstField, idFields, type Entity } from "../../schema";
 import { schema } from "../../state";
 import { cellText } from "../../table/cell";
 import { itemsOf } from "../../table/columns";
+import { usePopover } from "../parts/popover";
 
 /** The records that are offered. */
 const OFFERED = 8;
@@ -46,33 +47,10 @@ function searchQuery(entity: Entity, typed: string): string {
 }
 
 export function RecordSearch({ entity, label, choose }: Props) {
-  const [isOpen, setOpen] = useState(false);
-  const host = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    if (!isOpen) return;
-    host.current?.querySelector("input")?.focus();
-    const outside = (event: Event): void => {
-      if (!host.current?.contains(event.target as Node)) setOpen(false);
-    };
-    document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
-  }, [isOpen]);
-  const leave = (): void => {
-    setOpen(false);
-    host.current?.querySelector("button")?.focus();
-  };
+  const { isOpen, host, toggle, leave, keys } = usePopover();
   return (
-    <span
-      class="menu"
-      ref={host}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape" || !isOpen) return;
-        event.preventDefault();
-        event.stopPropagation();
-        leave();
-      }}
-    >
-      <button type="button" class="quiet small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+    <span class="menu" ref={host} onKeyDown={keys}>
+      <button type="button" class="quiet small" aria-expanded={isOpen} onClick={toggle}>
         {label}
       </button>
       {isOpen && <Offers entity={entity} label={label} choose={(id) => (leave(), choose(id))} />}

@@ -1,0 +1,89 @@
+// The changes that are staged, and the batch that they are sent as.
+
+import { useState } from "preact/hooks";
+import type { RequestError } from "../../api/client";
+import { count } from "../../format";
+import { requestError } from "../../run";
+import { dialog } from "../../state";
+import { previewOf, sendWrite } from "../../write/requests";
+import { batchOf, staged, unstage } from "../../write/staged";
+import { written } from "../../write/state";
+import { Dialog } from "../dialogs/Dialog";
+
+/** The line that says how many changes are staged. */
+export function StagedBar() {
+  if (staged.value.length === 0) return null;
+  return (
+    <div class="view-bar row" role="status" data-testid="staged-bar">
+      <span class="grow">{count(staged.value.length, "change")} staged, not written yet.</span>
+      <button type="button" class="small" data-testid="review" onClick={() => (dialog.value = "staged")}>
+        Review and send
+      </button>
+    </div>
+  );
+}
+
+export function StagedDialog() {
+  const [error, setError] = useState<RequestError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const writes = staged.value;
+  const batch = batchOf(writes);
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await sendWrite(batch);
+      staged.value = [];
+      dialog.value = null;
+      written(`Wrote ${count(writes.length, "change")}`);
+    } catch (failure) {
+      setError(requestError(failure));
+    }
+    setBusy(false);
+  };
+  const remove = (index: number): void => {
+    setError(null);
+    unstage(index);
+    if (staged.value.length === 0) dialog.value = null;
+  };
+  return (
+    <Dialog title="Staged changes" kind="wide">
+      <p class="hint">They are sent in this order as one transaction: if one fails, none is written. A batch does not check whether others have changed the records since they were read.</p>
+      <ol class="staged">
+        {writes.map((write, index) => (
+          <li key={index} class={error?.details.step === index ? "at-fault" : ""} data-testid="staged-change">
+            <div class="row spread">
+              <pre class="record-text grow">{previewOf({ ...write, unchanged: undefined })}</pre>
+              <button type="button" class="quiet small" aria-label={`Remove change ${index + 1}`} onClick={() => remove(index)}>
+                Remove
+              </button>
+            </div>
+            {error?.details.step === index && (
+              <p class="form-error bad" role="alert">
+                {error.message}
+              </p>
+            )}
+          </li>
+        ))}
+      </ol>
+      <details class="request-preview">
+        <summary>Request</summary>
+        <pre class="record-text" data-testid="batch-preview" tabIndex={0} aria-label="Request">
+          {previewOf(batch)}
+        </pre>
+      </details>
+      {error && error.details.step === undefined && (
+        <p class="form-error bad" role="alert">
+          {error.message}
+        </p>
+      )}
+      <div class="form-actions row">
+        <button type="button" onClick={() => ((staged.value = []), (dialog.value = null))}>
+          Discard all
+        </button>
+        <button type="button" class="primary" data-focus data-testid="send-batch" disabled={isBusy} onClick={() => void send()}>
+          Send {count(writes.length, "change")}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
