@@ -108,6 +108,10 @@ fn tab_to(page: &Page, selector: &str) {
         if has_focus(page, selector) {
             return;
         }
+        // In the editor Tab indents; after Escape it moves on.
+        if has_focus(page, ".cm-content") {
+            press(page, "Escape");
+        }
         press(page, "Tab");
     }
     panic!("{selector} is not reached by Tab");
@@ -163,7 +167,7 @@ fn records_are_written_by_keyboard_alone() {
     write(&page, "Bo");
     browser.wait("one offer", |browser| browser.count("[data-testid=record-search] [role=option]") == 1);
     press(&page, "Enter");
-    browser.wait_for("[data-testid=record]", "Bo user 2");
+    browser.wait_for("[data-testid=record]", "user 2");
     // The field for a file, whose dialog belongs to the browser.
     tab_to(&page, "[data-testid=drop-cover] input");
     // A question that is answered with no leads back to its button.

@@ -132,7 +132,7 @@ function FileInput({ accepts: { field, maxBytes, contentTypes }, chosen, choose 
         <input ref={input} id={id} type="file" class="grow" data-testid={`file-${field}`} accept={contentTypes?.join(",")} aria-describedby={`${id}-limits`} onChange={({ currentTarget }) => choose(currentTarget.files?.[0])} />
         {chosen && (
           <button type="button" class="quiet small" aria-label={`No file for ${field}`} onClick={() => choose(undefined)}>
-            none
+            No file
           </button>
         )}
       </div>
