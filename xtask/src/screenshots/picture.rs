@@ -5,6 +5,8 @@ use std::io::Cursor;
 
 /// The colors of an image. One more is left for transparency.
 const COLORS: usize = 255;
+/// The square of the distance up to which colors are alike.
+const ALIKE: u32 = 100;
 /// The index that stands for the pixel of the frame before.
 const UNCHANGED: u8 = 255;
 
@@ -94,6 +96,11 @@ fn changed_rows(indexes: &[u8], width: usize) -> (usize, &[u8]) {
     (top, indexes.get(top * width..(last + 1) * width).unwrap_or(indexes))
 }
 
+/// Returns the square of the distance between colors.
+fn distance(one: &Color, other: &Color) -> u32 {
+    one.iter().zip(other).map(|(one, other)| u32::from(one.abs_diff(*other)).pow(2)).sum()
+}
+
 /// The most frequent colors of pictures.
 struct Palette {
     colors: Vec<Color>,
@@ -110,19 +117,21 @@ impl Palette {
         let mut ranked: Vec<_> = counts.into_iter().collect();
         // Equal counts are ordered by color, so that equal pictures give equal files.
         ranked.sort_by_key(|(color, count)| (std::cmp::Reverse(*count), *color));
-        let colors: Vec<Color> = ranked.into_iter().take(COLORS).map(|(color, _)| color).collect();
+        let mut colors: Vec<Color> = Vec::new();
+        for (color, _) in ranked {
+            // Shades at the edges of letters would take the place of colors that are rare but different.
+            if colors.len() < COLORS && colors.iter().all(|other| distance(&color, other) > ALIKE) {
+                colors.push(color);
+            }
+        }
         let indexes = (0_u8..).zip(&colors).map(|(index, color)| (*color, index)).collect();
         Self { colors, indexes }
     }
 
     /// Returns the index of a color, or of the one that is most like it.
     fn index(&mut self, color: Color) -> u8 {
-        let distance = |other: &Color| {
-            let channels = color.iter().zip(other);
-            channels.map(|(one, other)| i32::from(one.abs_diff(*other)).pow(2)).sum::<i32>()
-        };
         *self.indexes.entry(color).or_insert_with(|| {
-            let nearest = (0_u8..).zip(&self.colors).min_by_key(|(_, other)| distance(other));
+            let nearest = (0_u8..).zip(&self.colors).min_by_key(|(_, other)| distance(&color, other));
             nearest.map_or(0, |(index, _)| index)
         })
     }
