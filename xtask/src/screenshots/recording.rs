@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::Page;
 use super::picture::{Picture, to_gif};
 
-const WIDTH: u32 = 1120;
-const HEIGHT: u32 = 640;
+const WIDTH: u32 = 1280;
+const HEIGHT: u32 = 720;
 /// Hundredths of a second between frames of a movement, and that a result of a step is shown.
 const MOVE: u16 = 5;
 const HOLD: u16 = 110;
@@ -69,6 +69,7 @@ impl Recording<'_> {
         let browser = &self.page.browser;
         browser.wait(selector, |browser| browser.count(selector) > 0);
         let step = "const {selector, part} = arguments[0], pointer = document.getElementById('pointer');
+            document.querySelector(selector).scrollIntoView({block: 'nearest', behavior: 'instant'});
             const {x, y, width, height} = document.querySelector(selector).getBoundingClientRect();
             window.from ??= [pointer.offsetLeft, pointer.offsetTop];
             const to = [x + Math.min(width / 2, 40), y + height / 2], ease = part * part * (3 - 2 * part);
