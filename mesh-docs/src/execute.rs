@@ -12,6 +12,7 @@ use mesh_plan::{JsonBody, JsonId, Mesh, Persisted, Plan, Principal, QueryId, Req
 use crate::visible::Visible;
 use crate::{Error, Sql, Visitor};
 use body::Posted;
+pub use reply::explanation;
 
 /// Decodes the body and plans the query, and runs it unless only a check is requested. `SPEC §13.2`
 pub(crate) async fn execute(

@@ -2,7 +2,7 @@
 
 use mesh_plan::Limits;
 use mesh_ql::{AggregateFn, CONTROLS, FilterOp, Format};
-use mesh_schema::{Cardinality, Entity, Field, FieldType, Schema};
+use mesh_schema::{Cardinality, Entity, FieldType, Schema};
 use serde_json::{Value, json};
 
 use crate::json::{set, set_some};
@@ -82,18 +82,6 @@ fn described(
     set(&mut described, "listCapable", true);
     set(&mut described, "idField", members::id_names(entity));
     set_some(&mut described, "uploads", Some(uploads).filter(|uploads| !uploads.is_empty()));
-    set_some(&mut described, "writes", has_writes.then(|| writes(entity)).flatten());
+    set_some(&mut described, "writes", has_writes.then(|| rights::of_records(entity)).flatten());
     described
-}
-
-/// Returns the fields that the caller may set and change, and whether it may delete records; `None` if it may do nothing.
-fn writes(entity: &Entity) -> Option<Value> {
-    let names = |is_writable: fn(&Field) -> bool| -> Vec<_> {
-        members::fields(entity).filter(|field| is_writable(field)).map(|field| &field.name).collect()
-    };
-    let create = names(|field| field.writable.create);
-    let update = names(|field| field.writable.update);
-    let can_write = !create.is_empty() || !update.is_empty() || entity.deletable;
-    (can_write && !entity.id.is_empty())
-        .then(|| json!({"create": create, "update": update, "delete": entity.deletable}))
 }

@@ -4,7 +4,7 @@
 //! same process; a server passes requests to it and sends its replies. Reading order: `docs` (the routes), `options`
 //! and `access` (settings and access control), `introspection` and `execute` (the data), `visible` (the allowlist of
 //! entities), `page` and `assets` (the files for the browser). [`typescript`], [`python`], [`openapi`] and
-//! [`json_schema`] generate code and descriptions from a schema.
+//! [`json_schema`] generate code and descriptions from a schema, and [`outline`] is its compact form for agents.
 //!
 //! The sources of the page are in `ui/`. The files built from them are committed in `assets/`, so that building the
 //! crate needs Rust only.
@@ -45,6 +45,7 @@ mod members;
 mod names;
 pub mod openapi;
 mod options;
+pub mod outline;
 mod page;
 pub mod python;
 mod rights;
@@ -56,6 +57,7 @@ pub use access::{Access, Predicate, Visitor};
 pub use assets::Compressed;
 pub use docs::{Call, Docs};
 pub use error::Error;
+pub use execute::explanation;
 pub use options::{Offers, Options, Sql, Theme};
 pub use view_as::ViewAs;
 

@@ -1,6 +1,9 @@
 //! The writes of an entity that the caller may do.
 
-use mesh_schema::{Cardinality, Entity, Link, Relation};
+use mesh_schema::{Cardinality, Entity, Field, Link, Relation};
+use serde_json::{Value, json};
+
+use crate::members;
 
 /// A write of the records of a relation. `SPEC §11`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,18 @@ pub(crate) fn is_creatable(entity: &Entity) -> bool {
 /// Whether records of an entity can be updated.
 pub(crate) fn is_updatable(entity: &Entity) -> bool {
     !entity.id.is_empty() && entity.is_updatable()
+}
+
+/// Returns the fields that the caller may set and change, and whether it may delete records; `None` if it may do nothing.
+pub(crate) fn of_records(entity: &Entity) -> Option<Value> {
+    let names = |is_writable: fn(&Field) -> bool| -> Vec<_> {
+        members::fields(entity).filter(|field| is_writable(field)).map(|field| &field.name).collect()
+    };
+    let create = names(|field| field.writable.create);
+    let update = names(|field| field.writable.update);
+    let can_write = !create.is_empty() || !update.is_empty() || entity.deletable;
+    (can_write && !entity.id.is_empty())
+        .then(|| json!({"create": create, "update": update, "delete": entity.deletable}))
 }
 
 /// Returns the writes of a relation.

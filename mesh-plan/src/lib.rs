@@ -81,7 +81,9 @@ pub use change::{Change, Changes, Listener};
 pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;
 pub use generations::{Generations, LocalGenerations};
-pub use mesh::{BuildError, BuildFault, Expected, Mesh, MeshBuilder, Request, Transacted, WriteReply};
+pub use mesh::{
+    BuildError, BuildFault, Expected, Mesh, MeshBuilder, Parameter, Request, Transacted, WriteReply,
+};
 pub use mutation::{
     Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, Reference,
     ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, WriteOutcome,

@@ -4,6 +4,7 @@ mod builder;
 mod by_entity;
 mod export;
 mod later_page;
+mod parameters;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -34,6 +35,7 @@ use crate::{
 pub use builder::{BuildError, BuildFault, MeshBuilder};
 use by_entity::ByEntity;
 use later_page::LaterPage;
+pub use parameters::Parameter;
 pub use transaction::{Expected, Transacted};
 pub use write::WriteReply;
 

@@ -20,6 +20,19 @@ named_enum! {
     }
 }
 
+impl Format {
+    /// Returns the only format that a text can be in: in QL a name follows the first brace, in JSON it does not.
+    /// `SPEC §4`
+    pub fn detect(text: &str) -> Self {
+        let blank = [' ', '\t', '\r', '\n'];
+        let inner = text.trim_start_matches(blank).strip_prefix('{');
+        match inner.and_then(|inner| inner.trim_start_matches(blank).chars().next()) {
+            Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => Self::Ql,
+            _ => Self::Json,
+        }
+    }
+}
+
 /// Parses a query and checks every bound of `limits`. Bounds on nesting above [`Limits::MAX_DEPTH`] and
 /// [`Limits::MAX_FILTER_DEPTH`] are reduced to these.
 ///

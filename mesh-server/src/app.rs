@@ -1,5 +1,6 @@
 //! The application: everything that answers requests, independent of the listener.
 
+pub(crate) mod build_error;
 pub(crate) mod builder;
 pub(crate) mod caching;
 pub(crate) mod current;

@@ -19,8 +19,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use args::SchemaOutputArgs;
 use commands::credentials::{api_key, hash_password};
 use commands::{
-    check, completions, demo, explain, files, health, introspect, json_schema, openapi, policy_test, query,
-    serve, types, upload,
+    check, completions, demo, explain, files, health, introspect, json_schema, mcp, openapi, policy_test,
+    query, serve, types, upload,
 };
 
 /// Serve a database as a read API that returns exactly the requested JSON
@@ -107,6 +107,17 @@ Writes change nothing: on SQLite they run on a temporary copy of the file, on Po
 back, which still take numbers of sequences. The exit status is 0 if all expectations hold, 1 if one does not, and 2 for \
 a wrong file. docs/policies.md describes the file.")]
     PolicyTest(policy_test::PolicyTestArgs),
+    /// Serve tools for an agent on standard input and output
+    #[command(after_help = "Examples:
+  mesh-server mcp --database sqlite:blog.db
+  mesh-server mcp --config mesh.toml --role editor --user 7 --claim teamIds=1,2
+  mesh-server mcp --config mesh.toml --role editor --writes
+
+The client is a program that speaks the Model Context Protocol, such as an editor or an assistant, and starts this command. \
+It can describe the schema, check, run and explain queries, and run those of 'persisted.preload'. With --role, it can do what \
+the policies of the schema allow to that role; a schema with policies requires it. The log goes to standard error. \
+docs/agents.md has more, also about the same tools over HTTP.")]
+    Mcp(mcp::McpArgs),
     /// Send a query to a server and print the answer
     #[command(after_help = "Examples:
   mesh-server query '{ post title author { name } }'
@@ -208,6 +219,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::PolicyTest(args) => policy_test::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Types(args) => types::run(&args),
         Command::Openapi(args) => openapi::run(&args),

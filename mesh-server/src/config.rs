@@ -18,8 +18,8 @@ pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
-    Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mutations,
-    Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
+    Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mcp,
+    Mutations, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
@@ -91,6 +91,7 @@ settings! {
         events: Events;
         export: Export;
         mutations: Mutations;
+        mcp: Mcp;
         docs: Docs;
         cors: Cors;
         state: State;

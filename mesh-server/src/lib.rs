@@ -37,13 +37,14 @@
 //! # Features
 //! Features are additive. `cli` and `tower` are on by default.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks` and `otlp`. Libraries should turn it off with
+//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp` and `otlp`. Libraries should turn it off with
 //!   `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.
 //! - `compression`: gzip, br and zstd.
 //! - `s3`: file storage in a bucket with the S3 protocol.
 //! - `jwks`: keys of bearers from a URL or a file (`Jwks`).
+//! - `mcp`: tools for agents with the Model Context Protocol (`Mcp`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
 
@@ -55,6 +56,8 @@ mod connection;
 mod events;
 mod identity;
 mod integrity;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod observability;
 mod pipeline;
 mod rates;
@@ -62,7 +65,8 @@ mod routes;
 mod uploads;
 
 pub use app::App;
-pub use app::builder::{AppBuilder, BuildError};
+pub use app::build_error::BuildError;
+pub use app::builder::AppBuilder;
 pub use app::caching::Caching;
 pub use app::current::Current;
 pub use app::exports::Exports;
@@ -80,6 +84,8 @@ pub use identity::jwks::{Jwks, JwksError};
 pub use integrity::Integrity;
 #[cfg(feature = "accounts")]
 pub use integrity::accounts;
+#[cfg(feature = "mcp")]
+pub use mcp::Mcp;
 pub use mesh_docs;
 pub use mesh_integrity;
 pub use mesh_plan;

@@ -11,6 +11,8 @@ pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod export;
 mod files;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod posted;
 mod upload;
 pub(crate) mod write;
@@ -32,6 +34,8 @@ pub(crate) async fn dispatch(
 ) -> Result<Response<Body>, WireError> {
     match route {
         RouteMatch::Docs(call) => docs::answer(cx, call, body).await,
+        #[cfg(feature = "mcp")]
+        RouteMatch::Mcp(tools) => mcp::answer(cx, tools, body).await,
         RouteMatch::Custom(route, params) => custom::answer(cx, route, params, body).await,
         RouteMatch::Protocol(route) => protocol(cx, route, body).await,
     }

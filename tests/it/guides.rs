@@ -29,6 +29,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md", "curl", "openssl", "node";
+    agents: "docs/agents.md", "curl", "sqlite3";
     api_keys: "docs/api-keys.md", "curl", "sqlite3";
     audit: "docs/audit.md", "curl", "sqlite3";
     conformance: "tests/conformance/README.md";

@@ -15,6 +15,7 @@ mod events;
 mod generated;
 mod guides;
 mod known_defects;
+mod mcp;
 mod operations;
 mod playground;
 mod postgres;

@@ -16,9 +16,19 @@ pub(super) fn ran(
     body: &JsonBody,
     statements: Option<&[TracedStatement]>,
 ) -> Bytes {
-    let mut meta = meta(duration, body.rows, Some(plan));
+    assemble(&body.bytes, &explanation(duration, plan, body.rows, statements))
+}
+
+/// Returns how a query was run: `{durationMs, rows, plan, sql?}`, the last with these statements. `SPEC §13.2`
+pub fn explanation(
+    duration: Duration,
+    plan: &Plan,
+    rows: usize,
+    statements: Option<&[TracedStatement]>,
+) -> Json {
+    let mut meta = meta(duration, rows, Some(plan));
     set_some(&mut meta, "sql", statements.map(|traced| traced.iter().map(statement).collect::<Vec<_>>()));
-    assemble(&body.bytes, &meta)
+    meta
 }
 
 /// Returns the reply to a check: the plan or the fault.

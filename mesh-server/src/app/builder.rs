@@ -1,16 +1,16 @@
 //! The builder of an application.
 
-use std::fmt;
 use std::sync::Arc;
 
 use http::Method;
 use mesh_docs::{Docs, Offers, Options};
-use mesh_plan::{Changes, Mesh, Persisted};
+use mesh_plan::{Changes, Mesh, Persisted, Principal};
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles};
 use tokio::sync::Semaphore;
 
 use super::App;
+use super::build_error::BuildError;
 use super::caching::Caching;
 use super::exports::Exports;
 use super::ids::Ids;
@@ -22,6 +22,8 @@ use crate::identity::api_keys::ApiKeys;
 use crate::identity::bearer::Bearer;
 use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
+#[cfg(feature = "mcp")]
+use crate::mcp::Mcp;
 use crate::observability::admin::Admin;
 use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
@@ -44,50 +46,10 @@ pub struct AppBuilder {
     events: Option<Events>,
     docs: Option<Options>,
     caching: Caching,
+    local: Option<Arc<Principal>>,
+    #[cfg(feature = "mcp")]
+    mcp: Option<Mcp>,
 }
-
-/// The error of an application that cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The pattern of a route of the application is malformed.
-    Pattern(PatternError),
-    /// A route of the application, `method` and `pattern`, was added twice.
-    RepeatedRoute {
-        /// The method of the route.
-        method: Method,
-        /// The pattern of the route, with a slash before each segment.
-        pattern: String,
-    },
-    /// Uploads are set, but no field of the schema accepts files.
-    NoUploadField,
-    /// The docs surface has the base path of the protocol's routes.
-    DocsAtBasePath(BasePath),
-    /// Caching is set for an entity that the schema does not have.
-    UnknownCachedEntity(String),
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pattern(error) => error.fmt(f),
-            Self::RepeatedRoute { method, pattern } => {
-                write!(f, "the route {method} {pattern} is added twice; remove one of them")
-            }
-            Self::NoUploadField => f.write_str(
-                "uploads are on, but no field of the schema takes files; declare fields under 'uploads'",
-            ),
-            Self::UnknownCachedEntity(key) => {
-                write!(f, "'caching.entities' names '{key}', which is no entity of the schema")
-            }
-            Self::DocsAtBasePath(base) => {
-                write!(f, "the docs surface has the base path {base}; choose another path for one of them")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 impl App {
     /// Starts an application at the base path `/mesh` with the protocol's limits.
@@ -131,6 +93,8 @@ impl App {
             hub: None,
             exports: None,
             docs: None,
+            #[cfg(feature = "mcp")]
+            mcp: None,
             cors: None,
             caching: Caching::default().values(true),
             metrics: None,
@@ -147,6 +111,9 @@ impl App {
             events: None,
             docs: None,
             caching: Caching::default(),
+            local: None,
+            #[cfg(feature = "mcp")]
+            mcp: None,
         }
     }
 }
@@ -274,6 +241,20 @@ impl AppBuilder {
         self
     }
 
+    /// Sets who sends all requests, for an application that serves one client of this process and no network. Without
+    /// credentials, requests have this principal.
+    pub fn local_principal(mut self, principal: Principal) -> Self {
+        self.local = Some(Arc::new(principal));
+        self
+    }
+
+    /// Serves tools for agents at `mcp` under the base path, with the Model Context Protocol.
+    #[cfg(feature = "mcp")]
+    pub fn mcp(mut self, tools: Mcp) -> Self {
+        self.mcp = Some(tools);
+        self
+    }
+
     /// Serves registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
     pub fn persisted(mut self, persisted: Persisted) -> Self {
         self.shared.persisted = Some(Arc::new(persisted));
@@ -343,14 +324,23 @@ impl AppBuilder {
     /// # Errors
     /// [`BuildError`] if options do not fit the schema or each other.
     pub fn build(self) -> Result<App, BuildError> {
-        let Self { mut shared, custom_routes, events, docs, caching } = self;
+        #[cfg(feature = "mcp")]
+        let prepared = self.prepared_tools()?;
+        let Self { mut shared, custom_routes, events, docs, caching, local, .. } = self;
+        #[cfg(feature = "mcp")]
+        {
+            if prepared.is_some() {
+                shared.cors = shared.cors.map(|cors| cors.with_request_headers(&crate::mcp::HEADERS));
+            }
+            shared.mcp = prepared;
+        }
         let schema = shared.mesh.schema();
         if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
         }
         if !shared.identifies_callers() {
             // A role for requests without credentials needs credentials that others have.
-            shared.identities.anonymous = None;
+            shared.identities.anonymous = local;
         }
         shared.caching = caching.values(shared.identifies_callers() || shared.mesh.has_policies());
         if let Some(uploads) = &mut shared.uploads {
@@ -397,5 +387,13 @@ impl AppBuilder {
             Hub::new(Arc::clone(&shared.mesh), shared.changes.clone(), events.heartbeat, timeout)
         });
         Ok(App { shared: Arc::new(shared) })
+    }
+
+    /// Prepares the tools for agents.
+    #[cfg(feature = "mcp")]
+    fn prepared_tools(&self) -> Result<Option<crate::mcp::Prepared>, BuildError> {
+        let Shared { mesh, base, profiles, .. } = &self.shared;
+        let tools = self.mcp.clone();
+        tools.map(|tools| tools.prepare(mesh, base, profiles.mutations)).transpose()
     }
 }

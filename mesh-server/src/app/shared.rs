@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) hub: Option<Hub>,
     pub(crate) exports: Option<Exports>,
     pub(crate) docs: Option<Docs>,
+    #[cfg(feature = "mcp")]
+    pub(crate) mcp: Option<crate::mcp::Prepared>,
     pub(crate) cors: Option<Cors>,
     /// `Cache-Control` of reads.
     pub(crate) caching: CacheControlValues,

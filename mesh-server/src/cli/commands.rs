@@ -9,6 +9,7 @@ pub(super) mod files;
 pub(super) mod health;
 pub(super) mod introspect;
 pub(super) mod json_schema;
+pub(super) mod mcp;
 pub(super) mod openapi;
 pub(super) mod policy_test;
 pub(super) mod query;

@@ -13,3 +13,5 @@ pub(super) mod own_tables;
 pub(super) mod persisted;
 pub(super) mod run;
 pub(super) mod schema_reload;
+pub(super) mod tools;
+pub(super) mod uploads;

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use mesh_ql::Format;
 
-use super::args::query_text::detect;
 use super::*;
 
 fn parse(line: &[&str]) -> Result<Command, clap::Error> {
@@ -87,10 +86,10 @@ fn query_has_url_id_and_format() {
 #[test]
 fn format_is_detected() {
     for text in ["{user id}", " \n{\t_x y }", "{ user { id } }", "{a"] {
-        assert_eq!(detect(text), Format::Ql, "{text}");
+        assert_eq!(Format::detect(text), Format::Ql, "{text}");
     }
     for text in ["", "{", "{}", "{\"user\": {}}", "[user]", "user", "{ é }", "{ 1 }", "{ $a }"] {
-        assert_eq!(detect(text), Format::Json, "{text}");
+        assert_eq!(Format::detect(text), Format::Json, "{text}");
     }
 }
 

@@ -258,6 +258,20 @@ settings! {
         enabled: bool = false, parse::boolean;
     }
 
+    /// Tools for agents, with the Model Context Protocol.
+    Mcp["mcp."] {
+        /// Whether the tools are served at `mcp` under the base path.
+        enabled: bool = false, parse::boolean;
+        /// Objects in the result of a tool.
+        rows: usize = mesh_server::Mcp::DEFAULT_ROWS, parse::count(1, 1_000_000);
+        /// Bytes of the result of a tool.
+        bytes: usize = mesh_server::Mcp::DEFAULT_BYTES, parse::size(1_024, 64 * MEBIBYTE);
+        /// Whether there is a tool that writes, if `mutations.enabled` is set.
+        writes: bool = false, parse::boolean;
+        /// Whether explanations show SQL.
+        sql: bool = false, parse::boolean;
+    }
+
     /// The playground.
     Docs["docs."] {
         /// Whether the playground is offered.

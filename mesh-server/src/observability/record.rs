@@ -55,6 +55,7 @@ route_kinds! {
     Disconnect("DELETE", "/:entity/:id/:relation") = Route::Disconnect { .. },
     Remove("DELETE", "/:entity/:id/:relation/:child") = Route::Remove { .. },
     Options("OPTIONS", "any") = Route::Options { .. },
+    Mcp("POST", "/mcp"),
     Custom("", "own"),
     Docs("", "docs"),
     Admin("GET", "admin"),

@@ -34,6 +34,9 @@ pub(crate) enum Content {
     Query,
     /// A query to register.
     Registration,
+    /// A message of the Model Context Protocol, whose signature is bound to one use if its tools may write.
+    #[cfg(feature = "mcp")]
+    Call { writes: bool },
     /// The input of a route of the application, which may also be signed as the value of the query header.
     Application,
 }
@@ -106,6 +109,9 @@ pub(crate) async fn with_body(
         Content::OptionalFields => (Access::Write, Use::Once),
         Content::Query => (Access::Read, Use::Any),
         Content::Registration => (Access::Registration, Use::Any),
+        // What a message does is known later: `allow_write`.
+        #[cfg(feature = "mcp")]
+        Content::Call { writes } => (Access::Read, if writes { Use::Once } else { Use::Any }),
         Content::Application if matches!(*cx.head.method, Method::GET | Method::HEAD) => {
             (Access::Read, Use::Any)
         }
@@ -117,6 +123,17 @@ pub(crate) async fn with_body(
         headers.reject_params()?;
     }
     Ok((caller, body))
+}
+
+/// Checks that a caller that was authenticated for a read may also write.
+#[cfg(feature = "mcp")]
+pub(crate) fn allow_write(cx: &RequestContext<'_>, caller: &Caller) -> Result<(), WireError> {
+    let is_signed = caller.session().is_some() && caller.known().is_none();
+    match check_unsigned(cx, Access::Write) {
+        Err(error) if caller.known().is_some() => Err(error.into()),
+        Err(_) if !is_signed => Err(missing(cx)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether a request to a route of the application is signed as one without a body.

@@ -47,6 +47,14 @@ pub(crate) struct Posted {
     pub(crate) params: Option<ParamValues>,
 }
 
+/// Returns the id of a record in a body.
+pub(crate) fn record_id(id: &PostedId) -> RecordId<'_> {
+    match id {
+        PostedId::Text(text) => RecordId::Text(text),
+        PostedId::Parts(parts) => RecordId::Parts(parts),
+    }
+}
+
 /// Returns the values of parameters in the headers. `SPEC §19.2`
 pub(crate) fn params(cx: &RequestContext<'_>) -> Result<Option<ParamValues>, WireError> {
     cx.mesh_headers.param_values(cx.shared.mesh.limits().query.query_bytes)

@@ -1,7 +1,7 @@
 //! The stages of a read after its query is decoded.
 
 use http::{Method, Response};
-use mesh_plan::{Either, Error, JsonBody, Plan, ResolveError};
+use mesh_plan::{Context, Either, Error, JsonBody, Plan, ResolveError};
 use mesh_wire::{WireError, response};
 
 use super::admission;
@@ -18,15 +18,18 @@ pub(crate) async fn answer(
     target: Target<'_>,
 ) -> Result<Response<Body>, WireError> {
     let plan = query::plan(cx, caller, query, target)?;
-    let body = execute(cx, caller, &plan).await?;
+    let body = execute(cx, &cx.resolver_context(caller), &plan).await?;
     Ok(reply(cx, &plan, body))
 }
 
 /// Runs a plan.
-async fn execute(cx: &RequestContext<'_>, caller: &Caller, plan: &Plan) -> Result<JsonBody, WireError> {
+pub(crate) async fn execute(
+    cx: &RequestContext<'_>,
+    context: &Context,
+    plan: &Plan,
+) -> Result<JsonBody, WireError> {
     cx.record.read_started();
-    let context = cx.resolver_context(caller);
-    let read = match cx.shared.mesh.read(plan, &context) {
+    let read = match cx.shared.mesh.read(plan, context) {
         Either::Left(read) => read.await,
         Either::Right(reading) => admission::run(cx, reading).await?.unwrap_or(Err(ResolveError::TimedOut)),
     };

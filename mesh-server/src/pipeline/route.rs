@@ -22,6 +22,9 @@ pub(crate) enum RouteMatch<'p> {
     Custom(&'p CustomRoute, Vec<(String, String)>),
     /// A path of the docs surface.
     Docs(DocsCall),
+    /// The tools for agents.
+    #[cfg(feature = "mcp")]
+    Mcp(&'p crate::mcp::Prepared),
 }
 
 /// Finds the route of a request: that of the docs surface first, then those of the application, then those of the
@@ -32,12 +35,28 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
         cx.record.set_route(RouteKind::Docs);
         return call.map(RouteMatch::Docs).map_err(|error| docs::refused(cx, error));
     }
+    #[cfg(feature = "mcp")]
+    if let Some(tools) = shared.mcp.as_ref().filter(|tools| tools.is_at(path)) {
+        cx.record.set_route(RouteKind::Mcp);
+        return at_tools(tools, method);
+    }
     let route = find_below_base(shared, method, path)?;
     cx.record.set_route(match &route {
         RouteMatch::Protocol(route) => RouteKind::from_route(route),
-        RouteMatch::Custom(..) | RouteMatch::Docs(_) => RouteKind::Custom,
+        _ => RouteKind::Custom,
     });
     Ok(route)
+}
+
+/// Returns the route of a method at the path of the tools for agents. Without sessions there is nothing to GET or DELETE.
+#[cfg(feature = "mcp")]
+fn at_tools<'p>(tools: &'p crate::mcp::Prepared, method: &Method) -> Result<RouteMatch<'p>, WireError> {
+    let allow = AllowedMethods::new(&[Method::POST]);
+    match *method {
+        Method::POST => Ok(RouteMatch::Mcp(tools)),
+        Method::OPTIONS => Ok(RouteMatch::Protocol(Route::Options { allow })),
+        _ => Err(WireError::method_not_allowed(method, allow)),
+    }
 }
 
 /// Refuses a request that names another host. Probes of the health are answered under any name, since they come by

@@ -18,7 +18,7 @@ use crate::observability::audit::AuditLog;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::RequestContext;
+use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query;
 
 /// Answers `POST {base}/batch`.
@@ -30,7 +30,13 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
             "A batch has no query; give each step a 'query' that shapes its result",
         ));
     }
-    let steps = decode_batch(cx.head.headers, &body)?;
+    let results = run(cx, &caller, &body).await?;
+    Ok(response::written(&cx.head, None, Some(results)).map(Body::from))
+}
+
+/// Runs the steps of a body, and returns the body of the reply.
+pub(super) async fn run(cx: &RequestContext<'_>, caller: &Caller, body: &[u8]) -> Result<Bytes, WireError> {
+    let steps = decode_batch(cx.head.headers, body)?;
     let mut entities = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
         let entity = check(cx, step).map_err(|error| error.at_step(index))?;
@@ -39,7 +45,7 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
     let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, caller.principal())?;
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
     let _permit = admission::admit(cx)?;
-    let context = cx.resolver_context(&caller);
+    let context = cx.resolver_context(caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
     let done = commit_all(&cx.shared.changes, &context, running).await;
     let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);
@@ -49,7 +55,7 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
             step.id = written_id(result).or_else(|| step.id.take());
         }
     });
-    Ok(response::written(&cx.head, None, Some(body_of(&results))).map(Body::from))
+    Ok(body_of(&results))
 }
 
 /// The routes of steps: reads and writes of records.

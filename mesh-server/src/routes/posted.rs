@@ -2,8 +2,8 @@
 
 use http::Response;
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{ParamDeclarations, PersistedQuery, RecordId, RegisterError, Registration};
-use mesh_wire::request::{PostBody, PostedId, decode_body};
+use mesh_plan::{ParamDeclarations, PersistedQuery, RegisterError, Registration};
+use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{WireError, response};
 
 use crate::pipeline::authenticate::{self, Content};
@@ -16,10 +16,7 @@ use crate::pipeline::read;
 pub(crate) async fn read(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
     let (caller, body) = authenticate::with_body(cx, Content::Query, body).await?;
     let posted = query::decode_posted(cx, &body)?;
-    let id = posted.id.as_ref().map(|id| match id {
-        PostedId::Text(text) => RecordId::Text(text),
-        PostedId::Parts(parts) => RecordId::Parts(parts),
-    });
+    let id = posted.id.as_ref().map(query::record_id);
     let target = Target { entity: None, id, params: posted.params.as_ref() };
     read::answer(cx, &caller, posted.query, target).await
 }

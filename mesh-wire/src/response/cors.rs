@@ -46,6 +46,19 @@ impl Cors {
         Ok(cors)
     }
 
+    /// Lets pages send headers of other protocols as well.
+    #[must_use]
+    pub fn with_request_headers(mut self, names: &[&str]) -> Self {
+        let allowed = self.request_headers.to_str().unwrap_or_default();
+        self.request_headers = headers::ascii(format!("{allowed}, {}", names.join(", ")));
+        self
+    }
+
+    /// Returns whether pages of an origin may send requests.
+    pub fn allows(&self, origin: &HeaderValue) -> bool {
+        self.any || self.origins.contains(origin)
+    }
+
     /// Adds the headers of this policy to a reply. For a preflight request, the methods of the path are taken from the
     /// `Allow` header of the reply to `OPTIONS`.
     pub fn apply(&self, method: &Method, request: &HeaderMap, reply: &mut HeaderMap) {
@@ -54,8 +67,7 @@ impl Cors {
         if !self.any && !vary.any(|line| line.contains("Origin")) {
             reply.append(VARY, HeaderValue::from_static("Origin"));
         }
-        let Some(origin) = request.get(ORIGIN).filter(|origin| self.any || self.origins.contains(origin))
-        else {
+        let Some(origin) = request.get(ORIGIN).filter(|origin| self.allows(origin)) else {
             return;
         };
         let origin = if self.any { HeaderValue::from_static("*") } else { origin.clone() };

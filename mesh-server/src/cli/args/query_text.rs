@@ -48,16 +48,6 @@ impl QueryTextArgs {
             return Err(Failure::start("a query begins with a brace, as in '{ post title }'"));
         }
         let format = self.format.as_deref().and_then(Format::parse);
-        Ok((format.unwrap_or_else(|| detect(&text)), text))
-    }
-}
-
-/// Returns the only format that a text can be in: in QL a name follows the first brace, in JSON it does not. `SPEC §4`
-pub(crate) fn detect(text: &str) -> Format {
-    let blank = [' ', '\t', '\r', '\n'];
-    let inner = text.trim_start_matches(blank).strip_prefix('{');
-    match inner.and_then(|inner| inner.trim_start_matches(blank).chars().next()) {
-        Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => Format::Ql,
-        _ => Format::Json,
+        Ok((format.unwrap_or_else(|| Format::detect(&text)), text))
     }
 }

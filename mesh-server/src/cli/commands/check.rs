@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use mesh_plan::Mesh;
-use mesh_server::Tls;
+use mesh_server::{App, Tls};
 
 use crate::cli::args::SourceArgs;
 use crate::cli::commands::serve;
@@ -14,6 +14,8 @@ use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::data_source::{DataSource, OpenedParts, nothing_to_serve};
 use crate::cli::server::database::block_on;
 use crate::cli::server::own_tables::served_own_tables;
+use crate::cli::server::tools::tools;
+use crate::cli::server::uploads::uploads;
 use crate::cli::server::{app_factory, audit, bearer, persisted};
 use crate::cli::settings::load_all;
 use crate::config::{Config, Loaded};
@@ -116,7 +118,7 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
         _ if !config.uploads.enabled => {}
         // `serve` creates a missing folder.
         Some(folder) if !folder.is_empty() && !Path::new(folder).exists() => {}
-        _ => checks.push(app_factory::uploads(config).map(drop)),
+        _ => checks.push(uploads(config).map(drop)),
     }
     if let Some(schema) = &parts.schema {
         checks.push(app_factory::caching(config, schema).map(drop));
@@ -126,12 +128,21 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
         (Some(schema), _) => {
             let mesh = Mesh::builder(schema.clone()).limits(config.plan_limits()).build();
             let mesh = mesh.map_err(Failure::from);
-            checks.push(mesh.and_then(|mesh| persisted::persisted(config, &mesh, None)).map(drop));
+            checks.push(mesh.and_then(|mesh| check_queries(config, mesh)));
         }
         (None, Some(path)) => checks.push(persisted::preloaded_queries(path).map(drop)),
         (None, None) => {}
     }
     checks
+}
+
+/// Checks the registered queries, and the tools that they are.
+fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
+    let (_, tools) = persisted::persisted(config, tools(config), &mesh, None)?;
+    if config.mcp.enabled {
+        App::builder(mesh).mcp(tools).build().map_err(Failure::start)?;
+    }
+    Ok(())
 }
 
 /// Returns the faults as the result of the check.

@@ -9,7 +9,7 @@ use mesh_server::App;
 use crate::cli::args::SourceArgs;
 use crate::cli::failure::{Failure, chain};
 use crate::cli::output::{print, remark};
-use crate::cli::server::app_factory::uploads;
+use crate::cli::server::uploads::uploads;
 use crate::cli::terminal::Spinner;
 use crate::config::parse;
 

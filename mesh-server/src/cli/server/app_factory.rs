@@ -10,7 +10,7 @@ use mesh_integrity::{
     AttemptStore, Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError,
     MemoryNonces, Secret, UsersTable, unix_millis,
 };
-use mesh_plan::{Changes, Mesh};
+use mesh_plan::{Changes, Mesh, Principal};
 use mesh_schema::{Field, Schema, nearest};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
@@ -19,7 +19,6 @@ use mesh_server::{
     Rates, Uploads,
 };
 use mesh_sqlite::StateLimits;
-use mesh_uploads::FileStore;
 use mesh_wire::Cors;
 
 use crate::cli::failure::{Failure, chain};
@@ -30,6 +29,8 @@ use crate::cli::server::database::{Database, State, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::server::own_tables::served_own_tables;
 use crate::cli::server::persisted::persisted;
+use crate::cli::server::tools::tools;
+use crate::cli::server::uploads::uploads;
 use crate::cli::server::{admin, audit};
 use crate::config::{Config, DocsAuth, Store, Users};
 
@@ -39,6 +40,8 @@ const CURSOR_LABEL: &str = "mesh cursor";
 /// The parts of an application that are kept when the schema changes.
 pub(crate) struct AppFactory {
     pub(crate) config: Config,
+    /// Who sends all requests, if there is one client.
+    local: Option<Principal>,
     pub(crate) database: Option<Database>,
     /// Health checks and metrics.
     pub(crate) admin: Admin,
@@ -108,7 +111,13 @@ impl AppFactory {
             rates: Rates::new().per_address(limits.per_address).per_session(limits.per_session),
             spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
             config: config.clone(),
+            local: None,
         })
+    }
+
+    /// Sets who sends all requests.
+    pub(crate) fn with_local_principal(self, local: Option<Principal>) -> Self {
+        Self { local, ..self }
     }
 
     /// Builds the application for a schema.
@@ -164,8 +173,14 @@ impl AppFactory {
             app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
         }
         app = self.identify(app);
+        let mut tools = tools(config);
         if config.persisted.enabled {
-            app = app.persisted(persisted(config, &mesh, self.state.as_ref())?);
+            let registry;
+            (registry, tools) = persisted(config, tools, &mesh, self.state.as_ref())?;
+            app = app.persisted(registry);
+        }
+        if config.mcp.enabled {
+            app = app.mcp(tools);
         }
         if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
             app = app.uploads(uploads.clone());
@@ -193,6 +208,9 @@ impl AppFactory {
         }
         if let Some(bearer) = &self.bearer {
             app = app.bearer(bearer.clone());
+        }
+        if let Some(principal) = &self.local {
+            app = app.local_principal(principal.clone());
         }
         app = app.unsigned_bearers(settings.unsigned);
         if !settings.anonymous.is_empty() {
@@ -393,49 +411,4 @@ fn state_path(config: &Config) -> Option<PathBuf> {
         _ => None,
     };
     config.state.path.clone().or_else(beside)
-}
-
-/// Opens the store of files.
-pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
-    let settings = &config.uploads;
-    let uploads = match settings.store.split_once(':') {
-        Some(("file", folder)) if !folder.is_empty() => {
-            let store = FileStore::open(folder)
-                .map_err(|error| Failure::start(format!("cannot store files in {folder}: {error}")))?;
-            Uploads::new(store)
-        }
-        #[cfg(feature = "s3")]
-        Some(("s3", _)) => Uploads::new(bucket(config)?),
-        #[cfg(not(feature = "s3"))]
-        Some(("s3", _)) => {
-            return Err(Failure::start(
-                "'uploads.store': this server was built without the feature 's3'; build it with `--features s3`",
-            ));
-        }
-        _ => {
-            return Err(Failure::start(format!(
-                "'uploads.store' must be 'file:FOLDER' or 's3://bucket/prefix', not '{}'",
-                settings.store
-            )));
-        }
-    };
-    Ok(uploads
-        .path(settings.path.clone())
-        .max_bytes(settings.max_bytes)
-        .content_types(settings.content_types.clone()))
-}
-
-/// Opens a bucket with the `AWS_` variables that other S3 tools use.
-#[cfg(feature = "s3")]
-fn bucket(config: &Config) -> Result<mesh_uploads::S3Store, Failure> {
-    let since = SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let instance = format!("{}-{}", std::process::id(), since.as_nanos());
-    let settings = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
-    let options = mesh_uploads::S3Options {
-        settings,
-        link_ttl: config.uploads.link_ttl,
-        timeout: config.request_timeout,
-        ..mesh_uploads::S3Options::new(config.uploads.store.to_string(), instance)
-    };
-    mesh_uploads::S3Store::new(options).map_err(Failure::start)
 }

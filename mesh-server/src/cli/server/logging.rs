@@ -19,6 +19,8 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::escaped;
 use crate::config::{Config, LogFormat};
 
+/// The target of the SDK of the Model Context Protocol.
+const SDK: &str = "rmcp";
 /// Lines in the queue of the writer thread at most.
 const QUEUED_LINES: usize = 4_096;
 /// What a line counts at least. Few lines are longer.
@@ -34,6 +36,9 @@ pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
     if filter.default_level() == Some(LevelFilter::OFF) && filter.iter().next().is_none() {
         return Ok(None);
     }
+    // The SDK of the tools for agents warns of every mistake of a client.
+    let names_sdk = filter.iter().any(|(target, _)| target.starts_with(SDK));
+    let filter = if names_sdk { filter } else { filter.with_target(SDK, LevelFilter::ERROR) };
     let (writer, guard) = non_blocking(io::stderr(), config.log_format);
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(move || writer.clone())

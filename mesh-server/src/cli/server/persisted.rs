@@ -6,14 +6,20 @@ use std::sync::Arc;
 
 use mesh_plan::{Mesh, ParamDeclarations, Persisted, PersistedQuery};
 use mesh_ql::Format;
+use mesh_server::Mcp;
 use serde::Deserialize;
 
 use crate::cli::failure::Failure;
 use crate::cli::server::database::State;
 use crate::config::Config;
 
-/// Builds the registry of persisted queries, with those of the configured file.
-pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> Result<Persisted, Failure> {
+/// Builds the registry of persisted queries, with those of the configured file, and adds these to the tools for agents.
+pub(crate) fn persisted(
+    config: &Config,
+    tools: Mcp,
+    mesh: &Mesh,
+    state: Option<&State>,
+) -> Result<(Persisted, Mcp), Failure> {
     let settings = &config.persisted;
     let mut persisted = Persisted::new(config.registration())
         .only(settings.only)
@@ -21,10 +27,11 @@ pub(crate) fn persisted(config: &Config, mesh: &Mesh, state: Option<&State>) -> 
     if let Some(state) = state {
         persisted = persisted.store(Arc::clone(&state.queries));
     }
-    if let Some(path) = &settings.preload {
-        preload(&mut persisted, mesh, path)?;
-    }
-    Ok(persisted)
+    let tools = match &settings.preload {
+        Some(path) => preload(&mut persisted, tools, mesh, path)?,
+        None => tools,
+    };
+    Ok((persisted, tools))
 }
 
 /// A query of the file of preloaded queries.
@@ -33,6 +40,12 @@ pub(crate) struct PreloadedQuery {
     query: String,
     format: Option<String>,
     params: Option<serde_json::Value>,
+    /// The name of the query as a tool for agents.
+    #[serde(default)]
+    name: String,
+    /// What the tool does.
+    #[serde(default)]
+    description: String,
 }
 
 /// Reads a file of queries.
@@ -41,15 +54,19 @@ pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Fail
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::start(format!("cannot read the queries in {name}: {error}")))?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::start(format!("{name}: not an array of {{query, format?, params?}}: {error}"))
+        Failure::start(format!(
+            "{name}: not an array of {{query, format?, params?, name?, description?}}: {error}"
+        ))
     })
 }
 
-/// Registers the queries of a file, or returns all faults of them.
-fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Failure> {
-    let name = path.display();
+/// Registers the queries of a file, and adds them to the tools. Returns all faults if there are any.
+fn preload(persisted: &mut Persisted, tools: Mcp, mesh: &Mesh, path: &Path) -> Result<Mcp, Failure> {
+    let file = path.display();
+    let mut tools = tools;
     let mut faults = Vec::new();
-    for (number, PreloadedQuery { query, format, params }) in (1..).zip(preloaded_queries(path)?) {
+    for (number, preloaded) in (1..).zip(preloaded_queries(path)?) {
+        let PreloadedQuery { query, format, params, name, description } = preloaded;
         let declared = params.map_or_else(
             || Ok(ParamDeclarations::default()),
             |it| ParamDeclarations::parse(&it.to_string()).map_err(|why| format!("'params': {why}")),
@@ -57,15 +74,16 @@ fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<(), Fa
         let id = match Format::parse(format.as_deref().unwrap_or("json")) {
             Some(format) => declared.and_then(|declared| {
                 let query = PersistedQuery::new(format, query).with_params(declared);
-                let preloaded = persisted.preload(mesh, query);
-                preloaded.map_err(|error| error.to_string())
+                let id = persisted.preload(mesh, query.clone()).map_err(|error| error.to_string())?;
+                tools = std::mem::take(&mut tools).query(name, description, query);
+                Ok(id)
             }),
             None => Err("'format' must be \"json\" or \"ql\"".to_owned()),
         };
         match id {
-            Ok(id) => tracing::info!("{name}: query {number} is {id}"),
-            Err(why) => faults.push(format!("{name}: query {number}: {why}")),
+            Ok(id) => tracing::info!("{file}: query {number} is {id}"),
+            Err(why) => faults.push(format!("{file}: query {number}: {why}")),
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(Failure::faults(faults)) }
+    if faults.is_empty() { Ok(tools) } else { Err(Failure::faults(faults)) }
 }

@@ -15,7 +15,6 @@ use toml::de::{DeTable, DeValue};
 use super::expected::{Denial, Expected, Right};
 use super::reader::{Reader, json};
 use super::runner::write_target;
-use crate::cli::args::query_text::detect;
 use crate::cli::args::role::check_role;
 use crate::cli::failure::Failure;
 
@@ -192,7 +191,7 @@ impl Parser<'_> {
 
     fn query(&mut self, table: &DeTable<'_>) -> Option<Subject> {
         let text = self.reader.text(table, "query")?;
-        let format = detect(&text);
+        let format = Format::detect(&text);
         let id = table.get("id").and_then(|item| self.reader.id("id", item));
         let params = self.reader.object(table, "params").unwrap_or_default();
         let params = ParamValues::parse(&serde_json::Value::Object(params).to_string());

@@ -1,0 +1,100 @@
+//! The parameters of a query and what they take, for descriptions of registered queries.
+
+use std::collections::BTreeSet;
+
+use mesh_ql::{FilterOp, Operand, OrParam};
+use mesh_schema::FieldType;
+
+use super::{Mesh, NO_PARAMS, Request};
+use crate::Error;
+use crate::plan::PlannedQuery;
+use crate::plan::parameters::{ConditionUse, Use};
+use crate::planner::Given;
+
+/// A parameter of a query, with the values that its first place takes. `SPEC §19`
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The name.
+    pub name: String,
+    /// The type of the values; `None` if it is not known, or if the field is JSON.
+    pub ty: Option<FieldType>,
+    /// Whether the value is a list.
+    pub is_list: bool,
+}
+
+impl Mesh {
+    /// Returns the parameters of a query in the order of their first places, without regard to policies.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::check_unrestricted`].
+    pub fn parameters(&self, request: &Request<'_>) -> Result<Vec<Parameter>, Error> {
+        let given = Given::Defaults(request.params.unwrap_or(&NO_PARAMS));
+        let planned = self.plan_query(self.views.unrestricted(), request, given)?;
+        let mut seen = BTreeSet::new();
+        let all = parameters(&planned.query).into_iter();
+        Ok(all.filter(|parameter| seen.insert(parameter.name.clone())).collect())
+    }
+}
+
+fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
+    let uses = query.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
+    let of_page = |name: &str, ty| vec![Parameter { name: name.to_owned(), ty: Some(ty), is_list: false }];
+    let parameters = uses.iter().flat_map(|place| match place {
+        Use::Condition(place) => of_condition(place),
+        Use::PageSize(place) => of_page(&place.name, FieldType::Integer),
+        Use::Cursor(place) | Use::NoCursor { place, .. } => of_page(&place.name, FieldType::String),
+    });
+    parameters.collect()
+}
+
+fn of_condition(place: &ConditionUse) -> Vec<Parameter> {
+    // A condition on JSON compares with a scalar of any type.
+    let ty = place.ty.filter(|ty| *ty != FieldType::Json);
+    let takes_list = matches!(place.op.value, FilterOp::In | FilterOp::Nin);
+    let named = |value: &OrParam<_>, is_list| match value {
+        OrParam::Param { name } => Some(Parameter { name: name.value.clone(), ty, is_list }),
+        OrParam::Value(_) => None,
+    };
+    match &place.operand {
+        Operand::None => Vec::new(),
+        Operand::One(value) => named(&value.value, takes_list).into_iter().collect(),
+        Operand::Many(values) => values.iter().filter_map(|value| named(&value.value, false)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_ql::Format;
+    use mesh_schema::Schema;
+
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_parameter_decides_what_it_takes() {
+        let schema = Schema::builder().entity("post", |post| {
+            post.field("id", FieldType::Integer)
+                .field("title", FieldType::String)
+                .field("meta", FieldType::Json)
+        });
+        let mesh = Mesh::builder(schema.build().unwrap()).build().unwrap();
+        let query = r#"{"post": {"$select": {"id": true}, "$where": {"and": [
+            {"field": "id", "op": "in", "value": {"$param": "ids"}},
+            {"field": "id", "op": "nin", "value": [1, {"$param": "but"}]},
+            {"field": "title", "op": "eq", "value": {"$param": "title"}},
+            {"field": "title", "op": "ne", "value": {"$param": "title"}},
+            {"field": "meta", "at": "/a", "op": "eq", "value": {"$param": "a"}}
+        ]}, "$page": {"first": {"$param": "size"}, "after": {"$param": "cursor"}}}}"#;
+        let parameters = mesh.parameters(&Request::collection(Format::Json, query)).unwrap();
+        let shown: Vec<_> = parameters.iter().map(|it| (it.name.as_str(), it.ty, it.is_list)).collect();
+        let expected = vec![
+            ("ids", Some(FieldType::Integer), true),
+            ("but", Some(FieldType::Integer), false),
+            ("title", Some(FieldType::String), false),
+            ("a", None, false),
+            ("size", Some(FieldType::Integer), false),
+            ("cursor", Some(FieldType::String), false),
+        ];
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,72 @@
+//! Why an application cannot be built.
+
+use std::fmt;
+
+use http::Method;
+use mesh_wire::BasePath;
+
+use crate::routes::custom::pattern::PatternError;
+
+/// The error of an application that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The pattern of a route of the application is malformed.
+    Pattern(PatternError),
+    /// A route of the application, `method` and `pattern`, was added twice.
+    RepeatedRoute {
+        /// The method of the route.
+        method: Method,
+        /// The pattern of the route, with a slash before each segment.
+        pattern: String,
+    },
+    /// Uploads are set, but no field of the schema accepts files.
+    NoUploadField,
+    /// The docs surface has the base path of the protocol's routes.
+    DocsAtBasePath(BasePath),
+    /// The schema has an entity `mcp`, whose path is that of the tools for agents.
+    EntityAtMcpPath,
+    /// The name of a tool has other characters than letters, digits, `_` and `-`, or more than 64 of them.
+    ToolName(String),
+    /// Two tools have this name.
+    RepeatedTool(String),
+    /// The query of a tool does not fit the schema.
+    Tool {
+        /// The name of the tool; empty if it is derived from the query.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Caching is set for an entity that the schema does not have.
+    UnknownCachedEntity(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(error) => error.fmt(f),
+            Self::RepeatedRoute { method, pattern } => {
+                write!(f, "the route {method} {pattern} is added twice; remove one of them")
+            }
+            Self::NoUploadField => f.write_str(
+                "uploads are on, but no field of the schema takes files; declare fields under 'uploads'",
+            ),
+            Self::UnknownCachedEntity(key) => {
+                write!(f, "'caching.entities' names '{key}', which is no entity of the schema")
+            }
+            Self::EntityAtMcpPath => f.write_str(
+                "the schema has an entity 'mcp', which is the path of the tools for agents; rename it in the schema document",
+            ),
+            Self::ToolName(name) => {
+                write!(f, "'{name}' cannot be the name of a tool; use up to 64 letters, digits, '_' and '-'")
+            }
+            Self::RepeatedTool(name) => write!(f, "two tools are named '{name}'; rename one of them"),
+            Self::Tool { name, why } => write!(f, "the query of the tool '{name}': {why}"),
+            Self::DocsAtBasePath(base) => {
+                write!(f, "the docs surface has the base path {base}; choose another path for one of them")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

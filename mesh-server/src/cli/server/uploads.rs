@@ -1,0 +1,52 @@
+//! The store of files.
+
+use mesh_server::Uploads;
+use mesh_uploads::FileStore;
+
+use crate::cli::failure::Failure;
+use crate::config::Config;
+
+/// Opens the store of files.
+pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
+    let settings = &config.uploads;
+    let uploads = match settings.store.split_once(':') {
+        Some(("file", folder)) if !folder.is_empty() => {
+            let store = FileStore::open(folder)
+                .map_err(|error| Failure::start(format!("cannot store files in {folder}: {error}")))?;
+            Uploads::new(store)
+        }
+        #[cfg(feature = "s3")]
+        Some(("s3", _)) => Uploads::new(bucket(config)?),
+        #[cfg(not(feature = "s3"))]
+        Some(("s3", _)) => {
+            return Err(Failure::start(
+                "'uploads.store': this server was built without the feature 's3'; build it with `--features s3`",
+            ));
+        }
+        _ => {
+            return Err(Failure::start(format!(
+                "'uploads.store' must be 'file:FOLDER' or 's3://bucket/prefix', not '{}'",
+                settings.store
+            )));
+        }
+    };
+    Ok(uploads
+        .path(settings.path.clone())
+        .max_bytes(settings.max_bytes)
+        .content_types(settings.content_types.clone()))
+}
+
+/// Opens a bucket with the `AWS_` variables that other S3 tools use.
+#[cfg(feature = "s3")]
+fn bucket(config: &Config) -> Result<mesh_uploads::S3Store, Failure> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let instance = format!("{}-{}", std::process::id(), since.as_nanos());
+    let settings = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
+    let options = mesh_uploads::S3Options {
+        settings,
+        link_ttl: config.uploads.link_ttl,
+        timeout: config.request_timeout,
+        ..mesh_uploads::S3Options::new(config.uploads.store.to_string(), instance)
+    };
+    mesh_uploads::S3Store::new(options).map_err(Failure::start)
+}

@@ -1,0 +1,166 @@
+//! Tools for agents with the Model Context Protocol: what they are, and the side of the protocol that needs no request.
+//!
+//! A call of a tool is a request of the pipeline like any other: [`crate::routes`] authenticates `POST {base}/mcp` and runs
+//! the tools with the caller of the request. On standard input and output, [`crate::App::serve_mcp`] sends each call to the
+//! application as such a request.
+
+mod built_in;
+pub(crate) mod handler;
+mod query_tool;
+mod stdio;
+
+use std::sync::Arc;
+
+use mesh_plan::{Mesh, PersistedQuery};
+use mesh_wire::BasePath;
+use rmcp::model::Tool;
+
+use crate::app::build_error::BuildError;
+pub(crate) use built_in::BuiltIn;
+pub(crate) use query_tool::{ID, PreparedQuery};
+
+/// The key of the route below the base path, which no entity may have.
+pub(crate) const SEGMENT: &str = "mcp";
+
+/// The headers of the protocol, which pages may send if they may send requests at all.
+pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version"];
+
+/// Options of the tools for agents: describe the schema, check, run and explain queries, and run registered ones.
+///
+/// ```
+/// use mesh_plan::{Mesh, PersistedQuery};
+/// use mesh_ql::Format;
+/// use mesh_server::{App, Mcp};
+///
+/// # fn app(mesh: Mesh) -> Result<App, mesh_server::BuildError> {
+/// let query = PersistedQuery::new(Format::Ql, "{ post title }");
+/// let tools = Mcp::new().rows(50).query("titles", "The titles of all posts", query);
+/// App::builder(mesh).mcp(tools).build()
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Mcp {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
+    pub(crate) writes: bool,
+    pub(crate) sql: bool,
+    queries: Vec<QueryTool>,
+}
+
+/// A registered query that is a tool.
+#[derive(Clone, Debug)]
+struct QueryTool {
+    name: String,
+    description: String,
+    query: PersistedQuery,
+}
+
+impl Mcp {
+    /// The default number of objects in a result.
+    pub const DEFAULT_ROWS: usize = 200;
+    /// The default number of bytes of a result.
+    pub const DEFAULT_BYTES: usize = 65_536;
+
+    /// Creates options of tools that only read.
+    pub fn new() -> Self {
+        let (rows, bytes) = (Self::DEFAULT_ROWS, Self::DEFAULT_BYTES);
+        Self { rows, bytes, writes: false, sql: false, queries: Vec::new() }
+    }
+
+    /// Sets the number of objects in a result. Larger results are refused, since a part would pass for the whole.
+    pub fn rows(self, rows: usize) -> Self {
+        Self { rows, ..self }
+    }
+
+    /// Sets the number of bytes of a result.
+    pub fn bytes(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// Sets whether there is a tool that writes, if the application has write routes.
+    pub fn writes(self, on: bool) -> Self {
+        Self { writes: on, ..self }
+    }
+
+    /// Sets whether explanations have the SQL, which shows tables and columns.
+    pub fn sql(self, on: bool) -> Self {
+        Self { sql: on, ..self }
+    }
+
+    /// Adds a query as a tool, whose arguments are the parameters of the query. An empty name is derived from the query, an
+    /// empty description is its text.
+    pub fn query(
+        mut self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        query: PersistedQuery,
+    ) -> Self {
+        self.queries.push(QueryTool { name: name.into(), description: description.into(), query });
+        self
+    }
+
+    /// Prepares the tools for a schema.
+    pub(crate) fn prepare(
+        self,
+        mesh: &Mesh,
+        base: &BasePath,
+        has_writes: bool,
+    ) -> Result<Prepared, BuildError> {
+        if mesh.schema().find(SEGMENT).is_some() {
+            return Err(BuildError::EntityAtMcpPath);
+        }
+        let mut queries: Vec<PreparedQuery> = Vec::with_capacity(self.queries.len());
+        for tool in &self.queries {
+            let prepared = PreparedQuery::new(mesh, tool)?;
+            let name = prepared.name();
+            if BuiltIn::find(name).is_some() || queries.iter().any(|other| other.name() == name) {
+                return Err(BuildError::RepeatedTool(name.to_owned()));
+            }
+            queries.push(prepared);
+        }
+        let path = format!("{base}/{SEGMENT}");
+        let options = Self { writes: self.writes && has_writes, queries: Vec::new(), ..self };
+        Ok(Prepared { options, path, queries })
+    }
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The tools of an application.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) options: Mcp,
+    pub(crate) path: String,
+    pub(crate) queries: Vec<PreparedQuery>,
+}
+
+impl Prepared {
+    /// Returns whether this is the path of the route.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        path.strip_suffix('/').unwrap_or(path) == self.path
+    }
+
+    /// Returns the built-in tools. If only registered queries may run, those that take others are missing.
+    pub(crate) fn built_in(&self, registered_only: bool) -> impl Iterator<Item = BuiltIn> {
+        let writes = self.options.writes;
+        BuiltIn::ALL.into_iter().filter(move |tool| match tool {
+            BuiltIn::Describe => true,
+            BuiltIn::Check | BuiltIn::Run | BuiltIn::Explain => !registered_only,
+            BuiltIn::Write => writes,
+        })
+    }
+}
+
+/// Creates a tool. `properties` are the arguments, and `required` the names of those without which it cannot be called.
+fn tool(name: String, description: String, properties: serde_json::Value, required: &[String]) -> Tool {
+    let schema = serde_json::json!({
+        "type": "object", "properties": properties, "required": required, "additionalProperties": false
+    });
+    let schema = schema.as_object().cloned().unwrap_or_default();
+    Tool::new(name, description, Arc::new(schema))
+}

@@ -1,0 +1,130 @@
+//! `POST {base}/mcp`: the Model Context Protocol over HTTP, without sessions. Each message is a request of its own.
+
+mod calls;
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::{BodyExt as _, Full};
+use mesh_integrity::IntegrityError;
+use mesh_wire::{ErrorKind, WireError, request, response};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::mpsc;
+
+use self::calls::{Calls, Fault};
+use crate::mcp::Prepared;
+use crate::mcp::handler::{Handler, Job, Jobs};
+use crate::pipeline::authenticate::{self, Content};
+use crate::pipeline::body::{Body, RequestBody};
+use crate::pipeline::context::RequestContext;
+
+/// Answers a message.
+pub(crate) async fn answer(
+    cx: &RequestContext<'_>,
+    tools: &Prepared,
+    body: RequestBody,
+) -> Result<Response<Body>, WireError> {
+    check_origin(cx)?;
+    let content = Content::Call { writes: tools.options.writes };
+    let (caller, body) = authenticate::with_body(cx, content, body).await?;
+    if !request::is_json(cx.head.headers) {
+        return Err(WireError::unsupported_media_type());
+    }
+    let calls = Calls { cx, tools, caller: &caller };
+    let (jobs, mut queue) = mpsc::channel(1);
+    let service = service(Jobs(jobs));
+    let mut answering = pin!(service.handle(message(cx.head.headers, body)));
+    let reply = loop {
+        tokio::select! {
+            reply = &mut answering => break reply,
+            Some(job) = queue.recv() => run(&calls, job).await?,
+        }
+    };
+    let (head, body) = reply.into_parts();
+    let body = cx.before_deadline(body.collect()).await.ok_or_else(WireError::timeout)?;
+    let Ok(body) = body.map(|body| body.to_bytes());
+    let is_json =
+        head.headers.get(CONTENT_TYPE).is_some_and(|ty| ty.as_bytes().starts_with(b"application/json"));
+    if !is_json && head.status.is_client_error() {
+        let mut error = WireError::transport(String::from_utf8_lossy(&body).into_owned());
+        error.status = head.status;
+        return Err(error);
+    }
+    let mut reply = response::written(&cx.head, None, Some(body).filter(|body| !body.is_empty()));
+    *reply.status_mut() = head.status;
+    Ok(reply.map(Body::from))
+}
+
+/// Does a job for the client.
+///
+/// # Errors
+/// The client may not do that, or not now: this is the status of the request, as on other routes.
+async fn run(calls: &Calls<'_, '_>, job: Job) -> Result<(), WireError> {
+    // The receiver is gone only if the client is.
+    match job {
+        Job::List(done) => drop(done.send(calls.list())),
+        Job::Call(call, done) => {
+            let result = match calls.call(&call.name, call.arguments.unwrap_or_default()).await {
+                Ok(text) => Ok(CallToolResult::success(vec![ContentBlock::text(text)])),
+                Err(Fault::UnknownTool(message)) => Err(ErrorData::invalid_params(message, None)),
+                Err(Fault::Error(error)) => match error.kind {
+                    ErrorKind::Integrity | ErrorKind::RateLimit | ErrorKind::Unavailable => {
+                        return Err(*error);
+                    }
+                    _ => Ok(CallToolResult::error(vec![ContentBlock::text(calls.error_text(&error))])),
+                },
+            };
+            drop(done.send(result));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses messages of pages of other origins, unless `cors.origins` allows them. Browsers send some requests without
+/// asking first, and the server may be one that only a user's machine can reach.
+fn check_origin(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    let headers = cx.head.headers;
+    let is_own = |origin: &HeaderValue| {
+        let host = headers.get(HOST).map(HeaderValue::as_bytes);
+        let host = host.or_else(|| cx.uri.authority().map(|authority| authority.as_str().as_bytes()));
+        let origin: Option<Uri> = origin.to_str().ok().and_then(|origin| origin.parse().ok());
+        let authority =
+            origin.as_ref().and_then(Uri::authority).map(|authority| authority.as_str().as_bytes());
+        authority.is_some() && authority == host
+    };
+    let is_allowed =
+        |origin| cx.shared.cors.as_ref().is_some_and(|cors| cors.allows(origin)) || is_own(origin);
+    if headers.get_all(ORIGIN).iter().all(is_allowed) {
+        Ok(())
+    } else {
+        Err(IntegrityError::Forbidden.into())
+    }
+}
+
+/// Returns the request for the SDK: the body, and the headers of the protocol.
+fn message(headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = Method::POST;
+    request.headers_mut().insert(HOST, HeaderValue::from_static("localhost"));
+    for (name, value) in headers {
+        if name.as_str().starts_with("mcp-") || matches!(name.as_str(), "accept" | "content-type") {
+            request.headers_mut().append(name, value.clone());
+        }
+    }
+    request
+}
+
+/// Returns the service of the SDK. Hosts, origins and the size of the body are checked before.
+fn service(jobs: Jobs) -> StreamableHttpService<Handler<Jobs>, NeverSessionManager> {
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(usize::MAX);
+    StreamableHttpService::new(move || Ok(Handler(jobs.clone())), Arc::default(), config)
+}

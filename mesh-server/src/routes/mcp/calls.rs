@@ -1,0 +1,270 @@
+//! Calls of tools, with the stages of any other request.
+
+use std::time::Instant;
+
+use mesh_docs::outline;
+use mesh_plan::{Context, JsonBody, Request, Trace};
+use mesh_ql::{Format, ParamValues};
+use mesh_schema::nearest;
+use mesh_wire::request::{PostedId, parse_params};
+use mesh_wire::{Code, WireError, response};
+use rmcp::model::{JsonObject, Tool};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::mcp::{BuiltIn, Prepared, PreparedQuery};
+use crate::pipeline::authenticate;
+use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::query::{self, Query, Target};
+use crate::pipeline::read;
+use crate::routes::batch;
+
+/// Characters of the name of an unknown tool in a message.
+const NAME: usize = 64;
+
+/// The tools of one caller.
+pub(super) struct Calls<'c, 'r> {
+    pub(super) cx: &'c RequestContext<'r>,
+    pub(super) tools: &'c Prepared,
+    pub(super) caller: &'c Caller,
+}
+
+/// Why a call has no result.
+pub(super) enum Fault {
+    /// There is no such tool for the caller.
+    UnknownTool(String),
+    /// The call failed.
+    Error(Box<WireError>),
+}
+
+impl<E: Into<WireError>> From<E> for Fault {
+    fn from(error: E) -> Self {
+        Self::Error(Box::new(error.into()))
+    }
+}
+
+/// The arguments of [`BuiltIn::Describe`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DescribeArguments {
+    entity: Option<String>,
+    after: Option<String>,
+    first: Option<usize>,
+}
+
+/// The arguments of the tools that take a query.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueryArguments {
+    query: Value,
+    format: Option<String>,
+    id: Option<Value>,
+    params: Option<Value>,
+}
+
+/// The arguments of [`BuiltIn::Write`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteArguments {
+    steps: Vec<Value>,
+}
+
+/// A query with what it reads.
+struct Asked {
+    format: Format,
+    text: String,
+    id: Option<PostedId>,
+    params: Option<ParamValues>,
+}
+
+impl Calls<'_, '_> {
+    /// Returns the tools that the caller can use.
+    pub(super) fn list(&self) -> Vec<Tool> {
+        let limits = self.cx.shared.mesh.limits();
+        let built_in = self.built_in().map(|tool| tool.describe(&self.tools.options, limits));
+        let queries = self.tools.queries.iter().filter(|query| self.is_visible(query));
+        built_in.chain(queries.map(|query| query.tool.clone())).collect()
+    }
+
+    /// Runs a tool and returns the text of its result.
+    pub(super) async fn call(&self, name: &str, arguments: JsonObject) -> Result<String, Fault> {
+        if let Some(tool) = self.built_in().find(|tool| tool.name() == name) {
+            return match tool {
+                BuiltIn::Describe => self.describe(parsed(arguments)?),
+                BuiltIn::Check => self.check(&self.asked(parsed(arguments)?)?),
+                BuiltIn::Run => self.run(self.asked(parsed(arguments)?)?).await,
+                BuiltIn::Explain => self.explain(self.asked(parsed(arguments)?)?).await,
+                BuiltIn::Write => self.write(parsed(arguments)?).await,
+            };
+        }
+        let query = self.tools.queries.iter().find(|query| query.name() == name);
+        match query.filter(|query| self.is_visible(query)) {
+            Some(query) => self.run_registered(query, arguments).await,
+            None => Err(Fault::UnknownTool(self.unknown(name))),
+        }
+    }
+
+    /// Returns an error as agents see it.
+    pub(super) fn error_text(&self, error: &WireError) -> String {
+        self.error_body(error).to_string()
+    }
+
+    fn error_body(&self, error: &WireError) -> Value {
+        serde_json::from_slice(response::error(&self.cx.head, error).body()).unwrap_or_default()
+    }
+
+    fn built_in(&self) -> impl Iterator<Item = BuiltIn> {
+        let registered = self.cx.shared.persisted.as_ref();
+        self.tools.built_in(registered.is_some_and(|persisted| persisted.is_only()))
+    }
+
+    /// Returns whether the caller may know of a query. `SPEC §8.4`
+    fn is_visible(&self, query: &PreparedQuery) -> bool {
+        query::check_registrable(self.cx, self.caller, (query.query.format(), query.query.text())).is_ok()
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let known = self.list();
+        let hint = match nearest(name, known.iter().map(|tool| &*tool.name)) {
+            Some(near) => format!("; did you mean '{near}'?"),
+            None => String::new(),
+        };
+        format!("There is no tool '{}'{hint}", outline::cleaned(name, NAME))
+    }
+
+    fn describe(&self, arguments: DescribeArguments) -> Result<String, Fault> {
+        let DescribeArguments { entity, after, first } = arguments;
+        let schema = self.cx.shared.mesh.schema_for(self.caller.principal().as_deref());
+        let writes = self.tools.options.writes;
+        let described = match entity {
+            Some(key) => outline::entity(&schema, &key, writes).ok_or_else(|| {
+                let hint = match nearest(&key, outline::names(&schema)) {
+                    Some(near) => format!("; did you mean '{near}'?"),
+                    None => String::new(),
+                };
+                WireError::validation(format!("There is no entity '{}'{hint}", outline::cleaned(&key, NAME)))
+            })?,
+            None => {
+                let first = first.unwrap_or(BuiltIn::ENTITIES).clamp(1, BuiltIn::MAX_ENTITIES);
+                outline::page(&schema, after.as_deref(), first, writes)
+            }
+        };
+        Ok(described.to_string())
+    }
+
+    fn check(&self, asked: &Asked) -> Result<String, Fault> {
+        let principal = self.caller.principal();
+        let (format, text) = (asked.format, asked.text.as_str());
+        let request = match &asked.id {
+            Some(id) => Request::point(format, text, query::record_id(id)),
+            None => Request::collection(format, text),
+        };
+        let request = request.with_params(asked.params.as_ref()).with_principal(principal.as_deref());
+        let checked = match self.cx.shared.mesh.check(&request) {
+            Ok(parameters) if parameters.is_empty() => json!({"valid": true}),
+            Ok(parameters) => json!({"valid": true, "parameters": parameters}),
+            Err(error) => json!({"valid": false, "error": self.error_body(&error.into())}),
+        };
+        Ok(checked.to_string())
+    }
+
+    async fn run(&self, asked: Asked) -> Result<String, Fault> {
+        let context = self.cx.resolver_context(self.caller);
+        self.result(&self.read(asked, &context).await?.0)
+    }
+
+    async fn explain(&self, asked: Asked) -> Result<String, Fault> {
+        let trace = self.tools.options.sql.then(|| std::sync::Arc::new(Trace::new().with_query_plans()));
+        let context = self.cx.resolver_context(self.caller).with_trace(trace.clone());
+        let start = Instant::now();
+        let (body, plan) = self.read(asked, &context).await?;
+        let statements = trace.map(|trace| trace.take());
+        Ok(mesh_docs::explanation(start.elapsed(), &plan, body.rows, statements.as_deref()).to_string())
+    }
+
+    async fn read(&self, asked: Asked, context: &Context) -> Result<(JsonBody, mesh_plan::Plan), Fault> {
+        let Asked { format, text, id, params } = asked;
+        let id = id.as_ref().map(query::record_id);
+        let target = Target { entity: None, id, params: params.as_ref() };
+        let plan = query::plan(self.cx, self.caller, Query::Text { format, text }, target)?;
+        Ok((read::execute(self.cx, context, &plan).await?, plan))
+    }
+
+    async fn run_registered(
+        &self,
+        query: &PreparedQuery,
+        mut arguments: JsonObject,
+    ) -> Result<String, Fault> {
+        let id = if query.takes_id { arguments.shift_remove(crate::mcp::ID) } else { None };
+        let id = id.map(|id| posted_id(&id)).transpose()?;
+        let params = self.params(&Value::Object(arguments))?;
+        let target = Target { entity: None, id: id.as_ref().map(query::record_id), params: Some(&params) };
+        let plan = query::plan(self.cx, self.caller, Query::Registered(query.query.clone()), target)?;
+        let context = self.cx.resolver_context(self.caller);
+        self.result(&read::execute(self.cx, &context, &plan).await?)
+    }
+
+    async fn write(&self, WriteArguments { steps }: WriteArguments) -> Result<String, Fault> {
+        authenticate::allow_write(self.cx, self.caller)?;
+        self.cx.audit(|details| details.event = Some("write"));
+        let body = json!({"steps": steps}).to_string();
+        let results = batch::run(self.cx, self.caller, body.as_bytes()).await?;
+        Ok(String::from_utf8_lossy(&results).into_owned())
+    }
+
+    fn asked(&self, arguments: QueryArguments) -> Result<Asked, Fault> {
+        let QueryArguments { query, format, id, params } = arguments;
+        let text = match query {
+            Value::String(text) => text,
+            query @ Value::Object(_) => query.to_string(),
+            _ => return Err(invalid("'query' must be an object or a text").into()),
+        };
+        let format = match format {
+            Some(format) => {
+                Format::parse(&format).ok_or_else(|| invalid("'format' must be \"json\" or \"ql\""))?
+            }
+            None => Format::detect(&text),
+        };
+        let id = id.filter(|id| !id.is_null()).map(|id| posted_id(&id)).transpose()?;
+        let params = params.filter(|params| !params.is_null());
+        let params = params.map(|params| self.params(&params)).transpose()?;
+        Ok(Asked { format, text, id, params })
+    }
+
+    fn params(&self, params: &Value) -> Result<ParamValues, WireError> {
+        let bound = self.cx.shared.mesh.limits().query.query_bytes;
+        parse_params(&params.to_string(), "'params'", bound)
+    }
+
+    /// Returns the text of a result, or refuses a large one: a part of it would pass for the whole.
+    fn result(&self, body: &JsonBody) -> Result<String, Fault> {
+        let options = &self.tools.options;
+        let bound = match () {
+            () if body.rows > options.rows => format!("{} objects", options.rows),
+            () if body.bytes.len() > options.bytes => format!("{} bytes", options.bytes),
+            () => return Ok(String::from_utf8_lossy(&body.bytes).into_owned()),
+        };
+        let message = format!(
+            "The result has {} objects and {} bytes, and {bound} are allowed: select fewer fields, set a smaller 'first' in \
+             '$page', also of relations, or aggregate",
+            body.rows,
+            body.bytes.len()
+        );
+        Err(WireError::validation(message).with_code(Code::ResultTooLarge).into())
+    }
+}
+
+/// Parses arguments.
+fn parsed<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, WireError> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| invalid(&error.to_string()))
+}
+
+fn posted_id(id: &Value) -> Result<PostedId, WireError> {
+    PostedId::parse(&id.to_string())
+        .ok_or_else(|| invalid("'id' must be a string, a number or a list of the id's parts"))
+}
+
+fn invalid(why: &str) -> WireError {
+    WireError::validation(format!("The arguments are invalid: {why}"))
+}
