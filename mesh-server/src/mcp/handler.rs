@@ -52,7 +52,7 @@ impl<T: Tools> ServerHandler for Handler<T> {
 /// What a client wants of the tools.
 pub(crate) enum Job {
     List(oneshot::Sender<Vec<Tool>>),
-    Call(CallToolRequestParams, oneshot::Sender<Result<CallToolResult, ErrorData>>),
+    Call(Box<CallToolRequestParams>, oneshot::Sender<Result<CallToolResult, ErrorData>>),
 }
 
 /// Tools whose jobs are done by the request that has authenticated the client: it cannot be lent to the tasks of the SDK.
@@ -74,6 +74,6 @@ impl Tools for Jobs {
     }
 
     async fn call(&self, call: CallToolRequestParams) -> Result<CallToolResult, ErrorData> {
-        self.done(|done| Job::Call(call, done)).await?
+        self.done(|done| Job::Call(Box::new(call), done)).await?
     }
 }

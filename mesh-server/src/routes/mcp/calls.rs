@@ -240,10 +240,12 @@ impl Calls<'_, '_> {
     /// Returns the text of a result, or refuses a large one: a part of it would pass for the whole.
     fn result(&self, body: &JsonBody) -> Result<String, Fault> {
         let options = &self.tools.options;
-        let bound = match () {
-            () if body.rows > options.rows => format!("{} objects", options.rows),
-            () if body.bytes.len() > options.bytes => format!("{} bytes", options.bytes),
-            () => return Ok(String::from_utf8_lossy(&body.bytes).into_owned()),
+        let bound = if body.rows > options.rows {
+            format!("{} objects", options.rows)
+        } else if body.bytes.len() > options.bytes {
+            format!("{} bytes", options.bytes)
+        } else {
+            return Ok(String::from_utf8_lossy(&body.bytes).into_owned());
         };
         let message = format!(
             "The result has {} objects and {} bytes, and {bound} are allowed: select fewer fields, set a smaller 'first' in \
