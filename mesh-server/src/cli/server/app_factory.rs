@@ -173,15 +173,7 @@ impl AppFactory {
             app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
         }
         app = self.identify(app);
-        let mut tools = tools(config);
-        if config.persisted.enabled {
-            let registry;
-            (registry, tools) = persisted(config, tools, &mesh, self.state.as_ref())?;
-            app = app.persisted(registry);
-        }
-        if config.mcp.enabled {
-            app = app.mcp(tools);
-        }
+        app = self.with_queries(app, &mesh)?;
         if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
             app = app.uploads(uploads.clone());
         }
@@ -195,6 +187,18 @@ impl AppFactory {
             app = app.docs(docs(config));
         }
         app.build().map_err(Failure::start)
+    }
+
+    /// Adds the registered queries, and the tools for agents.
+    fn with_queries(&self, app: AppBuilder, mesh: &Mesh) -> Result<AppBuilder, Failure> {
+        let config = &self.config;
+        let (mut app, mut tools) = (app, tools(config));
+        if config.persisted.enabled {
+            let registry;
+            (registry, tools) = persisted(config, tools, mesh, self.state.as_ref())?;
+            app = app.persisted(registry);
+        }
+        Ok(if config.mcp.enabled { app.mcp(tools) } else { app })
     }
 
     /// Adds what identifies callers.
