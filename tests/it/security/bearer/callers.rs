@@ -74,13 +74,13 @@ const NAMES: &str = r#"{"post":{"$select":{"author":{"$select":{"name":true}}}}}
 #[test]
 fn policies_by_role_and_claim_hold_on_every_route() {
     let policed = Policed::start("", "");
-    let (ada, nobody) = (policed.editor(&json!([1])), policed.editor(&json!([])));
+    let (ada, stranger) = (policed.editor(&json!([1])), policed.editor(&json!([])));
     let unclaimed = policed.issuer.token(&json!({"sub": "7", "role": "editor"}));
     let other = policed.issuer.token(&json!({"sub": "7", "role": "stranger"}));
     let get = || Request::get("/mesh/post", IDS);
     let (own, foreign) = (ids(&policed.send(get(), &ada)), "/mesh/post/2");
     assert!(own.contains(&1) && !own.contains(&2), "{own:?}");
-    assert_eq!(ids(&policed.send(get(), &nobody)), [0; 0]);
+    assert_eq!(ids(&policed.send(get(), &stranger)), [0; 0]);
     assert_eq!(ids(&policed.send(get(), &unclaimed)), [0; 0]);
     assert_eq!(policed.send(get(), &other).status, 400, "another role sees no entity");
     assert_eq!(policed.send(get(), &policed.issuer.token(&json!({"sub": "7"}))).status, 400);
@@ -122,7 +122,7 @@ fn policies_by_role_and_claim_hold_on_every_route() {
 #[test]
 fn policies_hold_for_writes_that_create_or_update() {
     let policed = Policed::start("", "");
-    let (ada, nobody) =
+    let (ada, stranger) =
         (policed.editor(&json!([1])), policed.issuer.token(&json!({"sub": "7", "role": "guest"})));
     let merge = |token: &str, id: u32, body: Value| {
         let request =
@@ -139,7 +139,7 @@ fn policies_hold_for_writes_that_create_or_update() {
         "no right to update it"
     );
     assert_eq!(why(&merge(&ada, 99, title())), (409, "ConflictError".to_owned()), "without an author");
-    assert_eq!(why(&merge(&nobody, 1, title())), (400, "ValidationError".to_owned()));
+    assert_eq!(why(&merge(&stranger, 1, title())), (400, "ValidationError".to_owned()));
     let titles = |id: u32| {
         policed.site.server.send(&bearer(Request::get(&format!("/mesh/post/{id}"), TITLE), &ada)).text()
     };
