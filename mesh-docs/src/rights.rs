@@ -1,5 +1,6 @@
 //! The writes of an entity that the caller may do.
 
+use mesh_plan::LinkKey;
 use mesh_schema::{Cardinality, Entity, Field, Link, Relation};
 use serde_json::{Value, json};
 
@@ -78,10 +79,12 @@ fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
 
 /// Whether the columns that store a to-one relation are writable.
 fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
-    let Link::Direct { pairs } = &relation.link else { return is_updatable(entity) };
-    let writable = |entity: &Entity, column: &str| {
-        let field = entity.field_of_column(column);
-        is_updatable(entity) && field.is_none_or(|id| entity.field(id).writable.update)
+    let (entity, columns): (_, Vec<_>) = match LinkKey::of_relation(entity, relation, target) {
+        LinkKey::InSubject(key) => (entity, key.set.into_iter().map(|pair| pair.parent).collect()),
+        LinkKey::InRelated(key) => (target, key.set.into_iter().map(|pair| pair.target).collect()),
+        LinkKey::Junction { .. } => return is_updatable(entity),
     };
-    pairs.iter().any(|pair| writable(entity, &pair.parent) || writable(target, &pair.target))
+    let is_writable =
+        |column: &String| entity.field_of_column(column).is_none_or(|id| entity.field(id).writable.update);
+    is_updatable(entity) && columns.iter().all(is_writable)
 }

@@ -47,8 +47,13 @@ impl Mutation {
     /// Returns whether the write failed because of another one, possibly one that created or deleted the record at the same
     /// time, so that it may succeed when it is repeated.
     pub fn is_raced(&self, error: &WriteError) -> bool {
-        let is_race =
-            matches!(error, WriteError::NotFound { .. } | WriteError::Conflict { rule: Rule::Unique, .. });
+        let is_of_id =
+            |fields: &[String]| self.subject.entity().id_fields().any(|id| fields.contains(&id.name));
+        let is_race = match error {
+            WriteError::NotFound { .. } => true,
+            WriteError::Conflict { rule: Rule::Unique, fields, .. } => is_of_id(fields),
+            _ => false,
+        };
         is_race && matches!(self.action, Action::Merge { .. })
     }
 
@@ -392,8 +397,9 @@ pub trait Mutator: Send + Sync + 'static {
     fn mutate(&self, mutation: Mutation, context: Context)
     -> BoxFuture<'_, Result<WriteOutcome, WriteError>>;
 
-    /// Runs a script in one transaction and returns the results of its steps. `None`, the default, means that the storage
-    /// has no transactions of several steps.
+    /// Runs a script in one transaction and returns the results of its steps. The storage also executes the reads of the
+    /// script, in place of the resolvers of their entities. `None`, the default, means that the storage has no transactions
+    /// of several steps.
     ///
     /// # Errors
     /// Those of the script, and as [`Mutator::mutate`] for the steps.

@@ -27,8 +27,8 @@ pub enum ScriptStep {
     /// replies have the same query.
     Write(Arc<[Mutation]>),
     /// Reads a record.
-    #[expect(missing_docs, reason = "documented above and below")]
     Read {
+        /// The point read.
         plan: Plan,
         /// If set, the record must be one that fulfills [`Subject::guard`], and others cannot write it before the end of the
         /// transaction.
@@ -62,12 +62,12 @@ impl StepResult {
 
 /// The failure of a transaction. Nothing was written.
 #[derive(Debug, thiserror::Error)]
-#[error("step {step}, item {item}: {error}")]
+#[error("step {step} of a transaction failed")]
 pub struct ScriptError {
     /// The step that failed.
     pub step: usize,
-    /// The write of the step that failed.
-    pub item: usize,
+    /// The write of the step that failed, if it is known and the step has several.
+    pub item: Option<usize>,
     /// The failure.
     #[source]
     pub error: Box<Error>,
@@ -76,13 +76,13 @@ pub struct ScriptError {
 impl ScriptError {
     /// Creates the failure of a step.
     pub fn new(step: usize, error: impl Into<Error>) -> Self {
-        Self { step, item: 0, error: Box::new(error.into()) }
+        Self { step, item: None, error: Box::new(error.into()) }
     }
 
     /// Sets the write of the step that failed.
     #[must_use]
     pub fn at_item(self, item: usize) -> Self {
-        Self { item, ..self }
+        Self { item: Some(item), ..self }
     }
 
     /// Creates the failure of a write of a step.

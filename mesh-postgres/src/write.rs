@@ -102,12 +102,15 @@ impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let writing = async {
-            let mut tries = 1;
+            let (mut tries, mut fresh) = (1, false);
             loop {
-                match self.run(&mutation, tries > 1).await {
+                match self.run(&mutation, fresh).await {
                     Ok(written) => return Ok::<_, WriteError>(written),
                     Err(Failure::Final(error)) if tries < TRIES && mutation.is_raced(&error) => tries += 1,
-                    Err(failure) => failure.retry(&mut tries)?,
+                    Err(failure) => {
+                        failure.retry(&mut tries)?;
+                        fresh = true;
+                    }
                 }
             }
         };
@@ -181,68 +184,77 @@ impl Writer {
         let steps = postgres::write_steps(mutation, &self.statements.features);
         let (steps, repeated): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| !step.repeats);
         if repeated.is_empty() {
-            return run_each(link, mutation, &steps).await;
+            return self.run_each(link, mutation, &steps).await;
         }
         let execute = async |sql| link.execute(sql).await.map_err(|error| try_failure(&error, mutation));
         let (_, mut outcome) =
-            try_join(execute("SAVEPOINT checked"), run_each(link, mutation, &steps)).await?;
+            try_join(execute("SAVEPOINT checked"), self.run_each(link, mutation, &steps)).await?;
         let found = !outcome.created;
         for step in repeated.iter().filter(|step| step.part.is_run(found)) {
-            if run_step(link, mutation, step, &outcome.id).await?.is_empty() {
+            if self.run_step(link, mutation, step, &outcome.id).await?.is_empty() {
                 // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
                 // that transaction, and not the write.
                 execute("ROLLBACK TO checked").await?;
-                outcome = run_each(link, mutation, &steps).await?;
+                outcome = self.run_each(link, mutation, &steps).await?;
                 break;
             }
         }
         execute("RELEASE checked").await?;
         Ok(outcome)
     }
-}
 
-/// Runs the statements of a write.
-async fn run_each(link: &Link, mutation: &Mutation, steps: &[Step<Param>]) -> Result<WriteOutcome, Failure> {
-    let mut id = mutation.expected_id();
-    let mut found = false;
-    for step in steps {
-        if !step.part.is_run(found) {
-            continue;
-        }
-        let rows = run_step(link, mutation, step, &id).await?;
-        found |= step.part == Part::Find && !rows.is_empty();
-        if rows.is_empty()
-            && let Some(error) = step.failure(mutation)
-        {
-            return Err(Failure::Final(error));
-        }
-        if step.returns_id {
-            if rows.len() > 1 {
-                return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+    /// Runs the statements of a write.
+    async fn run_each(
+        &self,
+        link: &Link,
+        mutation: &Mutation,
+        steps: &[Step<Param>],
+    ) -> Result<WriteOutcome, Failure> {
+        let mut id = mutation.expected_id();
+        let mut found = false;
+        for step in steps {
+            if !step.part.is_run(found) {
+                continue;
             }
-            id = rows.first().map(key_of).unwrap_or_default();
-            if id.is_impossible() {
-                let fields = mutation.written().null_fields(&id);
-                return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+            let rows = self.run_step(link, mutation, step, &id).await?;
+            found |= step.part == Part::Find && !rows.is_empty();
+            if rows.is_empty()
+                && let Some(error) = step.failure(mutation)
+            {
+                return Err(Failure::Final(error));
+            }
+            if step.returns_id {
+                if rows.len() > 1 {
+                    return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+                }
+                id = rows.first().map(key_of).unwrap_or_default();
+                if id.is_impossible() {
+                    let fields = mutation.written().null_fields(&id);
+                    return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+                }
             }
         }
+        let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
+        Ok(WriteOutcome { id, body: None, created })
     }
-    let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
-    Ok(WriteOutcome { id, body: None, created })
-}
 
-/// Runs one statement of a write.
-async fn run_step(
-    link: &Link,
-    mutation: &Mutation,
-    step: &Step<Param>,
-    id: &Key,
-) -> Result<Vec<Row>, Failure> {
-    let Statement { sql, params } = &step.statement;
-    let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
-    match link.query(sql, &params).await {
-        Ok(rows) => Ok(rows),
-        Err(error) => Err(failure::of_statement(link, step.part.of(mutation), &error).await),
+    /// Runs one statement of a write.
+    async fn run_step(
+        &self,
+        link: &Link,
+        mutation: &Mutation,
+        step: &Step<Param>,
+        id: &Key,
+    ) -> Result<Vec<Row>, Failure> {
+        let Statement { sql, params } = &step.statement;
+        let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
+        match link.query(sql, &params).await {
+            Ok(rows) => Ok(rows),
+            Err(error) => {
+                let features = &self.statements.features;
+                Err(failure::of_statement(link, step.part.of(mutation), &error, features).await)
+            }
+        }
     }
 }
 

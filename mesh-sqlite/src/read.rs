@@ -183,12 +183,8 @@ impl<'c> StatementTree<'c> {
         Ok(body)
     }
 
-    /// Runs the statements of a point read for each of these ids. An error comes with the index of its id.
-    pub(crate) fn run_each(
-        &mut self,
-        plan: &Plan,
-        ids: &[Key],
-    ) -> Result<Vec<JsonBody>, (usize, ResolveError)> {
+    /// Runs the statements of a point read for each of these ids.
+    pub(crate) fn run_each(&mut self, plan: &Plan, ids: &[Key]) -> Result<Vec<JsonBody>, ResolveError> {
         plan.shape_each(self, ids, |tree, plan| tree.bind(plan).map_err(failed))
     }
 

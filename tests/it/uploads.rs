@@ -155,13 +155,6 @@ fn avatar(id: u32, bytes: &[u8]) -> Request {
     )]))
 }
 
-/// Returns the peak memory of the server in bytes.
-fn memory_peak(server: &Server) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-}
-
 #[test]
 fn an_uploaded_file_can_be_downloaded() {
     let files = Files::open();
@@ -262,7 +255,7 @@ fn memory_does_not_depend_on_the_size_of_a_file() {
     const SIZE: u64 = 256 << 20;
     let files = Files::open();
     assert_eq!(files.send(&avatar(7, b"warm")).status, 200);
-    let before = memory_peak(&files.server);
+    let before = files.server.peak_memory();
     let head = head("/user/7/banner", r#"{"user":{"banner":{"upload":true}}}"#);
     let (start, end) = (part("file", "application/octet-stream", b""), b"--b--\r\n");
     let start = &start[..start.len() - 2];
@@ -278,7 +271,7 @@ fn memory_does_not_depend_on_the_size_of_a_file() {
     connection.write(end);
     let reply = connection.read(false).unwrap();
     assert_eq!((reply.status, &reply.json()["size"]), (200, &json!(SIZE)), "{}", reply.text());
-    let grown = memory_peak(&files.server) - before;
+    let grown = files.server.peak_memory() - before;
     println!("the server's memory grew by {} KiB", grown >> 10);
     assert!(grown < SIZE / 4, "the server's memory grew by {} KiB", grown >> 10);
 
@@ -287,7 +280,7 @@ fn memory_does_not_depend_on_the_size_of_a_file() {
     let mut connection = files.server.connect();
     let reply = connection.send(&Request::new("GET", &url));
     assert_eq!((reply.status, reply.body.len() as u64), (200, SIZE));
-    let grown = memory_peak(&files.server) - before;
+    let grown = files.server.peak_memory() - before;
     println!("the server's memory grew by {} KiB", grown >> 10);
     assert!(grown < SIZE / 4, "the server's memory grew by {} KiB", grown >> 10);
 }

@@ -168,9 +168,19 @@ impl Server {
     /// Returns the resident memory of the process in bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
+        self.memory_status("VmRSS:")
+    }
+
+    /// Returns the most resident memory that the process has had, in bytes.
+    #[must_use]
+    pub fn peak_memory(&self) -> u64 {
+        self.memory_status("VmHWM:")
+    }
+
+    fn memory_status(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process()));
         let status = status.expect("the process runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the resident memory");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a size of memory");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
     }
 

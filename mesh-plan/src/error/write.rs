@@ -50,7 +50,7 @@ pub enum WriteFault {
     TooLong { field: String, chars: u32 },
     #[error("'{field}' takes at most {bytes} bytes of text")]
     TooManyBytes { field: String, bytes: u32 },
-    #[error("'{field}' takes {bits} bits, such as \"{}\"", "0".repeat(*bits as usize))]
+    #[error("'{field}' takes a text of {bits} digits 0 or 1")]
     OtherLength { field: String, bits: u32 },
     #[error("'{field}' takes a number from {least} to {most}")]
     OutOfRange { field: String, least: i64, most: i64 },
@@ -73,6 +73,10 @@ pub enum WriteFault {
         "The storage of entity '{entity}' has no transactions of several steps; write its records one by one"
     )]
     NoTransactions { entity: String },
+    #[error(
+        "Entity '{entity}' is read by the application itself and cannot be in a transaction; write its records one by one"
+    )]
+    ReadElsewhere { entity: String },
     #[error(
         "Entities '{entity}' and '{other}' are not written in one storage, and cannot be in one transaction"
     )]

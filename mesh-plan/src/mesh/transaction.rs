@@ -86,7 +86,11 @@ impl Mesh {
         records: &[Fields],
         context: &Context,
     ) -> Result<Transacted, ScriptError> {
-        let (mutations, invalid) = self.plan_creates(request, records);
+        let (mut mutations, invalid) = self.plan_creates(request, records)?;
+        if invalid.is_some() {
+            // Nothing is kept, so nothing is read.
+            mutations.iter_mut().for_each(|mutation| mutation.reply = None);
+        }
         let Some(first) = mutations.first() else {
             return invalid.map_or(Ok(Transacted { results: Vec::new(), changes: Vec::new() }), Err);
         };
@@ -100,35 +104,33 @@ impl Mesh {
         }
     }
 
-    /// Plans creations up to the first invalid one.
+    /// Plans creations up to the first invalid one. The outer error is about none of the records.
     fn plan_creates(
         &self,
         request: &WriteRequest<'_>,
         records: &[Fields],
-    ) -> (Vec<Mutation>, Option<ScriptError>) {
+    ) -> Result<(Vec<Mutation>, Option<ScriptError>), ScriptError> {
         let view = self.views.find(request.principal);
+        let of_request = |error: Error| ScriptError::new(0, error);
+        let shown = planner::write::check(&view, request).map_err(|error| of_request(error.into()))?;
+        let reply = self.plan_reply(&shown, request).map_err(of_request)?;
         let mut planned: Vec<Mutation> = Vec::with_capacity(records.len());
         for (item, fields) in records.iter().enumerate() {
-            let request = request.with_fields(fields);
-            let mutation = match planned.first() {
-                None => self.plan_write(&request),
-                Some(first) => planner::write::plan(&view, &request).map(|(subject, action, references)| {
-                    Mutation { subject, action, references, reply: first.reply.clone() }
-                }),
-            };
-            match mutation {
-                Ok(mutation) => planned.push(mutation),
-                Err(error) => return (planned, Some(ScriptError::new(0, error).at_item(item))),
+            match planner::write::plan(&view, &request.with_fields(fields)) {
+                Ok((subject, action, references)) => {
+                    planned.push(Mutation { subject, action, references, reply: Some(reply.clone()) });
+                }
+                Err(error) => return Ok((planned, Some(ScriptError::new(0, error).at_item(item)))),
             }
         }
-        (planned, None)
+        Ok((planned, None))
     }
 
     /// Runs a script over these entities in one transaction.
     ///
     /// # Errors
     /// [`WriteFault::NoTransactions`] if the mutator has none, [`WriteFault::OtherStorage`] if the entities do not share a
-    /// mutator, and errors of the script and of the mutator.
+    /// mutator, [`WriteFault::ReadElsewhere`] for an entity whose resolver may depend on the principal, and errors of the script and of the mutator.
     pub async fn transact(
         &self,
         entities: &[&str],
@@ -142,6 +144,13 @@ impl Mesh {
             return Err(refused(0, WriteFault::NoTransactions { entity: first.to_owned() }, first));
         };
         for (step, entity) in entities.iter().enumerate() {
+            if self.resolvers.find(entity).is_some_and(|resolver| resolver.is_personal()) {
+                return Err(refused(
+                    step,
+                    WriteFault::ReadElsewhere { entity: (*entity).to_owned() },
+                    entity,
+                ));
+            }
             if !self.mutators.find(entity).is_some_and(|other| Arc::ptr_eq(mutator, other)) {
                 let (entity, other) = ((*entity).to_owned(), first.to_owned());
                 return Err(refused(step, WriteFault::OtherStorage { entity, other }, first));

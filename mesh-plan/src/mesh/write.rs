@@ -53,6 +53,15 @@ impl Mesh {
         Ok(Mutation { subject, action, references, reply })
     }
 
+    /// Checks what does not depend on ids and values: that the entity and the relation of a write exist, and that the
+    /// principal has a right to such a write.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::plan_write`] about the entity, the relation and the rights.
+    pub fn check_write(&self, request: &WriteRequest<'_>) -> Result<(), PlanError> {
+        planner::write::check(&self.views.find(request.principal), request).map(drop)
+    }
+
     /// Plans the read of the record that the reply shows. Its id is set when the record has been written.
     pub(super) fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
         let target = Target::Point(Key::default());

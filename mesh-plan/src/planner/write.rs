@@ -198,6 +198,44 @@ pub(crate) fn plan(
     Ok((subject, action, references))
 }
 
+/// Checks what does not depend on ids and values: that the entity and the relation exist, and that the principal has a
+/// right to such a write. Returns the entity of the path.
+pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, PlanError> {
+    let planner = WritePlanner { view, request };
+    let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
+    match request.target {
+        WriteTarget::Create { .. } => Kind::Create.check_entity(subject.entity())?,
+        WriteTarget::Update { .. } => Kind::Update.check_entity(subject.entity())?,
+        WriteTarget::Merge { .. } => {
+            Kind::Create.check_entity(subject.entity())?;
+            Kind::Update.check_entity(subject.entity())?;
+        }
+        WriteTarget::Delete { .. } => rights::check_delete(subject.entity())?,
+        WriteTarget::Connect { relation, .. } | WriteTarget::Disconnect { relation, .. } => {
+            planner.linked(&mut subject, relation)?;
+        }
+        WriteTarget::Attach { relation, .. } => {
+            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            if let LinkKey::Junction { .. } = other.key {
+                rights::check_junction(view, &subject, &other, Kind::Create)?;
+            } else {
+                Kind::Create.check_entity(other.subject.entity())?;
+                rights::check_child_link(&other)?;
+            }
+        }
+        WriteTarget::Remove { relation, .. } => {
+            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            match other.key {
+                LinkKey::Junction { .. } => rights::check_junction(view, &subject, &other, Kind::Update)?,
+                LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
+                    rights::check_delete(other.subject.entity())?
+                }
+            }
+        }
+    }
+    Ok(subject)
+}
+
 struct WritePlanner<'a> {
     view: &'a View,
     request: &'a WriteRequest<'a>,
@@ -316,7 +354,7 @@ impl<'a> WritePlanner<'a> {
             return Err(error(entity, kind));
         }
         let other = self.subject(relation.target)?;
-        let key = link::stored_key(entity, relation, other.entity());
+        let key = LinkKey::of_relation(entity, relation, other.entity());
         Ok(RelatedRecord { relation: relation.name.clone(), subject: other, key })
     }
 

@@ -70,8 +70,8 @@ impl Plan {
         Ok(ids.iter().map(body).collect())
     }
 
-    /// Writes the responses of point reads of this query for records with these ids, one after the other. `bind` prepares the
-    /// source for each. An error comes with the index of its id.
+    /// Writes the responses of point reads of this query for records with these ids, one after the other. Together they are
+    /// bounded as one response. `bind` prepares the source for each.
     ///
     /// # Errors
     /// Those of [`Plan::shape`] and of `bind`.
@@ -80,18 +80,16 @@ impl Plan {
         source: &mut S,
         ids: &[Key],
         mut bind: impl FnMut(&mut S, &Self) -> Result<(), ResolveError>,
-    ) -> Result<Vec<JsonBody>, (usize, ResolveError)> {
+    ) -> Result<Vec<JsonBody>, ResolveError> {
         let mut plan = self.clone();
         let mut shaper = Shaper::new(self, Vec::with_capacity(SIZE_MIN));
         let mut parts = Vec::with_capacity(ids.len());
-        for (item, id) in ids.iter().enumerate() {
+        for id in ids {
             let (start, rows) = (shaper.out.len(), shaper.rows);
-            // The bounds are those of each response.
-            shaper.bytes_max = self.bytes_max().saturating_add(start);
-            shaper.rows_max = self.rows_max().saturating_add(rows);
             plan.target = Target::Point(id.clone());
-            let read = bind(source, &plan).and_then(|()| shaper.one(plan.node(), source, None));
-            read.and_then(|()| shaper.check_length()).map_err(|error| (item, error))?;
+            bind(source, &plan)?;
+            shaper.one(plan.node(), source, None)?;
+            shaper.check_length()?;
             parts.push((start..shaper.out.len(), shaper.rows - rows));
         }
         let written = Bytes::from(shaper.out);

@@ -14,8 +14,8 @@ pub(super) fn cast(expr: Expr, ty: &str) -> Expr {
 
 /// Converts JSON to a type of PostgreSQL, such as an array, by the name of the type in SQL.
 pub(super) fn from_json(json: Expr, ty: &str) -> Expr {
-    // There is no function for a single value, only for the columns of a record.
-    let ty = ty.replace('$', "$$");
+    // There is no function for a single value, only for the columns of a record. A `$` in the type is in quotes, where it
+    // begins no placeholder.
     let template = format!(
         "(SELECT r.v FROM pg_catalog.jsonb_to_record(pg_catalog.jsonb_build_object('v', CAST($1 AS pg_catalog.jsonb))) AS r (v {ty}))"
     );
@@ -24,7 +24,7 @@ pub(super) fn from_json(json: Expr, ty: &str) -> Expr {
 
 /// Converts a value, which is text or JSON, to the type of a column. Returns a row of the table with only this column.
 pub(super) fn row_of(table: &TableName, column: &str, value: Expr) -> Expr {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\"").replace('$', "$$"));
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let names: Vec<String> = table.schema.iter().chain([&table.name]).map(|name| quoted(name)).collect();
     let template = format!(
         "pg_catalog.jsonb_populate_record(CAST(NULL AS {}), pg_catalog.jsonb_build_object($1, $2))",
@@ -45,8 +45,8 @@ pub(super) fn operator(left: Expr, operator: CompareOp, schema: Option<&str>, ri
         CompareOp::Lte => "<=",
     };
     let Some(schema) = schema else { return left.binary(built_in(name), right) };
-    // The schema of an extension, as an identifier. A `$` in it would begin a placeholder.
-    let template = format!("($1 OPERATOR({}.{name}) $2)", schema.replace('$', "$$"));
+    // The schema of an extension, as an identifier.
+    let template = format!("($1 OPERATOR({schema}.{name}) $2)");
     Expr::cust_with_exprs(template, [left, right])
 }
 

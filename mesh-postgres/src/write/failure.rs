@@ -1,6 +1,6 @@
 //! Errors of PostgreSQL as errors of writes, with the fields that they are about.
 
-use mesh_plan::sql::postgres::{self, Conversion};
+use mesh_plan::sql::postgres::{self, Conversion, Features};
 use mesh_plan::{Assignment, Key, Mutation, ResolveError, Rule, Subject, Value, WriteError};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
@@ -50,12 +50,17 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
-/// Returns the failure for an error of a statement. An error names one of the values that are at fault at most, so they are searched
-/// for. That ends the transaction, in which no other statement can be run after an error.
-pub(super) async fn of_statement(link: &Link, mutation: &Mutation, error: &Error) -> Failure {
+/// Returns the failure for an error of a statement. An error names one of the values that are at fault at most, so they are
+/// searched for. That ends the transaction, in which no other statement can be run after an error.
+pub(super) async fn of_statement(
+    link: &Link,
+    mutation: &Mutation,
+    error: &Error,
+    features: &Features,
+) -> Failure {
     match try_failure(error, mutation) {
         Failure::Final(WriteError::Value(_)) => {
-            let refused = refused_columns(link, mutation).await;
+            let refused = refused_columns(link, mutation, features).await;
             let named = error.as_db_error().and_then(|cause| assigned(cause, mutation));
             let named = named.map(|value| &value.column);
             let columns: Vec<&str> = refused.iter().chain(named).map(String::as_str).collect();
@@ -64,8 +69,10 @@ pub(super) async fn of_statement(link: &Link, mutation: &Mutation, error: &Error
             let error = subject.map(|subject| subject.unfit(action.values(), &columns));
             Failure::Final(error.unwrap_or_else(|| WriteError::Value(Vec::new())))
         }
-        Failure::Final(WriteError::Conflict { rule: Rule::Check, fields, .. }) if fields.is_empty() => {
-            let columns = refused_columns(link, mutation).await;
+        Failure::Final(WriteError::Conflict { rule: Rule::Check, fields, .. })
+            if fields.is_empty() && error.as_db_error().is_some_and(|cause| cause.table().is_none()) =>
+        {
+            let columns = refused_columns(link, mutation, features).await;
             let subject = mutation.action().assigned(mutation.subject());
             let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
             Failure::Final(WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect()))
@@ -75,15 +82,22 @@ pub(super) async fn of_statement(link: &Link, mutation: &Mutation, error: &Error
 }
 
 /// Returns the columns that cannot store the value that a write has for them.
-async fn refused_columns(link: &Link, mutation: &Mutation) -> Vec<String> {
+async fn refused_columns(link: &Link, mutation: &Mutation, features: &Features) -> Vec<String> {
     let mut columns = Vec::new();
     if link.end("ROLLBACK").await.is_err() {
         return columns;
     }
-    for Conversion { column, statement } in postgres::conversions(mutation) {
+    for Conversion { column, statement } in postgres::conversions(mutation, features) {
+        // Each in a transaction, which has the settings of the session, and which an error ends.
+        if link.begin().await.is_err() {
+            break;
+        }
         let params: Vec<_> =
             statement.params.iter().map(|it| TextParam(it.for_write(&Key::default()))).collect();
         let converted = link.query_once(&statement.sql, &params).await;
+        if link.end("ROLLBACK").await.is_err() {
+            break;
+        }
         let is_refused = |error: &Error| {
             let code = error.code().map_or("", SqlState::code);
             code.starts_with("22")
@@ -148,13 +162,37 @@ fn fields_in(rule: Rule, cause: &DbError, mutation: &Mutation) -> Vec<String> {
     let named =
         subjects.iter().map(|subject| subject.fields_of_constraint(cause.constraint().unwrap_or_default()));
     let mut fields = named.into_iter().find(|fields| !fields.is_empty()).unwrap_or_else(|| {
-        let names = cause.detail().and_then(|detail| detail.strip_prefix("Key ("));
-        let names = names.and_then(|rest| rest.split_once(")=(")).map_or("", |(names, _)| names);
-        names.split(", ").filter_map(|name| field(&name.trim_matches('"').replace("\"\"", "\""))).collect()
+        let (columns, _) = key_in(cause).unwrap_or_default();
+        columns.iter().filter_map(|column| field(column)).collect()
     });
     // A foreign key that is not set is one that refers to the record.
     if rule == Rule::Reference {
         fields.retain(is_set);
     }
     fields
+}
+
+/// Returns the columns and the text of the values in `Key (email, tenant)=(..) already exists.`
+fn key_in(cause: &DbError) -> Option<(Vec<String>, &str)> {
+    let (columns, values) = cause.detail()?.strip_prefix("Key (")?.split_once(")=(")?;
+    let column = |name: &str| name.trim_matches('"').replace("\"\"", "\"");
+    Some((columns.split(", ").map(column).collect(), values))
+}
+
+/// Returns whether the key that the error is about is among the values of a write.
+pub(super) fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
+    let action = mutation.action();
+    let Some((columns, values)) = key_in(cause) else { return false };
+    let Some(subject) = action.assigned(mutation.subject()) else { return false };
+    let text = |column: &String| {
+        let assigned = action.values().iter().find(|assigned| assigned.column == *column)?;
+        match &assigned.value {
+            Value::Integer(value) => Some(value.to_string()),
+            Value::Text(value) => Some(value.to_string()),
+            _ => None,
+        }
+    };
+    let texts: Option<Vec<String>> = columns.iter().map(text).collect();
+    cause.table() == Some(&subject.table().name)
+        && texts.is_some_and(|texts| values.starts_with(&format!("{})", texts.join(", "))))
 }

@@ -12,7 +12,7 @@ use mesh_plan::{
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
-use super::failure::write_error;
+use super::failure::{is_about, write_error};
 use super::{Announced, Failure, Writer, is_transient, key_of};
 use crate::cells::{Fetched, Source};
 use crate::pool::PoolError;
@@ -155,10 +155,7 @@ impl Writer {
             }
         }
         let bodies = self.read_replies(link, mutations, &ids).await;
-        let failed = |(item, failure): (usize, Failure<ResolveError>)| {
-            failure.map(|error| ScriptError::new(step, error).at_item(item))
-        };
-        Ok((ids, bodies.map_err(failed)?))
+        Ok((ids, bodies.map_err(|failure| failure.map(|error| ScriptError::new(step, error)))?))
     }
 
     /// Creates records by one statement. Returns `None` if that is not possible: then one of them cannot be created, and its
@@ -200,24 +197,24 @@ impl Writer {
         Ok(Some(ids))
     }
 
-    /// Reads the replies of writes: those of several at once. An error comes with the index of its write.
+    /// Reads the replies of writes: those of several at once.
     async fn read_replies(
         &self,
         link: &Link,
         mutations: &[Mutation],
         ids: &[Key],
-    ) -> Result<Vec<Option<JsonBody>>, (usize, Failure<ResolveError>)> {
+    ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let mut bodies = vec![None; mutations.len()];
         if let ([first, _, ..], [id, ..]) = (mutations, ids)
             && let Some(plan) = first.reply(id)
         {
-            bodies = self.read_records(link, &plan, ids).await.map_err(|error| (0, error))?;
+            bodies = self.read_records(link, &plan, ids).await?;
         }
         for (item, (mutation, id)) in mutations.iter().zip(ids).enumerate() {
             if let Some(plan) = mutation.reply(id)
                 && let Some(body) = bodies.get_mut(item).filter(|body| body.is_none())
             {
-                *body = Some(self.read_on(link, &plan).await.map_err(|error| (item, error))?);
+                *body = Some(self.read_on(link, &plan).await?);
             }
         }
         Ok(bodies)
@@ -230,6 +227,7 @@ impl Writer {
         plan: &Plan,
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
+        self.check_sort(link, plan, &self.statements.of_plan(plan).read).await?;
         let plan = plan.of_records(ids);
         let read = ReadStatement::from_plan(&plan, &self.statements.features);
         let fetched = self.fetch(link, &plan, &read).await?;
@@ -243,10 +241,20 @@ impl Writer {
         }
         let statement = self.statements.of_plan(plan);
         let read = &statement.read;
-        let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, plan, read)) };
-        self.sort_bound.check(plan, steps).await.map_err(Failure::Final)?;
+        self.check_sort(link, plan, read).await?;
         let fetched = self.fetch(link, plan, read).await?;
         plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+    }
+
+    /// Refuses an order by values of related records that would scan too many rows.
+    async fn check_sort(
+        &self,
+        link: &Link,
+        plan: &Plan,
+        read: &ReadStatement,
+    ) -> Result<(), Failure<ResolveError>> {
+        let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, plan, read)) };
+        self.sort_bound.check(plan, steps).await.map_err(Failure::Final)
     }
 
     async fn fetch(
@@ -299,14 +307,21 @@ fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
     if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
 
-/// Converts the error of a commit, which is that of a deferred constraint, so any write may be its cause.
+/// Converts the error of a commit, which is that of a deferred constraint. Its cause is the first write of the values that
+/// the error names, or else the last write.
 fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
-    let written = done.iter().enumerate().rev().find_map(|(index, result)| match &result.step {
-        ScriptStep::Write(mutations) => mutations.last().map(|mutation| (index, mutation)),
+    let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
+        ScriptStep::Write(mutations) => Some((step, mutations)),
         _ => None,
     });
-    match written {
-        Some((step, mutation)) => ScriptError::of_write(step, 0, mutation, write_error(error, mutation)),
+    let writes: Vec<_> = steps
+        .flat_map(|(step, mutations)| mutations.iter().enumerate().map(move |(item, it)| (step, item, it)))
+        .collect();
+    let is_cause = |mutation: &Mutation| error.as_db_error().is_some_and(|it| is_about(it, mutation));
+    match writes.iter().find(|(.., mutation)| is_cause(mutation)).or(writes.last()) {
+        Some((step, item, mutation)) => {
+            ScriptError::of_write(*step, *item, mutation, write_error(error, mutation))
+        }
         None => ScriptError::new(0, WriteError::from(ResolveError::Busy)),
     }
 }

@@ -6,8 +6,8 @@ mod plan;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Response;
-use mesh_plan::{Action, Fields, ScriptError, ScriptStep, StepResult};
+use http::{Method, Response};
+use mesh_plan::{Action, Error, Fields, Principal, ScriptError, ScriptStep, StepResult, WriteRequest};
 use mesh_wire::request::{BatchStep, IfMatch, decode_batch};
 use mesh_wire::{BasePath, Profiles, Route, WireError, response};
 
@@ -37,12 +37,19 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
 /// Runs the steps of a body, and returns the body of the reply.
 pub(super) async fn run(cx: &RequestContext<'_>, caller: &Caller, body: &[u8]) -> Result<Bytes, WireError> {
     let steps = decode_batch(cx.head.headers, body)?;
+    let principal = caller.principal();
     let mut entities = Vec::with_capacity(steps.len());
+    let mut has_write = false;
     for (index, step) in steps.iter().enumerate() {
-        let entity = check(cx, step).map_err(|error| error.at_step(index))?;
-        entities.push(entity);
+        let checked = check(cx, step, principal.as_deref()).map_err(|error| error.at_step(index))?;
+        has_write |= checked.is_write;
+        entities.push(checked.entity);
     }
-    let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, caller.principal())?;
+    if !has_write {
+        // Reads alone need no transaction, which can keep other writes waiting.
+        return Err(WireError::validation("At least one step of a batch must be a write"));
+    }
+    let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, principal, cx.shared.limits.body_bytes)?;
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
     let _permit = admission::admit(cx)?;
     let context = cx.resolver_context(caller);
@@ -63,53 +70,62 @@ fn profiles() -> Profiles {
     Profiles { mutations: true, ..Profiles::default() }
 }
 
-/// Checks the route and the body of a step, and returns its entity.
-fn check(cx: &RequestContext<'_>, step: &BatchStep) -> Result<String, WireError> {
+/// A step whose route and body are valid.
+struct Checked {
+    entity: String,
+    is_write: bool,
+}
+
+/// Checks the route, the members and the body of a step, and whether the caller has a right to such a write.
+fn check(
+    cx: &RequestContext<'_>,
+    step: &BatchStep,
+    principal: Option<&Principal>,
+) -> Result<Checked, WireError> {
     let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &step.path);
     let route = route.map_err(|error| explain_base(error, cx, &step.path))?;
-    let is_read = |body: &Option<String>| match &route {
-        Route::Point { .. } => true,
-        Route::Update { .. } => body.is_none(),
-        _ => false,
-    };
-    let fields = match &step.body {
-        Some(body) => {
-            Some(Fields::parse(body.as_bytes()).map_err(|it| WireError::transport(it.to_string()))?)
-        }
-        None => None,
-    };
-    let (entity, has_result) = match &route {
-        Route::Point { entity, .. } | Route::Update { entity, .. } if is_read(&step.body) => {
-            if step.query.is_none() {
-                return Err(WireError::transport("A read needs a 'query'"));
-            }
-            (entity, true)
-        }
+    let is_put = step.method == Method::PUT;
+    let (entity, takes_body, takes_query) = match &route {
+        Route::Point { entity, .. } if step.method == Method::GET => (entity, false, true),
+        Route::Update { entity, .. } if step.body.is_none() => (entity, false, true),
         Route::Create { entity }
         | Route::Update { entity, .. }
         | Route::Attach { entity, .. }
-        | Route::Connect { entity, .. } => {
-            if fields.is_none() {
-                return Err(WireError::transport("A write by this method needs a 'body'"));
-            }
-            (entity, true)
-        }
+        | Route::Connect { entity, .. } => (entity, true, true),
         Route::Delete { entity, .. } | Route::Disconnect { entity, .. } | Route::Remove { entity, .. } => {
-            (entity, false)
+            (entity, false, false)
         }
         _ => {
             let message = "A step is a write of a record or a relation, or a read of one record";
             return Err(WireError::validation(message));
         }
     };
-    if has_result || step.query.is_some() {
+    let is_read = takes_query && !takes_body;
+    let refused = match (&step.body, &step.query) {
+        (None, _) if takes_body => Some("A write by this method needs a 'body'"),
+        (Some(_), _) if !takes_body => Some("A step by this method takes no 'body'"),
+        (_, None) if is_read && is_put => Some("A write by this method needs a 'body', and a read a 'query'"),
+        (_, None) if is_read => Some("A read needs a 'query'"),
+        (_, Some(_)) if !takes_query => Some("A step by this method has no result, and takes no 'query'"),
+        _ => None,
+    };
+    if let Some(message) = refused {
+        return Err(WireError::transport(message));
+    }
+    let fields = step.body.as_ref().map(|body| Fields::parse(body.as_bytes())).transpose();
+    let fields = fields.map_err(|error| WireError::transport(error.to_string()))?;
+    if takes_query {
         // Steps have no registered shapes.
         query::allow_unregistered(cx)?;
     }
-    let target = write_target(&route).filter(|_| !is_read(&step.body));
+    let target = write_target(&route).filter(|_| !is_read);
+    if let Some(target) = target {
+        let request = WriteRequest::new(target).with_principal(principal);
+        cx.shared.mesh.check_write(&request).map_err(Error::from)?;
+    }
     let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
     cx.audit(|details| details.add_step(&step.method, entity, target.as_ref(), fields.as_ref(), with_values));
-    Ok(entity.clone().into_owned())
+    Ok(Checked { entity: entity.clone().into_owned(), is_write: target.is_some() })
 }
 
 /// Adds to the error of a path that it includes the base path, if it does.

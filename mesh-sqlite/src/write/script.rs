@@ -62,10 +62,7 @@ impl WriteConnection {
                 ScriptStep::Write(mutations) => {
                     let ids = self.write_all(mutations, done.len(), many)?;
                     let bodies = self.read_all(mutations, &ids);
-                    let failed = |(item, error): (usize, ResolveError)| {
-                        ScriptError::new(done.len(), error).at_item(item)
-                    };
-                    (ids, bodies.map_err(failed)?)
+                    (ids, bodies.map_err(|error| ScriptError::new(done.len(), error))?)
                 }
                 ScriptStep::Read { plan, lock } => {
                     let body = self.read_step(plan, lock.as_ref());
@@ -138,18 +135,13 @@ impl WriteConnection {
         Ok(found == ids.len())
     }
 
-    /// Reads the replies of writes, which have the same query. An error comes with the index of its write.
-    fn read_all(
-        &self,
-        mutations: &[Mutation],
-        ids: &[Key],
-    ) -> Result<Vec<Option<JsonBody>>, (usize, ResolveError)> {
+    /// Reads the replies of writes, which have the same query.
+    fn read_all(&self, mutations: &[Mutation], ids: &[Key]) -> Result<Vec<Option<JsonBody>>, ResolveError> {
         let first = mutations.iter().zip(ids).next();
         let Some(plan) = first.and_then(|(mutation, id)| mutation.reply(id)) else {
             return Ok(vec![None; ids.len()]);
         };
-        let mut tree = self.prepare(&plan).map_err(|error| (0, error))?;
-        Ok(tree.run_each(&plan, ids)?.into_iter().map(Some).collect())
+        Ok(self.prepare(&plan)?.run_each(&plan, ids)?.into_iter().map(Some).collect())
     }
 
     fn prepare(&self, plan: &Plan) -> Result<StatementTree<'_>, ResolveError> {

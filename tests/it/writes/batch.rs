@@ -150,8 +150,18 @@ fn steps_are_checked_before_any_runs() {
             (json!({"method": "POST", "path": "/logout"}), 405, "not allowed"),
             (json!({"method": "PATCH", "path": "/customer/1", "body": {}}), 405, "not allowed"),
             (json!({"method": "OPTIONS", "path": "/customer"}), 400, "A step is a write"),
+            (json!({"method": "HEAD", "path": "/customer/1", "query": read}), 400, "A step is a write"),
             (json!({"method": "GET", "path": "/customer/1"}), 400, "A read needs a 'query'"),
-            (json!({"method": "PUT", "path": "/customer/1"}), 400, "A read needs a 'query'"),
+            (json!({"method": "PUT", "path": "/customer/1"}), 400, "needs a 'body', and a read a 'query'"),
+            (
+                json!({"method": "GET", "path": "/customer/1", "query": read, "body": {}}),
+                400,
+                "takes no 'body'",
+            ),
+            (json!({"method": "DELETE", "path": "/customer/1", "body": {}}), 400, "takes no 'body'"),
+            (json!({"method": "DELETE", "path": "/customer/1", "query": "x"}), 400, "takes no 'query'"),
+            (json!({"method": "DELETE", "path": "/$c.name/1"}), 400, "Entity '$c.name' not found"),
+            (json!({"method": "PUT", "path": "/order/1/$c.name", "body": {"entityId": 1}}), 400, "'$c.name'"),
             (json!({"method": "POST", "path": "/customer"}), 400, "needs a 'body'"),
             (
                 json!({"method": "POST", "path": "/customer", "body": [{"name": "x"}]}),
@@ -187,6 +197,32 @@ fn steps_are_checked_before_any_runs() {
             orders.refused(&json!([first, step]), status, 1, message);
         }
         assert_eq!(orders.all("customer", &json!({"id": true})), json!([{"id": 1}]));
+    });
+}
+
+#[test]
+fn a_batch_has_a_write() {
+    on_both(|orders| {
+        let read = r#"{"customer": {"$select": {"id": true}}}"#;
+        let reply = orders.run(&json!([{"method": "GET", "path": "/customer/1", "query": read}]));
+        let message = "At least one step of a batch must be a write";
+        assert_eq!((reply.status, reply.json()["message"].as_str()), (400, Some(message)));
+    });
+}
+
+#[test]
+fn the_values_of_references_are_bounded_together() {
+    on_both(|orders| {
+        let text = "x".repeat(400_000);
+        let create =
+            json!({"method": "POST", "path": "/customer", "body": {"id": 7, "name": text}, "as": "c"});
+        let update =
+            |id: i64| json!({"method": "PUT", "path": format!("/order/{id}"), "body": {"note": "$c.name"}});
+        let insert = json!({"method": "POST", "path": "/order", "body": {"id": 1, "note": "$c.name"}});
+        let all = json!([create, insert, update(1), update(1)]);
+        orders.refused(&all, 400, 3, "the values of all references exceed the limit of a body");
+        let reply = orders.run(&json!([create, insert, update(1)]));
+        assert_eq!(reply.status, 200, "{}", reply.text());
     });
 }
 
@@ -238,18 +274,13 @@ fn policies_hold_for_each_step() {
     );
     let schema = database.dir.write(
         "schema.json",
-        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true}},
+        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true, "deletable": false}},
             "policies": {"*": {"note": {"writable": true, "$where": {"field": "open", "op": "eq", "value": true}}}}}"#,
     );
     let config = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n");
     let orders =
         Orders(Server::start(&["--config", &config, "--database", &database.url(), "--schema", &schema]));
     let read = |id: i64| json!({"method": "GET", "path": format!("/note/{id}"), "query": r#"{"note": {"$select": {"text": true}}}"#});
-    let reply = orders.run(&json!([read(1), read(2)])).json();
-    assert_eq!(
-        reply["results"],
-        json!([{"status": 200, "body": {"text": "a"}}, {"status": 200, "body": null}])
-    );
     let put = |id: i64, body: Value| json!({"method": "PUT", "path": format!("/note/{id}"), "body": body});
     orders.refused(
         &json!([put(1, json!({"text": "x"})), put(2, json!({"text": "x"}))]),
@@ -257,6 +288,12 @@ fn policies_hold_for_each_step() {
         1,
         "There is no 'note'",
     );
+    let reply = orders.run(&json!([put(1, json!({"text": "a"})), read(1), read(2)])).json();
+    let expected = json!([{"status": 200, "body": {"text": "a"}}, {"status": 200, "body": null}]);
+    assert_eq!(reply["results"].as_array().unwrap()[1..], *expected.as_array().unwrap());
+    // The second step is refused before the first one runs.
+    let delete = json!({"method": "DELETE", "path": "/note/1"});
+    orders.refused(&json!([put(2, json!({"text": "x"})), delete]), 400, 1, "deleted");
     orders.refused(&json!([put(1, json!({"open": false}))]), 403, 0, "none that you may write");
     assert_eq!(orders.all("note", &json!({"text": true})), json!([{"text": "a"}]));
 }

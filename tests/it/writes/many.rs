@@ -8,11 +8,13 @@ use super::Shop;
 /// A table with all kinds of constraints, in both databases.
 const TABLES: &str = "CREATE TABLE kinds (id integer PRIMARY KEY, name text NOT NULL);
     CREATE TABLE items (code text PRIMARY KEY, n integer CHECK (n >= 0), kind_id integer REFERENCES kinds (id));
+    CREATE TABLE places (a integer, b integer, kind_id integer REFERENCES kinds (id) DEFERRABLE INITIALLY DEFERRED, PRIMARY KEY (a, b));
     INSERT INTO kinds VALUES (1, 'a'), (2, 'b');
     INSERT INTO items VALUES ('taken', 1, 1);";
 const SCHEMA: &str = r#"{"entities": {
     "kind": {"table": "kinds", "fields": ["id", "name"], "writable": true},
-    "item": {"table": "items", "fields": ["code", "n", "kindId"], "columns": {"kindId": "kind_id"}, "idField": "code", "writable": true}
+    "item": {"table": "items", "fields": ["code", "n", "kindId"], "columns": {"kindId": "kind_id"}, "idField": "code", "writable": true},
+    "place": {"table": "places", "fields": ["a", "b", "kindId"], "columns": {"kindId": "kind_id"}, "idField": ["a", "b"], "writable": true}
   }, "joins": {"item.kind": {"entity": "kind", "on": "kinds.id = items.kind_id", "type": "one"}}}"#;
 
 struct Items(Server);
@@ -24,7 +26,11 @@ impl Items {
     }
 
     fn create(&self, body: &Value) -> Response {
-        self.0.send(&Request::post(&self.0.path("/item"), &body.to_string()))
+        self.create_in("item", body)
+    }
+
+    fn create_in(&self, entity: &str, body: &Value) -> Response {
+        self.0.send(&Request::post(&self.0.path(&format!("/{entity}")), &body.to_string()))
     }
 
     fn count(&self) -> i64 {
@@ -112,6 +118,60 @@ fn the_first_record_that_fails_decides_the_error_and_none_is_created() {
         let reply = items.create(&json!([{"code": "a"}, {"code": "taken"}, {"code": "b", "m": 1}]));
         assert_eq!((reply.status, &reply.json()["path"]), (409, &json!("1")));
         assert_eq!(items.count(), 1);
+    });
+}
+
+#[test]
+fn records_with_keys_of_several_fields_are_created_and_returned_in_order() {
+    on_both(|items| {
+        let body: Vec<Value> =
+            (0..1000).map(|n| json!({"a": n * 7919 % 1000, "b": n, "kindId": 1})).collect();
+        let reply = items.create_in("place", &json!(body));
+        assert_eq!((reply.status, reply.json()), (201, json!(body)));
+    });
+}
+
+#[test]
+fn the_record_that_violates_a_deferred_constraint_is_named() {
+    on_both(|items| {
+        let body: Vec<Value> =
+            (0..50).map(|n| json!({"a": n, "b": 1, "kindId": if n == 30 { 9 } else { 1 }})).collect();
+        let reply = items.create_in("place", &json!(body));
+        let found = reply.json();
+        assert_eq!((reply.status, &found["path"]), (409, &json!("30")), "{found}");
+        assert_eq!(found["fields"][0]["path"], json!("30.kindId"), "{found}");
+    });
+}
+
+#[test]
+fn replies_are_bounded_together_and_while_they_are_read() {
+    let database = Database::new(&format!("{TABLES} UPDATE kinds SET name = hex(zeroblob(200000));"));
+    let schema = database.dir.write("schema.json", SCHEMA);
+    let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
+    let items = Items(server);
+    let body: Vec<Value> = (0..1000).map(|n| json!({"code": format!("c{n}"), "kindId": 1})).collect();
+    let query = r#"{"item": {"$select": {"kind": {"$select": {"name": true}}}}}"#;
+    let request = Request::post(&items.0.path("/item"), &json!(body).to_string()).query(query);
+    let reply = items.0.send(&request);
+    assert_eq!(
+        (reply.status, reply.json()["code"].clone()),
+        (400, json!("RESULT_TOO_LARGE")),
+        "{}",
+        reply.text()
+    );
+    let bytes = items.0.peak_memory();
+    assert!(bytes < 200 << 20, "{bytes} bytes were in memory");
+    assert_eq!(items.count(), 1);
+}
+
+#[test]
+fn errors_of_the_query_name_no_record() {
+    on_both(|items| {
+        let request = Request::post(&items.0.path("/item"), r#"[{"code": "a"}]"#);
+        let reply = items.0.send(&request.query(r#"{"item": {"$select": {"m": true}}}"#)).json();
+        assert_eq!((&reply["error"], &reply["path"]), (&json!("ValidationError"), &json!("item")), "{reply}");
+        let reply = items.create_in("itme", &json!([{"code": "a"}])).json();
+        assert_eq!(reply.get("path").filter(|path| path.as_str().unwrap().starts_with('0')), None, "{reply}");
     });
 }
 

@@ -85,12 +85,13 @@ fn values_that_a_type_does_not_accept_are_refused_with_their_field() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(
         "CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE TYPE spot AS (x integer, y text);
-         CREATE DOMAIN rate AS integer CHECK (VALUE < 6);
+         CREATE DOMAIN rate AS integer CHECK (VALUE < 6); CREATE TYPE \"a$1\" AS (x integer);
          CREATE TABLE things (id serial PRIMARY KEY, words text[], counts integer[], moods mood[], place spot,
-            doc jsonb, bits bit(4), size int4range, name text, rates rate[], search tsvector, short varchar(3)[])",
+            doc jsonb, bits bit(4), size int4range, name text, rates rate[], search tsvector, short varchar(3)[], dollar \"a$1\")",
     );
     let fields = [
         "id", "words", "counts", "moods", "place", "doc", "bits", "size", "name", "rates", "search", "short",
+        "dollar",
     ];
     let served =
         Served::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
@@ -107,6 +108,7 @@ fn values_that_a_type_does_not_accept_are_refused_with_their_field() {
         ("rates", json!([7])),
         ("search", json!("'")),
         ("short", json!(["abcd"])),
+        ("dollar", json!({"x": "y"})),
     ] {
         let other = if field == "words" { ("counts", json!([1])) } else { ("words", json!(["a"])) };
         for body in [json!({field: value}), json!({"name": "x", other.0: other.1, field: value})] {
@@ -121,7 +123,9 @@ fn values_that_a_type_does_not_accept_are_refused_with_their_field() {
             assert_eq!((reply.status, paths), (status, vec![json!(field)]), "{body}: {}", reply.text());
         }
     }
-    let bits = |path: &str| json!({"path": path, "message": "'bits' takes 4 bits, such as \"0000\""});
+    let record = served.created("thing", &json!({"dollar": {"x": 1}}));
+    assert_eq!(record["dollar"], json!({"x": 1}));
+    let bits = |path: &str| json!({"path": path, "message": "'bits' takes a text of 4 digits 0 or 1"});
     let several = json!({"words": "x", "bits": "10", "counts": [1], "moods": ["glad"], "size": "[1,2)", "short": ["abcd"]});
     let reply = served.write("POST", "/thing", &several).json();
     let fault = |path: &str, ty: &str| json!({"path": path, "message": format!("'{path}' takes a value of the type {ty}")});

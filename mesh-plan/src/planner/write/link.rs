@@ -28,41 +28,39 @@ impl WritePlanner<'_> {
     }
 }
 
-/// Finds the columns that store a relation's link.
-///
-/// In a to-many relation the target refers to the parent. In a to-one relation the link is on the side whose columns are
-/// compared with the id of the other; if neither id takes part, on the side whose column is named after the other's,
-/// as `user_uuid` is after `uuid`. Of an id with several columns, those are not set that are in the id of the record with
-/// the link too, such as a tenant's, unless all are.
-pub(super) fn stored_key(parent: &Entity, relation: &Relation, target: &Entity) -> LinkKey {
-    let pairs = match &relation.link {
-        Link::Direct { pairs } => pairs,
-        Link::Through { table, from, to, parent, target, .. } => {
-            return LinkKey::Junction {
-                table: table.clone(),
-                from: from.clone(),
-                to: to.clone(),
-                parent: parent.clone(),
-                target: target.clone(),
-            };
+impl LinkKey {
+    /// Finds the columns that store a relation's link.
+    ///
+    /// In a to-many relation the target refers to the parent. In a to-one relation the link is on the side whose columns are
+    /// compared with the id of the other; if neither id takes part, on the side whose column is named after the other's,
+    /// as `user_uuid` is after `uuid`. Of an id with several columns, those are not set that are in the id of the record with
+    /// the link too, such as a tenant's, unless all are.
+    pub fn of_relation(parent: &Entity, relation: &Relation, target: &Entity) -> Self {
+        let pairs = match &relation.link {
+            Link::Direct { pairs } => pairs,
+            Link::Through { table, from, to, parent, target, .. } => {
+                return Self::Junction {
+                    table: table.clone(),
+                    from: from.clone(),
+                    to: to.clone(),
+                    parent: parent.clone(),
+                    target: target.clone(),
+                };
+            }
+        };
+        let all = || KeyColumns { set: pairs.clone(), same: Vec::new() };
+        if relation.cardinality == Cardinality::Many {
+            return Self::InRelated(all());
         }
-    };
-    let all = || KeyColumns { set: pairs.clone(), same: Vec::new() };
-    if relation.cardinality == Cardinality::Many {
-        return LinkKey::InRelated(all());
-    }
-    let is_in_target_id = |pair: &ColumnPair| target.is_id_column(&pair.target);
-    let is_in_parent_id = |pair: &ColumnPair| parent.is_id_column(&pair.parent);
-    if let Some(key) = split(pairs, is_in_target_id, is_in_parent_id) {
-        return LinkKey::InSubject(key);
-    }
-    if let Some(key) = split(pairs, is_in_parent_id, is_in_target_id) {
-        return LinkKey::InRelated(key);
-    }
-    if pairs.iter().all(is_named_after_parent) {
-        LinkKey::InRelated(all())
-    } else {
-        LinkKey::InSubject(all())
+        let is_in_target_id = |pair: &ColumnPair| target.is_id_column(&pair.target);
+        let is_in_parent_id = |pair: &ColumnPair| parent.is_id_column(&pair.parent);
+        if let Some(key) = split(pairs, is_in_target_id, is_in_parent_id) {
+            return Self::InSubject(key);
+        }
+        if let Some(key) = split(pairs, is_in_parent_id, is_in_target_id) {
+            return Self::InRelated(key);
+        }
+        if pairs.iter().all(is_named_after_parent) { Self::InRelated(all()) } else { Self::InSubject(all()) }
     }
 }
 
@@ -111,7 +109,7 @@ mod tests {
         let (users, profiles) = (schema.find("user").unwrap(), schema.find("profile").unwrap());
         let user = schema.entity(users);
         let Some(Member::Relation(id)) = user.member("profile") else { panic!() };
-        match stored_key(user, user.relation(id), schema.entity(profiles)) {
+        match LinkKey::of_relation(user, user.relation(id), schema.entity(profiles)) {
             LinkKey::InSubject(key) => format!("users.{}", key.set[0].parent),
             LinkKey::InRelated(key) => format!("profiles.{}", key.set[0].target),
             LinkKey::Junction { .. } => panic!(),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Schema, TableName};
 
+use super::WritePlanner;
 use super::rights::Kind;
-use super::{WritePlanner, link};
 use crate::mutation::{Assignment, LinkKey, Reference, ReferenceColumn, ReferenceTarget, Subject};
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::policy::RecordUse;
@@ -51,7 +51,7 @@ impl References {
                 }
                 let other = relation.target;
                 let (from, to, pairs): (_, _, Vec<Pair>) =
-                    match link::stored_key(entity, relation, schema.entity(other)) {
+                    match LinkKey::of_relation(entity, relation, schema.entity(other)) {
                         LinkKey::InSubject(key) => (id, other, key.all().map(Pair::in_parent).collect()),
                         LinkKey::InRelated(key) => (other, id, key.all().map(Pair::in_target).collect()),
                         LinkKey::Junction { .. } => continue,

@@ -3,6 +3,7 @@
 use mesh_schema::{NativeKind, NativeType};
 use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
 
+use super::dialect::Features;
 use super::param::Param;
 use crate::Value;
 use crate::mutation::{Assignment, Mutation, Subject};
@@ -19,20 +20,24 @@ pub struct Conversion {
 }
 
 /// Returns the conversions of all values of a write other than NULL.
-pub fn conversions(mutation: &Mutation) -> Vec<Conversion> {
+pub fn conversions(mutation: &Mutation, features: &Features) -> Vec<Conversion> {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };
     let values = action.values().iter().filter(|assigned| assigned.value != Value::Null);
-    values.map(|assigned| conversion(subject, assigned)).collect()
+    values.map(|assigned| conversion(subject, assigned, features)).collect()
 }
 
-fn conversion(subject: &Subject, Assignment { column, value, .. }: &Assignment) -> Conversion {
+fn conversion(
+    subject: &Subject,
+    Assignment { column, value, .. }: &Assignment,
+    features: &Features,
+) -> Conversion {
     let mut params = Params::new(None);
     let native = subject.entity().native.get(column);
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
     let value = cast(params.add(Param::written(value)), sent_as);
     let mut select = Query::select();
-    select.expr(row_of(subject.table(), column, value).is_null());
+    select.expr(row_of(&features.qualified(subject.table()), column, value).is_null());
     Conversion { column: column.clone(), statement: params.render(&select, PostgresQueryBuilder) }
 }
 

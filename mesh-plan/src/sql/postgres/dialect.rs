@@ -27,6 +27,14 @@ pub struct Features {
     pub default_schema: Option<String>,
 }
 
+impl Features {
+    /// Returns the name of a table with its schema, if that is known.
+    pub(super) fn qualified(&self, name: &TableName) -> TableName {
+        let schema = name.schema.as_ref().or(self.default_schema.as_ref());
+        TableName { schema: schema.cloned(), name: name.name.clone() }
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Postgres<'f> {
     pub(super) features: &'f Features,
@@ -82,10 +90,7 @@ impl Dialect for Postgres<'_> {
     }
 
     fn table(&self, name: &TableName) -> TableRef {
-        match (&name.schema, &self.features.default_schema) {
-            (None, Some(schema)) => (schema.clone(), name.name.clone()).into(),
-            _ => table(name),
-        }
+        table(&self.features.qualified(name))
     }
 
     fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {

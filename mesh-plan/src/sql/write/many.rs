@@ -11,12 +11,14 @@ use crate::sql::dialect::Dialect;
 /// Returns how many of the first creations are alike: they set the same columns of one table, and their order does not matter.
 /// At most as many as statements with so many parameters can have.
 pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize {
-    let Some(columns) = mutations.first().and_then(plain_columns) else { return 0 };
-    let first: Vec<&str> = columns.collect();
+    let Some(first) = mutations.first() else { return 0 };
+    let Some(columns) = plain_columns(first) else { return 0 };
+    let columns: Vec<&str> = columns.collect();
     let is_alike = |mutation: &&Mutation| {
-        plain_columns(mutation).is_some_and(|columns| columns.eq(first.iter().copied()))
+        mutation.subject.table() == first.subject.table()
+            && plain_columns(mutation).is_some_and(|other| other.eq(columns.iter().copied()))
     };
-    let most = params_max.checked_div(first.len()).unwrap_or(0);
+    let most = params_max.checked_div(columns.len()).unwrap_or(0);
     mutations.iter().take(most).take_while(is_alike).count()
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
-use std::ops::{Deref, DerefMut};
 use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
@@ -71,8 +70,13 @@ impl AuditDetails {
 
     /// Sets the fields of a write.
     pub(crate) fn set_fields(&mut self, fields: &Fields, with_values: bool) {
-        self.fields = fields.iter().take(MAX_FIELDS).map(|(name, _)| clipped(name).to_owned()).collect();
-        self.values = (with_values && bytes_of(fields) <= MAX_VALUES).then(|| values_of(fields));
+        self.set_bounded(fields, MAX_FIELDS, if with_values { MAX_VALUES } else { 0 });
+    }
+
+    /// Sets the first names of the fields, and their values if they have at most so many bytes.
+    fn set_bounded(&mut self, fields: &Fields, names_max: usize, values_max: usize) {
+        self.fields = fields.iter().take(names_max).map(|(name, _)| clipped(name).to_owned()).collect();
+        self.values = (bytes_of(fields) < values_max).then(|| values_of(fields));
     }
 
     /// Sets the session that the data is viewed as, and what is read.
@@ -94,7 +98,14 @@ impl AuditDetails {
     ) {
         let mut step = Self::default();
         target.into_iter().for_each(|target| step.set_target(target));
-        fields.into_iter().for_each(|fields| step.set_fields(fields, with_values));
+        if let Some(fields) = fields {
+            // The bounds are those of an entry.
+            let names = self.steps.iter().map(|(_, step)| step.fields.len()).sum();
+            let values =
+                self.steps.iter().filter_map(|(_, step)| step.values.as_ref()).map(String::len).sum();
+            let values_max = if with_values { MAX_VALUES.saturating_sub(values) } else { 0 };
+            step.set_bounded(fields, MAX_FIELDS.saturating_sub(names), values_max);
+        }
         step.entity.get_or_insert_with(|| entity.to_owned());
         self.steps.push((method.clone(), step));
     }
@@ -243,37 +254,37 @@ pub(super) fn of_request(
         _ => "ok",
     };
     let mut entry = Object::begin(event);
-    entry.text("outcome", outcome);
-    entry.raw("status", status.as_u16());
+    entry.members.text("outcome", outcome);
+    entry.members.raw("status", status.as_u16());
     if let Some((kind, code)) = record.error() {
-        entry.text("error", kind);
-        entry.optional("code", code);
+        entry.members.text("error", kind);
+        entry.members.optional("code", code);
     }
-    entry.text("method", cx.head.method.as_str());
-    entry.text("path", cx.uri.path());
+    entry.members.text("method", cx.head.method.as_str());
+    entry.members.text("path", cx.uri.path());
     record.with_audit_details(|details| details.write(&mut entry.members));
-    entry.optional("caller", record.caller_kind().map(CallerKind::name));
+    entry.members.optional("caller", record.caller_kind().map(CallerKind::name));
     if let Some(session) = record.session() {
-        entry.text("user", &session.user);
-        entry.optional("role", session.role.as_deref());
-        entry.optional("tenant", session.tenant.as_deref());
-        entry.raw("session", format_args!("\"{}\"", session.session));
+        entry.members.text("user", &session.user);
+        entry.members.optional("role", session.role.as_deref());
+        entry.members.optional("tenant", session.tenant.as_deref());
+        entry.members.raw("session", format_args!("\"{}\"", session.session));
     }
     if let Some(address) = cx.address {
-        entry.raw("client", format_args!("\"{address}\""));
+        entry.members.raw("client", format_args!("\"{address}\""));
     }
-    entry.text("requestId", cx.request_id());
+    entry.members.text("requestId", cx.request_id());
     if let Some(trace) = record.trace {
-        entry.raw("traceId", format_args!("\"{}\"", trace.trace_id()));
+        entry.members.raw("traceId", format_args!("\"{}\"", trace.trace_id()));
     }
-    entry.raw("ms", (duration.as_secs_f64() * 1e5).round() / 100.0);
+    entry.members.raw("ms", (duration.as_secs_f64() * 1e5).round() / 100.0);
     entry.end()
 }
 
 /// Returns an entry that says how many others are missing.
 pub(super) fn of_count(event: &'static str, count: u64) -> AuditEntry {
     let mut entry = Object::begin(event);
-    entry.raw("count", count);
+    entry.members.raw("count", count);
     entry.end()
 }
 
@@ -298,20 +309,6 @@ impl Object {
     fn end(self) -> AuditEntry {
         let Self { time, event, members } = self;
         AuditEntry { time, event, json: format!("{{{}}}", members.0) }
-    }
-}
-
-impl Deref for Object {
-    type Target = Members;
-
-    fn deref(&self) -> &Members {
-        &self.members
-    }
-}
-
-impl DerefMut for Object {
-    fn deref_mut(&mut self) -> &mut Members {
-        &mut self.members
     }
 }
 
@@ -392,9 +389,23 @@ mod tests {
     }
 
     #[test]
+    fn the_steps_of_a_batch_are_bounded_together() {
+        let members = |count: usize| (0..count).map(|n| (format!("f{n}"), Value::from("x".repeat(300))));
+        let body = Value::Object(members(40).collect()).to_string();
+        let fields = Fields::parse(body.as_bytes()).unwrap();
+        let mut details = AuditDetails::default();
+        for _ in 0..3 {
+            details.add_step(&Method::PUT, "post", None, Some(&fields), true);
+        }
+        let counts: Vec<_> = details.steps.iter().map(|(_, step)| step.fields.len()).collect();
+        assert_eq!(counts, [40, 24, 0]);
+        assert_eq!(details.steps.iter().filter(|(_, step)| step.values.is_some()).count(), 1);
+    }
+
+    #[test]
     fn texts_of_clients_cannot_add_members() {
         let mut entry = Object::begin("write");
-        entry.text("path", "/a\",\"user\":\"admin\"\n{");
+        entry.members.text("path", "/a\",\"user\":\"admin\"\n{");
         let entry: Value = serde_json::from_str(&entry.end().json).unwrap();
         assert_eq!(entry["path"], "/a\",\"user\":\"admin\"\n{");
         assert_eq!((entry["event"].as_str(), entry.get("user")), (Some("write"), None));

@@ -3,14 +3,19 @@
 use mesh_plan::RecordId;
 use mesh_wire::request::{BatchText, ReferenceError, StepReference};
 
-/// Replaces the references in the ids of a path: whole segments, or parts of an id of several fields. `resolve` returns the text
-/// of a value.
+/// Replaces the references in the ids of a path such as `/entity/id/relation/id`: whole segments, or parts of an id of several
+/// fields. Names are kept. `resolve` returns the text of a value.
 pub(super) fn replace<E: From<ReferenceError>>(
     path: &str,
     mut resolve: impl FnMut(StepReference<'_>) -> Result<String, E>,
 ) -> Result<String, E> {
-    let mut segments = Vec::new();
-    for segment in path.split('/') {
+    let names = path.strip_prefix('/').unwrap_or(path);
+    let mut replaced = Vec::new();
+    for (position, segment) in names.split('/').enumerate() {
+        if position % 2 == 0 {
+            replaced.push(segment.to_owned());
+            continue;
+        }
         let mut parts = Vec::new();
         for part in segment.split(',') {
             parts.push(match BatchText::parse(part)? {
@@ -18,9 +23,9 @@ pub(super) fn replace<E: From<ReferenceError>>(
                 BatchText::Reference(reference) => RecordId::Text(&resolve(reference)?).to_segment(1),
             });
         }
-        segments.push(parts.join(","));
+        replaced.push(parts.join(","));
     }
-    Ok(segments.join("/"))
+    Ok(format!("/{}", replaced.join("/")))
 }
 
 #[cfg(test)]
@@ -41,5 +46,10 @@ mod tests {
         assert_eq!(replaced("/detail/3,$p.id").unwrap(), "/detail/3,%3Cp%2Fid%2C%3E");
         assert_eq!(replaced("/post/$$p.id").unwrap(), "/post/$p.id");
         assert!(replaced("/post/$7").is_err());
+    }
+
+    #[test]
+    fn names_are_kept() {
+        assert_eq!(replaced("$p.slug/$p.id/$p.name/1").unwrap(), "/$p.slug/%3Cp%2Fid%2C%3E/$p.name/1");
     }
 }

@@ -1,6 +1,9 @@
 //! Planning of the steps of a batch, each when the results of those before it are known.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mesh_plan::{
     Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, Script, ScriptStep,
@@ -18,6 +21,10 @@ pub(super) struct Batch {
     mesh: Arc<Mesh>,
     steps: Vec<BatchStep>,
     principal: Option<Arc<Principal>>,
+    /// The most bytes that the values of all references may have.
+    values_max: usize,
+    /// Bytes of those values so far.
+    values: AtomicUsize,
 }
 
 impl Batch {
@@ -29,6 +36,7 @@ impl Batch {
         mesh: Arc<Mesh>,
         steps: Vec<BatchStep>,
         principal: Option<Arc<Principal>>,
+        values_max: usize,
     ) -> Result<Self, WireError> {
         for (index, step) in steps.iter().enumerate() {
             let before = steps.get(..index).unwrap_or_default();
@@ -46,39 +54,33 @@ impl Batch {
             let checked = checked.and_then(|()| replace_references(body, check).map(drop));
             checked.map_err(|fault| WireError::from(Error::from(fault)).at_step(index))?;
         }
-        Ok(Self { mesh, steps, principal })
+        Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0) })
     }
 
-    /// Returns the JSON text of the value that a reference stands for.
-    fn value<'d>(&self, reference: StepReference<'_>, done: &'d [StepResult]) -> Result<String, Fault> {
-        let index = self.steps.iter().position(|step| step.name.as_deref() == Some(reference.name));
-        let result: Option<&'d StepResult> = index.and_then(|index| done.get(index));
-        let body = result.and_then(|result| result.bodies().next());
-        let body = body.ok_or_else(|| fault(reference, "the step has no result"))?;
-        let fields = Fields::parse(&body.bytes);
-        let fields = fields.map_err(|_| fault(reference, "the record that the step reads does not exist"))?;
-        let text = fields.text(reference.field).map(str::to_owned);
-        text.ok_or_else(|| fault(reference, "the result of the step has no such field"))
-    }
-
-    /// Returns the text of such a value for an id.
-    fn id(&self, reference: StepReference<'_>, done: &[StepResult]) -> Result<String, Fault> {
-        let json = self.value(reference, done)?;
-        let text = match serde_json::from_str::<String>(&json) {
-            Ok(text) => text,
-            Err(_) if json == "null" || json.starts_with(['{', '[']) => String::new(),
-            Err(_) => json,
-        };
-        if text.is_empty() { Err(fault(reference, "the value is not one of an id")) } else { Ok(text) }
+    fn read(
+        &self,
+        entity: &str,
+        id: &str,
+        query: Option<(Format, &str)>,
+    ) -> Result<Option<ScriptStep>, Error> {
+        let (format, text) = query.unwrap_or((Format::Json, ""));
+        let request = Request::point(format, text, RecordId::Segment(id)).with_entity(entity);
+        let plan = self.mesh.plan(&request.with_principal(self.principal.as_deref()))?;
+        Ok(Some(ScriptStep::Read { plan, lock: None }))
     }
 }
 
 impl Script for Batch {
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
         let Some(step) = self.steps.get(done.len()) else { return Ok(None) };
-        let path = path::replace(&step.path, |reference| self.id(reference, done))?;
+        if done.is_empty() {
+            // The transaction may start again.
+            self.values.store(0, Ordering::Relaxed);
+        }
+        let mut results = Results { batch: self, done, parsed: HashMap::new() };
+        let path = path::replace(&step.path, |reference| results.id(reference))?;
         let body = step.body.as_deref();
-        let body = body.map(|body| replace_references(body, |reference| self.value(reference, done)));
+        let body = body.map(|body| replace_references(body, |reference| results.value(reference)));
         let body = body.transpose()?;
         // Both were checked with other values.
         let unexpected = |error: &dyn ToString| Error::from(ResolveError::new(error.to_string()));
@@ -100,17 +102,47 @@ impl Script for Batch {
     }
 }
 
-impl Batch {
-    fn read(
-        &self,
-        entity: &str,
-        id: &str,
-        query: Option<(Format, &str)>,
-    ) -> Result<Option<ScriptStep>, Error> {
-        let (format, text) = query.unwrap_or((Format::Json, ""));
-        let request = Request::point(format, text, RecordId::Segment(id)).with_entity(entity);
-        let plan = self.mesh.plan(&request.with_principal(self.principal.as_deref()))?;
-        Ok(Some(ScriptStep::Read { plan, lock: None }))
+/// The results of the steps before the current one.
+struct Results<'b> {
+    batch: &'b Batch,
+    done: &'b [StepResult],
+    /// The members of results that were referred to, by the index of the step.
+    parsed: HashMap<usize, Fields>,
+}
+
+impl Results<'_> {
+    /// Returns the JSON text of the value that a reference stands for.
+    fn value(&mut self, reference: StepReference<'_>) -> Result<String, Fault> {
+        let mut steps = self.batch.steps.iter();
+        let index = steps.position(|step| step.name.as_deref() == Some(reference.name));
+        let index = index.ok_or_else(|| fault(reference, "no earlier step has this name"))?;
+        let fields = match self.parsed.entry(index) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let body = self.done.get(index).and_then(|result| result.bodies().next());
+                let body = body.ok_or_else(|| fault(reference, "the step has no result"))?;
+                let missing = |_| fault(reference, "the record that the step reads does not exist");
+                unknown.insert(Fields::parse(&body.bytes).map_err(missing)?)
+            }
+        };
+        let text = fields.text(reference.field);
+        let text = text.ok_or_else(|| fault(reference, "the result of the step has no such field"))?;
+        let before = self.batch.values.fetch_add(text.len(), Ordering::Relaxed);
+        if before + text.len() > self.batch.values_max {
+            return Err(fault(reference, "the values of all references exceed the limit of a body"));
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Returns the text of such a value for an id.
+    fn id(&mut self, reference: StepReference<'_>) -> Result<String, Fault> {
+        let json = self.value(reference)?;
+        let text = match serde_json::from_str::<String>(&json) {
+            Ok(text) => text,
+            Err(_) if json == "null" || json.starts_with(['{', '[']) => String::new(),
+            Err(_) => json,
+        };
+        if text.is_empty() { Err(fault(reference, "the value is not one of an id")) } else { Ok(text) }
     }
 }
 

@@ -45,8 +45,14 @@ pub(super) async fn create(
     let _permit = admission::admit(cx)?;
     let creating = cx.shared.mesh.create_all(&request, &records, &context);
     let created = commit_all(&cx.shared.changes, &context, creating).await;
-    let created =
-        created.map_err(|ScriptError { item, error, .. }| at_record(item, logged(&context, *error)))?;
+    let failed = |ScriptError { item, error, .. }| {
+        let error = logged(&context, *error);
+        match item {
+            Some(item) => at_record(item, error),
+            None => error,
+        }
+    };
+    let created = created.map_err(failed)?;
     cx.audit(|details| {
         details.ids =
             created.changes.iter().filter_map(|change| change.id.as_deref().map(str::to_owned)).collect();
