@@ -74,10 +74,6 @@ pub enum WriteFault {
     )]
     NoTransactions { entity: String },
     #[error(
-        "Entity '{entity}' is read by the application itself and cannot be in a transaction; write its records one by one"
-    )]
-    ReadElsewhere { entity: String },
-    #[error(
         "Entities '{entity}' and '{other}' are not written in one storage, and cannot be in one transaction"
     )]
     OtherStorage { entity: String, other: String },

@@ -130,7 +130,7 @@ impl Mesh {
     ///
     /// # Errors
     /// [`WriteFault::NoTransactions`] if the mutator has none, [`WriteFault::OtherStorage`] if the entities do not share a
-    /// mutator, [`WriteFault::ReadElsewhere`] for an entity whose resolver may depend on the principal, and errors of the script and of the mutator.
+    /// mutator, and errors of the script and of the mutator.
     pub async fn transact(
         &self,
         entities: &[&str],
@@ -144,13 +144,6 @@ impl Mesh {
             return Err(refused(0, WriteFault::NoTransactions { entity: first.to_owned() }, first));
         };
         for (step, entity) in entities.iter().enumerate() {
-            if self.resolvers.find(entity).is_some_and(|resolver| resolver.is_personal()) {
-                return Err(refused(
-                    step,
-                    WriteFault::ReadElsewhere { entity: (*entity).to_owned() },
-                    entity,
-                ));
-            }
             if !self.mutators.find(entity).is_some_and(|other| Arc::ptr_eq(mutator, other)) {
                 let (entity, other) = ((*entity).to_owned(), first.to_owned());
                 return Err(refused(step, WriteFault::OtherStorage { entity, other }, first));

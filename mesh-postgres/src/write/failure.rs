@@ -34,9 +34,12 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         SqlState::RAISE_EXCEPTION => Rule::Other,
         _ if is_of_class("23") => Rule::Other,
         SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
-        // A generated column, or a value that the type of its column cannot represent. If that is an id, no record has
-        // it.
-        ref code if *code == SqlState::GENERATED_ALWAYS || is_of_class("22") => {
+        // A generated column, or a value that the type of its column cannot represent or that is too long for an index. If
+        // that is an id, no record has it.
+        ref code
+            if [SqlState::GENERATED_ALWAYS, SqlState::PROGRAM_LIMIT_EXCEEDED].contains(code)
+                || is_of_class("22") =>
+        {
             return not_found(cause, mutation).unwrap_or_else(|| unfit(cause, mutation));
         }
         ref code if busy.contains(code) || is_of_class("40") => {

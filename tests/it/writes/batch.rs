@@ -214,11 +214,10 @@ fn a_batch_has_a_write() {
 fn the_values_of_references_are_bounded_together() {
     on_both(|orders| {
         let text = "x".repeat(400_000);
-        let create =
-            json!({"method": "POST", "path": "/customer", "body": {"id": 7, "name": text}, "as": "c"});
+        let create = json!({"method": "POST", "path": "/order", "body": {"id": 7, "note": text}, "as": "c"});
         let update =
-            |id: i64| json!({"method": "PUT", "path": format!("/order/{id}"), "body": {"note": "$c.name"}});
-        let insert = json!({"method": "POST", "path": "/order", "body": {"id": 1, "note": "$c.name"}});
+            |id: i64| json!({"method": "PUT", "path": format!("/order/{id}"), "body": {"note": "$c.note"}});
+        let insert = json!({"method": "POST", "path": "/order", "body": {"id": 1, "note": "$c.note"}});
         let all = json!([create, insert, update(1), update(1)]);
         orders.refused(&all, 400, 3, "the values of all references exceed the limit of a body");
         let reply = orders.run(&json!([create, insert, update(1)]));
@@ -274,7 +273,7 @@ fn policies_hold_for_each_step() {
     );
     let schema = database.dir.write(
         "schema.json",
-        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": true, "deletable": false}},
+        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text", "open"], "writable": {"update": ["text", "open"]}}},
             "policies": {"*": {"note": {"writable": true, "$where": {"field": "open", "op": "eq", "value": true}}}}}"#,
     );
     let config = database.dir.write("mesh.toml", "[mutations]\nenabled = true\n");

@@ -168,6 +168,26 @@ fn text_that_a_name_would_cut_is_refused_with_its_field() {
 }
 
 #[test]
+fn a_text_that_is_too_long_for_an_index_is_refused() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute("CREATE TABLE things (id serial PRIMARY KEY, name text UNIQUE)");
+    let served = Served::start(
+        &cluster,
+        &json!({"entities": {"thing": {"fields": ["id", "name"], "writable": true}}}),
+    );
+    // A text that the database cannot compress.
+    let mut state = 1_u64;
+    let text: String = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        format!("{state:x}")
+    })
+    .take(2_000)
+    .collect();
+    let reply = served.write("POST", "/thing", &json!({"name": text}));
+    assert_eq!((reply.status, reply.json()["error"].as_str()), (400, Some("ValidationError")));
+}
+
+#[test]
 fn fields_that_the_database_fills_may_be_left_out() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(
