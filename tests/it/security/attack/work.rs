@@ -127,7 +127,7 @@ fn check_huge_answers(database: &str) {
     let server = Server::start(&["--database", database, "--schema", &schema]);
     let small = r#"{"child":{"$select":{"id":true}}}"#;
     assert_eq!(server.get("/child", small).status, 200);
-    let before = (server.peak_memory() >> 20);
+    let before = server.peak_memory() >> 20;
     for (path, query) in [("/page", PAGES), ("/parent", CHILDREN), ("/parent/1", CHILDREN)] {
         let reply = server.get(path, query);
         assert_eq!(reply.status, 400, "{path}: {} bytes", reply.body.len());
