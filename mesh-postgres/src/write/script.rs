@@ -318,7 +318,7 @@ fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
         .flat_map(|(step, mutations)| mutations.iter().enumerate().map(move |(item, it)| (step, item, it)))
         .collect();
     let is_cause = |mutation: &Mutation| error.as_db_error().is_some_and(|it| is_about(it, mutation));
-    match writes.iter().find(|(.., mutation)| is_cause(mutation)).or(writes.last()) {
+    match writes.iter().find(|(.., mutation)| is_cause(mutation)).or_else(|| writes.last()) {
         Some((step, item, mutation)) => {
             ScriptError::of_write(*step, *item, mutation, write_error(error, mutation))
         }
