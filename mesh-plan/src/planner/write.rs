@@ -1,5 +1,6 @@
 //! Planning of writes, checked against the schema. `SPEC §11`
 
+mod check;
 pub(crate) mod empty;
 mod link;
 mod merge;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use mesh_ql::ParamValues;
 use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Member};
 
+pub(crate) use self::check::check;
 pub(crate) use self::reference::References;
 pub(crate) use self::rights::Kind;
 use self::rights::not_writable;
@@ -196,44 +198,6 @@ pub(crate) fn plan(
         }
     };
     Ok((subject, action, references))
-}
-
-/// Checks what does not depend on ids and values: that the entity and the relation exist, and that the principal has a
-/// right to such a write. Returns the entity of the path.
-pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, PlanError> {
-    let planner = WritePlanner { view, request };
-    let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
-    match request.target {
-        WriteTarget::Create { .. } => Kind::Create.check_entity(subject.entity())?,
-        WriteTarget::Update { .. } => Kind::Update.check_entity(subject.entity())?,
-        WriteTarget::Merge { .. } => {
-            Kind::Create.check_entity(subject.entity())?;
-            Kind::Update.check_entity(subject.entity())?;
-        }
-        WriteTarget::Delete { .. } => rights::check_delete(subject.entity())?,
-        WriteTarget::Connect { relation, .. } | WriteTarget::Disconnect { relation, .. } => {
-            planner.linked(&mut subject, relation)?;
-        }
-        WriteTarget::Attach { relation, .. } => {
-            let other = planner.related(&subject, relation, Cardinality::Many)?;
-            if let LinkKey::Junction { .. } = other.key {
-                rights::check_junction(view, &subject, &other, Kind::Create)?;
-            } else {
-                Kind::Create.check_entity(other.subject.entity())?;
-                rights::check_child_link(&other)?;
-            }
-        }
-        WriteTarget::Remove { relation, .. } => {
-            let other = planner.related(&subject, relation, Cardinality::Many)?;
-            match other.key {
-                LinkKey::Junction { .. } => rights::check_junction(view, &subject, &other, Kind::Update)?,
-                LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
-                    rights::check_delete(other.subject.entity())?
-                }
-            }
-        }
-    }
-    Ok(subject)
 }
 
 struct WritePlanner<'a> {

@@ -1,0 +1,47 @@
+//! Checks of a write before its ids and values are known, as for a step of a batch. `SPEC §18.4`
+
+use mesh_schema::Cardinality;
+
+use super::rights::{self, Kind};
+use super::{WritePlanner, WriteRequest, WriteTarget, find_entity};
+use crate::PlanError;
+use crate::mutation::{LinkKey, Subject};
+use crate::policy::View;
+
+/// Checks what does not depend on ids and values: that the entity and the relation exist, and that the principal has a
+/// right to such a write. Returns the entity of the path.
+pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, PlanError> {
+    let planner = WritePlanner { view, request };
+    let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
+    match request.target {
+        WriteTarget::Create { .. } => Kind::Create.check_entity(subject.entity())?,
+        WriteTarget::Update { .. } => Kind::Update.check_entity(subject.entity())?,
+        WriteTarget::Merge { .. } => {
+            Kind::Create.check_entity(subject.entity())?;
+            Kind::Update.check_entity(subject.entity())?;
+        }
+        WriteTarget::Delete { .. } => rights::check_delete(subject.entity())?,
+        WriteTarget::Connect { relation, .. } | WriteTarget::Disconnect { relation, .. } => {
+            planner.linked(&mut subject, relation)?;
+        }
+        WriteTarget::Attach { relation, .. } => {
+            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            if let LinkKey::Junction { .. } = other.key {
+                rights::check_junction(view, &subject, &other, Kind::Create)?;
+            } else {
+                Kind::Create.check_entity(other.subject.entity())?;
+                rights::check_child_link(&other)?;
+            }
+        }
+        WriteTarget::Remove { relation, .. } => {
+            let other = planner.related(&subject, relation, Cardinality::Many)?;
+            match other.key {
+                LinkKey::Junction { .. } => rights::check_junction(view, &subject, &other, Kind::Update)?,
+                LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
+                    rights::check_delete(other.subject.entity())?
+                }
+            }
+        }
+    }
+    Ok(subject)
+}
