@@ -41,10 +41,12 @@ fn session() -> Vec<Value> {
 /// Replaces what differs between runs.
 fn stable(reply: &Value) -> String {
     let mut text = reply.to_string().replace(env!("CARGO_PKG_VERSION"), "VERSION");
-    let marker = r#"\"requestId\":\""#;
-    if let Some(start) = text.find(marker).map(|at| at + marker.len()) {
-        let end = start + text[start..].find('\\').unwrap();
-        text.replace_range(start..end, "ID");
+    for (name, shown) in [("requestId", "ID"), ("startCursor", "CURSOR"), ("endCursor", "CURSOR")] {
+        let marker = format!(r#"\"{name}\":\""#);
+        if let Some(start) = text.find(&marker).map(|at| at + marker.len()) {
+            let end = start + text[start..].find('\\').unwrap();
+            text.replace_range(start..end, shown);
+        }
     }
     text
 }
