@@ -1,141 +1,239 @@
-//! `mesh-conformance` as one static program, which runs on any machine of the architecture without libraries.
+//! What is released: static programs, archives, a Debian package, checksums, a bill of materials and a formula.
 
+mod archive;
+mod deb;
+mod formula;
+mod program;
+mod sbom;
+mod target;
+
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
+
+use mesh_conformance::encoding::sha256;
+use serde_json::Value;
 
 use crate::steps::Steps;
+use crate::tidy::arrows::{list, metadata, name};
+use program::inspect;
+use target::Target;
 
-/// The name of the step that inspects the program.
+/// The name of the step that inspects a program.
 const STATIC: &str = "static program";
+/// The program that is packaged. The other one is `mesh-conformance`.
+const SERVER: &str = "mesh-server";
+const CONFORMANCE: &str = "mesh-conformance";
+/// Features of the server beyond the default ones.
+const FEATURES: &str = "s3";
 
-/// The C libraries that a program can contain, the preferred one first.
-const LIBRARIES: [&str; 2] = ["musl", "gnu"];
+/// What to make.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Options {
+    /// The targets that must be made; empty: that of this machine, and the others if they can be built.
+    targets: Vec<String>,
+    /// Where the files will be found by those who install them; without it, where they are made.
+    url: Option<String>,
+}
 
-/// The type of the entry of an ELF file that names the loader of shared libraries.
-const PT_INTERP: u32 = 3;
-
-/// Builds the program as it is released and prints where it is.
-pub(crate) fn run(root: &Path) -> ExitCode {
-    let steps = build(Steps::new(root.to_owned()), root, "dist");
-    if !steps.failed()
-        && let Ok(program) = program(root, "dist")
-    {
-        eprintln!("{}", program.display());
+/// Parses the options.
+pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut arguments = crate::arguments::split(arguments);
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("`{argument}` takes a value"));
+        match argument {
+            "--target" => {
+                let target = Target::parse(value?)?;
+                options.targets.push(target.triple);
+            }
+            "--url" => options.url = Some(value?.trim_end_matches('/').to_owned()),
+            _ => return Err(format!("dist has no option '{argument}'")),
+        }
     }
+    Ok(options)
+}
+
+/// Makes all files below `target/release-files`.
+pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
+    if !cfg!(target_os = "linux") {
+        return Steps::new(root.to_owned()).fail(STATIC, "static programs are built on Linux").finish();
+    }
+    let (targets, missing) = match chosen(root, options) {
+        Ok(chosen) => chosen,
+        Err(why) => return Steps::new(root.to_owned()).fail(STATIC, &why).finish(),
+    };
+    let mut steps = Steps::new(root.to_owned());
+    let mut made = Vec::new();
+    for target in &targets {
+        steps = build(steps, root, target, "dist", &[SERVER, CONFORMANCE]);
+        if !steps.failed() {
+            made.push(target);
+        }
+    }
+    if !steps.failed() {
+        match package(root, &made, options.url.as_deref()) {
+            Ok(files) => files.iter().for_each(|file| eprintln!("{}", file.display())),
+            Err(why) => steps = steps.fail("packages", &why),
+        }
+    }
+    missing.iter().for_each(|why| eprintln!("left out: {why}"));
     steps.finish()
 }
 
-/// Adds a build of the program with the profile of tests, and its inspection.
+/// Adds a build of the conformance kit with the profile of tests, and its inspection.
 pub(crate) fn steps(root: &Path, steps: Steps) -> Steps {
     if !cfg!(target_os = "linux") {
         return steps;
     }
-    build(steps, root, "dev")
+    match Target::of_this_machine(root) {
+        Ok(target) => build(steps, root, &target, "dev", &[CONFORMANCE]),
+        Err(why) => steps.fail(STATIC, &why),
+    }
 }
 
-fn build(steps: Steps, root: &Path, profile: &str) -> Steps {
-    let target = match target(root) {
-        Ok(target) => target,
-        Err(why) => return steps.fail(STATIC, &why),
-    };
+/// Returns the targets to build, and why others are left out.
+///
+/// # Errors
+/// A target of the options cannot be built.
+fn chosen(root: &Path, options: &Options) -> Result<(Vec<Target>, Vec<String>), String> {
+    if options.targets.is_empty() {
+        let own = Target::of_this_machine(root)?;
+        let (mut targets, mut missing) = (vec![own], Vec::new());
+        for other in Target::of_other_machines(root) {
+            match other {
+                Ok(target) => targets.push(target),
+                Err(why) => missing.push(why),
+            }
+        }
+        return Ok((targets, missing));
+    }
+    let targets = options.targets.iter().map(|target| Target::parse(target)?.checked(root));
+    targets.collect::<Result<_, _>>().map(|targets| (targets, Vec::new()))
+}
+
+/// Adds a build of programs for a target, and their inspection.
+fn build(steps: Steps, root: &Path, target: &Target, profile: &str, programs: &[&str]) -> Steps {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let flags = format!("{flags} -C target-feature=+crt-static");
-    let arguments = format!("build --quiet --profile {profile} --package mesh-conformance --target {target}");
-    let variables = [("RUSTFLAGS", flags.trim()), ("CARGO_PROFILE_DIST_STRIP", "symbols")];
-    let inspection = if profile == "dist" { inspect_dist } else { inspect_dev };
-    let steps = steps.cargo_with(&format!("conformance, {profile}"), &arguments, &variables);
-    if steps.failed() { steps } else { steps.inside(STATIC, inspection) }
-}
-
-/// Returns the target whose standard library is installed.
-fn target(root: &Path) -> Result<String, String> {
-    if !cfg!(target_os = "linux") {
-        return Err("static programs are built on Linux".to_owned());
-    }
-    let is_installed = |target: &String| {
-        let mut rustc = Command::new("rustc");
-        rustc.current_dir(root).args(["--print", "target-libdir", "--target", target]);
-        let folder =
-            rustc.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        folder.is_some_and(|folder| Path::new(&folder).is_dir())
-    };
-    let targets = LIBRARIES.map(|library| format!("{}-unknown-linux-{library}", std::env::consts::ARCH));
-    let found = targets.iter().find(|target| is_installed(target)).cloned();
-    found.ok_or_else(|| format!("install a target with `rustup target add {}`", targets.join("` or `")))
-}
-
-fn program(root: &Path, folder: &str) -> Result<PathBuf, String> {
-    let built = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(built.join(target(root)?).join(folder).join("mesh-conformance"))
-}
-
-fn inspect_dist(root: &Path) -> Result<Vec<String>, String> {
-    inspect(&program(root, "dist")?)
-}
-
-fn inspect_dev(root: &Path) -> Result<Vec<String>, String> {
-    inspect(&program(root, "debug")?)
-}
-
-/// Returns the faults of a program that should be static and contain the kit.
-fn inspect(program: &Path) -> Result<Vec<String>, String> {
-    let shown = program.display();
-    let bytes = std::fs::read(program).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    let mut faults = Vec::new();
-    match has_loader(&bytes) {
-        Some(false) => {}
-        Some(true) => faults.push(format!("{shown} needs shared libraries")),
-        None => faults.push(format!("{shown} is not a 64-bit ELF program")),
-    }
-    let output = Command::new(program).arg("--help").env_clear().current_dir("/").output();
-    match output {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => {
-            faults.push(format!("{shown} --help: {}", String::from_utf8_lossy(&output.stderr)));
+    let packages: String =
+        programs.iter().map(|program| format!(" --package {program} --bin {program}")).collect();
+    let features =
+        if programs.contains(&SERVER) { format!(" --features {SERVER}/{FEATURES}") } else { String::new() };
+    let triple = &target.triple;
+    let arguments =
+        format!("build --quiet --locked --profile {profile} --target {triple}{packages}{features}");
+    let mut variables = vec![("RUSTFLAGS".to_owned(), flags.trim().to_owned())];
+    variables.push(("CARGO_PROFILE_DIST_STRIP".to_owned(), "symbols".to_owned()));
+    variables.extend(target.variables());
+    let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut steps = steps.cargo_with(&format!("{profile}, {triple}"), &arguments, &variables);
+    for program in programs {
+        if steps.failed() {
+            break;
         }
-        Err(error) => faults.push(format!("cannot start {shown}: {error}")),
+        let folder = if profile == "dev" { "debug" } else { profile };
+        let path = built(root, target, folder, program);
+        let found = inspect(&path, target.is_of_this_machine());
+        steps = steps.found(&format!("{STATIC}, {program}"), found);
     }
-    Ok(faults)
+    steps
 }
 
-/// Returns whether a program names a loader of shared libraries; `None` if it is not a 64-bit ELF file with the lowest
-/// byte first.
-fn has_loader(program: &[u8]) -> Option<bool> {
-    if !program.starts_with(&[0x7f, b'E', b'L', b'F', 2, 1]) {
-        return None;
+/// Returns the path of a program.
+fn built(root: &Path, target: &Target, folder: &str, program: &str) -> PathBuf {
+    let all = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    all.join(&target.triple).join(folder).join(program)
+}
+
+/// Makes the packages of programs that are built. Returns all files.
+fn package(root: &Path, targets: &[&Target], url: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let metadata = metadata(root)?;
+    let version = version(&metadata)?;
+    let folder = root.join("target/release-files");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    let mut files = Vec::new();
+    for target in targets {
+        let program = |name| built(root, target, "dist", name);
+        for name in [SERVER, CONFORMANCE] {
+            let extra = if name == SERVER { archive::documents(root) } else { Vec::new() };
+            files.push(archive::make(&folder, &format!("{name}-{}", target.triple), &program(name), &extra)?);
+        }
+        files.push(deb::make(root, &folder, &program(SERVER), &version, target.debian())?);
     }
-    let two = |at: usize| program.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes).map(usize::from);
-    let table = u64::from_le_bytes(program.get(32..40)?.try_into().ok()?);
-    let table = program.get(usize::try_from(table).ok()?..)?;
-    let (size, count) = (two(54)?, two(56)?);
-    let kind = |entry: &[u8]| entry.first_chunk().copied().map(u32::from_le_bytes);
-    Some(table.chunks(size.max(1)).take(count).any(|entry| kind(entry) == Some(PT_INTERP)))
+    files.push(sbom::make(
+        root,
+        &folder,
+        &targets.iter().map(|target| target.triple.as_str()).collect::<Vec<_>>(),
+    )?);
+    let url = url.map_or_else(|| format!("file://{}", folder.display()), str::to_owned);
+    files.push(formula::make(&folder, &url, &version, targets)?);
+    files.push(checksums(&folder, &files)?);
+    Ok(files)
+}
+
+/// Returns the version of the server.
+fn version(metadata: &Value) -> Result<String, String> {
+    let server = list(metadata, "packages").iter().find(|package| name(package) == SERVER);
+    let version = server.and_then(|server| server.get("version")?.as_str());
+    version.map(str::to_owned).ok_or_else(|| "cargo metadata has no version of the server".to_owned())
+}
+
+/// Writes the checksums of files, in the form that `sha256sum --check` reads.
+fn checksums(folder: &Path, files: &[PathBuf]) -> Result<PathBuf, String> {
+    let mut text = String::new();
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        text.push_str(&format!("{}  {name}\n", digest(file)?));
+    }
+    write(&folder.join("SHA256SUMS"), text.as_bytes())
+}
+
+/// Returns the SHA-256 of a file.
+fn digest(file: &Path) -> Result<String, String> {
+    fs::read(file).map(sha256).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+/// Runs a program, whose errors are what it prints.
+fn run_tool(mut command: std::process::Command) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| format!("cannot start {program}: {error}"))?;
+    let said = || format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    if output.status.success() { Ok(()) } else { Err(said()) }
+}
+
+/// Writes a file and returns its path.
+fn write(path: &Path, bytes: &[u8]) -> Result<PathBuf, String> {
+    fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(path.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Returns an ELF file with entries of these types.
-    fn program(kinds: &[u32]) -> Vec<u8> {
-        let mut bytes = vec![0; 64];
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        bytes[32] = 64;
-        bytes[54] = 56;
-        bytes[56] = u8::try_from(kinds.len()).unwrap();
-        for kind in kinds {
-            bytes.extend(kind.to_le_bytes());
-            bytes.extend([0; 52]);
-        }
-        bytes
+    #[test]
+    fn options_name_targets_and_the_address_of_the_files() {
+        let options =
+            parse_options(&["--target=aarch64-unknown-linux-musl", "--url", "https://example.org/files/"]);
+        let expected = Options {
+            targets: vec!["aarch64-unknown-linux-musl".to_owned()],
+            url: Some("https://example.org/files".to_owned()),
+        };
+        assert_eq!(options, Ok(expected));
+        assert!(parse_options(&["--target", "wasm32-unknown-unknown"]).unwrap_err().contains("x86_64"));
+        assert!(parse_options(&["--target"]).is_err());
+        assert!(parse_options(&["--fast", "1"]).is_err());
     }
 
     #[test]
-    fn programs_that_need_shared_libraries_are_recognized() {
-        assert_eq!(has_loader(&program(&[6, 3, 1])), Some(true));
-        assert_eq!(has_loader(&program(&[6, 1, 2])), Some(false));
-        assert_eq!(has_loader(&program(&[])), Some(false));
-        assert_eq!(has_loader(b"#!/bin/sh\n"), None);
-        assert_eq!(has_loader(&program(&[1])[..40]), None);
+    fn checksums_are_those_that_sha256sum_checks() {
+        let folder = mesh_tests::TempDir::new();
+        let file = PathBuf::from(folder.write("a.txt", "abc"));
+        let sums = fs::read_to_string(checksums(folder.path(), &[file]).unwrap()).unwrap();
+        assert_eq!(sums, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a.txt\n");
+        let mut check = std::process::Command::new("sha256sum");
+        assert!(check.args(["--check", "SHA256SUMS"]).current_dir(folder.path()).status().unwrap().success());
     }
 }

@@ -57,8 +57,9 @@ Commands:
                        [--workload w1,w2,...] [--seconds N] [--rounds N] [--no-build]; see docs/performance.md
   bench signed         Compare reads that are signed by many sessions with hand-written ones [--no-build]
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
-  dist                 Build mesh-conformance as one static program, with musl if its target is installed, else with
-                       glibc
+  dist                 Build what is released, in target/release-files: static programs in archives, a Debian package,
+                       checksums, a bill of materials (CycloneDX) and a formula of Homebrew; for this machine, and for
+                       other architectures if they can be built [--target TARGET]... [--url URL of the files]
   reference            Update the tables of docs/reference.md from the code
   screenshots          Take the screenshots of the playground that the README shows
   tidy                 Check the repository rules that the compiler cannot check
@@ -94,13 +95,13 @@ fn main() -> ExitCode {
         ["check"] => check(),
         ["tidy"] => Steps::new(root()).inside("tidy", tidy::run).finish(),
         ["bench", options @ ..] => bench::run(&root(), options),
-        ["dist"] => dist::run(&root()),
+        ["dist", options @ ..] => with(dist::parse_options(options), dist::run),
         ["reference"] => reference(),
         ["screenshots"] => screenshots::run(&root()),
         ["conformance", options @ ..] => with(conformance::parse_options(options), conformance::run),
         ["soak", options @ ..] => with(soak::parse_options(options), soak::run),
         ["fuzz", options @ ..] => with(fuzz::parse_options(options), fuzz::run),
-        [name @ ("test" | "check" | "tidy" | "dist" | "reference" | "screenshots"), ..] => {
+        [name @ ("test" | "check" | "tidy" | "reference" | "screenshots"), ..] => {
             misuse(&format!("'{name}' takes no arguments"))
         }
         [name, ..] => misuse(&format!("there is no command '{name}'")),

@@ -59,6 +59,14 @@ impl Steps {
         self
     }
 
+    /// Records a step that has found faults, if it has.
+    pub(crate) fn found(mut self, name: &str, found: Result<Vec<String>, String>) -> Self {
+        eprint!("{name:<26}");
+        let faults = found.unwrap_or_else(|error| vec![error]);
+        self.end(name, Instant::now(), (Some(i32::from(!faults.is_empty())), faults.join("\n")));
+        self
+    }
+
     /// Records a step that could not be started.
     pub(crate) fn fail(mut self, name: &str, why: &str) -> Self {
         eprint!("{name:<26}");
