@@ -8,7 +8,7 @@ use std::process::Command;
 use super::SERVER;
 
 /// The settings that are installed. They are a configuration file: an upgrade keeps what was changed.
-const SETTINGS: &str = r#"# Settings of the service mesh-server. The README of Mesh lists all of them.
+const SETTINGS: &str = r#"# Settings of the service mesh-server. docs/reference.md of Mesh lists all of them.
 # Paths are absolute: the service can read this folder and write to /var/lib/mesh-server only.
 #
 #   mesh-server check --config /etc/mesh-server/mesh.toml     reports every fault
