@@ -54,7 +54,7 @@ pub(super) struct Shell {
 pub(super) fn is_server(command: &str) -> bool {
     let words = command.split_whitespace().skip_while(|word| word.contains('='));
     let words: Vec<&str> = words.take(2).collect();
-    matches!(words.as_slice(), ["mesh-server" | "./mesh-server", "serve" | "demo"])
+    matches!(words.as_slice(), ["mesh-server", "serve" | "demo"])
 }
 
 /// Returns whether a command prints until it is stopped.
