@@ -53,6 +53,21 @@ impl StepResult {
         self.bodies.iter().flatten()
     }
 
+    /// Refuses results that together have more objects or bytes than these bounds. `SPEC §3.11`
+    ///
+    /// # Errors
+    /// [`ResolveError::TooLarge`] and [`ResolveError::TooManyBytes`].
+    pub fn check_size(results: &[Self], rows_max: usize, bytes_max: usize) -> Result<(), ResolveError> {
+        let bodies = || results.iter().flat_map(Self::bodies);
+        if bodies().map(|body| body.rows).sum::<usize>() > rows_max {
+            return Err(ResolveError::TooLarge { rows: rows_max });
+        }
+        if bodies().map(|body| body.bytes.len()).sum::<usize>() > bytes_max {
+            return Err(ResolveError::TooManyBytes { bytes: bytes_max });
+        }
+        Ok(())
+    }
+
     /// Returns the records that the step has written.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let ScriptStep::Write(mutations) = &self.step else { return Vec::new() };
@@ -95,18 +110,6 @@ impl From<ResolveError> for ScriptError {
     fn from(error: ResolveError) -> Self {
         Self::new(0, error)
     }
-}
-
-/// Refuses results whose bodies together exceed the bounds of one response. `SPEC §3.11`
-pub(crate) fn check_size(done: &[StepResult], rows_max: usize, bytes_max: usize) -> Result<(), ResolveError> {
-    let bodies = || done.iter().flat_map(StepResult::bodies);
-    if bodies().map(|body| body.rows).sum::<usize>() > rows_max {
-        return Err(ResolveError::TooLarge { rows: rows_max });
-    }
-    if bodies().map(|body| body.bytes.len()).sum::<usize>() > bytes_max {
-        return Err(ResolveError::TooManyBytes { bytes: bytes_max });
-    }
-    Ok(())
 }
 
 /// Returns all changes of a transaction once.

@@ -30,12 +30,21 @@ pub(crate) struct Identities {
     pub(crate) unsigned: bool,
     /// The principal of requests without credentials; `None` refuses them.
     pub(crate) anonymous: Option<Arc<Principal>>,
+    /// The principal of all requests, if one client of this process sends them.
+    pub(crate) local: Option<Arc<Principal>>,
     pub(crate) failures: Failures,
 }
 
 impl Default for Identities {
     fn default() -> Self {
-        Self { bearer: None, api_keys: None, unsigned: true, anonymous: None, failures: Failures::default() }
+        Self {
+            bearer: None,
+            api_keys: None,
+            unsigned: true,
+            anonymous: None,
+            local: None,
+            failures: Failures::default(),
+        }
     }
 }
 

@@ -230,7 +230,7 @@ struct Bounded {
 
 impl Script for Bounded {
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
-        script::check_size(done, self.rows, self.bytes)?;
+        StepResult::check_size(done, self.rows, self.bytes)?;
         self.script.next(done)
     }
 }

@@ -340,7 +340,8 @@ impl AppBuilder {
         }
         if !shared.identifies_callers() {
             // A role for requests without credentials needs credentials that others have.
-            shared.identities.anonymous = local;
+            shared.identities.anonymous = None;
+            shared.identities.local = local;
         }
         shared.caching = caching.values(shared.identifies_callers() || shared.mesh.has_policies());
         if let Some(uploads) = &mut shared.uploads {

@@ -107,6 +107,8 @@ impl AuditLog {
 
     /// Queues the entry of a request, if the request is of a kind that is logged.
     pub(crate) fn record(&self, cx: &RequestContext<'_>, status: StatusCode, duration: Duration) {
+        // The reply of a tool that fails is itself a success.
+        let status = cx.record.error().map_or(status, |error| error.status);
         let Some(event) = entry::event(cx, status) else { return };
         if entry::is_refusal(status) && cx.record.session().is_none() {
             let key = cx.address.map(counted_address);

@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use http::StatusCode;
 use mesh_integrity::Session;
+use mesh_plan::Principal;
 use mesh_wire::{Route, WireError};
 use parking_lot::Mutex;
 
@@ -71,6 +73,8 @@ pub(crate) enum CallerKind {
     ApiKey,
     /// Nothing: the caller has the role of such requests.
     Anonymous,
+    /// The account that runs this process.
+    Local,
 }
 
 impl CallerKind {
@@ -81,6 +85,7 @@ impl CallerKind {
             Self::Bearer => "bearer",
             Self::ApiKey => "apiKey",
             Self::Anonymous => "anonymous",
+            Self::Local => "local",
         }
     }
 }
@@ -97,8 +102,18 @@ pub(crate) struct RequestRecord {
     read: OnceLock<ReadRecord>,
     session: OnceLock<Arc<Session>>,
     caller_kind: OnceLock<CallerKind>,
-    error: OnceLock<(&'static str, Option<&'static str>)>,
+    error: OnceLock<ErrorRecord>,
+    local: OnceLock<Arc<Principal>>,
     audit: Mutex<Option<Box<AuditDetails>>>,
+}
+
+/// The error of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ErrorRecord {
+    pub(crate) kind: &'static str,
+    pub(crate) code: Option<&'static str>,
+    /// The status of the error, which the reply of a tool does not have.
+    pub(crate) status: StatusCode,
 }
 
 /// A read that has finished.
@@ -123,6 +138,7 @@ impl RequestRecord {
             session: OnceLock::new(),
             caller_kind: OnceLock::new(),
             error: OnceLock::new(),
+            local: OnceLock::new(),
             audit: Mutex::new(None),
         }
     }
@@ -163,13 +179,25 @@ impl RequestRecord {
         self.caller_kind.get().copied()
     }
 
-    /// Sets the error of the reply.
-    pub(crate) fn set_error(&self, error: &WireError) {
-        let _ = self.error.set((error.kind.name(), error.code.map(|code| code.name())));
+    /// Sets the principal of all requests of this process.
+    pub(crate) fn set_local(&self, principal: &Arc<Principal>) {
+        self.set_caller_kind(CallerKind::Local);
+        let _ = self.local.set(Arc::clone(principal));
     }
 
-    /// Returns the kind and the code of the error of the reply.
-    pub(crate) fn error(&self) -> Option<(&'static str, Option<&'static str>)> {
+    /// Returns the principal of all requests of this process.
+    pub(crate) fn local(&self) -> Option<&Principal> {
+        self.local.get().map(|principal| &**principal)
+    }
+
+    /// Sets the error of the request.
+    pub(crate) fn set_error(&self, error: &WireError) {
+        let code = error.code.map(|code| code.name());
+        let _ = self.error.set(ErrorRecord { kind: error.kind.name(), code, status: error.status });
+    }
+
+    /// Returns the error of the request.
+    pub(crate) fn error(&self) -> Option<ErrorRecord> {
         self.error.get().copied()
     }
 

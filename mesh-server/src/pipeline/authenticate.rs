@@ -128,12 +128,12 @@ pub(crate) async fn with_body(
 /// Checks that a caller that was authenticated for a read may also write.
 #[cfg(feature = "mcp")]
 pub(crate) fn allow_write(cx: &RequestContext<'_>, caller: &Caller) -> Result<(), WireError> {
-    let is_signed = caller.session().is_some() && caller.known().is_none();
-    match check_unsigned(cx, Access::Write) {
-        Err(error) if caller.known().is_some() => Err(error.into()),
-        Err(_) if !is_signed => Err(missing(cx)),
-        _ => Ok(()),
+    let Err(error) = check_unsigned(cx, Access::Write) else { return Ok(()) };
+    if caller.known().is_some() {
+        return Err(error.into());
     }
+    // Without a credential of another kind, a session is one that has signed the request.
+    if caller.session().is_some() { Ok(()) } else { Err(missing(cx)) }
 }
 
 /// Returns whether a request to a route of the application is signed as one without a body.
@@ -160,7 +160,9 @@ pub(crate) async fn file(cx: &RequestContext<'_>, key: &str) -> Result<Caller, W
 pub(crate) async fn docs(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
     let headers = cx.mesh_headers.reject_repeated()?;
     let credential = Credential::read(cx, &headers)?;
-    if matches!(credential, Credential::None | Credential::Other) && cx.shared.identities.anonymous.is_none()
+    if matches!(credential, Credential::None | Credential::Other)
+        && cx.shared.identities.anonymous.is_none()
+        && cx.shared.identities.local.is_none()
     {
         return Ok(PUBLIC);
     }
@@ -208,6 +210,10 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     let headers = cx.mesh_headers.reject_repeated()?;
     let identities = &cx.shared.identities;
     let credential = Credential::read(cx, &headers)?;
+    if let Some(principal) = &identities.local {
+        cx.record.set_local(principal);
+        return Ok(Pending { headers, evidence: Evidence::Anonymous(Caller::anonymous(principal)) });
+    }
     let evidence = match (credential, &cx.shared.integrity, &identities.anonymous) {
         (Credential::Bearer(token), ..) => Evidence::Known(Box::pin(identify(cx, token)).await?),
         (Credential::None, _, Some(principal)) => {

@@ -44,10 +44,15 @@ pub(super) async fn reply(
 
 /// Returns the reply for an error.
 pub(crate) fn refusal(cx: &RequestContext<'_>, error: &WireError) -> Response<Body> {
+    report(cx, error);
+    response::error(&cx.head, error).map(Body::from)
+}
+
+/// Counts and logs the error of a request, also if its reply has another status.
+pub(crate) fn report(cx: &RequestContext<'_>, error: &WireError) {
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(error));
     cx.record.set_error(error);
     tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
-    response::error(&cx.head, error).map(Body::from)
 }
 
 /// Returns the length of a body that counts against the budget of unread replies: a large one, or one on a connection

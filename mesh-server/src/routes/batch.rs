@@ -30,12 +30,18 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
             "A batch has no query; give each step a 'query' that shapes its result",
         ));
     }
-    let results = run(cx, &caller, &body).await?;
+    let results = run(cx, &caller, &body, None).await?;
     Ok(response::written(&cx.head, None, Some(results)).map(Body::from))
 }
 
-/// Runs the steps of a body, and returns the body of the reply.
-pub(super) async fn run(cx: &RequestContext<'_>, caller: &Caller, body: &[u8]) -> Result<Bytes, WireError> {
+/// Runs the steps of a body, and returns the body of the reply. All results together have at most this many objects and
+/// bytes, if those bounds are lower than the server's.
+pub(super) async fn run(
+    cx: &RequestContext<'_>,
+    caller: &Caller,
+    body: &[u8],
+    bounds: Option<(usize, usize)>,
+) -> Result<Bytes, WireError> {
     let steps = decode_batch(cx.head.headers, body)?;
     let principal = caller.principal();
     let mut entities = Vec::with_capacity(steps.len());
@@ -50,6 +56,7 @@ pub(super) async fn run(cx: &RequestContext<'_>, caller: &Caller, body: &[u8]) -
         return Err(WireError::validation("At least one step of a batch must be a write"));
     }
     let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, principal, cx.shared.limits.body_bytes)?;
+    let batch = batch.with_bounds(bounds);
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
     let _permit = admission::admit(cx)?;
     let context = cx.resolver_context(caller);

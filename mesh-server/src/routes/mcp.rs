@@ -22,6 +22,7 @@ use crate::mcp::handler::{Handler, Job, Jobs};
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
+use crate::pipeline::respond;
 
 /// Answers a message.
 pub(crate) async fn answer(
@@ -30,6 +31,7 @@ pub(crate) async fn answer(
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     check_origin(cx)?;
+    request::IfMatch::refuse(cx.head.headers)?;
     let content = Content::Call { writes: tools.options.writes };
     let (caller, body) = authenticate::with_body(cx, content, body).await?;
     if !request::is_json(cx.head.headers) {
@@ -76,7 +78,10 @@ async fn run(calls: &Calls<'_, '_>, job: Job) -> Result<(), WireError> {
                     ErrorKind::Integrity | ErrorKind::RateLimit | ErrorKind::Unavailable => {
                         return Err(*error);
                     }
-                    _ => Ok(CallToolResult::error(vec![ContentBlock::text(calls.error_text(&error))])),
+                    _ => {
+                        respond::report(calls.cx, &error);
+                        Ok(CallToolResult::error(vec![ContentBlock::text(calls.error_text(&error))]))
+                    }
                 },
             };
             drop(done.send(result));

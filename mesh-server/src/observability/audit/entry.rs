@@ -70,13 +70,14 @@ impl AuditDetails {
 
     /// Sets the fields of a write.
     pub(crate) fn set_fields(&mut self, fields: &Fields, with_values: bool) {
-        self.set_bounded(fields, MAX_FIELDS, if with_values { MAX_VALUES } else { 0 });
+        self.set_bounded(fields, MAX_FIELDS, with_values.then_some(MAX_VALUES));
     }
 
-    /// Sets the first names of the fields, and their values if they have at most so many bytes.
-    fn set_bounded(&mut self, fields: &Fields, names_max: usize, values_max: usize) {
+    /// Sets the first names of the fields, and with a bound their values if they have at most so many bytes.
+    fn set_bounded(&mut self, fields: &Fields, names_max: usize, values_max: Option<usize>) {
         self.fields = fields.iter().take(names_max).map(|(name, _)| clipped(name).to_owned()).collect();
-        self.values = (bytes_of(fields) < values_max).then(|| values_of(fields));
+        let is_short = values_max.is_some_and(|most| bytes_of(fields) <= most);
+        self.values = is_short.then(|| values_of(fields));
     }
 
     /// Sets the session that the data is viewed as, and what is read.
@@ -103,7 +104,7 @@ impl AuditDetails {
             let names = self.steps.iter().map(|(_, step)| step.fields.len()).sum();
             let values =
                 self.steps.iter().filter_map(|(_, step)| step.values.as_ref()).map(String::len).sum();
-            let values_max = if with_values { MAX_VALUES.saturating_sub(values) } else { 0 };
+            let values_max = with_values.then(|| MAX_VALUES.saturating_sub(values));
             step.set_bounded(fields, MAX_FIELDS.saturating_sub(names), values_max);
         }
         step.entity.get_or_insert_with(|| entity.to_owned());
@@ -256,9 +257,9 @@ pub(super) fn of_request(
     let mut entry = Object::begin(event);
     entry.members.text("outcome", outcome);
     entry.members.raw("status", status.as_u16());
-    if let Some((kind, code)) = record.error() {
-        entry.members.text("error", kind);
-        entry.members.optional("code", code);
+    if let Some(error) = record.error() {
+        entry.members.text("error", error.kind);
+        entry.members.optional("code", error.code);
     }
     entry.members.text("method", cx.head.method.as_str());
     entry.members.text("path", cx.uri.path());
@@ -269,6 +270,10 @@ pub(super) fn of_request(
         entry.members.optional("role", session.role.as_deref());
         entry.members.optional("tenant", session.tenant.as_deref());
         entry.members.raw("session", format_args!("\"{}\"", session.session));
+    } else if let Some(principal) = record.local() {
+        entry.members.text("user", &principal.user);
+        entry.members.optional("role", principal.role.as_deref());
+        entry.members.optional("tenant", principal.tenant.as_deref());
     }
     if let Some(address) = cx.address {
         entry.members.raw("client", format_args!("\"{address}\""));

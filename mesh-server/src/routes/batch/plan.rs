@@ -25,6 +25,8 @@ pub(super) struct Batch {
     values_max: usize,
     /// Bytes of those values so far.
     values: AtomicUsize,
+    /// The most objects and bytes of all results, if not those of every response.
+    bounds: Option<(usize, usize)>,
 }
 
 impl Batch {
@@ -54,7 +56,12 @@ impl Batch {
             let checked = checked.and_then(|()| replace_references(body, check).map(drop));
             checked.map_err(|fault| WireError::from(Error::from(fault)).at_step(index))?;
         }
-        Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0) })
+        Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0), bounds: None })
+    }
+
+    /// Sets the most objects and bytes of all results.
+    pub(super) fn with_bounds(self, bounds: Option<(usize, usize)>) -> Self {
+        Self { bounds, ..self }
     }
 
     fn read(
@@ -72,6 +79,9 @@ impl Batch {
 
 impl Script for Batch {
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
+        if let Some((rows, bytes)) = self.bounds {
+            StepResult::check_size(done, rows, bytes)?;
+        }
         let Some(step) = self.steps.get(done.len()) else { return Ok(None) };
         if done.is_empty() {
             // The transaction may start again.

@@ -206,10 +206,12 @@ impl Calls<'_, '_> {
     }
 
     async fn write(&self, WriteArguments { steps }: WriteArguments) -> Result<String, Fault> {
-        authenticate::allow_write(self.cx, self.caller)?;
         self.cx.audit(|details| details.event = Some("write"));
+        authenticate::allow_write(self.cx, self.caller)?;
         let body = json!({"steps": steps}).to_string();
-        let results = batch::run(self.cx, self.caller, body.as_bytes()).await?;
+        let options = &self.tools.options;
+        let bounds = Some((options.rows, options.bytes));
+        let results = batch::run(self.cx, self.caller, body.as_bytes(), bounds).await?;
         Ok(String::from_utf8_lossy(&results).into_owned())
     }
 
