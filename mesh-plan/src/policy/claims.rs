@@ -65,7 +65,7 @@ impl fmt::Debug for Claims {
 
 impl ClaimValue {
     /// Returns the value of a JSON scalar or of a list of scalars; `None` for `null`, objects and lists of them. Whole
-    /// numbers beyond 64 bits are text, which keeps their digits.
+    /// numbers beyond 64 bits lose digits, so such ids have to be texts.
     pub fn from_json(json: &Json) -> Option<Self> {
         match json {
             Json::Array(items) => items.iter().map(literal).collect::<Option<_>>().map(Self::Many),

@@ -225,5 +225,5 @@ async fn check_pages_in_each_order(served: &Served) {
     }
     let grouped = r#"{"everything": {"$select": {"mood": true}, "$groupBy": ["mood"], "$aggregate": {"n": {"fn": "count"},
         "least": {"fn": "min", "field": "words"}, "first": {"fn": "min", "field": "mood"}, "late": {"fn": "max", "field": "zoned"}}}}"#;
-    expect![[r#"{"items":[{"mood":"very happy","n":1,"least":"it's","first":"very happy","late":"2024-05-01T10:00:00Z"},{"mood":null,"n":1,"least":null,"first":null,"late":null}],"pageInfo":{"hasNextPage":false,"startCursor":"ff4lp2SI43bXWzpBl_tY3gUAAAAAAAAACnZlcnkgaGFwcHk","endCursor":"z-vR1v2wY3J_P5abX0lIDAA"}}"#]].assert_eq(&served.collection(grouped).await.unwrap());
+    expect![[r#"{"items":[{"mood":"very happy","n":1,"least":"it's","first":"very happy","late":"2024-05-01T10:00:00Z"},{"mood":null,"n":1,"least":null,"first":null,"late":null}],"pageInfo":{"hasNextPage":false,"startCursor":"IoxB63zRsjzSivTYugl66AUAAAAAAAAACnZlcnkgaGFwcHk","endCursor":"bSyGR8qTYHhnKZBfz7FC4QA"}}"#]].assert_eq(&served.collection(grouped).await.unwrap());
 }

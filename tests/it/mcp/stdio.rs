@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use mesh_tests::guide::root;
-use mesh_tests::{Database, command};
+use mesh_tests::{Database, command, wait_until};
 use serde_json::{Value, json};
 
 use super::client::{Agent, initialize};
@@ -199,6 +199,46 @@ fn writes_need_the_flag_and_obey_the_role() {
         rows.collect::<Result<_, _>>().unwrap()
     };
     assert_eq!(titles, ["Rust at dawn", "New", "A map"], "all steps or none");
+}
+
+#[test]
+fn the_audit_log_names_the_local_caller_and_failures() {
+    let blog = Database::blog();
+    let log = blog.dir.path().join("audit.jsonl");
+    let more = format!("[mutations]\nenabled = true\n[audit]\nfile = \"{}\"", log.display());
+    let config = configured(&blog, &more);
+    let mut agent =
+        Agent::start(&["--config", config.as_str(), "--role", "editor", "--user", "2", "--writes"]);
+    let step = |path: &str| json!({"steps": [{"method": "PUT", "path": path, "body": {"title": "New"}}]});
+    assert!(!outcome(&agent.call("write_records", &step("post/2"))).0);
+    assert!(outcome(&agent.call("write_records", &step("post/1"))).0, "the post of another author");
+    let mut entries = Vec::new();
+    wait_until("both writes are logged", || {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).collect();
+        entries.len() == 2
+    });
+    for (entry, (outcome, status)) in entries.iter().zip([("ok", 200), ("failed", 404)]) {
+        assert_eq!((&entry["outcome"], &entry["status"]), (&json!(outcome), &json!(status)), "{entry}");
+        assert_eq!((&entry["event"], &entry["caller"]), (&json!("write"), &json!("local")), "{entry}");
+        assert_eq!((&entry["user"], &entry["role"]), (&json!("2"), &json!("editor")), "{entry}");
+    }
+}
+
+#[test]
+fn large_results_of_writes_undo_them() {
+    let blog = Database::blog();
+    let config = configured(&blog, "[mutations]\nenabled = true\n[mcp]\nrows = 1");
+    let mut agent =
+        Agent::start(&["--config", config.as_str(), "--role", "editor", "--user", "2", "--writes"]);
+    let write = json!({"method": "PUT", "path": "post/2", "body": {"title": "New"}});
+    let read = json!({"method": "GET", "path": "post/3", "query": "{ post title }", "format": "ql"});
+    let (is_error, error) = outcome(&agent.call("write_records", &json!({"steps": [write, read]})));
+    assert_eq!((is_error, &error["code"]), (true, &json!("RESULT_TOO_LARGE")), "{error}");
+    let connection = blog.connect();
+    let title: String =
+        connection.query_row("SELECT title FROM posts WHERE id = 2", [], |row| row.get(0)).unwrap();
+    assert_ne!(title, "New");
 }
 
 #[test]
