@@ -20,7 +20,7 @@ const DESCRIPTION: usize = 300;
 /// let schema = Schema::builder()
 ///     .entity("post", |post| post.field("id", FieldType::Integer).field("title", FieldType::String))
 ///     .build()?;
-/// let expected = r#"{"entities":[{"name":"post","id":"id","fields":{"id":"integer","title":"string"}}]}"#;
+/// let expected = r#"{"entities":[{"name":"post","id":"id","fields":{"id":"integer","title":"string?"}}]}"#;
 /// assert_eq!(outline::page(&schema, None, 10, false).to_string(), expected);
 /// # Ok(())
 /// # }

@@ -84,7 +84,7 @@ fn check_shows_every_fault_in_one_run() {
         "the table 'users' has no column 'password_hash' for 'integrity.users.password'",
         "the table 'users' has no column 'rank' for 'integrity.users.role'",
         "'uploads.store' must be",
-        "queries.json: not an array of {query, format?, params?}",
+        "queries.json: not an array of {query, format?, params?, name?, description?}",
         "13 faults",
     ];
     let shown = check(&blog.url());

@@ -104,6 +104,6 @@ fn nothing_is_removed_without_a_store_or_file_field() {
     assert!(status == Some(2) && said.contains("--older-than"), "{said}");
     fs::write(site.database.dir.path().join("mesh.toml"), "").unwrap();
     let (_, said, status) = files(&site.database, &[]);
-    assert!(status == Some(2) && said.contains("uploads.enabled"), "{said}");
+    assert!(status == Some(2) && said.contains("uploads are off"), "{said}");
     assert_eq!(site.published().len(), 3);
 }

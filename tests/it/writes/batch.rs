@@ -147,7 +147,7 @@ fn steps_are_checked_before_any_runs() {
             (json!({"method": "POST", "path": "/", "body": {"query": read}}), 400, "A step is a write"),
             (json!({"method": "POST", "path": "/batch", "body": {"steps": []}}), 400, "A step is a write"),
             (json!({"method": "GET", "path": "/customer/1/events", "query": read}), 404, "no such path"),
-            (json!({"method": "POST", "path": "/logout"}), 405, "not allowed"),
+            (json!({"method": "POST", "path": "/logout"}), 405, "not available"),
             (json!({"method": "PATCH", "path": "/customer/1", "body": {}}), 405, "not allowed"),
             (json!({"method": "OPTIONS", "path": "/customer"}), 400, "A step is a write"),
             (json!({"method": "HEAD", "path": "/customer/1", "query": read}), 400, "A step is a write"),

@@ -149,9 +149,12 @@ fn an_unreachable_issuer_is_reported() {
     let mut serving = command(&[&["serve", "--listen", "127.0.0.1:0"][..], &arguments].concat());
     let log = database.dir.path().join("log");
     let server = Server::spawn(serving.stderr(Stdio::from(std::fs::File::create(&log).unwrap())));
-    let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains("the answer is 500"), "{said}");
-    assert!(said.contains("bearers are refused until a later read succeeds"), "{said}");
+    let mut said = String::new();
+    wait_until("the failure is logged", || {
+        said = std::fs::read_to_string(&log).unwrap();
+        said.contains("the answer is 500")
+    });
+    assert!(said.contains("are refused until a later read succeeds"), "{said}");
     let ready = server.send(&mesh_tests::Request::new("GET", "/readyz"));
     assert_eq!(ready.json()["checks"]["bearer"]["status"], "warned", "{}", ready.text());
     let checked = run(&[&["check"][..], &arguments].concat());

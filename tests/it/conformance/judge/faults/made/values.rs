@@ -12,8 +12,19 @@ use crate::conformance::judge::recording::Recording;
 const LARGE: usize = 100_000;
 
 /// Members whose value no case can know, and those of the introspection's `writes`, which a server may leave out.
-const UNKNOWABLE: [&str; 10] =
-    ["durationMs", "rows", "expiresAt", "params", "runs", "z", "writes", "create", "update", "delete"];
+const UNKNOWABLE: [&str; 11] = [
+    "durationMs",
+    "rows",
+    "expiresAt",
+    "params",
+    "runs",
+    "z",
+    "writes",
+    "create",
+    "update",
+    "delete",
+    "nullable",
+];
 
 /// Returns a fault for each member of the answers of a recording.
 pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
