@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::page::{ESCAPE, Page, serve};
 
 const SCHEMA: &str = r#"{"entities": {
-    "user": {"fields": ["id", "name"], "description": "Somebody who writes"},
+    "user": {"fields": ["id", "name"], "description": "An author of posts"},
     "post": {"fields": ["id", "title", "subtitle", "authorId"], "columns": {"authorId": "author_id"}, "writable": true,
              "computed": {"label": {"from": ["title"], "template": "{title}"}},
              "description": "An article <b>of the blog</b>",
@@ -39,7 +39,7 @@ fn the_schema_tree_shows_descriptions_and_nullability() {
     assert_eq!(title("post-title"), "title: Its headline\nstring, never null");
     assert_eq!(title("post-subtitle"), "subtitle: Below the headline\nstring, can be null");
     assert_eq!(title("post-label"), "label: For lists\ncomputed");
-    assert_eq!(title("post-author"), "author: one of user: Somebody who writes");
+    assert_eq!(title("post-author"), "author: one of user: An author of posts");
     assert_eq!(page.browser.text("#tree-post-subtitle .type"), "string?");
     assert_eq!(page.browser.text("#tree-post-title .type"), "string");
     // The descriptions are text, whatever they contain.
@@ -94,7 +94,7 @@ fn heads_and_forms_of_the_data_browser_show_descriptions() {
     let heads = "return [...document.querySelectorAll('[data-testid=rows] th')].map((it) => it.title)";
     let heads = browser.run(heads, &Value::Null).to_string();
     assert!(heads.contains(r"title: Its headline\nstring, never null"), "{heads}");
-    assert!(heads.contains("author: one of user: Somebody who writes"), "{heads}");
+    assert!(heads.contains("author: one of user: An author of posts"), "{heads}");
     browser.click("[data-testid=new-record]");
     browser.wait_for("[data-testid=record-form]", "Below the headline");
     browser.wait_for("[data-testid=record-form]", "string?");

@@ -7,9 +7,11 @@ use super::picture::{Picture, to_gif};
 
 const WIDTH: u32 = 1280;
 const HEIGHT: u32 = 720;
-/// Hundredths of a second between frames of a movement, and that a result of a step is shown.
+/// How long a frame of a movement is shown, in hundredths of a second, as the other durations.
 const MOVE: u16 = 5;
+/// How long the page is shown after a click.
 const HOLD: u16 = 110;
+/// How long the last frame is shown.
 const END: u16 = 320;
 /// Frames of a movement of the pointer.
 const STEPS: u32 = 7;

@@ -88,8 +88,8 @@ fn a_view_reads_what_the_role_reads_and_no_more() {
             assert_eq!(names(&introspect(&site, &ada, Some(view))), names(&introspect(&site, own, None)));
         }
         // Nothing of the administrator remains: a view without a user owns nothing.
-        let nobody = execute(&site, Some(&ada), TITLES, Some(&json!({"role": "editor"})));
-        assert_eq!(nobody.json()["data"]["items"], json!([]));
+        let without_user = execute(&site, Some(&ada), TITLES, Some(&json!({"role": "editor"})));
+        assert_eq!(without_user.json()["data"]["items"], json!([]));
         assert_eq!(
             execute(&site, Some(&ada), TITLES, None).json()["data"]["items"].as_array().unwrap().len(),
             4
