@@ -50,6 +50,12 @@ impl Options {
         self
     }
 
+    /// Returns whether a path belongs to the surface, apart from the few paths of a surface at the root.
+    pub fn claims(&self, path: &str) -> bool {
+        let is_below = |rest: &str| rest.is_empty() || (rest.starts_with('/') && !self.path.is_empty());
+        path.strip_prefix(self.path.as_str()).is_some_and(is_below)
+    }
+
     /// Sets the title. An empty title is ignored.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {

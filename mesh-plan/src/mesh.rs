@@ -180,6 +180,11 @@ impl Mesh {
         Arc::clone(&self.views.find(principal).schema)
     }
 
+    /// Returns the class of a principal: plans of equal queries are equal within a class. It is empty without policies.
+    pub fn policy_class(&self, principal: Option<&Principal>) -> Box<str> {
+        self.views.find(principal).class.clone()
+    }
+
     /// Returns the bounds of reads.
     pub fn limits(&self) -> &Limits {
         &self.limits

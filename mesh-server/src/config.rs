@@ -117,7 +117,7 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, caching, audit, integrity, tls, docs, base, .. } = self;
+        let Self { limits, caching, audit, integrity, tls, docs, base, mcp, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
@@ -164,9 +164,13 @@ impl Config {
             let message = "needs 'audit.file' or 'audit.table' beside it: each use is recorded";
             reader.conflict(["docs.view_as", "audit.file"], message);
         }
-        if docs.path == base.as_str() {
-            let message = format!("must not be '{base}', which is the base path");
+        let surface = mesh_docs::Options::default().path(&docs.path);
+        if surface.claims(base.as_str()) {
+            let message = format!("must not be the base path '{base}', nor above it");
             reader.conflict(["docs.path", "base"], &message);
+        } else if mcp.enabled && surface.claims(&format!("{base}/mcp")) {
+            let message = format!("must not be '{base}/mcp', where the tools for agents are");
+            reader.conflict(["docs.path", "mcp.enabled"], &message);
         }
     }
 

@@ -43,7 +43,7 @@
 //! - `accounts`: logins with argon2id hashes.
 //! - `compression`: gzip, br and zstd.
 //! - `s3`: file storage in a bucket with the S3 protocol.
-//! - `jwks`: keys of bearers from a URL or a file (`Jwks`).
+//! - `jwks`: keys for bearer tokens from a URL or a file (`Jwks`).
 //! - `mcp`: tools for agents with the Model Context Protocol (`Mcp`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.

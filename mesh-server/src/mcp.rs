@@ -11,7 +11,7 @@ mod stdio;
 
 use std::sync::Arc;
 
-use mesh_plan::{Mesh, PersistedQuery};
+use mesh_plan::{Generations, Mesh, PersistedQuery, Principal, Request};
 use mesh_wire::BasePath;
 use rmcp::model::Tool;
 
@@ -21,6 +21,9 @@ pub(crate) use query_tool::{ID, PreparedQuery};
 
 /// The key of the route below the base path, which no entity may have.
 pub(crate) const SEGMENT: &str = "mcp";
+
+/// The number of policy classes whose visible queries are kept.
+const CLASSES: usize = 256;
 
 /// The headers of the protocol, which pages may send if they may send requests at all.
 pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version"];
@@ -121,7 +124,7 @@ impl Mcp {
         }
         let path = format!("{base}/{SEGMENT}");
         let options = Self { writes: self.writes && has_writes, queries: Vec::new(), ..self };
-        Ok(Prepared { options, path, queries })
+        Ok(Prepared { options, path, queries, visible: Generations::new(CLASSES) })
     }
 }
 
@@ -136,13 +139,36 @@ impl Default for Mcp {
 pub(crate) struct Prepared {
     pub(crate) options: Mcp,
     pub(crate) path: String,
-    pub(crate) queries: Vec<PreparedQuery>,
+    queries: Vec<PreparedQuery>,
+    /// Whether each query is visible, by policy class.
+    visible: Generations<Box<str>, Arc<[bool]>>,
 }
 
 impl Prepared {
     /// Returns whether this is the path of the route.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         path.strip_suffix('/').unwrap_or(path) == self.path
+    }
+
+    /// Returns the queries that a principal may know of: those that it could have registered. `SPEC §8.4`
+    pub(crate) fn queries(&self, mesh: &Mesh, principal: Option<&Principal>) -> Vec<&PreparedQuery> {
+        let visible = self.visible(mesh, principal);
+        let queries = self.queries.iter().zip(visible.iter());
+        queries.filter_map(|(query, is_visible)| is_visible.then_some(query)).collect()
+    }
+
+    fn visible(&self, mesh: &Mesh, principal: Option<&Principal>) -> Arc<[bool]> {
+        let class = mesh.policy_class(principal);
+        if let Some(visible) = self.visible.get(&*class) {
+            return visible;
+        }
+        let is_visible = |PreparedQuery { query, .. }: &PreparedQuery| {
+            let request = Request::collection(query.format(), query.text()).with_principal(principal);
+            mesh.check(&request).is_ok()
+        };
+        let visible: Arc<[bool]> = self.queries.iter().map(is_visible).collect();
+        self.visible.insert(class, Arc::clone(&visible), 1);
+        visible
     }
 
     /// Returns the built-in tools. If only registered queries may run, those that take others are missing.
@@ -164,3 +190,6 @@ fn tool(name: String, description: String, properties: serde_json::Value, requir
     let schema = schema.as_object().cloned().unwrap_or_default();
     Tool::new(name, description, Arc::new(schema))
 }
+
+#[cfg(test)]
+mod tests;

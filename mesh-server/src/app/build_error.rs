@@ -22,10 +22,16 @@ pub enum BuildError {
     },
     /// Uploads are set, but no field of the schema accepts files.
     NoUploadField,
-    /// The docs surface has the base path of the protocol's routes.
+    /// The base path of the protocol's routes is that of the docs surface, or below it.
     DocsAtBasePath(BasePath),
+    /// The docs surface can show the data as another role sees it, but there is no audit log for that.
+    ViewAsWithoutAudit,
     /// The schema has an entity `mcp`, whose path is that of the tools for agents.
     EntityAtMcpPath,
+    /// A route of the application has the path of the tools for agents.
+    RouteAtMcpPath,
+    /// The docs surface has the path of the tools for agents.
+    DocsAtMcpPath(String),
     /// The name of a tool has other characters than letters, digits, `_` and `-`, or more than 64 of them.
     ToolName(String),
     /// Two tools have this name.
@@ -57,14 +63,23 @@ impl fmt::Display for BuildError {
             Self::EntityAtMcpPath => f.write_str(
                 "the schema has an entity 'mcp', which is the path of the tools for agents; rename it in the schema document",
             ),
+            Self::RouteAtMcpPath => f.write_str(
+                "a route of the application has the pattern '/mcp', which is the path of the tools for agents; choose another one",
+            ),
+            Self::DocsAtMcpPath(path) => {
+                write!(f, "the docs surface has the path of the tools for agents, {path}; choose another path for it")
+            }
             Self::ToolName(name) => {
                 write!(f, "'{name}' cannot be the name of a tool; use up to 64 letters, digits, '_' and '-'")
             }
             Self::RepeatedTool(name) => write!(f, "two tools are named '{name}'; rename one of them"),
             Self::Tool { name, why } => write!(f, "the query of the tool '{name}': {why}"),
             Self::DocsAtBasePath(base) => {
-                write!(f, "the docs surface has the base path {base}; choose another path for one of them")
+                write!(f, "the docs surface is at the base path {base} or above it; choose another path for one of them")
             }
+            Self::ViewAsWithoutAudit => f.write_str(
+                "'view_as' of the docs surface needs an audit log, where each use is recorded; set one",
+            ),
         }
     }
 }

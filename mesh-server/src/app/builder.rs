@@ -364,11 +364,22 @@ impl AppBuilder {
             if shared.custom_routes.iter().any(|other| other.method == method && other.pattern == pattern) {
                 return Err(BuildError::RepeatedRoute { method, pattern: pattern.to_string() });
             }
+            #[cfg(feature = "mcp")]
+            if shared.mcp.is_some() && pattern.is(crate::mcp::SEGMENT) {
+                return Err(BuildError::RouteAtMcpPath);
+            }
             shared.custom_routes.push(CustomRoute { method, pattern, handler });
         }
         if let Some(options) = docs {
-            if options.path == shared.base.as_str() {
+            if options.claims(shared.base.as_str()) {
                 return Err(BuildError::DocsAtBasePath(shared.base));
+            }
+            #[cfg(feature = "mcp")]
+            if let Some(tools) = shared.mcp.as_ref().filter(|tools| options.claims(&tools.path)) {
+                return Err(BuildError::DocsAtMcpPath(tools.path.clone()));
+            }
+            if !options.view_as.is_empty() && shared.audit.is_none() {
+                return Err(BuildError::ViewAsWithoutAudit);
             }
             let offers = Offers {
                 base: shared.base.to_string(),

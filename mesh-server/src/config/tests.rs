@@ -431,3 +431,19 @@ fn the_audit_log_has_one_place() {
         lines(&load(&[], &[], "audit.file = 'audit.log'\naudit.table = 'audit'\n").config.unwrap_err());
     assert!(faults.contains("'audit.file' and 'audit.table' exclude each other"), "{faults}");
 }
+
+#[test]
+fn the_playground_hides_neither_the_data_nor_the_tools_for_agents() {
+    let faults = |settings: &str| {
+        load(&[], &[], settings).config.map_or_else(|faults| lines(&faults), |_| String::new())
+    };
+    assert!(faults("docs.path = '/mesh'\n").contains("'docs.path' must not be the base path '/mesh'"));
+    assert!(faults("docs.path = '/api'\nbase = '/api/v1'\n").contains("nor above it"));
+    let tools = "docs.path = '/mesh/mcp'\nmcp.enabled = true\n";
+    assert!(faults(tools).contains("'docs.path' must not be '/mesh/mcp', where the tools for agents are"));
+    for fitting in
+        ["docs.path = '/mesh/mcp'\n", "docs.path = '/mesh/docs'\nmcp.enabled = true\n", "docs.path = '/me'\n"]
+    {
+        assert_eq!(faults(fitting), "");
+    }
+}

@@ -67,11 +67,11 @@ impl Bearer {
     pub fn health(&self) -> Check {
         match (self.shared.has_keys(), self.shared.failing.load(Ordering::Relaxed)) {
             (false, _) => {
-                Check::Warned("the keys of bearers could not be read; bearers are refused".to_owned())
+                Check::Warned("the keys for bearer tokens could not be read; bearers are refused".to_owned())
             }
-            (true, true) => {
-                Check::Warned("the keys of bearers could not be read; the known ones are used".to_owned())
-            }
+            (true, true) => Check::Warned(
+                "the keys for bearer tokens could not be read; the known ones are used".to_owned(),
+            ),
             (true, false) => Check::Passed,
         }
     }

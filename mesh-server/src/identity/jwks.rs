@@ -261,7 +261,7 @@ impl Reader {
                     tracing::debug!("{}: {unused}; it is not used", self.jwks);
                 }
                 if self.delay.take().is_some() {
-                    tracing::info!("the keys of bearers can be read again from {}", self.jwks);
+                    tracing::info!("the keys for bearer tokens can be read again from {}", self.jwks);
                 }
                 shared.set_keys(keys);
             }
@@ -270,7 +270,7 @@ impl Reader {
                     let known =
                         if shared.has_keys() { "the known keys stay in use" } else { "bearers are refused" };
                     tracing::warn!(
-                        "the keys of bearers: {}; {known} until a later read succeeds",
+                        "reading the keys for bearer tokens failed: {}; {known} until a later read succeeds",
                         with_causes(&error)
                     );
                 }

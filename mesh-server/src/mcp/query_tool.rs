@@ -11,8 +11,10 @@ use serde_json::{Map, Value, json};
 use super::QueryTool;
 use crate::app::build_error::BuildError;
 
-/// Bytes of a name.
+/// Characters of a name.
 const NAME: usize = 64;
+/// Digits of a query's id in a derived name.
+const DIGITS: usize = 8;
 /// Characters of a description.
 const DESCRIPTION: usize = 500;
 /// The argument for the record that a query is to read.
@@ -37,12 +39,9 @@ impl PreparedQuery {
         let parsed = mesh_ql::parse(query.format(), query.text(), &mesh.limits().query);
         let parsed = parsed.map_err(|error| invalid(error.to_string()))?;
         let name = match name.as_str() {
-            "" => {
-                format!("{}_{}", parsed.entity.value, query.id().to_string().get(2..10).unwrap_or_default())
-            }
+            "" => derived_name(&parsed.entity.value, query),
             name => name.to_owned(),
         };
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if name.len() > NAME || !name.chars().all(is_allowed) {
             return Err(BuildError::ToolName(name));
         }
@@ -78,6 +77,20 @@ impl PreparedQuery {
     pub(crate) fn name(&self) -> &str {
         &self.tool.name
     }
+}
+
+/// Returns a name from the entity of a query and its id. Names of entities may be longer than those of tools and have letters
+/// that those cannot have.
+fn derived_name(entity: &str, query: &PersistedQuery) -> String {
+    let letters = entity.chars().map(|c| if is_allowed(c) { c } else { '_' });
+    let entity: String = letters.take(NAME - 1 - DIGITS).collect();
+    let id = query.id().to_string();
+    let digits = id.trim_start_matches("q_").get(..DIGITS).unwrap_or_default();
+    format!("{entity}_{digits}")
+}
+
+fn is_allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// Returns the JSON Schema of a parameter: by its declaration, or else by its place.

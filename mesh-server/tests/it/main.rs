@@ -12,6 +12,7 @@
 
 mod allocations;
 mod bearer;
+mod build_errors;
 mod client;
 mod connections;
 mod differential;

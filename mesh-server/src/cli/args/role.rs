@@ -1,4 +1,4 @@
-//! The role and the session that a command acts for: `explain`, and the role of `types`, `openapi` and `json-schema`.
+//! The role and the session that a command acts for, as in `explain` and `mcp`. Other commands use the role only.
 
 use clap::Args;
 use mesh_plan::Principal;

@@ -12,7 +12,7 @@ use crate::cli::failure::{Failure, chain};
 use crate::config::Config;
 use crate::config::parse::SecretText;
 
-/// Where the keys of bearers come from.
+/// Where the keys for bearer tokens come from.
 enum Keys {
     Jwks(Jwks),
     Secret(Secret),

@@ -58,6 +58,12 @@ impl Pattern {
         Ok(Self(segments))
     }
 
+    /// Returns whether the pattern is this one segment.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn is(&self, segment: &str) -> bool {
+        matches!(self.0.as_slice(), [Segment::Text(text)] if text == segment)
+    }
+
     /// Returns the values of the parameters if the decoded segments of a path match.
     pub(crate) fn matches(&self, path: &[&str]) -> Option<Vec<(String, String)>> {
         if path.len() != self.0.len() {

@@ -83,7 +83,7 @@ impl Calls<'_, '_> {
     pub(super) fn list(&self) -> Vec<Tool> {
         let limits = self.cx.shared.mesh.limits();
         let built_in = self.built_in().map(|tool| tool.describe(&self.tools.options, limits));
-        let queries = self.tools.queries.iter().filter(|query| self.is_visible(query));
+        let queries = self.queries().into_iter();
         built_in.chain(queries.map(|query| query.tool.clone())).collect()
     }
 
@@ -98,8 +98,7 @@ impl Calls<'_, '_> {
                 BuiltIn::Write => self.write(parsed(arguments)?).await,
             };
         }
-        let query = self.tools.queries.iter().find(|query| query.name() == name);
-        match query.filter(|query| self.is_visible(query)) {
+        match self.queries().into_iter().find(|query| query.name() == name) {
             Some(query) => self.run_registered(query, arguments).await,
             None => Err(Fault::UnknownTool(self.unknown(name))),
         }
@@ -119,9 +118,9 @@ impl Calls<'_, '_> {
         self.tools.built_in(registered.is_some_and(|persisted| persisted.is_only()))
     }
 
-    /// Returns whether the caller may know of a query. `SPEC §8.4`
-    fn is_visible(&self, query: &PreparedQuery) -> bool {
-        query::check_registrable(self.cx, self.caller, (query.query.format(), query.query.text())).is_ok()
+    /// Returns the registered queries that the caller may know of.
+    fn queries(&self) -> Vec<&PreparedQuery> {
+        self.tools.queries(&self.cx.shared.mesh, self.caller.principal().as_deref())
     }
 
     fn unknown(&self, name: &str) -> String {

@@ -42,7 +42,7 @@ impl Logged {
     fn refuses(&self, issuer: &Issuer, reason: &str) {
         self.site.refuses(&issuer.token(&ada()), 503, "Unavailable");
         let said = fs::read_to_string(&self.log).unwrap();
-        let lines: Vec<_> = said.lines().filter(|line| line.contains("the keys of bearers")).collect();
+        let lines: Vec<_> = said.lines().filter(|line| line.contains("the keys for bearer tokens")).collect();
         assert!(matches!(lines.as_slice(), [line] if line.contains(reason)), "{said}");
         assert!(said.contains("bearers are refused until a later read succeeds"), "{said}");
     }

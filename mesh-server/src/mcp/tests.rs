@@ -1,0 +1,47 @@
+use mesh_plan::policy::Access;
+use mesh_ql::Format;
+use mesh_schema::{Entity, FieldType, Schema};
+
+use super::*;
+
+fn mesh(entity: &str) -> Mesh {
+    let schema = Schema::builder().entity(entity, |it| it.field("id", FieldType::Integer)).build().unwrap();
+    Mesh::builder(schema).build().unwrap()
+}
+
+fn prepared(mesh: &Mesh, text: &str) -> Prepared {
+    let query = PersistedQuery::new(Format::Ql, text);
+    Mcp::new().query("", "", query).prepare(mesh, &BasePath::default(), false).unwrap()
+}
+
+#[test]
+fn a_derived_name_is_valid_for_any_entity() {
+    let long = "e".repeat(80);
+    for (entity, expected) in
+        [("post", "post_"), ("größe", "gr__e_"), (long.as_str(), &format!("{}_", "e".repeat(55)))]
+    {
+        let tools = prepared(&mesh(entity), &format!("{{ {entity} id }}"));
+        let name = tools.queries[0].name();
+        assert!(name.starts_with(expected), "{name}");
+        assert_eq!(name.len(), expected.len() + 8, "{name}");
+        assert!(name[expected.len()..].bytes().all(|digit| digit.is_ascii_hexdigit()), "{name}");
+    }
+}
+
+#[test]
+fn visible_queries_are_found_once_for_a_class_of_callers() {
+    let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
+    let editors_only = |role: &str, _: &Entity| if role == "editor" { Access::all() } else { Access::none() };
+    let mesh = Mesh::builder(schema).policy(editors_only).build().unwrap();
+    let tools = prepared(&mesh, "{ post id }");
+    let mut principals = ["1", "2"].map(|user| Principal::new(user, ""));
+    assert!(tools.queries(&mesh, Some(&principals[0])).is_empty());
+    for principal in &mut principals {
+        let of_another_role = tools.visible(&mesh, Some(principal));
+        principal.role = Some("editor".to_owned());
+        assert_eq!(tools.queries(&mesh, Some(principal)).len(), 1);
+        assert!(!of_another_role[0]);
+    }
+    let [first, second] = principals.each_ref().map(|principal| tools.visible(&mesh, Some(principal)));
+    assert!(Arc::ptr_eq(&first, &second));
+}

@@ -1,0 +1,52 @@
+//! Options of an application that do not fit each other.
+
+use http::Method;
+use mesh_server::mesh_docs::Options;
+use mesh_server::mesh_plan::Mesh;
+use mesh_server::mesh_schema::{FieldType, Schema};
+use mesh_server::mesh_wire::{BasePath, WireError};
+use mesh_server::{App, AppBuilder, BuildError, Call, Mcp, Reply};
+
+fn app() -> AppBuilder {
+    let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
+    App::builder(Mesh::builder(schema).build().unwrap())
+}
+
+fn docs(path: &str) -> Options {
+    Options::default().path(path)
+}
+
+#[test]
+fn the_path_of_the_tools_for_agents_is_theirs() {
+    async fn hello(_: Call) -> Result<Reply, WireError> {
+        Ok(Reply::no_content())
+    }
+    let route = |pattern: &str| app().mcp(Mcp::new()).route(Method::POST, pattern, hello).build();
+    assert_eq!(route("mcp").unwrap_err(), BuildError::RouteAtMcpPath);
+    assert!(route("mcp/more").is_ok());
+    assert!(route(":entity").is_ok());
+    assert!(app().route(Method::POST, "mcp", hello).build().is_ok(), "there are no tools");
+    let surface = |path: &str| app().mcp(Mcp::new()).docs(docs(path)).build();
+    assert_eq!(surface("/mesh/mcp").unwrap_err(), BuildError::DocsAtMcpPath("/mesh/mcp".to_owned()));
+    assert!(surface("/mesh/docs").is_ok());
+    assert!(app().docs(docs("/mesh/mcp")).build().is_ok(), "there are no tools");
+}
+
+#[test]
+fn the_docs_surface_does_not_hide_the_data() {
+    let at =
+        |base: &str, path: &str| app().base_path(BasePath::parse(base).unwrap()).docs(docs(path)).build();
+    for (base, path) in [("/mesh", "/mesh"), ("/api/mesh", "/api"), ("/", "/")] {
+        assert_eq!(at(base, path).unwrap_err(), BuildError::DocsAtBasePath(BasePath::parse(base).unwrap()));
+    }
+    for (base, path) in [("/mesh", "/me"), ("/mesh", "/mesh/docs"), ("/mesh", "/"), ("/", "/docs")] {
+        assert!(at(base, path).is_ok(), "{base} {path}");
+    }
+}
+
+#[test]
+fn views_as_another_role_need_an_audit_log() {
+    let error = app().docs(Options::default().view_as(["editor"])).build().unwrap_err();
+    assert_eq!(error, BuildError::ViewAsWithoutAudit);
+    assert!(error.to_string().contains("needs an audit log"), "{error}");
+}
