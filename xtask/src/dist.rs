@@ -1,6 +1,7 @@
 //! What is released: static programs, archives, a Debian package, checksums, a bill of materials and a formula.
 
 mod archive;
+mod binstall;
 mod deb;
 mod formula;
 mod program;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::steps::Steps;
 use crate::tidy::arrows::{list, metadata, name};
+use binstall::Binstall;
 use program::inspect;
 use target::Target;
 
@@ -32,8 +34,10 @@ const FEATURES: &str = "s3";
 pub(crate) struct Options {
     /// The targets that must be made; empty: that of this machine, and the others if they can be built.
     targets: Vec<String>,
-    /// Where the files will be found by those who install them; without it, where they are made.
+    /// Where the files will be found by those who install them; without it, in a release of `repository`.
     url: Option<String>,
+    /// The public address of the project; without it, `repository` of the manifest.
+    repository: Option<String>,
 }
 
 /// Parses the options.
@@ -48,6 +52,7 @@ pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
                 options.targets.push(target.triple);
             }
             "--url" => options.url = Some(value?.trim_end_matches('/').to_owned()),
+            "--repository" => options.repository = Some(value?.trim_end_matches('/').to_owned()),
             _ => return Err(format!("dist has no option '{argument}'")),
         }
     }
@@ -72,7 +77,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
         }
     }
     if !steps.failed() {
-        match package(root, &made, options.url.as_deref()) {
+        match package(root, &made, options) {
             Ok(files) => files.iter().for_each(|file| eprintln!("{}", file.display())),
             Err(why) => steps = steps.fail("packages", &why),
         }
@@ -147,9 +152,18 @@ fn built(root: &Path, target: &Target, folder: &str, program: &str) -> PathBuf {
 }
 
 /// Makes the packages of programs that are built. Returns all files.
-fn package(root: &Path, targets: &[&Target], url: Option<&str>) -> Result<Vec<PathBuf>, String> {
+fn package(root: &Path, targets: &[&Target], options: &Options) -> Result<Vec<PathBuf>, String> {
     let metadata = metadata(root)?;
-    let version = version(&metadata)?;
+    let server = server(&metadata)?;
+    let text = |key: &str| server.get(key).and_then(Value::as_str);
+    let version = text("version").ok_or("cargo metadata has no version of the server")?;
+    let repository = options.repository.as_deref().or(text("repository"));
+    let binstall = Binstall::new(server, version)?;
+    let url = match (&options.url, repository) {
+        (Some(url), _) => Some(url.clone()),
+        (None, Some(repository)) => Some(binstall.folder(repository)?),
+        (None, None) => None,
+    };
     let folder = root.join("target/release-files");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
@@ -158,26 +172,34 @@ fn package(root: &Path, targets: &[&Target], url: Option<&str>) -> Result<Vec<Pa
         let program = |name| built(root, target, "dist", name);
         for name in [SERVER, CONFORMANCE] {
             let extra = if name == SERVER { archive::documents(root) } else { Vec::new() };
-            files.push(archive::make(&folder, &format!("{name}-{}", target.triple), &program(name), &extra)?);
+            files.push(archive::make(&folder, &archive_name(name, &target.triple), &program(name), &extra)?);
         }
-        files.push(deb::make(root, &folder, &program(SERVER), &version, target.debian())?);
+        files.push(deb::make(root, &folder, &program(SERVER), version, target.debian())?);
     }
     files.push(sbom::make(
         root,
         &folder,
         &targets.iter().map(|target| target.triple.as_str()).collect::<Vec<_>>(),
     )?);
-    let url = url.map_or_else(|| format!("file://{}", folder.display()), str::to_owned);
-    files.push(formula::make(&folder, &url, &version, targets)?);
+    match &url {
+        Some(url) => files.push(binstall.make(&folder, url)?),
+        None => eprintln!("left out: a manifest for cargo binstall, which needs --repository or --url"),
+    }
+    let url = url.unwrap_or_else(|| format!("file://{}", folder.display()));
+    files.push(formula::make(&folder, &url, repository, version, targets)?);
     files.push(checksums(&folder, &files)?);
     Ok(files)
 }
 
-/// Returns the version of the server.
-fn version(metadata: &Value) -> Result<String, String> {
+/// Returns the name of the archive of a program, without its ending.
+fn archive_name(program: &str, triple: &str) -> String {
+    format!("{program}-{triple}")
+}
+
+/// Returns the package of the server.
+fn server(metadata: &Value) -> Result<&Value, String> {
     let server = list(metadata, "packages").iter().find(|package| name(package) == SERVER);
-    let version = server.and_then(|server| server.get("version")?.as_str());
-    version.map(str::to_owned).ok_or_else(|| "cargo metadata has no version of the server".to_owned())
+    server.ok_or_else(|| "cargo metadata has no server".to_owned())
 }
 
 /// Writes the checksums of files, in the form that `sha256sum --check` reads.
@@ -214,12 +236,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_name_targets_and_the_address_of_the_files() {
-        let options =
-            parse_options(&["--target=aarch64-unknown-linux-musl", "--url", "https://example.org/files/"]);
+    fn options_name_targets_and_addresses() {
+        let options = parse_options(&[
+            "--target=aarch64-unknown-linux-musl",
+            "--url",
+            "https://example.org/files/",
+            "--repository=https://example.org/mesh",
+        ]);
         let expected = Options {
             targets: vec!["aarch64-unknown-linux-musl".to_owned()],
             url: Some("https://example.org/files".to_owned()),
+            repository: Some("https://example.org/mesh".to_owned()),
         };
         assert_eq!(options, Ok(expected));
         assert!(parse_options(&["--target", "wasm32-unknown-unknown"]).unwrap_err().contains("x86_64"));

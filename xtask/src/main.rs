@@ -60,6 +60,7 @@ Commands:
   dist                 Build what is released, in target/release-files: static programs in archives, a Debian package,
                        checksums, a bill of materials (CycloneDX) and a formula of Homebrew; for this machine, and for
                        other architectures if they can be built [--target TARGET]... [--url URL of the files]
+                       [--repository URL of the project, for a manifest for cargo binstall]
   reference            Update the tables of docs/reference.md from the code
   screenshots          Take the screenshots of the playground that the README shows
   tidy                 Check the repository rules that the compiler cannot check

@@ -4,13 +4,19 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::target::Target;
-use super::{SERVER, digest, write};
+use super::{SERVER, archive_name, digest, write};
 
 /// Writes the formula of archives in a folder, which will be found at `url`.
-pub(super) fn make(folder: &Path, url: &str, version: &str, targets: &[&Target]) -> Result<PathBuf, String> {
+pub(super) fn make(
+    folder: &Path,
+    url: &str,
+    homepage: Option<&str>,
+    version: &str,
+    targets: &[&Target],
+) -> Result<PathBuf, String> {
     let mut sources = String::new();
     for target in targets {
-        let name = format!("{SERVER}-{}.tar.gz", target.triple);
+        let name = format!("{}.tar.gz", archive_name(SERVER, &target.triple));
         let sha256 = digest(&folder.join(&name))?;
         let guard = if target.architecture() == "aarch64" { "on_arm" } else { "on_intel" };
         // Writing to a string does not fail.
@@ -19,9 +25,10 @@ pub(super) fn make(folder: &Path, url: &str, version: &str, targets: &[&Target])
             "    {guard} do\n      url \"{url}/{name}\"\n      sha256 \"{sha256}\"\n    end\n"
         );
     }
+    let homepage = homepage.map_or_else(String::new, |homepage| format!("\n  homepage \"{homepage}\""));
     let text = format!(
         r##"class MeshServer < Formula
-  desc "Serves a database as a read API that returns exactly the requested JSON"
+  desc "Serves a database as a read API that returns exactly the requested JSON"{homepage}
   version "{version}"
   license "MIT"
   depends_on :linux
@@ -56,10 +63,12 @@ mod tests {
             folder.write(&format!("{SERVER}-{}.tar.gz", target.triple), "abc");
         }
         let targets: Vec<_> = targets.iter().collect();
-        let formula = make(folder.path(), "https://example.org/v1", "1.2.3", &targets).unwrap();
+        let formula =
+            make(folder.path(), "https://example.org/v1", Some("https://example.org"), "1.2.3", &targets)
+                .unwrap();
         let text = std::fs::read_to_string(formula).unwrap();
         for part in [
-            "version \"1.2.3\"",
+            "\n  homepage \"https://example.org\"\n  version \"1.2.3\"\n",
             "on_intel do\n      url \"https://example.org/v1/mesh-server-x86_64-unknown-linux-musl.tar.gz\"",
             "on_arm do\n      url \"https://example.org/v1/mesh-server-aarch64-unknown-linux-gnu.tar.gz\"",
             "sha256 \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"",

@@ -71,14 +71,10 @@ impl Target {
                 "the standard library for {triple}: `rustup target add {triple}`, or set RUSTC to a compiler that has it"
             ));
         }
-        if let Some(linker) = self.linker()
-            && !starts(&linker)
+        if let Some(compiler) = self.compiler()
+            && !starts(&compiler.program)
         {
-            let package = format!("gcc-{}-linux-gnu", self.architecture);
-            missing.push(format!(
-                "the linker {linker}: Debian's packages {package} and libc6-dev-{}-cross",
-                self.debian
-            ));
+            missing.push(format!("the C compiler {}: {}", compiler.program, compiler.source));
         }
         if missing.is_empty() { Ok(self) } else { Err(format!("{triple} needs {}", missing.join("; and "))) }
     }
@@ -97,24 +93,45 @@ impl Target {
         self.architecture == std::env::consts::ARCH
     }
 
-    /// Returns the linker of another architecture, which also compiles C.
-    fn linker(&self) -> Option<String> {
-        if self.is_of_this_machine() {
-            return None;
-        }
-        let name = if self.triple.ends_with("musl") { "linux-musl-gcc" } else { "linux-gnu-gcc" };
-        Some(format!("{}-{name}", self.architecture))
+    /// Returns the C compiler of a build; `None` if it is that of this machine.
+    fn compiler(&self) -> Option<Compiler> {
+        let (architecture, debian) = (self.architecture, self.debian);
+        let is_musl = self.triple.ends_with("musl");
+        let (program, source) = match (self.is_of_this_machine(), is_musl) {
+            (true, true) if !cfg!(target_env = "musl") => {
+                ("musl-gcc".to_owned(), "Debian's package musl-tools".to_owned())
+            }
+            (true, _) => return None,
+            (false, true) => (
+                format!("{architecture}-linux-musl-gcc"),
+                format!("Debian has none; {architecture}-unknown-linux-gnu needs one that it has"),
+            ),
+            (false, false) => (
+                format!("{architecture}-linux-gnu-gcc"),
+                format!("Debian's packages gcc-{architecture}-linux-gnu and libc6-dev-{debian}-cross"),
+            ),
+        };
+        Some(Compiler { program, source })
     }
 
     /// Returns the variables of a build.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
-        let Some(linker) = self.linker() else { return Vec::new() };
+        let Some(Compiler { program, .. }) = self.compiler() else { return Vec::new() };
         let name = self.triple.replace('-', "_");
-        vec![
-            (format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), linker.clone()),
-            (format!("CC_{name}"), linker),
-        ]
+        let mut variables = vec![(format!("CC_{name}"), program.clone())];
+        // The linker of this machine also links with musl, which Rust contains.
+        if !self.is_of_this_machine() {
+            variables.push((format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()), program));
+        }
+        variables
     }
+}
+
+/// A compiler of C for another machine or library.
+struct Compiler {
+    program: String,
+    /// Where it can be had.
+    source: String,
 }
 
 /// Returns the folder of the standard library of a target. It exists if the library is installed.
@@ -136,16 +153,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_that_cannot_be_built_says_what_is_missing() {
+    fn a_target_that_cannot_be_built_says_what_to_install() {
         let target = Target::parse("aarch64-unknown-linux-musl").unwrap();
         if let Err(why) = target.checked(&crate::root()) {
             assert!(
-                why.contains("rustup target add aarch64-unknown-linux-musl") || why.contains("linker"),
+                why.contains("rustup target add aarch64-unknown-linux-musl")
+                    || why.contains("the C compiler"),
                 "{why}"
             );
         }
-        let own = Target::of_this_machine(&crate::root()).unwrap();
-        assert!(own.is_of_this_machine() && own.variables().is_empty());
+        assert!(Target::of_this_machine(&crate::root()).unwrap().is_of_this_machine());
+    }
+
+    #[test]
+    fn targets_have_the_compiler_that_they_need() {
+        let compiler =
+            |names, library| Target::new(names, library).compiler().map(|it| (it.program, it.source));
+        let [own, other] = [true, false].map(|own| {
+            *ARCHITECTURES.iter().find(|(name, _)| (*name == std::env::consts::ARCH) == own).unwrap()
+        });
+        assert_eq!(compiler(own, "gnu"), None);
+        let (program, source) = compiler(other, "gnu").unwrap();
+        assert_eq!(program, format!("{}-linux-gnu-gcc", other.0));
+        assert_eq!(
+            source,
+            format!("Debian's packages gcc-{}-linux-gnu and libc6-dev-{}-cross", other.0, other.1)
+        );
+        let (_, source) = compiler(other, "musl").unwrap();
+        assert!(source.contains(&format!("{}-unknown-linux-gnu", other.0)), "{source}");
+        if cfg!(not(target_env = "musl")) {
+            assert_eq!(compiler(own, "musl").unwrap().1, "Debian's package musl-tools");
+            let [(name, program)] = &Target::new(own, "musl").variables()[..] else { panic!("one variable") };
+            assert_eq!(
+                (name.as_str(), program.as_str()),
+                (&*format!("CC_{}_unknown_linux_musl", own.0), "musl-gcc")
+            );
+        }
     }
 
     #[test]
@@ -154,6 +197,6 @@ mod tests {
         let target = Target::new(*other, "gnu");
         let names: Vec<_> = target.variables().into_iter().map(|(name, _)| name).collect();
         let triple = target.triple.replace('-', "_");
-        assert_eq!(names, [format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase()), format!("CC_{triple}")]);
+        assert_eq!(names, [format!("CC_{triple}"), format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase())]);
     }
 }
