@@ -130,6 +130,10 @@ fn build(steps: Steps, root: &Path, target: &Target, profile: &str, programs: &[
         format!("build --quiet --locked --profile {profile} --target {triple}{packages}{features}");
     let mut variables = vec![("RUSTFLAGS".to_owned(), flags.trim().to_owned())];
     variables.push(("CARGO_PROFILE_DIST_STRIP".to_owned(), "symbols".to_owned()));
+    if profile == "dist" {
+        // An incremental build makes a larger and slower program.
+        variables.push(("CARGO_INCREMENTAL".to_owned(), "0".to_owned()));
+    }
     variables.extend(target.variables());
     let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut steps = steps.cargo_with(&format!("{profile}, {triple}"), &arguments, &variables);

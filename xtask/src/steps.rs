@@ -36,7 +36,7 @@ impl Steps {
 
     /// Runs a program.
     pub(crate) fn program(mut self, name: &str, mut command: Command) -> Self {
-        eprint!("{name:<26}");
+        eprint!("{name:<25} ");
         let start = Instant::now();
         let outcome = match command.output() {
             Ok(output) => {
@@ -51,7 +51,7 @@ impl Steps {
 
     /// Runs a function that returns the faults that it found.
     pub(crate) fn inside(mut self, name: &str, step: fn(&Path) -> Result<Vec<String>, String>) -> Self {
-        eprint!("{name:<26}");
+        eprint!("{name:<25} ");
         let start = Instant::now();
         let faults = step(&self.root).unwrap_or_else(|error| vec![error]);
         let code = i32::from(!faults.is_empty());
@@ -61,7 +61,7 @@ impl Steps {
 
     /// Records a step that has found faults, if it has.
     pub(crate) fn found(mut self, name: &str, found: Result<Vec<String>, String>) -> Self {
-        eprint!("{name:<26}");
+        eprint!("{name:<25} ");
         let faults = found.unwrap_or_else(|error| vec![error]);
         self.end(name, Instant::now(), (Some(i32::from(!faults.is_empty())), faults.join("\n")));
         self
@@ -69,7 +69,7 @@ impl Steps {
 
     /// Records a step that could not be started.
     pub(crate) fn fail(mut self, name: &str, why: &str) -> Self {
-        eprint!("{name:<26}");
+        eprint!("{name:<25} ");
         self.end(name, Instant::now(), (None, why.to_owned()));
         self
     }

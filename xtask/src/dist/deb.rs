@@ -101,7 +101,7 @@ fn stage(
         ("DEBIAN/postinst", AFTER_INSTALL.as_bytes(), 0o755),
         ("DEBIAN/prerm", BEFORE_REMOVAL.as_bytes(), 0o755),
         ("usr/bin/mesh-server", &program, 0o755),
-        ("lib/systemd/system/mesh-server.service", &unit, 0o644),
+        ("usr/lib/systemd/system/mesh-server.service", &unit, 0o644),
         ("usr/lib/sysusers.d/mesh-server.conf", ACCOUNT.as_bytes(), 0o644),
         ("etc/mesh-server/mesh.toml", SETTINGS.as_bytes(), 0o644),
         ("usr/share/doc/mesh-server/copyright", &license, 0o644),
@@ -169,7 +169,7 @@ mod tests {
             let accounts = fs::read_to_string(root.join("etc/passwd")).unwrap();
             assert!(accounts.contains("mesh-server:"), "{accounts}");
         }
-        let unit = fs::read_to_string(root.join("lib/systemd/system/mesh-server.service")).unwrap();
+        let unit = fs::read_to_string(root.join("usr/lib/systemd/system/mesh-server.service")).unwrap();
         assert!(unit.contains("ExecStart=/usr/bin/mesh-server serve --config /etc/mesh-server/mesh.toml"));
         let blog = Database::blog();
         let mut serve = mesh_tests::without_settings(&program);
