@@ -167,5 +167,5 @@ fn messages_do_not_contain_secrets() {
 #[test]
 fn playground_path_must_differ_from_the_base() {
     let wrong = faults("base = '/api'\n[docs]\npath = '/api/'");
-    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' must not be '/api', which is the base path"]);
+    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' must not be the base path '/api', nor above it"]);
 }
