@@ -161,7 +161,7 @@ fn package(root: &Path, targets: &[&Target], options: &Options) -> Result<Vec<Pa
     let server = server(&metadata)?;
     let text = |key: &str| server.get(key).and_then(Value::as_str);
     let version = text("version").ok_or("cargo metadata has no version of the server")?;
-    let repository = options.repository.as_deref().or(text("repository"));
+    let repository = options.repository.as_deref().or_else(|| text("repository"));
     let binstall = Binstall::new(server, version)?;
     let url = match (&options.url, repository) {
         (Some(url), _) => Some(url.clone()),
