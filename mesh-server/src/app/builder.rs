@@ -371,16 +371,7 @@ impl AppBuilder {
             shared.custom_routes.push(CustomRoute { method, pattern, handler });
         }
         if let Some(options) = docs {
-            if options.claims(shared.base.as_str()) {
-                return Err(BuildError::DocsAtBasePath(shared.base));
-            }
-            #[cfg(feature = "mcp")]
-            if let Some(tools) = shared.mcp.as_ref().filter(|tools| options.claims(&tools.path)) {
-                return Err(BuildError::DocsAtMcpPath(tools.path.clone()));
-            }
-            if !options.view_as.is_empty() && shared.audit.is_none() {
-                return Err(BuildError::ViewAsWithoutAudit);
-            }
+            check_docs(&shared, &options)?;
             let offers = Offers {
                 base: shared.base.to_string(),
                 integrity: shared.profiles.integrity,
@@ -408,4 +399,19 @@ impl AppBuilder {
         let tools = self.mcp.clone();
         tools.map(|tools| tools.prepare(mesh, base, profiles.mutations)).transpose()
     }
+}
+
+/// Refuses a docs surface that hides other routes, or whose uses would not be recorded.
+fn check_docs(shared: &Shared, options: &Options) -> Result<(), BuildError> {
+    if options.claims(shared.base.as_str()) {
+        return Err(BuildError::DocsAtBasePath(shared.base.clone()));
+    }
+    #[cfg(feature = "mcp")]
+    if let Some(tools) = shared.mcp.as_ref().filter(|tools| options.claims(&tools.path)) {
+        return Err(BuildError::DocsAtMcpPath(tools.path.clone()));
+    }
+    if !options.view_as.is_empty() && shared.audit.is_none() {
+        return Err(BuildError::ViewAsWithoutAudit);
+    }
+    Ok(())
 }
