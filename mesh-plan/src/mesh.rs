@@ -8,6 +8,7 @@ mod parameters;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod views;
 mod write;
 
 use std::any::Any;
@@ -170,21 +171,6 @@ impl Mesh {
         MeshBuilder::new(schema.into())
     }
 
-    /// Returns the whole schema, without the restrictions of policies.
-    pub fn schema(&self) -> &Arc<Schema> {
-        &self.views.unrestricted().schema
-    }
-
-    /// Returns the schema as a principal sees it, without what policies hide. Ids are those of the whole schema.
-    pub fn schema_for(&self, principal: Option<&Principal>) -> Arc<Schema> {
-        Arc::clone(&self.views.find(principal).schema)
-    }
-
-    /// Returns the class of a principal: plans of equal queries are equal within a class. It is empty without policies.
-    pub fn policy_class(&self, principal: Option<&Principal>) -> Box<str> {
-        self.views.find(principal).class.clone()
-    }
-
     /// Returns the bounds of reads.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -198,11 +184,6 @@ impl Mesh {
     /// Returns the estimated number of bytes of the cached plans and their texts.
     pub fn plan_bytes_cached(&self) -> usize {
         self.cache.weight()
-    }
-
-    /// Returns whether plans depend on the principal.
-    pub fn has_policies(&self) -> bool {
-        self.views.have_policies()
     }
 
     /// Parses and checks a query, or finds the cached plan of its text.

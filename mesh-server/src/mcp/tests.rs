@@ -1,3 +1,5 @@
+//! Names of queries as tools, and who sees them.
+
 use mesh_plan::policy::Access;
 use mesh_ql::Format;
 use mesh_schema::{Entity, FieldType, Schema};
