@@ -19,6 +19,8 @@ const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// How often the driver is started before that counts as a failure.
 const STARTS: usize = 5;
+/// Errors of an element that is replaced or moved while the driver looks at it; the page may be rendered at any time.
+const UNSETTLED: [&str; 3] = ["stale element reference", "element click intercepted", "element not interactable"];
 /// The member under which WebDriver returns the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -100,14 +102,12 @@ impl Browser {
 
     /// Waits for an element that matches a CSS selector and clicks it.
     pub fn click(&self, selector: &str) {
-        let element = self.find(selector);
-        self.call("POST", &format!("/element/{element}/click"), &json!({}));
+        self.call_element("POST", selector, "click", &json!({}));
     }
 
     /// Types into an element.
     pub fn type_into(&self, selector: &str, text: &str) {
-        let element = self.find(selector);
-        self.call("POST", &format!("/element/{element}/value"), &json!({"text": text}));
+        self.call_element("POST", selector, "value", &json!({"text": text}));
     }
 
     /// Sets the value of a field or select and dispatches its `change` event.
@@ -121,8 +121,7 @@ impl Browser {
     /// Returns the visible text of an element.
     #[must_use]
     pub fn text(&self, selector: &str) -> String {
-        let element = self.find(selector);
-        let text = self.call("GET", &format!("/element/{element}/text"), &Value::Null);
+        let text = self.call_element("GET", selector, "text", &Value::Null);
         text.as_str().unwrap_or_default().to_owned()
     }
 
@@ -185,17 +184,31 @@ impl Browser {
         })
     }
 
+    /// Waits for an element that matches a selector and calls one of its operations, on the element that has replaced it
+    /// if it is gone by then.
+    fn call_element(&self, method: &str, selector: &str, operation: &str, body: &Value) -> Value {
+        wait_for(&format!("{operation} of {selector}"), || {
+            let path = format!("/session/{}/element/{}/{operation}", self.session, self.find(selector));
+            self.try_send(method, &path, body).or_else(|error| {
+                let is_unsettled = error["error"].as_str().is_some_and(|kind| UNSETTLED.contains(&kind));
+                if is_unsettled { Err(error) } else { panic!("{method} {path}: {error}") }
+            })
+        })
+    }
+
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         self.send(method, &format!("/session/{}{path}", self.session), body)
     }
 
     fn send(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.try_send(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    /// Sends a command to the driver and returns the value of the reply, or its error.
+    fn try_send(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let reply = self.request(method, path, body).expect("the driver answers").json();
-        let value = &reply["value"];
-        if let Some(error) = value.get("error") {
-            panic!("{method} {path}: {error}: {}", value["message"]);
-        }
-        value.clone()
+        let value = reply["value"].clone();
+        if value.get("error").is_some() { Err(value) } else { Ok(value) }
     }
 
     /// Sends a request to the driver, which accepts `localhost` as host only.

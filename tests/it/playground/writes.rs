@@ -7,6 +7,9 @@ use super::page::{CONTROL, ENTER, ESCAPE, Page, RELEASE, serve};
 use super::session::{hash, log_in};
 
 const RECORD: &str = "[data-testid=record]";
+/// The fields of a record that is not edited. While a record is edited, its panel shows the request, which has the new
+/// values before they are stored.
+const FIELDS: &str = "[data-testid=record] .record-fields";
 const FORM: &str = "[data-testid=record-form]";
 const PREVIEW: &str = "[data-testid=preview]";
 const SAVE: &str = "[data-testid=save-record]:not([disabled])";
@@ -121,7 +124,7 @@ fn a_record_is_edited_with_a_preview_of_its_request() {
     assert!(preview.starts_with("PUT /mesh/post/2"), "{preview}");
     assert!(preview.contains("{\n  \"title\": \"Quick bread\",\n  \"likes\": 9\n}"), "{preview}");
     browser.click(SAVE);
-    browser.wait_for(RECORD, "Quick bread");
+    browser.wait_for(FIELDS, "Quick bread");
     browser.wait_for("[data-testid=rows]", "Quick bread");
     let stored = "SELECT title || likes FROM posts WHERE id = 2";
     assert_eq!(read(&database, stored).as_deref(), Some("Quick bread9"));
@@ -218,7 +221,7 @@ fn a_record_is_created_with_a_related_one_found_by_search() {
     fill(&page, "text", "nice");
     browser.wait_for(PREVIEW, "POST /mesh/post/3/comments");
     browser.click(SAVE);
-    browser.wait_for(RECORD, "nice");
+    browser.wait_for(FIELDS, "nice");
     assert_eq!(read(&database, "SELECT text FROM comments WHERE post_id = 3").as_deref(), Some("nice"));
     page.assert_clean();
 }
@@ -263,7 +266,7 @@ fn records_are_linked_by_search_and_unlinked() {
     browser.click("[aria-label='Unlink 1']");
     browser.wait("one tag is left", |_| read(&database, tags).as_deref() == Some("2"));
     search("Link author", "2");
-    browser.wait_for("[data-testid=record] .record-fields", "Bo");
+    browser.wait_for(FIELDS, "Bo");
     assert_eq!(
         read(&database, "SELECT CAST(author_id AS TEXT) FROM posts WHERE id = 1").as_deref(),
         Some("2")
@@ -293,7 +296,7 @@ fn a_file_is_uploaded_by_drag_and_drop() {
         new MutationObserver(note).observe(document.body, {subtree: true, childList: true, attributes: true})";
     browser.run(watch, &Value::Null);
     browser.run(drop, &json!(["text/plain", 1_500_000]));
-    browser.wait_for("[data-testid=record] .record-fields", "sha256/");
+    browser.wait_for(FIELDS, "sha256/");
     assert!(
         read(&database, "SELECT attachment FROM posts WHERE id = 1")
             .is_some_and(|key| key.starts_with("sha256/"))
@@ -323,7 +326,7 @@ fn a_record_that_others_have_changed_is_not_overwritten() {
         browser.run("return document.querySelector('[data-field=likes]').value", &Value::Null) == json!("6")
     });
     browser.click(SAVE);
-    browser.wait_for(RECORD, "Rust at noon");
+    browser.wait_for(FIELDS, "Rust at noon");
     assert_eq!(read(&database, stored).as_deref(), Some("Rust at noon6"));
     browser.click("[data-testid=delete-record]");
     browser.wait_for("[data-testid=confirm-delete]", "If-Match: \"");
@@ -357,12 +360,12 @@ fn writes_of_a_session_are_signed() {
     edit(&page, 2);
     fill(&page, "title", "Quick bread");
     browser.click(SAVE);
-    browser.wait_for(RECORD, "Quick bread");
+    browser.wait_for(FIELDS, "Quick bread");
     let drop = "const transfer = new DataTransfer(); transfer.items.add(new File(['x'], 'x.txt', {type: 'text/plain'}));
         document.querySelector('[data-testid=drop-attachment]')
             .dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: transfer}));";
     browser.run(drop, &Value::Null);
-    browser.wait_for("[data-testid=record] .record-fields", "sha256/");
+    browser.wait_for(FIELDS, "sha256/");
     browser.click("[data-testid=delete-record]");
     browser.click("[data-testid=delete-now]:not([disabled])");
     browser.wait_for("[data-testid=position]", "1 to 1 of 1");
