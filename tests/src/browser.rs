@@ -20,7 +20,8 @@ const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// How often the driver is started before that counts as a failure.
 const STARTS: usize = 5;
 /// Errors of an element that is replaced or moved while the driver looks at it; the page may be rendered at any time.
-const UNSETTLED: [&str; 3] = ["stale element reference", "element click intercepted", "element not interactable"];
+const UNSETTLED: [&str; 3] =
+    ["stale element reference", "element click intercepted", "element not interactable"];
 /// The member under which WebDriver returns the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 

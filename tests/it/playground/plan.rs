@@ -38,7 +38,10 @@ fn a_slow_scan_is_marked_with_the_index_that_helps() {
     browser.wait_for(".step-problem", "posts: all rows");
     let advice = browser.text(".advice code");
     assert_eq!(advice, r#"CREATE INDEX "posts_title_id" ON "posts" ("title", "id")"#);
+    browser.click("#result-panel-sql");
+    browser.wait_for(".query-plan .bad", "SCAN");
     database.connect().execute_batch(&advice).unwrap();
+    browser.click("#result-panel-plan");
     page.run();
     browser.wait("a new result", |browser| browser.count("[data-testid=explain-plan]:not([disabled])") == 1);
     explain(&page);
@@ -60,5 +63,8 @@ fn a_statement_without_a_problem_is_not_marked() {
     browser.wait_for(PLAN, "2 statements");
     browser.wait_for(PLAN, "users by INTEGER PRIMARY KEY (rowid=?)");
     assert_eq!(browser.count(".step-problem"), 0);
+    browser.click("#result-panel-sql");
+    browser.wait_for(".query-plan", "SCAN");
+    assert_eq!(browser.count(".query-plan .bad"), 0);
     page.assert_clean();
 }

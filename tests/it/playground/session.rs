@@ -159,3 +159,24 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     page.wait_for_query("\"title\"");
     page.assert_no_foreign_requests();
 }
+
+#[test]
+fn the_data_browser_is_entered_while_the_schema_is_loading() {
+    let Some(page) = Page::open(with_accounts) else { return };
+    let browser = &page.browser;
+    log_in(&page, "ada", "dawn");
+    page.wait_for_query("$select");
+    // Another caller has another schema, which is loaded again.
+    let hold = "const send = window.fetch;
+        window.fetch = (url, ...more) => String(url).endsWith('/schema')
+            ? new Promise((done) => { window.release = () => done(send(url, ...more)); })
+            : send(url, ...more);";
+    browser.run(hold, &Value::Null);
+    browser.click("[data-testid=leave]");
+    browser.wait("the schema is loading", |browser| {
+        browser.run("return window.release !== undefined", &Value::Null) == json!(true)
+    });
+    browser.click("[data-testid=mode-data]");
+    browser.wait("the data browser", |browser| browser.count("[data-testid=mode-data][aria-current]") == 1);
+    page.assert_no_foreign_requests();
+}

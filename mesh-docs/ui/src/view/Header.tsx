@@ -7,6 +7,7 @@ import { hasCredentials, lapsed, logout, session, setBearer } from "../api/sessi
 import { config } from "../config";
 import { keyName } from "../keys";
 import { notify } from "../notice";
+import { entityOf } from "../schema";
 import { dialog, mode, opened, query, schema, type Mode } from "../state";
 import { setTheme, theme } from "../storage";
 import { IconButton } from "./parts/controls";
@@ -20,9 +21,11 @@ const MODES: { id: Mode; label: string }[] = [
 
 /** Shows another view. The data browser begins with the entity of the query. */
 function enterMode(next: Mode): void {
-  const entity = query.value?.entity;
   if (next === mode.value) return;
-  if (next === "data" && !view.value && entity !== undefined) return browse(entity);
+  // There is no schema while it is loaded for another caller, who may not see the entity.
+  const [known, entity] = [schema.value, query.value?.entity];
+  const first = known && entity !== undefined ? entityOf(known, entity) : undefined;
+  if (next === "data" && !view.value && first) return browse(first.name);
   batch(() => {
     mode.value = next;
     opened.value += 1;

@@ -5,6 +5,7 @@ import { continueAnonymously, lapsed, login, setBearer } from "../../api/session
 import { config } from "../../config";
 import { notify } from "../../notice";
 import { dialog } from "../../state";
+import { FormError } from "../parts/controls";
 import { Dialog, DialogForm } from "./Dialog";
 
 export function LoginDialog() {
@@ -78,11 +79,7 @@ function LoginForm() {
         Password
         <input name="password" type="password" autocomplete="current-password" required value={password} onInput={(event) => setPassword(event.currentTarget.value)} />
       </label>
-      {error && (
-        <p class="form-error bad" role="alert">
-          {error}
-        </p>
-      )}
+      <FormError text={error} />
     </DialogForm>
   );
 }

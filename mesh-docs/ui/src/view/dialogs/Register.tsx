@@ -8,6 +8,7 @@ import { notify } from "../../notice";
 import { current, dialog, format, query, recordId, sideTab, text } from "../../state";
 import { saveNamed } from "../../storage";
 import { copyText } from "../parts/copy";
+import { FormError } from "../parts/controls";
 import { Dialog, DialogForm } from "./Dialog";
 
 export function SaveDialog() {
@@ -49,9 +50,7 @@ export function RegisterDialog() {
   return (
     <Dialog title="Persisted query">
       {error ? (
-        <p class="form-error bad" role="alert">
-          {error}
-        </p>
+        <FormError text={error} />
       ) : (
         <>
           <p class="hint">Clients send this id instead of the text. A query has the same id on every server.</p>

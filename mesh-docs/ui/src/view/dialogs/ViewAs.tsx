@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { viewAs } from "../../api/viewAs";
 import { dialog, schema } from "../../state";
-import { Choice } from "../parts/controls";
+import { Choice, FormError } from "../parts/controls";
 import { Dialog, DialogForm } from "./Dialog";
 
 /** Parses claims in lines such as `teamIds = [1, 2]`; a value that is no JSON is text. Throws an error that names a wrong line. */
@@ -70,11 +70,7 @@ export function ViewAsDialog() {
           Claims, one per line
           <textarea name="claims" rows={3} spellcheck={false} placeholder="teamIds = [1, 2]" value={claims} onInput={(event) => setClaims(event.currentTarget.value)} />
         </label>
-        {error && (
-          <p class="form-error bad" role="alert">
-            {error}
-          </p>
-        )}
+        <FormError text={error} />
       </DialogForm>
     </Dialog>
   );

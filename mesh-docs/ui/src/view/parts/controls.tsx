@@ -29,6 +29,16 @@ export function AddButton({ testId, act, children }: { testId?: string; act: () 
   );
 }
 
+/** What is wrong with the input of a form, which screen readers speak at once; nothing without a text. */
+export function FormError({ text }: { text: string | undefined }) {
+  if (!text) return null;
+  return (
+    <p class="form-error bad" role="alert">
+      {text}
+    </p>
+  );
+}
+
 interface ChoiceProps {
   label?: string;
   value: string;

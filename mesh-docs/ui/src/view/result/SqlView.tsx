@@ -1,6 +1,8 @@
 // The SQL statements of a result, with parameters, duration and rows.
 
+import { useMemo } from "preact/hooks";
 import type { Statement } from "../../api/client";
+import { stepsOf } from "../../plan/steps";
 import { lines } from "../../sql";
 import { explain } from "../../run";
 import { IconButton } from "../parts/controls";
@@ -33,6 +35,7 @@ export function SqlView({ statements }: { statements: Statement[] | undefined })
 
 function StatementItem({ statement, share }: { statement: Statement; share: number }) {
   const { sql, params, durationMs, rows, runs = 1, path, queryPlan = [] } = statement;
+  const steps = useMemo(() => stepsOf(statement), [statement]);
   const facts = runs === 0 ? ["no parent, not run"] : [milliseconds(durationMs), count(rows, "row"), ...(runs > 1 ? [`${runs} runs`] : [])];
   return (
     <li class="statement">
@@ -65,7 +68,7 @@ function StatementItem({ statement, share }: { statement: Statement; share: numb
       {queryPlan.length > 0 && (
         <ul class="query-plan" aria-label="The database's query plan">
           {queryPlan.map((step, index) => (
-            <li key={index} class={/^SCAN\b/.test(step) && !/USING/.test(step) ? "bad" : ""}>
+            <li key={index} class={steps[index]?.advice === undefined ? "" : "bad"}>
               {step}
             </li>
           ))}

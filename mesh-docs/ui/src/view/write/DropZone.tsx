@@ -6,6 +6,7 @@ import { announce } from "../../notice";
 import { requestError } from "../../run";
 import { upload } from "../../write/upload";
 import { written } from "../../write/state";
+import { FormError } from "../parts/controls";
 
 interface Props {
   entity: string;
@@ -72,11 +73,7 @@ export function DropZone({ entity, id, accepts: { field, maxBytes, contentTypes 
         </span>
       )}
       {limits !== "" && <p class="hint">{limits}</p>}
-      {error !== "" && (
-        <p class="form-error bad" role="alert">
-          {error}
-        </p>
-      )}
+      <FormError text={error} />
     </div>
   );
 }

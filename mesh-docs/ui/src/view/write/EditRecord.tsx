@@ -8,6 +8,7 @@ import type { Entity } from "../../schema";
 import { previewOf, readOriginal, sendWrite, type Original, type Write } from "../../write/requests";
 import { hasBatch, stage } from "../../write/staged";
 import { deleted, written } from "../../write/state";
+import { FormError } from "../parts/controls";
 import { refocus } from "../parts/focus";
 import { RecordForm, updateOf } from "./RecordForm";
 
@@ -69,11 +70,7 @@ export function DeleteRecord({ entity, id, cancel }: { entity: Entity; id: strin
       <pre class="record-text" tabIndex={0} aria-label="Request">
         {previewOf(write)}
       </pre>
-      {error && (
-        <p class="form-error bad" role="alert">
-          {error.status === 412 ? "The record has changed since it was read. Look at it again before you delete it." : error.message}
-        </p>
-      )}
+      <FormError text={error?.status === 412 ? "The record has changed since it was read. Look at it again before you delete it." : error?.message} />
       <div class="form-actions row">
         <button type="button" onClick={cancel}>
           Cancel

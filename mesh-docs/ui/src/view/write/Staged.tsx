@@ -9,6 +9,7 @@ import { previewOf, sendWrite } from "../../write/requests";
 import { batchOf, staged, unstage } from "../../write/staged";
 import { written } from "../../write/state";
 import { Dialog } from "../dialogs/Dialog";
+import { FormError } from "../parts/controls";
 
 /** The line that says how many changes are staged. */
 export function StagedBar() {
@@ -57,11 +58,7 @@ export function StagedDialog() {
                 Remove
               </button>
             </div>
-            {error?.details.step === index && (
-              <p class="form-error bad" role="alert">
-                {error.message}
-              </p>
-            )}
+            {error?.details.step === index && <FormError text={error.message} />}
           </li>
         ))}
       </ol>
@@ -71,11 +68,7 @@ export function StagedDialog() {
           {previewOf(batch)}
         </pre>
       </details>
-      {error && error.details.step === undefined && (
-        <p class="form-error bad" role="alert">
-          {error.message}
-        </p>
-      )}
+      {error?.details.step === undefined && <FormError text={error?.message} />}
       <div class="form-actions row">
         <button type="button" onClick={() => ((staged.value = []), (dialog.value = null))}>
           Discard all
