@@ -221,7 +221,7 @@ fn a_record_is_created_with_a_related_one_found_by_search() {
     fill(&page, "text", "nice");
     browser.wait_for(PREVIEW, "POST /mesh/post/3/comments");
     browser.click(SAVE);
-    browser.wait_for(FIELDS, "nice");
+    browser.wait_for(RECORD, "nice");
     assert_eq!(read(&database, "SELECT text FROM comments WHERE post_id = 3").as_deref(), Some("nice"));
     page.assert_clean();
 }
