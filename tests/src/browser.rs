@@ -190,9 +190,10 @@ impl Browser {
     fn call_element(&self, method: &str, selector: &str, operation: &str, body: &Value) -> Value {
         wait_for(&format!("{operation} of {selector}"), || {
             let path = format!("/session/{}/element/{}/{operation}", self.session, self.find(selector));
-            self.try_send(method, &path, body).or_else(|error| {
+            self.try_send(method, &path, body).map_err(|error| {
                 let is_unsettled = error["error"].as_str().is_some_and(|kind| UNSETTLED.contains(&kind));
-                if is_unsettled { Err(error) } else { panic!("{method} {path}: {error}") }
+                assert!(is_unsettled, "{method} {path}: {error}");
+                error
             })
         })
     }
