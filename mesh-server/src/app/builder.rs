@@ -20,6 +20,7 @@ use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
 use crate::identity::api_keys::ApiKeys;
 use crate::identity::bearer::Bearer;
+use crate::identity::failures::Failures;
 use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
 #[cfg(feature = "mcp")]
@@ -119,6 +120,9 @@ impl App {
 }
 
 impl AppBuilder {
+    /// The default of [`AppBuilder::invalid_credentials_per_minute`].
+    pub const INVALID_CREDENTIALS_PER_MINUTE: u32 = Failures::PER_MINUTE;
+
     /// Sets the base path.
     pub fn base_path(mut self, base: BasePath) -> Self {
         self.shared.base = base;
@@ -223,6 +227,13 @@ impl AppBuilder {
     /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
     pub fn api_keys(mut self, keys: ApiKeys) -> Self {
         self.shared.identities.api_keys = Some(keys);
+        self
+    }
+
+    /// Sets how many invalid bearer tokens and API keys one client address may present per minute; in IPv6, one /64 network.
+    /// The default is [`Self::INVALID_CREDENTIALS_PER_MINUTE`].
+    pub fn invalid_credentials_per_minute(mut self, limit: u32) -> Self {
+        self.shared.identities.failures = Failures::new(limit);
         self
     }
 

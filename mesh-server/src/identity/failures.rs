@@ -8,9 +8,6 @@ use crate::rates::client_address::counted_address;
 use crate::rates::limiter::Limiter;
 use crate::rates::rate::Rate;
 
-/// Failures of one address per minute.
-const PER_MINUTE: u32 = 600;
-
 /// Limits how often one address may present credentials that turn out to be invalid. To verify one takes up to a tenth of a
 /// millisecond of a thread that serves other clients as well. Callers that are known already are not affected.
 #[derive(Debug)]
@@ -21,11 +18,19 @@ pub(crate) struct Failures {
 
 impl Default for Failures {
     fn default() -> Self {
-        Self { rate: Rate::per_minute(PER_MINUTE), limiter: Limiter::new() }
+        Self::new(Self::PER_MINUTE)
     }
 }
 
 impl Failures {
+    /// The default limit of one address per minute.
+    pub(crate) const PER_MINUTE: u32 = 600;
+
+    /// Creates a limit of failures of one address per minute.
+    pub(crate) fn new(per_minute: u32) -> Self {
+        Self { rate: Rate::per_minute(per_minute), limiter: Limiter::new() }
+    }
+
     /// Counts a verification, before it is made.
     ///
     /// # Errors
@@ -47,12 +52,13 @@ mod tests {
 
     #[test]
     fn only_failures_of_an_address_are_limited() {
-        let (failures, address) = (Failures::default(), Some(IpAddr::from([192, 0, 2, 1])));
-        for _ in 0..2 * PER_MINUTE {
+        const LIMIT: u32 = 30;
+        let (failures, address) = (Failures::new(LIMIT), Some(IpAddr::from([192, 0, 2, 1])));
+        for _ in 0..2 * LIMIT {
             assert_eq!(failures.begin(address), Ok(()));
             failures.forget(address);
         }
-        for _ in 0..PER_MINUTE {
+        for _ in 0..LIMIT {
             assert_eq!(failures.begin(address), Ok(()));
         }
         assert_eq!(failures.begin(address).unwrap_err().status.as_u16(), 429);

@@ -154,6 +154,7 @@ impl AppFactory {
             .base_path(config.base.clone())
             .limits(config.transport_limits())
             .rates(self.rates.clone())
+            .invalid_credentials_per_minute(config.limits.invalid_credentials_per_minute)
             .client_limits(self.clients.clone())
             .trusted_proxies(config.trusted_proxies.clone())
             .allowed_hosts(config.hosts())

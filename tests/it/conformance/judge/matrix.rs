@@ -37,6 +37,11 @@ pub(crate) struct Outcome {
 
 /// Returns the cases that fail with a fault-injecting proxy in front of each server.
 pub(crate) fn failing(fault: &Fault, reference: &Reference, cases: &[Case]) -> Vec<String> {
+    failures(fault, reference, cases).into_iter().map(|(id, _)| id).collect()
+}
+
+/// Returns the cases that fail, with the reasons.
+pub(crate) fn failures(fault: &Fault, reference: &Reference, cases: &[Case]) -> Vec<(String, Vec<String>)> {
     let mut profile = Profile::reference().unwrap();
     profile.known.clear();
     profile.declare("load", load_command(fault));
@@ -49,8 +54,8 @@ pub(crate) fn failing(fault: &Fault, reference: &Reference, cases: &[Case]) -> V
     // The check for the fixture is skipped, since the fault may break it.
     let selection = Selection { skip_probe: true, ..Selection::default() };
     let report = run::run(cases, &Target::new(profile).unwrap(), &selection);
-    let failed = report.verdicts.iter().filter(|verdict| !matches!(verdict.grade, Grade::Pass | Grade::Skip));
-    failed.map(|verdict| verdict.case.id.clone()).collect()
+    let failed = report.verdicts.into_iter().filter(|v| !matches!(v.grade, Grade::Pass | Grade::Skip));
+    failed.map(|verdict| (verdict.case.id, verdict.reasons)).collect()
 }
 
 /// Returns the command that loads a schema document under a fault.
