@@ -131,7 +131,7 @@ fn build(steps: Steps, root: &Path, target: &Target, profile: &str, programs: &[
     let mut variables = vec![("RUSTFLAGS".to_owned(), flags.trim().to_owned())];
     variables.push(("CARGO_PROFILE_DIST_STRIP".to_owned(), "symbols".to_owned()));
     if profile == "dist" {
-        // An incremental build makes a larger and slower program.
+        // Incremental builds are for development: they optimize less.
         variables.push(("CARGO_INCREMENTAL".to_owned(), "0".to_owned()));
     }
     variables.extend(target.variables());

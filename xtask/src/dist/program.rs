@@ -19,7 +19,8 @@ pub(super) fn inspect(program: &Path, runs_here: bool) -> Result<Vec<String>, St
     if !runs_here {
         return Ok(faults);
     }
-    let output = Command::new(program).arg("--help").env_clear().current_dir("/").output();
+    let program = std::path::absolute(program).map_err(|error| format!("{shown}: {error}"))?;
+    let output = Command::new(&program).arg("--help").env_clear().current_dir("/").output();
     match output {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
@@ -60,6 +61,14 @@ mod tests {
             bytes.extend([0; 52]);
         }
         bytes
+    }
+
+    #[test]
+    fn a_program_is_started_wherever_it_is() {
+        // Tests run in the folder of their crate.
+        let faults = inspect(Path::new("src/main.rs"), true).unwrap();
+        assert!(faults.iter().any(|fault| fault.contains("is not a 64-bit ELF program")), "{faults:?}");
+        assert!(faults.iter().all(|fault| !fault.contains("No such file")), "{faults:?}");
     }
 
     #[test]
