@@ -1,5 +1,6 @@
 //! The playground, operated in a browser.
 
+mod accessibility;
 mod bearer;
 mod browse;
 mod build;

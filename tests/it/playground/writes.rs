@@ -139,38 +139,6 @@ fn a_record_is_edited_with_a_preview_of_its_request() {
 }
 
 #[test]
-fn the_forms_have_no_accessibility_violations() {
-    let database = Database::new(TABLES);
-    let Some(page) = rows_of(&database, "post") else { return };
-    let browser = &page.browser;
-    open_row(&page, 1);
-    let at_all_widths = |what: &str| {
-        for theme in ["light", "dark"] {
-            for (width, height) in [(360, 740), (768, 900), (1280, 800), (1440, 900)] {
-                browser.resize(width, height);
-                page.assert_accessible(&format!("{what}, {width} pixels, {theme}"));
-            }
-            browser.click("[data-testid=theme]");
-        }
-    };
-    at_all_widths("a record that can be written");
-    click_text(&page, "[data-testid=record] button", "Link tags");
-    browser.wait("offers", |browser| browser.count("[data-testid=record-search] li[id]") > 0);
-    page.assert_accessible("a search");
-    browser.type_into("[data-testid=record-search] input", &ESCAPE.to_string());
-    browser.click("[data-testid=delete-record]");
-    browser.wait_for("[data-testid=confirm-delete]", "DELETE");
-    page.assert_accessible("a confirmation");
-    browser.click("[data-testid=confirm-delete] button");
-    browser.click("[data-testid=edit-record]");
-    fill(&page, "likes", "many");
-    browser.click(SAVE);
-    browser.wait("a fault", |browser| browser.count(".field-fault") == 1);
-    at_all_widths("a form with a fault");
-    assert_only_refusals(&page);
-}
-
-#[test]
 fn faults_are_shown_at_their_fields() {
     let database = Database::new(TABLES);
     let Some(page) = rows_of(&database, "post") else { return };
