@@ -105,25 +105,32 @@ impl Page {
 
     /// Asserts that axe finds nothing in the page as it is shown. Does nothing without the tools of Node.
     pub(super) fn assert_accessible(&self, what: &str) {
+        self.assert_part_is_accessible("html", what);
+    }
+
+    /// Asserts that axe finds nothing in the element that matches a selector.
+    fn assert_part_is_accessible(&self, part: &str, what: &str) {
         let Some(tools) = node_tools() else { return };
         if self.browser.run("return window.axe === undefined", &Value::Null) == Value::Bool(true) {
             let axe = std::fs::read_to_string(tools.join("node_modules/axe-core/axe.min.js")).unwrap();
             self.browser.run(&axe, &Value::Null);
         }
-        let script = "const done = arguments[arguments.length - 1];
+        let script = format!(
+            "const done = arguments[arguments.length - 1];
             const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-            axe.run(document, {runOnly: tags, resultTypes: ['violations']})
-                .then(({violations}) => done(violations.map(({id, nodes}) =>
-                    `${id}: ${nodes.map((node) => node.target.join(' ')).join(', ')}`)));";
-        assert_eq!(self.browser.run_async(script), json!([]), "{what}");
+            axe.run('{part}', {{runOnly: tags, resultTypes: ['violations']}})
+                .then(({{violations}}) => done(violations.map(({{id, nodes}}) =>
+                    `${{id}}: ${{nodes.map((node) => node.target.join(' ')).join(', ')}}`)));"
+        );
+        assert_eq!(self.browser.run_async(&script), json!([]), "{what}");
     }
 
-    /// Asserts that axe finds nothing at the widths of telephones, tablets and screens, in both themes.
-    pub(super) fn assert_accessible_at_all_widths(&self, what: &str) {
+    /// Asserts that axe finds nothing in an element at the widths of telephones, tablets and screens, in both themes.
+    pub(super) fn assert_accessible_at_all_widths(&self, part: &str, what: &str) {
         for theme in ["light", "dark"] {
             for (width, height) in [(360, 740), (768, 1024), (1280, 800), (1920, 1080)] {
                 self.browser.resize(width, height);
-                self.assert_accessible(&format!("{what}, {width} pixels, {theme}"));
+                self.assert_part_is_accessible(part, &format!("{what}, {width} pixels, {theme}"));
             }
             // Also behind a dialog.
             self.browser.run("document.querySelector('[data-testid=theme]').click()", &Value::Null);
