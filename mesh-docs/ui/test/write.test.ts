@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { member, parseJson } from "../src/query/json";
-import { bodyOf, inputOf, literal } from "../src/write/body";
+import { bodyOf, inputOf, literal, withoutReferences } from "../src/write/body";
 
 test("inputs are values of their types, and other text is sent as it is", () => {
   assert.equal(literal("7", "integer"), "7");
@@ -27,4 +27,8 @@ test("values of a record are shown as they are typed", () => {
   const shown = ["a", "b", "c", "missing"].map((name) => inputOf(member(data, name), source));
   assert.deepEqual(shown, ["9007199254740993", null, "x", null]);
   assert.deepEqual(JSON.parse(inputOf(member(data, "d"), source) ?? ""), [1, 2]);
+});
+
+test("texts of a batch that begin with a dollar are no references", () => {
+  assert.equal(withoutReferences('{ "$a": "$5", "b": ["$$", "\\u0024x", "5$"], "c": "\\"$x" }'), '{ "$a": "$$5", "b": ["$$$", "$$x", "5$"], "c": "\\"$x" }');
 });

@@ -243,6 +243,53 @@ fn records_are_linked_by_search_and_unlinked() {
 }
 
 #[test]
+fn a_batch_links_records_and_refers_to_its_new_ones() {
+    let database = Database::new(TABLES);
+    let Some(page) = rows_of(&database, "user") else { return };
+    let browser = &page.browser;
+    // A text that begins with a dollar is no reference.
+    browser.click("[data-testid=new-record]");
+    fill(&page, "name", "$Cy");
+    browser.click("[data-testid=stage]");
+    browser.choose("[data-testid=browse-entity]", "post");
+    browser.wait_for("[data-testid=position]", "1 to 2 of 2");
+    browser.click("[data-testid=new-record]");
+    fill(&page, "title", "A map");
+    click_text(&page, ".field-control button", "Search author");
+    click_text(&page, "[data-testid=record-search] li", "new user1");
+    browser.wait_for(PREVIEW, "\"authorId\": \"$user1.id\"");
+    assert_eq!(browser.count(SAVE), 0, "the author is not written yet");
+    browser.click("[data-testid=stage]");
+    browser.wait_for("[data-testid=staged-bar]", "2 changes staged");
+    open_row(&page, 1);
+    browser.click("[data-testid=stage-links]");
+    click_text(&page, "[data-testid=record] button", "Link tags");
+    click_text(&page, "[data-testid=record-search] li[id]", "food");
+    browser.click("[aria-label='Unlink 1']");
+    click_text(&page, "[data-testid=record] button", "Link author");
+    click_text(&page, "[data-testid=record-search] li[id]", "new user1");
+    browser.wait_for("[data-testid=staged-bar]", "5 changes staged");
+    let read_one = |statement: &str| read(&database, statement);
+    assert_eq!(
+        read_one("SELECT CAST(count(*) AS TEXT) FROM users").as_deref(),
+        Some("2"),
+        "nothing is written"
+    );
+    browser.click("[data-testid=review]");
+    browser.click("[data-testid=send-batch]");
+    browser.wait_for(".notice-area", "Wrote 5 changes");
+    assert_eq!(read_one("SELECT name FROM users WHERE id = 3").as_deref(), Some("$Cy"));
+    let authors =
+        "SELECT group_concat(id || ' ' || author_id, ', ') FROM posts WHERE author_id = 3 ORDER BY id";
+    assert_eq!(read_one(authors).as_deref(), Some("1 3, 3 3"));
+    assert_eq!(
+        read_one("SELECT group_concat(tag_id) FROM post_tags WHERE post_id = 1").as_deref(),
+        Some("2")
+    );
+    page.assert_clean();
+}
+
+#[test]
 fn a_file_is_uploaded_by_drag_and_drop() {
     let database = Database::new(TABLES);
     let Some(page) = rows_of(&database, "post") else { return };

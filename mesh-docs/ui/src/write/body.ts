@@ -33,8 +33,16 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** Returns the text of the body that sets these fields. */
-export function bodyOf(inputs: ReadonlyMap<string, Input>, typeOf: (name: string) => string | undefined): string {
-  const members = [...inputs].map(([name, input]) => `  ${JSON.stringify(name)}: ${literal(input, typeOf(name))}`);
+/** Returns the text of the body that sets these fields. `adapt` changes the text of a value. */
+export function bodyOf(inputs: ReadonlyMap<string, Input>, typeOf: (name: string) => string | undefined, adapt = (_name: string, value: string): string => value): string {
+  const members = [...inputs].map(([name, input]) => `  ${JSON.stringify(name)}: ${adapt(name, literal(input, typeOf(name)))}`);
   return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n}`;
+}
+
+/** Doubles the `$` at the beginning of strings in the text of a JSON value, which would be references in a batch. */
+export function withoutReferences(json: string): string {
+  return json.replaceAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g, (all: string, token: string, colon?: string) => {
+    const text = JSON.parse(token) as string;
+    return colon === undefined && text.startsWith("$") ? JSON.stringify(`$${text}`) : all;
+  });
 }

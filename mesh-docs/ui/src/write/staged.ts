@@ -5,25 +5,56 @@ import { config } from "../config";
 import { schema } from "../state";
 import type { Write } from "./requests";
 
-export const staged = signal<Write[]>([]);
+/** A change that is collected. A new record has a name, by which later changes refer to it. */
+export interface Staged extends Write {
+  created?: { entity: string; name: string };
+}
+
+export const staged = signal<Staged[]>([]);
+/** Whether links are collected as well, instead of written at once. */
+export const stagesLinks = signal(false);
 
 /** Whether the server accepts batches. */
 export function hasBatch(): boolean {
   return schema.value?.profiles?.includes("batch") ?? false;
 }
 
-export function stage(write: Write): void {
-  staged.value = [...staged.value, write];
+/** Collects a change. `entity` is that of the record that it creates. */
+export function stage(write: Write, entity?: string): void {
+  staged.value = [...staged.value, entity === undefined ? write : { ...write, created: { entity, name: freeName(entity) } }];
 }
 
 export function unstage(index: number): void {
   staged.value = staged.value.filter((_, at) => at !== index);
 }
 
+/** The longest beginning of the name of a new record, to which a number is added. */
+const STEM_MAX = 48;
+
+function freeName(entity: string): string {
+  const stem = entity.replaceAll(/\W/g, "_").replace(/^(?=\d)/, "_").slice(0, STEM_MAX);
+  const taken = new Set(staged.value.map(({ created }) => created?.name));
+  let number = 1;
+  while (taken.has(`${stem}${number}`)) number += 1;
+  return `${stem}${number}`;
+}
+
+/** Returns the names of the new records of an entity. */
+export function newNames(entity: string): string[] {
+  return staged.value.flatMap(({ created }) => (created?.entity === entity ? [created.name] : []));
+}
+
+/** Returns whether a text refers to a new record. */
+export function isReference(text: string | null | undefined): boolean {
+  const name = /^\$(\w+)\./.exec(text ?? "")?.[1];
+  return name !== undefined && staged.value.some(({ created }) => created?.name === name);
+}
+
 /** Returns the request that sends changes as a batch. */
-export function batchOf(writes: readonly Write[]): Write {
-  const step = ({ method, path, body }: Write): string => {
-    const text = `{ "method": "${method}", "path": ${JSON.stringify(path.slice(config.base.length))}`;
+export function batchOf(writes: readonly Staged[]): Write {
+  const step = ({ method, path, body, created }: Staged): string => {
+    const name = created ? `, "as": ${JSON.stringify(created.name)}` : "";
+    const text = `{ "method": "${method}", "path": ${JSON.stringify(path.slice(config.base.length))}${name}`;
     // The body is text already, whose numbers keep their digits.
     return body === undefined ? `${text} }` : `${text}, "body": ${body.replaceAll("\n", "\n    ")} }`;
   };

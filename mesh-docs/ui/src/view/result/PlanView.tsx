@@ -96,7 +96,7 @@ function PlanStatement({ statement, share }: { statement: Statement; share: numb
 /** Returns a step in words. */
 function words({ kind, table, index, text }: Step): string {
   if (kind === "index") return `${table ?? ""} by ${index ?? ""}`.trim();
-  if (kind === "scan") return `${table ?? ""}: all rows`;
+  if (kind === "scan") return `${table ?? "an intermediate result"}: all rows`;
   return kind === "sort" ? "sorted after reading" : text;
 }
 

@@ -8,9 +8,9 @@ import { member } from "../../query/json";
 import { requestError } from "../../run";
 import { idFields, scalars, type Entity, type Field, type Relation } from "../../schema";
 import { schema } from "../../state";
-import { bodyOf, inputOf, isJson, type Input } from "../../write/body";
+import { bodyOf, inputOf, isJson, withoutReferences, type Input } from "../../write/body";
 import { previewOf, sendWrite, type Original, type Write } from "../../write/requests";
-import { hasBatch, stage } from "../../write/staged";
+import { hasBatch, isReference, stage } from "../../write/staged";
 import { upload, uploadPath, type Upload } from "../../write/upload";
 import { FieldInput } from "./FieldInput";
 
@@ -48,6 +48,10 @@ export function RecordForm({ entity, names, original, write, action, first = "",
   // Of a new record, which the route of its entity creates.
   const uploads = original === undefined && write.path === readPath(entity.name, "") ? (entity.uploads ?? []) : [];
   const sent: Upload | undefined = file ? { entity: entity.name, ...file, ...(request.body !== undefined && { meta: request.body }) } : undefined;
+  /** Whether the value of a field is a record that is staged. Only a batch can have it. */
+  const refers = (name: string): boolean => links.has(name) && isReference(changed.get(name));
+  const isDeferred = [...changed.keys()].some(refers);
+  const step: Write = { ...request, body: bodyOf(changed, typeOf, (name, value) => (refers(name) ? value : withoutReferences(value))) };
   const wrong = fields.find(({ name, type }) => type === "json" && isBadJson(changed.get(name)));
   const faultOf = ({ name }: Field): string | undefined => (wrong?.name === name ? "This is not JSON." : error?.details.fields?.find(({ path }) => path === name)?.message);
   const shown = new Set(fields.map(({ name }) => name));
@@ -61,7 +65,7 @@ export function RecordForm({ entity, names, original, write, action, first = "",
   }, [error]);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (isBusy || wrong) return;
+    if (isBusy || wrong || isDeferred) return;
     setBusy(true);
     try {
       done(sent ? await upload(sent, new AbortController().signal, () => undefined) : (await sendWrite(request)).headers.get("Location"));
@@ -101,11 +105,11 @@ export function RecordForm({ entity, names, original, write, action, first = "",
             Cancel
           </button>
           {hasBatch() && !sent && (
-            <button type="button" data-testid="stage" title="Send it later, together with other changes" disabled={isBusy || wrong !== undefined || (original !== undefined && changed.size === 0)} onClick={() => (stage(request), cancel())}>
+            <button type="button" data-testid="stage" title="Send it later, together with other changes" disabled={isBusy || wrong !== undefined || (original !== undefined && changed.size === 0)} onClick={() => (stage(step, original ? undefined : entity.name), cancel())}>
               Stage
             </button>
           )}
-          <button type="submit" class="primary" data-testid="save-record" disabled={isBusy || (original !== undefined && changed.size === 0)}>
+          <button type="submit" class="primary" data-testid="save-record" title={isDeferred ? "It refers to a new record, and can be staged only" : undefined} disabled={isBusy || isDeferred || (original !== undefined && changed.size === 0)}>
             {action}
           </button>
         </div>

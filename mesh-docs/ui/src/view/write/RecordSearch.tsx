@@ -9,6 +9,7 @@ import { printQuery } from "../../query/print";
 import { emptyNode, newQuery, type Controls, type Value } from "../../query/tree";
 import { fieldOf, firstField, idFields, type Entity } from "../../schema";
 import { schema } from "../../state";
+import { newNames } from "../../write/staged";
 import { cellText } from "../../table/cell";
 import { itemsOf } from "../../table/columns";
 import { usePopover } from "../parts/popover";
@@ -46,6 +47,14 @@ function searchQuery(entity: Entity, typed: string): string {
   return printQuery("json", { ...newQuery(entity.name), root: { ...emptyNode(), select, controls: { ...where, $page: { first: OFFERED } } } });
 }
 
+/** Returns the staged new records whose name contains a text. Their id is a reference. */
+function newOffers(entity: Entity, typed: string): Offer[] {
+  const [id, ...others] = idFields(entity);
+  if (id === undefined || others.length > 0) return [];
+  const names = newNames(entity.name).filter((name) => name.toLowerCase().includes(typed.toLowerCase()));
+  return names.map((name) => ({ id: `$${name}.${id}`, label: `new ${name}` }));
+}
+
 export function RecordSearch({ entity, label, choose }: Props) {
   const { isOpen, host, toggle, leave, keys } = usePopover();
   return (
@@ -75,7 +84,7 @@ function Offers({ entity, label, choose }: Props) {
           const key = idOf(entity, record);
           return key === undefined ? [] : [{ id: key, label: cellText(member(record, firstField(entity) ?? ""), undefined, source).text }];
         });
-        setOffers(found);
+        setOffers([...newOffers(entity, typed.trim()), ...found]);
         setAt(0);
         setError("");
       } catch (failure) {

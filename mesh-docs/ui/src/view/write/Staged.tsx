@@ -48,12 +48,13 @@ export function StagedDialog() {
   };
   return (
     <Dialog title="Staged changes" kind="wide">
-      <p class="hint">They are sent in this order as one transaction: if one fails, none is written. A batch does not check whether others have changed the records since they were read.</p>
+      <p class="hint">They are sent in this order as one transaction: if one fails, none is written. A search offers the new records to later changes, which refer to them by their names. A batch does not check whether others have changed the records since they were read.</p>
       <ol class="staged">
         {writes.map((write, index) => (
           <li key={index} class={error?.details.step === index ? "at-fault" : ""} data-testid="staged-change">
             <div class="row spread">
               <pre class="record-text grow">{previewOf({ ...write, unchanged: undefined })}</pre>
+              {write.created && <span class="faint">{write.created.name}</span>}
               <button type="button" class="quiet small" aria-label={`Remove change ${index + 1}`} onClick={() => remove(index)}>
                 Remove
               </button>
