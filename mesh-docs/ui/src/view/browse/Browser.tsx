@@ -2,7 +2,7 @@
 
 import { Combobox } from "../parts/Combobox";
 import { creating, failure, browse, isLoading, record, view, type NewRecord } from "../../browse/state";
-import { entityOf } from "../../schema";
+import { entityOf, type Schema } from "../../schema";
 import { schema } from "../../state";
 import { Refusal } from "../result/Refusal";
 import { Missing } from "../side/Missing";
@@ -13,6 +13,7 @@ import { Pager } from "./Pager";
 import { QueryLine } from "./QueryLine";
 import { RecordPanel } from "./RecordPanel";
 import { Rows } from "./Rows";
+import { hasBatch, stagesLinks } from "../../write/staged";
 import { CreateMany } from "../write/CreateMany";
 import { CreateRecord } from "../write/CreateRecord";
 import { StagedBar } from "../write/Staged";
@@ -42,6 +43,11 @@ export function Browser() {
                 Paste rows
               </button>
             )}
+            {hasBatch() && hasLinks(known, shown.entity) && (
+              <button type="button" class="quiet" aria-pressed={stagesLinks.value} data-testid="stage-links" title="Send links later, together with other changes" onClick={() => (stagesLinks.value = !stagesLinks.value)}>
+                Stage links
+              </button>
+            )}
             <ColumnChooser />
             <Downloads />
           </span>
@@ -61,6 +67,11 @@ export function Browser() {
       {shown && <QueryLine />}
     </section>
   );
+}
+
+/** Whether records of an entity can be linked to others. */
+function hasLinks(known: Schema, entity: string): boolean {
+  return entityOf(known, entity)?.joins.some(({ writes }) => writes?.includes("set") || writes?.includes("link")) ?? false;
 }
 
 function Creation({ next }: { next: NewRecord }) {

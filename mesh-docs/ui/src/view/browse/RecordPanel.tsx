@@ -15,7 +15,6 @@ import { cellText } from "../../table/cell";
 import { IconButton } from "../parts/controls";
 import { refocus } from "../parts/focus";
 import { Close } from "../parts/icons";
-import { hasBatch, stagesLinks } from "../../write/staged";
 import { writes } from "../../write/state";
 import { DropZone } from "../write/DropZone";
 import { DeleteRecord, EditRecord } from "../write/EditRecord";
@@ -82,11 +81,6 @@ export function RecordPanel({ shown }: { shown: RecordRef }) {
         {rights?.delete && (
           <button type="button" class="small" data-testid="delete-record" disabled={isDeleting} onClick={() => setDeleting(true)}>
             Delete
-          </button>
-        )}
-        {hasBatch() && entity?.joins.some(({ writes: kinds }) => kinds?.includes("set") || kinds?.includes("link")) && (
-          <button type="button" class="small" aria-pressed={stagesLinks.value} data-testid="stage-links" title="Send links later, together with other changes" onClick={() => (stagesLinks.value = !stagesLinks.value)}>
-            Stage links
           </button>
         )}
         <button type="button" class="quiet small" onClick={() => openInEditor(query, shown.id)}>
