@@ -141,7 +141,7 @@ fn data_and_the_diagram_have_no_violations_at_any_width() {
     page.assert_accessible_at_all_widths(".browse-body", "a record");
     browser.click("[data-testid=record] .link-tools button");
     browser.wait("offers", |browser| browser.count("[data-testid=record-search] li[id]") > 0);
-    page.assert_accessible_at_all_widths("[data-testid=record]", "the search of a record to link");
+    page.assert_accessible_at_all_widths("[data-testid=record-search]", "the search of a record to link");
     browser.type_into("[data-testid=record-search] input", &ESCAPE.to_string());
     browser.click("[data-testid=edit-record]");
     browser.type_into("[data-testid=record-form] [data-field=likes]", "many");
