@@ -102,6 +102,8 @@ fn queries_and_results_have_no_violations_at_any_width() {
     browser.click("[data-testid=explain-plan]");
     show_result(&page, "plan", ".plan-steps li");
     show_result(&page, "sql", ".query-plan li");
+    browser.click("#result-panel-request");
+    browser.click("[data-testid=send]");
     show_result(&page, "request", "#result-panel pre");
     browser.click("#result-panel-watch");
     browser.click("[data-testid=watch] button");
