@@ -50,10 +50,11 @@ fn site(database: &Database) -> Server {
 
 /// Opens the page as the administrator `ada`.
 fn as_ada(database: &Database) -> Option<Page> {
-    let page = Page::open(|| site(database))?.ready();
+    let page = Page::open(|| site(database))?;
     page.browser.click("[data-testid=login]");
     page.assert_accessible_at_all_widths("dialog", "the login");
     log_in(&page, "ada", "dawn");
+    let page = page.ready();
     page.browser.wait("the entities of the admin", |browser| browser.count(".entity") == 3);
     Some(page)
 }
