@@ -13,7 +13,8 @@ use crate::plan::{Node, Plan, Predicate, Target};
 use crate::sql::text;
 use crate::value::key;
 use crate::{
-    BoxFuture, Context, JsonBody, Key, ResolveError, Rule, Script, ScriptError, StepResult, Value, WriteError,
+    BoxFuture, Change, Context, JsonBody, Key, ResolveError, Rule, Script, ScriptError, StepResult, Value,
+    WriteError,
 };
 pub use fields::{Fields, FieldsError};
 
@@ -24,7 +25,8 @@ pub struct Mutation {
     pub(crate) subject: Subject,
     pub(crate) action: Action,
     pub(crate) references: Vec<Reference>,
-    pub(crate) reply: Option<Plan>,
+    /// Shared by the creations of a list.
+    pub(crate) reply: Option<Arc<Plan>>,
 }
 
 impl Mutation {
@@ -61,7 +63,7 @@ impl Mutation {
     /// runs it in the transaction of the write replies with exactly what it has written; otherwise [`crate::Mesh::write`]
     /// runs it afterwards.
     pub fn reply(&self, id: &Key) -> Option<Plan> {
-        self.reply.as_ref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
+        self.reply.as_deref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
     }
 
     /// Returns the entity whose record the reply shows: the related one if a relation is written.
@@ -85,15 +87,15 @@ pub enum Action {
     /// Deletes a record.
     Delete { id: Key },
     /// Creates a record with these values at the other end of a to-many relation.
-    CreateChild { id: Key, other: RelatedRecord, values: Vec<Assignment> },
+    CreateChild { id: Key, other: Box<RelatedRecord>, values: Vec<Assignment> },
     /// Adds the pair with the record `to` to a junction, unless it exists already.
-    Link { id: Key, other: RelatedRecord, to: Key },
+    Link { id: Key, other: Box<RelatedRecord>, to: Key },
     /// Sets the record at the other end of a to-one relation to `to`.
-    Connect { id: Key, other: RelatedRecord, to: Key },
+    Connect { id: Key, other: Box<RelatedRecord>, to: Key },
     /// Removes the link of a to-one relation.
-    Disconnect { id: Key, other: RelatedRecord },
+    Disconnect { id: Key, other: Box<RelatedRecord> },
     /// Deletes the record `child` at the other end of a to-many relation; over a junction, only the pair.
-    Remove { id: Key, other: RelatedRecord, child: Key },
+    Remove { id: Key, other: Box<RelatedRecord>, child: Key },
 }
 
 impl Action {
@@ -158,9 +160,9 @@ impl Action {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The field's name.
-    pub field: String,
+    pub field: Arc<str>,
     /// The storage column.
-    pub column: String,
+    pub column: Arc<str>,
     /// The value in the form of the storage.
     pub value: Value,
 }
@@ -286,17 +288,22 @@ impl Subject {
 
     /// Returns the text of an id as in [`crate::RecordId::Text`].
     pub fn id_text(&self, id: &Key) -> String {
-        let parts = self.entity().id_fields().zip(id.iter()).map(|(field, value)| {
+        let mut parts = self.entity().id_fields().zip(id.iter()).map(|(field, value)| {
             let mut text = Vec::new();
             crate::shape::write_text(&mut text, field.ty, field.time_form, value.as_ref());
             String::from_utf8(text)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
         });
-        let mut parts: Vec<String> = parts.collect();
-        match parts.as_mut_slice() {
-            [one] => std::mem::take(one),
-            parts => key::join(parts.iter().map(String::as_str)),
+        match id.len() {
+            1 => parts.next().unwrap_or_default(),
+            _ => key::join(parts.collect::<Vec<_>>().iter().map(String::as_str)),
         }
+    }
+
+    /// Returns the changes of records with these ids.
+    pub(crate) fn changes(&self, ids: &[Key]) -> Vec<Change> {
+        let entity: Arc<str> = self.key().into();
+        ids.iter().map(|id| Change::record(Arc::clone(&entity), self.id_text(id))).collect()
     }
 
     /// Returns the error of a write of a record that does not exist.

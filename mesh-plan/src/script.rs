@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::mutation::{Mutation, Subject};
+use crate::mutation::{Action, Mutation, Subject};
 use crate::plan::Plan;
 use crate::{Change, Error, JsonBody, Key, ResolveError, WriteError};
 
@@ -71,7 +71,10 @@ impl StepResult {
     /// Returns the records that the step has written.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let ScriptStep::Write(mutations) = &self.step else { return Vec::new() };
-        mutations.iter().zip(&self.ids).flat_map(|(mutation, id)| mutation.changes(id)).collect()
+        match &**mutations {
+            [Mutation { subject, action: Action::Create { .. }, .. }, _, ..] => subject.changes(&self.ids),
+            _ => mutations.iter().zip(&self.ids).flat_map(|(mutation, id)| mutation.changes(id)).collect(),
+        }
     }
 }
 
@@ -114,6 +117,11 @@ impl From<ResolveError> for ScriptError {
 
 /// Returns all changes of a transaction once.
 pub(crate) fn changes(done: &[StepResult]) -> Vec<Change> {
+    match done {
+        // Records that one step creates differ.
+        [only] if only.ids.len() > 1 => return only.changes(),
+        _ => {}
+    }
     let all: Vec<Change> = done.iter().flat_map(StepResult::changes).collect();
     let mut seen = HashSet::with_capacity(all.len());
     all.iter().filter(|change| seen.insert(*change)).cloned().collect()

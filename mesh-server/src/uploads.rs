@@ -135,7 +135,7 @@ pub struct Upload {
     /// Storage key, hash, size and type of the file.
     pub file: StoredFile,
     /// Further fields from the client, unchecked.
-    pub meta: Fields,
+    pub meta: Fields<'static>,
     /// The authenticated session; `None` if integrity is off.
     pub session: Option<Arc<Session>>,
 }

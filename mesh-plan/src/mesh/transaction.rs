@@ -11,8 +11,7 @@ use futures_util::FutureExt as _;
 use super::{Mesh, WriteReply, panicked};
 use crate::mutation::{Action, Fields, Mutation, Subject};
 use crate::plan::{Plan, Target};
-use crate::planner;
-use crate::planner::write::WriteRequest;
+use crate::planner::write::{CreatePlanner, WriteRequest};
 use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
 use crate::{Change, Context, Error, JsonBody, PlanError, WriteError, WriteFault};
 
@@ -83,7 +82,7 @@ impl Mesh {
     pub async fn create_all(
         &self,
         request: &WriteRequest<'_>,
-        records: &[Fields],
+        records: &[Fields<'_>],
         context: &Context,
     ) -> Result<Transacted, ScriptError> {
         let (mut mutations, invalid) = self.plan_creates(request, records)?;
@@ -108,17 +107,18 @@ impl Mesh {
     fn plan_creates(
         &self,
         request: &WriteRequest<'_>,
-        records: &[Fields],
+        records: &[Fields<'_>],
     ) -> Result<(Vec<Mutation>, Option<ScriptError>), ScriptError> {
         let view = self.views.find(request.principal);
         let of_request = |error: Error| ScriptError::new(0, error);
-        let shown = planner::write::check(&view, request).map_err(|error| of_request(error.into()))?;
-        let reply = self.plan_reply(&shown, request).map_err(of_request)?;
+        let mut planner = CreatePlanner::new(&view, request).map_err(|error| of_request(error.into()))?;
+        let reply = Arc::new(self.plan_reply(planner.subject(), request).map_err(of_request)?);
         let mut planned: Vec<Mutation> = Vec::with_capacity(records.len());
         for (item, fields) in records.iter().enumerate() {
-            match planner::write::plan(&view, &request.with_fields(fields)) {
-                Ok((subject, action, references)) => {
-                    planned.push(Mutation { subject, action, references, reply: Some(reply.clone()) });
+            match planner.plan(fields) {
+                Ok((action, references)) => {
+                    let (subject, reply) = (planner.subject().clone(), Some(Arc::clone(&reply)));
+                    planned.push(Mutation { subject, action, references, reply });
                 }
                 Err(error) => return Ok((planned, Some(ScriptError::new(0, error).at_item(item)))),
             }

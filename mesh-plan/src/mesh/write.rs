@@ -1,6 +1,7 @@
 //! Planning and execution of writes.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mesh_ql::{Query, ReadNode, Selection};
@@ -49,7 +50,7 @@ impl Mesh {
             Action::CreateChild { other, .. } | Action::Connect { other, .. } => Some(&other.subject),
             _ => None,
         };
-        let reply = shown.map(|shown| self.plan_reply(shown, request)).transpose()?;
+        let reply = shown.map(|shown| self.plan_reply(shown, request)).transpose()?.map(Arc::new);
         Ok(Mutation { subject, action, references, reply })
     }
 
@@ -133,18 +134,20 @@ impl Mutation {
         }
         let (kind, subject, parent, values) = match &self.action {
             Action::Create { values } => (Kind::Create, &self.subject, None, values),
-            Action::CreateChild { other, values, .. } => (Kind::Create, &other.subject, Some(other), values),
+            Action::CreateChild { other, values, .. } => {
+                (Kind::Create, &other.subject, Some(&**other), values)
+            }
             Action::Update { values, .. } => (Kind::Update, &self.subject, None, values),
             Action::Merge { update, create, .. } => {
                 // A new record lacks the fields without value; one that exists has them.
                 let is_set =
-                    |field: &String| create.action.values().iter().any(|value| value.field == *field);
+                    |field: &String| create.action.values().iter().any(|value| *value.field == **field);
                 let part = if fields.iter().any(is_set) { update } else { create };
                 return part.explain(error);
             }
             _ => return error,
         };
-        let has_value = |name: &str| values.iter().any(|value| value.field == name);
+        let has_value = |name: &str| values.iter().any(|value| *value.field == *name);
         let is_missing = kind == Kind::Create && !fields.iter().any(|field| has_value(field));
         let rule = if is_missing { Rule::Required } else { Rule::NotEmpty };
         let empty = empty::faults(subject.entity(), kind, parent, values, |field| has_value(&field.name));

@@ -1,29 +1,32 @@
 //! The body of a write: the members of a JSON object, without duplicates.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// The members of a write's body. Values keep their JSON text, so that no digit is lost before the type of the field is
-/// known.
+/// The members of a write's body, in the text that they were parsed from. Values keep their JSON text, so that no digit is lost
+/// before the type of the field is known.
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
-    members: Vec<(String, Box<RawValue>)>,
+pub struct Fields<'a> {
+    members: Vec<Member<'a>>,
 }
+
+type Member<'a> = (Cow<'a, str>, Cow<'a, RawValue>);
 
 /// A text is not the body of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct FieldsError(String);
 
-impl Fields {
+impl<'a> Fields<'a> {
     /// Parses a JSON object. Duplicate members are refused, because parsers differ in which of them they use.
     ///
     /// # Errors
     /// The text is not UTF-8 or not a JSON object, or it has a duplicate member.
-    pub fn parse(text: &[u8]) -> Result<Self, FieldsError> {
+    pub fn parse(text: &'a [u8]) -> Result<Self, FieldsError> {
         let text = utf8(text)?;
         if !text.trim_ascii_start().starts_with('{') {
             return Err(FieldsError("The body must be a JSON object of fields and their values".to_owned()));
@@ -36,7 +39,7 @@ impl Fields {
     ///
     /// # Errors
     /// The text is not UTF-8 or not a JSON array of objects, or one of them has a duplicate member.
-    pub fn parse_list(text: &[u8]) -> Result<Vec<Self>, FieldsError> {
+    pub fn parse_list(text: &'a [u8]) -> Result<Vec<Self>, FieldsError> {
         let list = serde_json::from_str(utf8(text)?);
         list.map_err(|error| FieldsError(format!("The body is not a JSON array of objects: {error}")))
     }
@@ -53,7 +56,7 @@ impl Fields {
     }
 
     /// Returns the value of a member; `None` if there is none of this type.
-    pub fn read<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<T> {
+    pub fn read<'f, T: Deserialize<'f>>(&'f self, name: &str) -> Option<T> {
         serde_json::from_str(self.text(name)?).ok()
     }
 
@@ -64,7 +67,7 @@ impl Fields {
 
     /// Returns the members in their order, each with its JSON text.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.members.iter().map(|(name, value)| (name.as_str(), value.get()))
+        self.members.iter().map(|(name, value)| (name.as_ref(), value.get()))
     }
 
     /// Returns whether there are no members.
@@ -78,7 +81,7 @@ impl Fields {
         let mut fields = self.without(name);
         // Every JSON value has a text.
         if let Ok(text) = serde_json::value::to_raw_value(value) {
-            fields.members.push((name.to_owned(), text));
+            fields.members.push((Cow::Owned(name.to_owned()), Cow::Owned(text)));
         }
         fields
     }
@@ -89,6 +92,15 @@ impl Fields {
         self.members.retain(|(member, _)| member != name);
         self
     }
+
+    /// Copies the members, to keep them longer than the text.
+    #[must_use]
+    pub fn into_owned(self) -> Fields<'static> {
+        let owned = |(name, value): Member<'_>| -> Member<'static> {
+            (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()))
+        };
+        Fields { members: self.members.into_iter().map(owned).collect() }
+    }
 }
 
 fn utf8(text: &[u8]) -> Result<&str, FieldsError> {
@@ -97,36 +109,40 @@ fn utf8(text: &[u8]) -> Result<&str, FieldsError> {
     })
 }
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(Members).map(|members| Fields { members })
     }
 }
+
+/// The name of a member, borrowed unless it has escapes.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
-    type Value = Fields;
+    type Value = Vec<Member<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of fields and their values")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-        let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Member<'de>>, A::Error> {
+        let mut members: Vec<Member<'_>> = Vec::new();
+        while let Some((Name(name), value)) = map.next_entry::<_, &RawValue>()? {
+            members.push((name, Cow::Borrowed(value)));
         }
         match repeated(&members) {
             Some(name) => Err(A::Error::custom(format_args!("'{name}' is given more than once"))),
-            None => Ok(Fields { members }),
+            None => Ok(members),
         }
     }
 }
 
 /// Returns a name that several members have. Few names are sorted faster than they are hashed.
-fn repeated(members: &[(String, Box<RawValue>)]) -> Option<&str> {
-    let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+fn repeated<'m>(members: &'m [Member<'_>]) -> Option<&'m str> {
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_ref()).collect();
     names.sort_unstable();
     names.windows(2).find_map(|pair| match pair {
         [one, next] if one == next => Some(*one),
@@ -146,6 +162,13 @@ mod tests {
         assert_eq!(fields.read::<f64>("a"), Some(1.1));
         assert_eq!(fields.read::<String>("a"), None);
         assert!(fields.with("d", &"x".into()).without("a").text("a").is_none());
+    }
+
+    #[test]
+    fn members_with_escapes_and_owned_ones_are_the_same() {
+        let fields = Fields::parse(br#"{"a\u0062": "\n"}"#).unwrap();
+        assert_eq!(fields.iter().collect::<Vec<_>>(), [("ab", r#""\n""#)]);
+        assert_eq!(fields.clone().into_owned().iter().collect::<Vec<_>>(), fields.iter().collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Planning of writes, checked against the schema. `SPEC §11`
 
 mod check;
+mod create;
 pub(crate) mod empty;
 mod link;
+mod members;
 mod merge;
 pub(crate) mod preset;
 mod reference;
@@ -18,6 +20,8 @@ use mesh_ql::ParamValues;
 use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Member};
 
 pub(crate) use self::check::check;
+pub(crate) use self::create::CreatePlanner;
+use self::members::MemberFields;
 pub(crate) use self::reference::References;
 pub(crate) use self::rights::Kind;
 use self::rights::not_writable;
@@ -37,7 +41,7 @@ pub struct WriteRequest<'a> {
     /// The record or the relation that is written.
     pub target: WriteTarget<'a>,
     /// The members of the body; `None` without a body.
-    pub fields: Option<&'a Fields>,
+    pub fields: Option<&'a Fields<'a>>,
     /// The query that shapes the reply; without one the reply has all scalar fields.
     pub reply: Option<QuerySource<'a>>,
     /// The values of the parameters of that query.
@@ -93,7 +97,7 @@ impl<'a> WriteRequest<'a> {
 
     /// Sets the members of the body.
     #[must_use]
-    pub fn with_fields(self, fields: &'a Fields) -> Self {
+    pub fn with_fields(self, fields: &'a Fields<'a>) -> Self {
         Self { fields: Some(fields), ..self }
     }
 
@@ -133,13 +137,17 @@ pub(crate) fn plan(
     let mut references = Vec::new();
     let action = match request.target {
         WriteTarget::Create { .. } => {
+            planner.guard_record(&mut subject, Kind::Create)?;
             let values;
-            (values, references) = planner.record(&mut subject, Kind::Create)?;
+            (values, references) =
+                planner.record(&subject, Kind::Create, &mut MemberFields::new(subject.entity()))?;
             Action::Create { values }
         }
         WriteTarget::Update { id, .. } => {
+            planner.guard_record(&mut subject, Kind::Update)?;
             let values;
-            (values, references) = planner.record(&mut subject, Kind::Update)?;
+            (values, references) =
+                planner.record(&subject, Kind::Update, &mut MemberFields::new(subject.entity()))?;
             Action::Update { id: parse_id(&subject, id)?, values }
         }
         WriteTarget::Merge { id, .. } => {
@@ -160,12 +168,12 @@ pub(crate) fn plan(
                 Action::Link {
                     id: parse_id(&subject, id)?,
                     to: parse_id(&other.subject, to.as_record_id())?,
-                    other,
+                    other: Box::new(other),
                 }
             } else {
                 let values;
                 (values, references) = planner.child(&mut subject, &mut other)?;
-                Action::CreateChild { id: parse_id(&subject, id)?, other, values }
+                Action::CreateChild { id: parse_id(&subject, id)?, other: Box::new(other), values }
             }
         }
         WriteTarget::Connect { id, relation, .. } => {
@@ -174,12 +182,12 @@ pub(crate) fn plan(
             Action::Connect {
                 id: parse_id(&subject, id)?,
                 to: parse_id(&other.subject, to.as_record_id())?,
-                other,
+                other: Box::new(other),
             }
         }
         WriteTarget::Disconnect { id, relation, .. } => {
             let other = planner.linked(&mut subject, relation)?;
-            Action::Disconnect { id: parse_id(&subject, id)?, other }
+            Action::Disconnect { id: parse_id(&subject, id)?, other: Box::new(other) }
         }
         WriteTarget::Remove { id, relation, child, .. } => {
             let mut other = planner.related(&subject, relation, Cardinality::Many)?;
@@ -194,7 +202,11 @@ pub(crate) fn plan(
                     planner.guard(&mut other.subject, RecordUse::Delete, None)?;
                 }
             }
-            Action::Remove { id: parse_id(&subject, id)?, child: parse_id(&other.subject, child)?, other }
+            Action::Remove {
+                id: parse_id(&subject, id)?,
+                child: parse_id(&other.subject, child)?,
+                other: Box::new(other),
+            }
         }
     };
     Ok((subject, action, references))
@@ -215,9 +227,13 @@ impl<'a> WritePlanner<'a> {
     }
 
     /// Returns the values of a record that is created or changed, and the records that they refer to.
-    fn record(&self, subject: &mut Subject, kind: Kind) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
-        self.guard_record(subject, kind)?;
-        let mut values = self.values(subject, None, kind)?;
+    fn record(
+        &self,
+        subject: &Subject,
+        kind: Kind,
+        fields: &mut MemberFields<'_>,
+    ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
+        let mut values = self.values(subject, None, kind, fields)?;
         self.add_presets(subject, kind, &mut values)?;
         let references = self.references(subject, &values, kind)?;
         Ok((values, references))
@@ -266,7 +282,8 @@ impl<'a> WritePlanner<'a> {
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
         self.guard(subject, RecordUse::Read, None)?;
         self.guard(&mut other.subject, RecordUse::Read, Some(RecordUse::Created))?;
-        let mut values = self.values(&other.subject, Some(other), Kind::Create)?;
+        let mut fields = MemberFields::new(other.subject.entity());
+        let mut values = self.values(&other.subject, Some(other), Kind::Create, &mut fields)?;
         rights::check_child_link(other)?;
         self.add_presets(&other.subject, Kind::Create, &mut values)?;
         let references = self.references(&other.subject, &values, Kind::Create)?;
@@ -334,12 +351,14 @@ impl<'a> WritePlanner<'a> {
         subject: &Subject,
         parent: Option<&RelatedRecord>,
         kind: Kind,
+        fields: &mut MemberFields<'_>,
     ) -> Result<Vec<Assignment>, PlanError> {
-        let entity = subject.entity();
+        let entity = fields.entity();
         let context = NodeContext { entity, path: &entity.key };
         let (mut values, mut faults) = (Vec::new(), Vec::new());
-        for (name, text) in self.members() {
-            match self.value(entity, parent, kind, (name, text)) {
+        for (index, (name, text)) in self.members().enumerate() {
+            let field = fields.find(index, name, |entity| self.member_field(entity, parent, kind, name));
+            match field.and_then(|field| field.assigned(text)) {
                 Ok(value) => values.push(value),
                 Err(fault) => faults.push(FieldFault::new(name, fault)),
             }
@@ -376,48 +395,11 @@ impl<'a> WritePlanner<'a> {
                     None => context.unknown_field(name, None),
                 });
             }
-            values.retain(|other| other.field != *name);
-            let column = entity.field(id).column.clone();
-            values.push(Assignment { field: (*name).to_owned(), column, value: value.clone() });
+            values.retain(|other| *other.field != **name);
+            let column = entity.field(id).column.as_str().into();
+            values.push(Assignment { field: (*name).into(), column, value: value.clone() });
         }
         Ok(values)
-    }
-
-    /// Checks a member of the body, and returns the value of its field.
-    fn value(
-        &self,
-        entity: &Entity,
-        parent: Option<&RelatedRecord>,
-        kind: Kind,
-        (name, text): (&str, &str),
-    ) -> Result<Assignment, PlanErrorKind> {
-        let (field, key) = (name.to_owned(), || entity.key.clone());
-        let id = match entity.member(name) {
-            Some(Member::Field(id)) => id,
-            Some(Member::Relation(_)) => {
-                return Err(WriteFault::RelationWritten { entity: key(), relation: field }.into());
-            }
-            Some(Member::Computed(_)) => return Err(WriteFault::ComputedWritten { field }.into()),
-            None => {
-                let context = NodeContext { entity, path: &entity.key };
-                return Err(context.unknown_field(name, None).kind);
-            }
-        };
-        let known = entity.field(id);
-        if let Some(parent) = parent.filter(|parent| parent.stores_link_in(&known.column)) {
-            return Err(WriteFault::LinkWritten { field, relation: parent.relation.clone() }.into());
-        }
-        if known.generated {
-            return Err(WriteFault::Generated { field }.into());
-        }
-        if !kind.permits(known.writable) {
-            return Err(WriteFault::NotWritable { entity: key(), field }.into());
-        }
-        let value = match value::parse(known, text) {
-            Ok(value) => Assignment { field, column: known.column.clone(), value },
-            Err((ty, found)) => return Err(PlanErrorKind::Literal { field, ty, found }),
-        };
-        unfit::cut(entity, &value).map_or(Ok(value), |fault| Err(fault.into()))
     }
 }
 

@@ -312,7 +312,7 @@ impl<D: Dialect> Steps<D> {
     fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
         let cell = |it: &Assignment| {
             let value = self.value(&it.value);
-            (it.column.clone(), self.dialect.assigned(value, subject.entity().native.get(&it.column)))
+            (it.column.to_string(), self.dialect.assigned(value, subject.entity().native.get(&*it.column)))
         };
         values.iter().map(cell).collect()
     }

@@ -65,8 +65,8 @@ pub(super) async fn of_statement(
         Failure::Final(WriteError::Value(_)) => {
             let refused = refused_columns(link, mutation, features).await;
             let named = error.as_db_error().and_then(|cause| assigned(cause, mutation));
-            let named = named.map(|value| &value.column);
-            let columns: Vec<&str> = refused.iter().chain(named).map(String::as_str).collect();
+            let named = named.map(|value| &*value.column);
+            let columns: Vec<&str> = refused.iter().map(String::as_str).chain(named).collect();
             let action = mutation.action();
             let subject = action.assigned(mutation.subject());
             let error = subject.map(|subject| subject.unfit(action.values(), &columns));
@@ -131,7 +131,7 @@ fn unfit(cause: &DbError, mutation: &Mutation) -> WriteError {
     let action = mutation.action();
     match action.assigned(mutation.subject()) {
         Some(subject) => {
-            let column = assigned(cause, mutation).map(|it| it.column.as_str());
+            let column = assigned(cause, mutation).map(|it| &*it.column);
             subject.unfit(action.values(), column.as_slice())
         }
         None => WriteError::Value(Vec::new()),
@@ -161,7 +161,7 @@ fn fields_in(rule: Rule, cause: &DbError, mutation: &Mutation) -> Vec<String> {
     if cause.datatype().is_some() {
         return assigned(cause, mutation).and_then(|value| field(&value.column)).into_iter().collect();
     }
-    let is_set = |field: &String| action.values().iter().any(|value| value.field == *field);
+    let is_set = |field: &String| action.values().iter().any(|value| *value.field == **field);
     let named =
         subjects.iter().map(|subject| subject.fields_of_constraint(cause.constraint().unwrap_or_default()));
     let mut fields = named.into_iter().find(|fields| !fields.is_empty()).unwrap_or_else(|| {
@@ -188,7 +188,7 @@ pub(super) fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
     let Some((columns, values)) = key_in(cause) else { return false };
     let Some(subject) = action.assigned(mutation.subject()) else { return false };
     let text = |column: &String| {
-        let assigned = action.values().iter().find(|assigned| assigned.column == *column)?;
+        let assigned = action.values().iter().find(|assigned| *assigned.column == **column)?;
         match &assigned.value {
             Value::Integer(value) => Some(value.to_string()),
             Value::Text(value) => Some(value.to_string()),

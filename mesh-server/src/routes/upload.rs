@@ -93,7 +93,7 @@ pub(super) async fn upload(
     let _open = cx.shared.clients.begin_upload(cx.address)?;
     let received = receive(cx, uploads, (&policy, statement.parts(binds)), body).await?;
     let meta = match Fields::parse(received.meta.as_bytes()) {
-        Ok(meta) => meta,
+        Ok(meta) => meta.into_owned(),
         Err(error) => {
             // What cannot be removed now is removed by recovery.
             let _ = received.discard().await;

@@ -60,7 +60,7 @@ pub(crate) async fn answer(
     {
         return many::create(cx, &caller, target, body).await;
     }
-    let fields = body.map(|body| fields(cx.head.headers, &body)).transpose()?;
+    let fields = body.as_ref().map(|body| fields(cx.head.headers, body)).transpose()?;
     let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
     cx.audit(|details| fields.iter().for_each(|fields| details.set_fields(fields, with_values)));
     let shape = shape(cx, &caller).await?;

@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use mesh_schema::{Document, Schema};
 
 use super::*;
-use crate::{BoxFuture, Fields, Key, Mutator, WriteOutcome, WriteTarget};
+use crate::{BoxFuture, Fields, Key, Mutator, Value, WriteOutcome, WriteTarget};
 
 /// A storage whose writes all succeed, and which reads the same body each time.
 #[derive(Default)]
@@ -98,6 +98,29 @@ fn records_of_a_list_are_one_step_and_one_change_each() {
     assert_eq!(created.changes, ["1", "2", "3"].map(|id| Change::record("a", id)));
     assert_eq!(*storage.steps.lock().unwrap(), ["write"]);
     assert!(create_all(&mesh, "a", 0).unwrap().results.is_empty());
+}
+
+#[test]
+fn records_of_a_list_may_have_other_members_in_another_order() {
+    let (mesh, _) = mesh();
+    let list = Fields::parse_list(br#"[{"n": 1, "id": 2}, {"id": 3, "n": 4}, {"id": 5}, {"n": 6}]"#).unwrap();
+    let request = WriteRequest::new(WriteTarget::Create { entity: "a" });
+    let (planned, invalid) = mesh.plan_creates(&request, &list).unwrap();
+    assert!(invalid.is_none());
+    let values = |mutation: &Mutation| -> Vec<(String, Value)> {
+        mutation.action.values().iter().map(|it| (it.column.to_string(), it.value.clone())).collect()
+    };
+    let value = |name: &str, value: i64| (name.to_owned(), Value::Integer(value));
+    let expected =
+        [vec![value("n", 1), value("id", 2)], vec![value("id", 3), value("n", 4)], vec![value("id", 5)]];
+    assert_eq!(planned.iter().map(values).take(3).collect::<Vec<_>>(), expected);
+    assert_eq!(planned.last().map(values), Some(vec![value("n", 6)]));
+    let (planned, invalid) = mesh
+        .plan_creates(&request, &Fields::parse_list(br#"[{"n": 1}, {"m": 1, "n": "x"}]"#).unwrap())
+        .unwrap();
+    let invalid = invalid.unwrap();
+    assert_eq!((planned.len(), invalid.item), (1, Some(1)));
+    assert_eq!(invalid.error.to_string(), "Field 'm' not found on entity 'a'");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) fn faults(
     let is_null = |field: &&Field| {
         // A key without a value may get one from the database.
         let may_be_null = field.nullable || kind == Kind::Create && entity.is_id_column(&field.column);
-        !may_be_null && values.iter().any(|it| it.field == field.name && it.value == Value::Null)
+        !may_be_null && values.iter().any(|it| *it.field == *field.name && it.value == Value::Null)
     };
     let nulls = fields()
         .filter(is_null)

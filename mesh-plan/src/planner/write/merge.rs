@@ -2,20 +2,21 @@
 
 use mesh_schema::Entity;
 
+use super::members::MemberFields;
 use super::rights::{Kind, not_writable};
 use super::{WritePlanner, WriteRequest, error};
 use crate::mutation::{Action, Assignment, Mutation, Subject};
 use crate::planner::stored;
 use crate::{Error, FieldFault, Fields, Key, WriteFault};
 
-impl WritePlanner<'_> {
+impl<'a> WritePlanner<'a> {
     /// Plans both writes. What the request may write does not depend on whether the record exists.
     pub(super) fn merge(&self, subject: &mut Subject, id: Key) -> Result<Action, Error> {
         let entity = self.view.schema.entity(subject.entity);
         let create = self.part(subject, Kind::Create, &id, |values| Action::Create { values })?;
         // The id of a record that exists is not changed, so no right to change it is needed.
         let without_id =
-            |fields: &Fields| entity.id_fields().fold(fields.clone(), |it, id| it.without(&id.name));
+            |fields: &Fields<'a>| entity.id_fields().fold(fields.clone(), |it, id| it.without(&id.name));
         let fields = self.request.fields.map(without_id);
         let request = WriteRequest { fields: fields.as_ref(), ..*self.request };
         let planner = WritePlanner { view: self.view, request: &request };
@@ -37,7 +38,7 @@ impl WritePlanner<'_> {
     ) -> Result<Mutation, Error> {
         let mut subject = subject.clone();
         self.guard_record(&mut subject, kind)?;
-        let mut values = self.values(&subject, None, kind)?;
+        let mut values = self.values(&subject, None, kind, &mut MemberFields::new(subject.entity()))?;
         let entity = self.view.schema.entity(subject.entity);
         if kind == Kind::Create {
             check_id(entity, id, &values)?;
@@ -53,8 +54,8 @@ impl WritePlanner<'_> {
 /// Returns the values of the fields of the id in the path.
 fn id_values(entity: &Entity, id: &Key) -> impl Iterator<Item = Assignment> {
     entity.id_fields().zip(id.iter()).map(|(field, part)| Assignment {
-        field: field.name.clone(),
-        column: field.column.clone(),
+        field: field.name.as_str().into(),
+        column: field.column.as_str().into(),
         value: stored::written(field, part.clone()),
     })
 }
@@ -65,8 +66,8 @@ fn check_id(entity: &Entity, id: &Key, values: &[Assignment]) -> Result<(), Erro
         values.iter().any(|value| value.column == part.column && value.value != part.value)
     };
     let faults = id_values(entity, id).filter(differs).map(|part| {
-        let field = part.field.clone();
-        FieldFault::new(part.field, WriteFault::OtherId { field })
+        let field = part.field.to_string();
+        FieldFault::new(&*part.field, WriteFault::OtherId { field })
     });
     let faults: Vec<FieldFault> = faults.collect();
     if faults.is_empty() { Ok(()) } else { Err(error(entity, WriteFault::Fields(faults)).into()) }

@@ -65,8 +65,8 @@ impl WritePlanner<'_> {
                 let message = "The session lacks a value that such records are given";
                 return Err(WriteError::Refused(message.to_owned()).into());
             };
-            values.retain(|other| other.field != preset.field);
-            let (field, column) = (preset.field.clone(), field.column.clone());
+            values.retain(|other| *other.field != *preset.field);
+            let (field, column) = (preset.field.as_str().into(), field.column.as_str().into());
             values.push(Assignment { field, column, value });
         }
         Ok(())

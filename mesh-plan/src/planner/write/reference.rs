@@ -133,13 +133,13 @@ impl WritePlanner<'_> {
             self.request.set.iter().any(|(name, _)| *name == field) || self.is_preset(subject, kind, field)
         };
         for group in groups {
-            let assigned = |column: &str| values.iter().find(|value| value.column == column);
+            let assigned = |column: &str| values.iter().find(|value| *value.column == *column);
             let mut written = group.columns.iter().filter_map(|column| assigned(column));
             let guard = subject.check();
             let of_client =
                 |value: &&Assignment| !is_set_by_server(&value.field) && fulfills(guard, value) != Some(true);
             let Some(chosen) = written.clone().find(of_client) else { continue };
-            let (field, is_excluded) = (chosen.field.clone(), fulfills(guard, chosen) == Some(false));
+            let (field, is_excluded) = (chosen.field.to_string(), fulfills(guard, chosen) == Some(false));
             // A key with NULL refers to nothing.
             if written.any(|value| value.value == Value::Null) {
                 continue;
@@ -181,7 +181,7 @@ fn fulfills(guard: Option<&Predicate>, assigned: &Assignment) -> Option<bool> {
     match guard? {
         Predicate::All(parts) => parts.iter().find_map(|part| fulfills(Some(part), assigned)),
         Predicate::Compare { source: ColumnSource::Column(column), op: CompareOp::Eq, value } => {
-            (*column == assigned.column).then(|| value.value() == Some(&assigned.value))
+            (**column == *assigned.column).then(|| value.value() == Some(&assigned.value))
         }
         _ => None,
     }

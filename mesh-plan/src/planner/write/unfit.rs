@@ -12,20 +12,19 @@ use crate::{FieldFault, Value, WriteError, WriteFault};
 pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> {
     let visible = values.iter().filter(|value| entity.member(&value.field).is_some());
     let fault = |value: &Assignment| {
-        let fault = fault(value, entity.native.get(&value.column)?)?;
-        Some(FieldFault::new(value.field.as_str(), fault))
+        let fault = fault(value, entity.native.get(&*value.column)?)?;
+        Some(FieldFault::new(&*value.field, fault))
     };
     visible.filter_map(fault).collect()
 }
 
 /// Returns the fault of a value of which the database would store a part without an error.
-pub(super) fn cut(entity: &Entity, value: &Assignment) -> Option<WriteFault> {
-    let native = entity.native.get(&value.column)?;
+pub(super) fn cut(value: &Assignment, native: &NativeType) -> Option<WriteFault> {
     fault(value, native).filter(|fault| matches!(fault, WriteFault::TooManyBytes { .. }))
 }
 
 fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
-    let field = || assigned.field.clone();
+    let field = || assigned.field.to_string();
     if native.kind == NativeKind::Enum {
         let is_label = |text: &String| native.labels.contains(text);
         return match &assigned.value {
@@ -93,7 +92,7 @@ impl Subject {
                 faults.push(named);
             }
         }
-        faults.sort_by_key(|fault| values.iter().position(|value| value.field == fault.field));
+        faults.sort_by_key(|fault| values.iter().position(|value| *value.field == *fault.field));
         WriteError::Value(faults)
     }
 }

@@ -40,8 +40,15 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
             {
                 return Ok(Value::Text(exact));
             }
-            let literal = literal_of(text).ok_or_else(|| (literal::takes(ty), describe(text)))?;
-            literal::value(ty, field.time_form, &literal).map(|value| stored::written(field, value))
+            let value = match literal_of(text) {
+                None => return Err((literal::takes(ty), describe(text))),
+                // The text need not be copied.
+                Some(Literal::Text(text)) if matches!(ty, None | Some(FieldType::String)) => {
+                    Value::Text(text)
+                }
+                Some(literal) => literal::value(ty, field.time_form, &literal)?,
+            };
+            Ok(stored::written(field, value))
         }
     }
 }

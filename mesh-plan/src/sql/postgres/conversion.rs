@@ -33,12 +33,12 @@ fn conversion(
     features: &Features,
 ) -> Conversion {
     let mut params = Params::new(None);
-    let native = subject.entity().native.get(column);
+    let native = subject.entity().native.get(&**column);
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
     let value = cast(params.add(Param::written(value)), sent_as);
     let mut select = Query::select();
     select.expr(row_of(&features.qualified(subject.table()), column, value).is_null());
-    Conversion { column: column.clone(), statement: params.render(&select, PostgresQueryBuilder) }
+    Conversion { column: column.to_string(), statement: params.render(&select, PostgresQueryBuilder) }
 }
 
 /// Returns whether values of a type are sent as JSON.

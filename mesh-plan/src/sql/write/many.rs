@@ -32,7 +32,7 @@ fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
                 && subject.check.as_deref().is_none_or(is_plain)
                 && !refers_to_own_table(subject, values) =>
         {
-            Some(values.iter().map(|value| value.column.as_str()))
+            Some(values.iter().map(|value| &*value.column))
         }
         _ => None,
     }

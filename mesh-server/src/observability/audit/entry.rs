@@ -69,12 +69,12 @@ impl AuditDetails {
     }
 
     /// Sets the fields of a write.
-    pub(crate) fn set_fields(&mut self, fields: &Fields, with_values: bool) {
+    pub(crate) fn set_fields(&mut self, fields: &Fields<'_>, with_values: bool) {
         self.set_bounded(fields, MAX_FIELDS, with_values.then_some(MAX_VALUES));
     }
 
     /// Sets the first names of the fields, and with a bound their values if they have at most so many bytes.
-    fn set_bounded(&mut self, fields: &Fields, names_max: usize, values_max: Option<usize>) {
+    fn set_bounded(&mut self, fields: &Fields<'_>, names_max: usize, values_max: Option<usize>) {
         self.fields = fields.iter().take(names_max).map(|(name, _)| clipped(name).to_owned()).collect();
         let is_short = values_max.is_some_and(|most| bytes_of(fields) <= most);
         self.values = is_short.then(|| values_of(fields));
@@ -94,7 +94,7 @@ impl AuditDetails {
         method: &Method,
         entity: &str,
         target: Option<&WriteTarget<'_>>,
-        fields: Option<&Fields>,
+        fields: Option<&Fields<'_>>,
         with_values: bool,
     ) {
         let mut step = Self::default();
@@ -145,7 +145,7 @@ impl AuditDetails {
     }
 
     /// Sets the fields of a write of several records.
-    pub(crate) fn set_records(&mut self, records: &[Fields], with_values: bool) {
+    pub(crate) fn set_records(&mut self, records: &[Fields<'_>], with_values: bool) {
         self.count = Some(records.len());
         let mut names = HashSet::new();
         let all = records.iter().flat_map(Fields::iter).map(|(name, _)| name);
@@ -161,12 +161,12 @@ impl AuditDetails {
 }
 
 /// Returns the length of the names and values of a write.
-fn bytes_of(fields: &Fields) -> usize {
+fn bytes_of(fields: &Fields<'_>) -> usize {
     fields.iter().map(|(name, value)| name.len() + value.len()).sum()
 }
 
 /// Returns the values of a write as a JSON object.
-fn values_of(fields: &Fields) -> String {
+fn values_of(fields: &Fields<'_>) -> String {
     let member = |(name, value): (&str, &str)| format!("{}:{}", Json(name), value_of(value));
     format!("{{{}}}", fields.iter().map(member).collect::<Vec<_>>().join(","))
 }

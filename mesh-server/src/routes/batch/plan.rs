@@ -96,7 +96,7 @@ impl Script for Batch {
         let unexpected = |error: &dyn ToString| Error::from(ResolveError::new(error.to_string()));
         let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &path);
         let route = route.map_err(|error| unexpected(&error))?;
-        let fields = body.map(|body| Fields::parse(body.as_bytes()));
+        let fields = body.as_ref().map(|body| Fields::parse(body.as_bytes()));
         let fields = fields.transpose().map_err(|error| unexpected(&error))?;
         let query = step.query.as_ref().map(|(format, text)| (*format, text.as_str()));
         match (&route, write_target(&route)) {
@@ -117,7 +117,7 @@ struct Results<'b> {
     batch: &'b Batch,
     done: &'b [StepResult],
     /// The members of results that were referred to, by the index of the step.
-    parsed: HashMap<usize, Fields>,
+    parsed: HashMap<usize, Fields<'b>>,
 }
 
 impl Results<'_> {

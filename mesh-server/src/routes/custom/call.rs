@@ -53,7 +53,7 @@ impl Call {
     ///
     /// # Errors
     /// 415 for another content type, 400 if the body is not a JSON object.
-    pub fn fields(&self) -> Result<Fields, WireError> {
+    pub fn fields(&self) -> Result<Fields<'_>, WireError> {
         if self.body.is_empty() {
             return Ok(Fields::default());
         }

@@ -16,7 +16,7 @@ use crate::observability::error_log;
 const COMMIT_GRACE: Duration = Duration::from_secs(5);
 
 /// Parses the members of a JSON body.
-pub(crate) fn fields(headers: &HeaderMap, body: &[u8]) -> Result<Fields, WireError> {
+pub(crate) fn fields<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<Fields<'b>, WireError> {
     if !request::is_json(headers) {
         return Err(WireError::unsupported_media_type());
     }

@@ -61,7 +61,7 @@ pub(super) async fn create(
 }
 
 /// Parses the objects of an array.
-fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError> {
+fn parse<'b>(cx: &RequestContext<'_>, body: &'b [u8]) -> Result<Vec<Fields<'b>>, WireError> {
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
     }
@@ -74,12 +74,12 @@ fn parse(cx: &RequestContext<'_>, body: &[u8]) -> Result<Vec<Fields>, WireError>
 }
 
 /// Parses the objects of an array one after the other.
-fn parse_each(body: &[u8]) -> Result<Vec<Fields>, WireError> {
+fn parse_each<'b>(body: &'b [u8]) -> Result<Vec<Fields<'b>>, WireError> {
     let items = Fields::split_list(body).map_err(|error| WireError::transport(error.to_string()))?;
     if items.len() > RECORDS_MAX {
         return Err(other_number(items.len()));
     }
-    let record = |(index, text): (usize, &str)| {
+    let record = |(index, text): (usize, &'b str)| {
         if !text.starts_with('{') {
             let message = "Each element of the array must be a JSON object of fields and their values";
             return Err(at_record(index, WireError::transport(message)));

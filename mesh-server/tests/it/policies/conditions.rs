@@ -179,7 +179,7 @@ async fn write(
     mesh: &Mesh,
     who: &Principal,
     target: WriteTarget<'_>,
-    fields: &Fields,
+    fields: &Fields<'_>,
 ) -> Result<String, Error> {
     let request = WriteRequest::new(target).with_fields(fields).with_principal(Some(who));
     let mutation = mesh.plan_write(&request)?;

@@ -166,7 +166,7 @@ impl Runner {
         principal: Option<&Principal>,
         method: &Method,
         path: &str,
-        fields: Option<&Fields>,
+        fields: Option<&Fields<'_>>,
     ) -> Result<Observed, RunError> {
         let profiles = Profiles { mutations: true, ..Profiles::default() };
         let route = Route::parse(&BasePath::root(), &profiles, method, path);

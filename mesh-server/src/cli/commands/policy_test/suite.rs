@@ -47,7 +47,7 @@ pub(super) enum Subject {
     /// A read: of one record if there is an id.
     Query { format: Format, text: String, id: Option<String>, params: ParamValues },
     /// A write.
-    Write { method: Method, path: String, fields: Option<Fields> },
+    Write { method: Method, path: String, fields: Option<Fields<'static>> },
     /// The rights on an entity.
     Entity(String),
 }

@@ -275,7 +275,8 @@ impl<'o> Desks<'o> {
         write: &Write,
     ) -> (Status, String, Vec<Change>) {
         let (target, body) = write.request();
-        let fields = body.map(|body| Fields::parse(body.to_string().as_bytes()).unwrap());
+        let body = body.map(|body| body.to_string());
+        let fields = body.as_ref().map(|body| Fields::parse(body.as_bytes()).unwrap());
         let written = || -> Result<Vec<Change>, Error> {
             let ids = target.ids.map(|id| id.to_string());
             let mut request = WriteRequest::new(target.to_write(&ids)).with_principal(session);

@@ -1,0 +1,38 @@
+//! Planning of several creations. `SPEC §18.1`
+
+use super::members::MemberFields;
+use super::rights::Kind;
+use super::{WritePlanner, WriteRequest, check};
+use crate::mutation::{Action, Fields, Reference, Subject};
+use crate::policy::View;
+use crate::{Error, PlanError};
+
+/// Plans creations of records of one entity. What they have in common is determined once.
+pub(crate) struct CreatePlanner<'a> {
+    view: &'a View,
+    request: &'a WriteRequest<'a>,
+    subject: Subject,
+    fields: MemberFields<'a>,
+}
+
+impl<'a> CreatePlanner<'a> {
+    pub(crate) fn new(view: &'a View, request: &'a WriteRequest<'a>) -> Result<Self, PlanError> {
+        let mut subject = check(view, request)?;
+        WritePlanner { view, request }.guard_record(&mut subject, Kind::Create)?;
+        let fields = MemberFields::new(view.schema.entity(subject.entity));
+        Ok(Self { view, request, subject, fields })
+    }
+
+    /// Returns the entity, with the conditions of policies on the records.
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// Plans the creation of a record.
+    pub(crate) fn plan(&mut self, fields: &Fields<'_>) -> Result<(Action, Vec<Reference>), Error> {
+        let request = self.request.with_fields(fields);
+        let planner = WritePlanner { view: self.view, request: &request };
+        let (values, references) = planner.record(&self.subject, Kind::Create, &mut self.fields)?;
+        Ok((Action::Create { values }, references))
+    }
+}
