@@ -30,7 +30,7 @@ pub fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
 
 /// Prepares a workload.
 pub fn prepare(path: &Path, workload: &str, variant: &str) -> Result<Answer, Error> {
-    let writes = matches!(workload, "update" | "create");
+    let writes = matches!(workload, "update" | "create" | "bulk");
     let flags = if writes { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
     let connection: &'static Connection = Box::leak(Box::new(open(path, flags)?));
     if let Some(first) = workload.strip_prefix("rows") {
@@ -78,6 +78,9 @@ pub fn prepare(path: &Path, workload: &str, variant: &str) -> Result<Answer, Err
         ("param", "joined") => relations::one(connection)?,
         ("update", "joined") => writes::update(connection)?,
         ("create", "joined") => in_transaction(connection, writes::create(connection)?)?,
+        ("bulk", "joined") => in_transaction(connection, writes::users(connection)?)?,
+        ("bulk", "rows") => in_transaction(connection, writes::users_by_rows(connection)?)?,
+        ("bulk", "json") => in_transaction(connection, writes::users_by_json(connection)?)?,
         _ => return Err(format!("there is no variant '{variant}' of '{workload}'").into()),
     };
     Ok(answer)

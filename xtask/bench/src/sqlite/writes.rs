@@ -1,10 +1,11 @@
-//! An update of one row, and a row that is created with a link to another.
+//! An update of one row, a row that is created with a link to another, and a thousand rows of one request.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Statement};
 use tokio::sync::oneshot;
 
 use super::{Answer, body, each, open};
@@ -72,6 +73,85 @@ pub(super) fn create(connection: Database) -> Result<Answer, Error> {
     }))
 }
 
+#[derive(serde::Deserialize)]
+struct User<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    email: Cow<'a, str>,
+    #[serde(borrow)]
+    bio: Option<Cow<'a, str>>,
+}
+
+impl User<'_> {
+    /// Binds the values of a user as the parameters from `index` on.
+    fn bind(&self, statement: &mut Statement<'_>, index: usize) -> Result<(), Error> {
+        statement.raw_bind_parameter(index, &*self.name)?;
+        statement.raw_bind_parameter(index + 1, &*self.email)?;
+        statement.raw_bind_parameter(index + 2, self.bio.as_deref())?;
+        Ok(())
+    }
+}
+
+/// Creates users, each by a run of one statement.
+pub(super) fn users(connection: Database) -> Result<Answer, Error> {
+    user_rows(connection, 1)
+}
+
+/// Rows of one statement. A thousand rows are a multiple of it.
+const ROWS: usize = 50;
+
+/// Creates users, several by each run of one statement.
+pub(super) fn users_by_rows(connection: Database) -> Result<Answer, Error> {
+    user_rows(connection, ROWS)
+}
+
+fn user_rows(connection: Database, rows: usize) -> Result<Answer, Error> {
+    let values = vec!["(?, ?, ?)"; rows].join(", ");
+    let insert = format!("INSERT INTO users (name, email, bio) VALUES {values} RETURNING id");
+    let mut insert = connection.prepare(&insert)?;
+    Ok(Box::new(move |ask, out| {
+        let users: Vec<User<'_>> = serde_json::from_slice(ask.body)?;
+        let (users, rest) = (users.chunks_exact(rows), users.len() % rows);
+        if rest > 0 {
+            return Err("another number of rows than that of the bench".into());
+        }
+        let mut begin = "[{\"id\":";
+        for chunk in users {
+            for (place, user) in chunk.iter().enumerate() {
+                user.bind(&mut insert, 1 + 3 * place)?;
+            }
+            created(out, &mut insert, &mut begin)?;
+        }
+        out.push(b']');
+        Ok(())
+    }))
+}
+
+/// Creates users from the JSON text, which SQLite parses.
+pub(super) fn users_by_json(connection: Database) -> Result<Answer, Error> {
+    let mut insert = connection.prepare(
+        "INSERT INTO users (name, email, bio) SELECT value ->> 'name', value ->> 'email', value ->> 'bio' \
+         FROM json_each(?) RETURNING id",
+    )?;
+    Ok(Box::new(move |ask, out| {
+        insert.raw_bind_parameter(1, std::str::from_utf8(ask.body)?)?;
+        created(out, &mut insert, &mut "[{\"id\":")?;
+        out.push(b']');
+        Ok(())
+    }))
+}
+
+/// Runs a statement, and writes objects with the ids that it returns.
+fn created(out: &mut Vec<u8>, insert: &mut Statement<'_>, begin: &mut &str) -> Result<(), Error> {
+    each(insert, |row| {
+        json::members(out, row, 0, [(*begin, Integer)])?;
+        *begin = ",{\"id\":";
+        out.push(b'}');
+        Ok(())
+    })
+}
+
 /// The most writes of a transaction.
 const GROUP: usize = 64;
 
@@ -136,6 +216,7 @@ fn statement(connection: Database, workload: &str) -> Result<Answer, Error> {
     match workload {
         "update" => update(connection),
         "create" => create(connection),
+        "bulk" => users_by_rows(connection),
         other => Err(format!("'{other}' is no write").into()),
     }
 }

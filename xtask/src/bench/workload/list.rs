@@ -24,7 +24,7 @@ const MANY_RECORDS: u32 = 32_768;
 
 const NAMES: [(&str, &[&str]); 9] = [
     ("reads", &["w1", "w2", "w3", "w4"]),
-    ("forms", &["tags", "tree", "wide", "update", "create", "export"]),
+    ("forms", &["tags", "tree", "wide", "update", "create", "bulk", "export"]),
     ("relational", &["groups", "some", "every", "busiest", "total", "path", "backward", "param"]),
     ("cache", &["c1", "c2", "c4"]),
     ("persisted", &["p1", "p2"]),
@@ -154,6 +154,11 @@ fn forms() -> Vec<Workload> {
         named_as("wide", "a page of 200 rows with 30 columns", form(Read::Wide)),
         named_as("update", "an update of one field of a post", form(Read::Update)),
         named_as("create", "a comment that is created with its link to a post", form(Read::Create)),
+        named_as(
+            "bulk",
+            "1,000 users that are created by one request",
+            Workload { connections: 4, targets: &[Target::Speed(Kind::Limit, 0.5)], ..form(Read::Bulk) },
+        ),
         // An address has few exports at a time.
         named_as("export", "all posts as lines of JSON", Workload { connections: 2, ..form(Read::Export) }),
     ]

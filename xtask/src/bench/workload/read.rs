@@ -51,6 +51,8 @@ pub(crate) enum Read {
     Update,
     /// Creates a comment of a post.
     Create,
+    /// Creates a thousand users.
+    Bulk,
     /// A page of posts in index order.
     Page { first: u32 },
     /// Pages of so many posts in index order from everywhere, so that pages of any size read the same data.
@@ -100,7 +102,7 @@ impl Read {
     }
 
     pub(crate) fn is_write(self) -> bool {
-        matches!(self, Self::Update | Self::Create)
+        matches!(self, Self::Update | Self::Create | Self::Bulk)
     }
 
     /// Returns the name that the hand-written servers have for it.
@@ -125,6 +127,7 @@ impl Read {
             Self::Export => "export",
             Self::Update => "update",
             Self::Create => "create",
+            Self::Bulk => "bulk",
             Self::Page { .. } | Self::Many => "",
         };
         name.into()
@@ -147,7 +150,8 @@ impl Read {
             (Self::Every, _) => &[Nested],
             (Self::Param | Self::Export, _) => &[Joined],
             (Self::Update | Self::Create, Engine::Sqlite) => &[Joined, Group],
-            (Self::Update | Self::Create | Self::Rows(_), _) => &[Joined],
+            (Self::Bulk, Engine::Sqlite) => &[Joined, Rows, Json, Group],
+            (Self::Update | Self::Create | Self::Bulk | Self::Rows(_), _) => &[Joined],
             (Self::Page { .. } | Self::Many, _) => &[],
         }
     }
@@ -159,7 +163,7 @@ impl Read {
             Self::Tree => format!("/mesh/employee/{id}"),
             Self::Create => format!("/mesh/post/{id}/comments"),
             Self::Wide | Self::Groups => "/mesh/product".to_owned(),
-            Self::Every => "/mesh/user".to_owned(),
+            Self::Every | Self::Bulk => "/mesh/user".to_owned(),
             Self::Total | Self::Path => "/mesh/comment".to_owned(),
             _ => "/mesh/post".to_owned(),
         }
@@ -175,6 +179,7 @@ impl Read {
                     r#"{"authorId":1,"body":"a comment of the bench","createdAt":"2024-01-01T00:00:00Z"}"#;
                 ("POST", comment.to_owned())
             }
+            Self::Bulk => ("POST", format!("[{}]", (0..1_000).map(user).collect::<Vec<_>>().join(","))),
             _ => return request,
         };
         let mut write = request.header("Content-Type", "application/json").body(body);
@@ -201,6 +206,7 @@ impl Read {
             Self::Every => r#""id":true,"name":true"#.to_owned(),
             Self::Update => r#""id":true,"views":true"#.to_owned(),
             Self::Create => r#""body":true"#.to_owned(),
+            Self::Bulk => r#""id":true"#.to_owned(),
             Self::Export => r#""id":true,"title":true,"publishedAt":true,"views":true"#.to_owned(),
             Self::Page { .. } | Self::Rows(_) | Self::Many => {
                 r#""id":true,"title":true,"views":true"#.to_owned()
@@ -246,11 +252,18 @@ impl Read {
             Self::Tree => "employee",
             Self::Wide | Self::Groups => "product",
             Self::Create | Self::Total | Self::Path => "comment",
-            Self::Every => "user",
+            Self::Every | Self::Bulk => "user",
             _ => "post",
         };
         format!(r#"{{"{entity}":{{"$select":{{{select}}}{controls}}}}}"#)
     }
+}
+
+/// Returns a new user as JSON.
+fn user(number: u32) -> String {
+    format!(
+        r#"{{"name":"User number {number}","email":"user{number}@example.com","bio":"Likes amber, cedar and granite on every {number}th morning."}}"#
+    )
 }
 
 const VALUE: &str = r#"{"$param":"value"}"#;
