@@ -137,17 +137,13 @@ pub(crate) fn plan(
     let mut references = Vec::new();
     let action = match request.target {
         WriteTarget::Create { .. } => {
-            planner.guard_record(&mut subject, Kind::Create)?;
             let values;
-            (values, references) =
-                planner.record(&subject, Kind::Create, &mut MemberFields::new(subject.entity()))?;
+            (values, references) = planner.only_record(&mut subject, Kind::Create)?;
             Action::Create { values }
         }
         WriteTarget::Update { id, .. } => {
-            planner.guard_record(&mut subject, Kind::Update)?;
             let values;
-            (values, references) =
-                planner.record(&subject, Kind::Update, &mut MemberFields::new(subject.entity()))?;
+            (values, references) = planner.only_record(&mut subject, Kind::Update)?;
             Action::Update { id: parse_id(&subject, id)?, values }
         }
         WriteTarget::Merge { id, .. } => {
@@ -191,17 +187,7 @@ pub(crate) fn plan(
         }
         WriteTarget::Remove { id, relation, child, .. } => {
             let mut other = planner.related(&subject, relation, Cardinality::Many)?;
-            match &other.key {
-                LinkKey::Junction { .. } => {
-                    rights::check_junction(view, &subject, &other, Kind::Update)?;
-                    planner.guard_link(&mut subject, &mut other)?;
-                }
-                LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
-                    rights::check_delete(other.subject.entity())?;
-                    planner.guard(&mut subject, RecordUse::Read, None)?;
-                    planner.guard(&mut other.subject, RecordUse::Delete, None)?;
-                }
-            }
+            planner.guard_removal(&mut subject, &mut other)?;
             Action::Remove {
                 id: parse_id(&subject, id)?,
                 child: parse_id(&other.subject, child)?,
@@ -224,6 +210,32 @@ impl<'a> WritePlanner<'a> {
             return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
         }
         Ok(Subject { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None })
+    }
+
+    /// Checks that the caller may remove records of a to-many relation.
+    fn guard_removal(&self, subject: &mut Subject, other: &mut RelatedRecord) -> Result<(), Error> {
+        match &other.key {
+            LinkKey::Junction { .. } => {
+                rights::check_junction(self.view, subject, other, Kind::Update)?;
+                self.guard_link(subject, other)?;
+            }
+            LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
+                rights::check_delete(other.subject.entity())?;
+                self.guard(subject, RecordUse::Read, None)?;
+                self.guard(&mut other.subject, RecordUse::Delete, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the values of the only record that is created or changed, and the records that they refer to.
+    fn only_record(
+        &self,
+        subject: &mut Subject,
+        kind: Kind,
+    ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
+        self.guard_record(subject, kind)?;
+        self.record(subject, kind, &mut MemberFields::new(subject.entity()))
     }
 
     /// Returns the values of a record that is created or changed, and the records that they refer to.
