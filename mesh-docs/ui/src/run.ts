@@ -24,7 +24,7 @@ export type ResultTab = "json" | "table" | "chart" | "plan" | "sql" | "request" 
 export const resultTab = signal<ResultTab>("json");
 
 /** Returns a text that two queries share if they read the same data. */
-function meaning({ format, query, id, params }: SavedQuery): string {
+export function meaning({ format, query, id, params }: SavedQuery): string {
   const tree = readQuery(format, query);
   return JSON.stringify([tree ? printCompact(tree) : query.trim(), id, params]);
 }

@@ -8,6 +8,7 @@ import { forgetRows, place, restorePlace, type Place } from "./browse/state";
 import { fits, keyOf } from "./query/fits";
 import { cancel, outcome, requestError } from "./run";
 import { entityOf, type Entity, type Schema } from "./schema";
+import { forgetSent } from "./sent";
 import { current, dialog, mode, opened, openedTab, open, schema, schemaError, startQuery, text, type Mode } from "./state";
 import { draft, schemaKey, shared, type SavedQuery } from "./storage";
 import { forgetResults, restoreTabs, showTab, storeTabs, tabs } from "./tabs";
@@ -150,6 +151,7 @@ function forget(): void {
   forgetWatched();
   forgetRows();
   forgetResults();
+  forgetSent();
   batch(() => {
     staged.value = [];
     schema.value = null;

@@ -143,6 +143,21 @@ fn foreign_keys_lead_to_the_related_record_and_relations_expand_in_place() {
 }
 
 #[test]
+fn an_expanded_relation_is_in_view_wherever_the_columns_are_scrolled_to() {
+    let Some(page) = rows_of(blog, "post") else { return };
+    let browser = &page.browser;
+    browser.resize(600, 900);
+    browser.click(&format!("{ROWS} tbody tr:first-child button[aria-label='3 comments']"));
+    browser.wait_for("[data-testid=related]", "second");
+    let scroll = "const grid = document.querySelector('.browse-rows [role=grid]'); grid.scrollLeft = arguments[0];
+        const part = document.querySelector('[data-testid=related]').parentElement;
+        return [grid.scrollLeft, part.getBoundingClientRect().left - grid.getBoundingClientRect().left]";
+    for left in [0, 150] {
+        assert_eq!(browser.run(scroll, &json!(left)), json!([left, 0]));
+    }
+}
+
+#[test]
 fn the_rows_are_operated_by_keyboard() {
     let Some(page) = rows_of(blog, "post") else { return };
     let browser = &page.browser;

@@ -116,5 +116,14 @@ fn the_request_is_shown_with_its_response() {
     browser.click("[data-testid=send-tag]");
     browser.wait_for(shown, "If-None-Match: ");
     browser.wait_for(shown, "HTTP/1.1 304");
+    // Another way of sending has no response yet; that of another query is marked.
+    browser.click("[data-testid=way-get]");
+    browser.wait("the response is gone", |browser| !browser.text(shown).contains("HTTP/1.1"));
+    browser.click("[data-testid=send]");
+    browser.wait_for(shown, "HTTP/1.1 200");
+    assert_eq!(browser.count("[data-testid=sent-stale]"), 0);
+    page.type_query(r#"{"tag": {"$select": {"id": true"#);
+    browser.wait_for("[data-testid=sent-stale]", "another query");
+    assert_eq!(browser.count("[data-testid=send-tag]"), 0);
     page.assert_clean();
 }

@@ -91,12 +91,17 @@ fn an_admin_logs_in_and_requests_are_signed() {
     // The session survives a reload and ends at once on logout.
     browser.visit(&page.url(""));
     browser.wait_for("[data-testid=account]", "ada");
+    page.wait_for_query("Slow%");
+    browser.click("#result-panel-request");
+    browser.click("[data-testid=send]");
+    browser.wait_for("[data-testid=request]", "HTTP/1.1");
     browser.click("[data-testid=account] button");
     browser.wait_for("[data-testid=login]", "Log in");
     browser.wait("the session is ended on the server", |_| page.server.send(&request).status == 401);
     // Nothing that only the admin may see stays on the screen.
     browser.wait("the schema is gone", |browser| browser.count(".entity") == 0);
     assert_eq!(browser.count("[data-testid=reader]"), 0);
+    assert!(!browser.text("[data-testid=request]").contains("HTTP/1.1"));
     page.assert_no_foreign_requests();
 }
 
@@ -144,7 +149,8 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     browser.run("document.querySelector('[data-testid=run]').click()", &Value::Null);
     browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
     assert_eq!(browser.count(".cm-lintRange-error"), 0, "no field is blamed");
-    log_in(&page, "ada", "dawn");
+    // The login is filled in already.
+    browser.type_into("dialog input[name=password]", &format!("dawn{ENTER}"));
     browser.wait_for("[data-testid=account]", "ada");
     assert!(page.query().contains("\"title\""), "{}", page.query());
     page.run();
@@ -155,7 +161,7 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     browser.run(expire, &Value::Null);
     browser.visit(&page.url(""));
     browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
-    log_in(&page, "ada", "dawn");
+    browser.type_into("dialog input[name=password]", &format!("dawn{ENTER}"));
     page.wait_for_query("\"title\"");
     page.assert_no_foreign_requests();
 }

@@ -290,6 +290,36 @@ fn a_batch_links_records_and_refers_to_its_new_ones() {
 }
 
 #[test]
+fn a_staged_record_is_removed_with_the_changes_that_refer_to_it() {
+    let database = Database::new(TABLES);
+    let Some(page) = rows_of(&database, "user") else { return };
+    let browser = &page.browser;
+    browser.click("[data-testid=new-record]");
+    fill(&page, "name", "Cy");
+    browser.click("[data-testid=stage]");
+    browser.choose("[data-testid=browse-entity]", "post");
+    browser.wait_for("[data-testid=position]", "1 to 2 of 2");
+    browser.click("[data-testid=new-record]");
+    fill(&page, "title", "$user1.id is a text");
+    click_text(&page, ".field-control button", "Search author");
+    click_text(&page, "[data-testid=record-search] li[id]", "Bo");
+    browser.click("[data-testid=stage]");
+    open_row(&page, 1);
+    click_text(&page, "[data-testid=record] button", "Link author");
+    click_text(&page, "[data-testid=record-search] li[id]", "new user1");
+    browser.wait_for("[data-testid=staged-bar]", "3 changes staged");
+    browser.click("[data-testid=review]");
+    browser.click("[aria-label='Remove change 1 and 1 that refers to it']");
+    browser.wait("one change is left", |browser| browser.count("[data-testid=staged-change]") == 1);
+    browser.click("[data-testid=send-batch]");
+    browser.wait_for(".notice-area", "Wrote 1 change");
+    let written = "SELECT title || ' ' || author_id FROM posts WHERE id = 3";
+    assert_eq!(read(&database, written).as_deref(), Some("$user1.id is a text 2"));
+    assert_eq!(read(&database, "SELECT CAST(count(*) AS TEXT) FROM users").as_deref(), Some("2"));
+    page.assert_clean();
+}
+
+#[test]
 fn a_file_is_uploaded_by_drag_and_drop() {
     let database = Database::new(TABLES);
     let Some(page) = rows_of(&database, "post") else { return };

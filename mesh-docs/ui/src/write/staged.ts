@@ -24,8 +24,33 @@ export function stage(write: Write, entity?: string): void {
   staged.value = [...staged.value, entity === undefined ? write : { ...write, created: { entity, name: freeName(entity) } }];
 }
 
+/** Returns the positions of a change and of those that cannot be written without the record that it creates. */
+export function withDependents(index: number): number[] {
+  const removed = [index];
+  const names = new Set([staged.value[index]?.created?.name]);
+  staged.value.forEach(({ body, created }, at) => {
+    if (at <= index || body === undefined || !referencesOf(JSON.parse(body)).some((name) => names.has(name))) return;
+    removed.push(at);
+    if (created) names.add(created.name);
+  });
+  return removed;
+}
+
+/** Removes a change and those that depend on it. */
 export function unstage(index: number): void {
-  staged.value = staged.value.filter((_, at) => at !== index);
+  const removed = withDependents(index);
+  staged.value = staged.value.filter((_, at) => !removed.includes(at));
+}
+
+/** Returns the names of the new records that a body refers to. */
+function referencesOf(value: unknown): string[] {
+  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(referencesOf);
+  const name = typeof value === "string" ? referenceIn(value) : undefined;
+  return name === undefined ? [] : [name];
+}
+
+function referenceIn(text: string): string | undefined {
+  return /^\$(\w+)\./.exec(text)?.[1];
 }
 
 /** The longest beginning of the name of a new record, to which a number is added. */
@@ -46,7 +71,7 @@ export function newNames(entity: string): string[] {
 
 /** Returns whether a text refers to a new record. */
 export function isReference(text: string | null | undefined): boolean {
-  const name = /^\$(\w+)\./.exec(text ?? "")?.[1];
+  const name = referenceIn(text ?? "");
   return name !== undefined && staged.value.some(({ created }) => created?.name === name);
 }
 

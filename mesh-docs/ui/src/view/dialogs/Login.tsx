@@ -52,7 +52,8 @@ function BearerForm() {
 }
 
 function LoginForm() {
-  const [name, setName] = useState("");
+  const known = lapsed.value === null || lapsed.value === "Bearer" ? "" : lapsed.value;
+  const [name, setName] = useState(known);
   const [password, setPassword] = useState("");
   const [error, setError] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -73,11 +74,11 @@ function LoginForm() {
       <p class="hint">Requests are signed in this browser; the signing key does not leave it.</p>
       <label class="soft">
         Login
-        <input name="login" autocomplete="username" data-focus required value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <input name="login" autocomplete="username" data-focus={known === "" || undefined} required value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </label>
       <label class="soft">
         Password
-        <input name="password" type="password" autocomplete="current-password" required value={password} onInput={(event) => setPassword(event.currentTarget.value)} />
+        <input name="password" type="password" autocomplete="current-password" data-focus={known !== "" || undefined} required value={password} onInput={(event) => setPassword(event.currentTarget.value)} />
       </label>
       <FormError text={error} />
     </DialogForm>

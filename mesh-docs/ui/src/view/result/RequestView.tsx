@@ -1,11 +1,10 @@
 // The HTTP request of the query in the editor, and its response.
 
-import { signal } from "@preact/signals";
-import { exchange, type Exchange, type Message, type Way } from "../../api/exchange";
+import type { Message, Way } from "../../api/exchange";
 import { config } from "../../config";
 import { milliseconds, size } from "../../format";
-import { announce } from "../../notice";
-import { current, isQuery, query } from "../../state";
+import { chooseWay, isOtherSent, send, sendError, sent, way } from "../../sent";
+import { isQuery } from "../../state";
 
 const WAYS: { id: Way; label: string }[] = [
   { id: "get", label: "GET" },
@@ -15,31 +14,15 @@ const WAYS: { id: Way; label: string }[] = [
 /** The most of a body that is shown. */
 const BODY_MAX = 4000;
 
-const way = signal<Way>("get");
-const last = signal<Exchange | null>(null);
-const failure = signal("");
-
-async function send(tag: string | null): Promise<void> {
-  const entity = query.value?.entity;
-  if (entity === undefined) return;
-  try {
-    last.value = await exchange(way.value, current(), entity, tag);
-    failure.value = "";
-    announce(`Status ${last.value.status}`);
-  } catch (error) {
-    failure.value = error instanceof Error ? error.message : String(error);
-  }
-}
-
 export function RequestView() {
-  const shown = last.value;
+  const shown = sent.value?.exchange;
   const tag = shown?.etag ?? null;
   return (
     <div class="fill" data-testid="request">
       <div class="request-head row wrap">
         <div class="switch" role="group" aria-label="How the query is sent">
           {WAYS.map(({ id, label }) => (
-            <button key={id} type="button" class="flat" data-testid={`way-${id}`} aria-pressed={way.value === id} onClick={() => (way.value = id)}>
+            <button key={id} type="button" class="flat" data-testid={`way-${id}`} aria-pressed={way.value === id} onClick={() => chooseWay(id)}>
               {label}
             </button>
           ))}
@@ -47,14 +30,19 @@ export function RequestView() {
         <button type="button" class="primary" data-testid="send" disabled={!isQuery.value} onClick={() => void send(null)}>
           Send
         </button>
-        {tag !== null && way.value !== "post" && (
+        {tag !== null && way.value !== "post" && !isOtherSent.value && (
           <button type="button" data-testid="send-tag" onClick={() => void send(tag)}>
             Send with its ETag
           </button>
         )}
       </div>
-      {failure.value && <p class="form-error bad pad">{failure.value}</p>}
-      {!shown && !failure.value && <p class="hint pad">Sends the query in the editor to its route, and shows what goes over the wire.</p>}
+      {sendError.value && <p class="form-error bad pad">{sendError.value}</p>}
+      {!shown && !sendError.value && <p class="hint pad">Sends the query in the editor to its route, and shows what goes over the wire.</p>}
+      {isOtherSent.value && (
+        <p class="stale row" role="status" data-testid="sent-stale">
+          This belongs to another query than the one in the editor.
+        </p>
+      )}
       {shown && (
         <>
           <Part title="Request" message={shown.request} />

@@ -74,7 +74,8 @@ export function Results() {
       <div class="result-panel column" id="result-panel" role="tabpanel" aria-labelledby={`result-panel-${chosen}`} tabIndex={-1}>
         <View tab={chosen} list={list} />
       </div>
-      <Status paged={list !== undefined} />
+      {/* What is watched has a status of its own. */}
+      {chosen !== "watch" && <Status paged={list !== undefined} />}
     </>
   );
 }

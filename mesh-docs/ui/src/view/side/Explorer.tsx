@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { identity } from "../../api/identity";
+import { hasCredentials } from "../../api/session";
 import { browse } from "../../browse/state";
 import { isSelected } from "../../query/edit";
 import { nodeAt } from "../../query/tree";
@@ -55,9 +57,15 @@ export function Explorer() {
           ))}
         </ul>
       )}
-      {shown.length === 0 && <p class="hint">{wanted === "" ? "The schema has no entities." : `Nothing has “${typed}” in its name.`}</p>}
+      {shown.length === 0 && <p class="hint">{wanted === "" ? nothing() : `Nothing has “${typed}” in its name.`}</p>}
     </div>
   );
+}
+
+/** Says why there are no entities. Policies may leave none to a caller. */
+function nothing(): string {
+  if (!hasCredentials) return "The schema has no entities.";
+  return identity.value ? "Your role sees no entities." : "Without a login there are no entities to see.";
 }
 
 interface ItemProps {

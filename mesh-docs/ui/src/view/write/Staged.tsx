@@ -6,7 +6,7 @@ import { count } from "../../format";
 import { requestError } from "../../run";
 import { dialog } from "../../state";
 import { previewOf, sendWrite } from "../../write/requests";
-import { batchOf, staged, unstage } from "../../write/staged";
+import { batchOf, staged, unstage, withDependents } from "../../write/staged";
 import { written } from "../../write/state";
 import { Dialog } from "../dialogs/Dialog";
 import { FormError } from "../parts/controls";
@@ -55,9 +55,7 @@ export function StagedDialog() {
             <div class="row spread">
               <pre class="record-text grow">{previewOf({ ...write, unchanged: undefined })}</pre>
               {write.created && <span class="faint">{write.created.name}</span>}
-              <button type="button" class="quiet small" aria-label={`Remove change ${index + 1}`} onClick={() => remove(index)}>
-                Remove
-              </button>
+              <RemoveButton index={index} remove={() => remove(index)} />
             </div>
             {error?.details.step === index && <FormError text={error.message} />}
           </li>
@@ -79,5 +77,16 @@ export function StagedDialog() {
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/** Removes a change. Says how many others refer to its record, which are removed as well. */
+function RemoveButton({ index, remove }: { index: number; remove: () => void }) {
+  const others = withDependents(index).length - 1;
+  const more = others === 0 ? "" : ` and ${others} that ${others === 1 ? "refers" : "refer"} to it`;
+  return (
+    <button type="button" class="quiet small" aria-label={`Remove change ${index + 1}${more}`} onClick={remove}>
+      Remove{more}
+    </button>
   );
 }
