@@ -149,7 +149,8 @@ fn an_expanded_relation_is_in_view_wherever_the_columns_are_scrolled_to() {
     browser.resize(600, 900);
     browser.click(&format!("{ROWS} tbody tr:first-child button[aria-label='3 comments']"));
     browser.wait_for("[data-testid=related]", "second");
-    let scroll = "const grid = document.querySelector('.browse-rows [role=grid]'); grid.scrollLeft = arguments[0];
+    let scroll =
+        "const grid = document.querySelector('.browse-rows [role=grid]'); grid.scrollLeft = arguments[0];
         const part = document.querySelector('[data-testid=related]').parentElement;
         return [grid.scrollLeft, part.getBoundingClientRect().left - grid.getBoundingClientRect().left]";
     for left in [0, 150] {
