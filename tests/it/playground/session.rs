@@ -91,7 +91,7 @@ fn an_admin_logs_in_and_requests_are_signed() {
     // The session survives a reload and ends at once on logout.
     browser.visit(&page.url(""));
     browser.wait_for("[data-testid=account]", "ada");
-    page.wait_for_query("Slow%");
+    page.wait_for_query("$param");
     browser.click("#result-panel-request");
     browser.click("[data-testid=send]");
     browser.wait_for("[data-testid=request]", "HTTP/1.1");
