@@ -17,8 +17,8 @@ export function Tabs<T extends string>({ label, tabs, chosen, choose, panel }: P
     const next = tabs[(at + step + tabs.length) % tabs.length];
     if (!next) return;
     choose(next.id);
-    const bar = event.currentTarget as HTMLElement;
-    requestAnimationFrame(() => bar.querySelector<HTMLElement>('[aria-selected="true"]')?.focus());
+    // At once, so that the next key finds the focus where this one has moved it.
+    document.getElementById(`${panel}-${next.id}`)?.focus();
   };
   return (
     <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
