@@ -49,6 +49,7 @@ pub mod outline;
 mod page;
 pub mod python;
 mod rights;
+mod text;
 pub mod typescript;
 mod view_as;
 mod visible;

@@ -4,6 +4,7 @@ use mesh_schema::{Cardinality, Entity, FieldType, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::json::{set, set_some};
+use crate::text::one_line;
 use crate::{members, rights};
 
 /// Characters of a description.
@@ -56,18 +57,22 @@ fn visible(schema: &Schema) -> impl Iterator<Item = &Entity> {
 fn outlined(schema: &Schema, entity: &Entity, with_writes: bool) -> Value {
     let mut fields = Map::new();
     let mut descriptions = Map::new();
+    let mut describe = |name: &str, text: Option<&str>| {
+        if let Some(text) = text {
+            descriptions.insert(name.to_owned(), cleaned(text, DESCRIPTION).into());
+        }
+    };
     let id = members::id_fields(entity);
     for field in members::fields(entity) {
         let ty = field.ty.map_or("any", FieldType::name);
         let is_id = id.iter().any(|part| part.name == field.name);
         let mark = if field.nullable && !is_id { "?" } else { "" };
         fields.insert(field.name.clone(), format!("{ty}{mark}").into());
-        if let Some(text) = &field.description {
-            descriptions.insert(field.name.clone(), cleaned(text, DESCRIPTION).into());
-        }
+        describe(&field.name, field.description.as_deref());
     }
     for computed in members::computed(entity) {
         fields.insert(computed.name.clone(), "computed".into());
+        describe(&computed.name, computed.description.as_deref());
     }
     let relations = members::relations(entity).map(|relation| {
         let target = schema.entity(relation.target).key.as_str();
@@ -91,17 +96,8 @@ fn outlined(schema: &Schema, entity: &Entity, with_writes: bool) -> Value {
 }
 
 /// Returns a text on one line, without characters that people cannot see, and of at most `length` characters.
-///
-/// Text in tags, bidirectional controls and the like is read by language models, but not by those who review a schema.
 pub fn cleaned(text: &str, length: usize) -> String {
-    let is_hidden = |c: char| {
-        matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
-    };
-    let words =
-        text.split(|c: char| c.is_whitespace() || c.is_control()).map(|word| word.replace(is_hidden, ""));
-    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     match line.char_indices().nth(length) {
         None => line,
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
@@ -153,8 +149,7 @@ mod tests {
 
     #[test]
     fn texts_of_people_are_one_bounded_line_without_hidden_characters() {
-        assert_eq!(cleaned("a\n\n# b\tc\u{0}d", 20), "a # b c d");
-        assert_eq!(cleaned("pay\u{200b}\u{202e}\u{e0041}\u{e0042} attention", 50), "pay attention");
+        assert_eq!(cleaned("pay\n\u{200b}attention", 50), "pay attention");
         assert_eq!(cleaned("ééééé", 3), "ééé…");
     }
 }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use mesh_schema::{Cardinality, Entity, Field, FieldType, Link, Relation, Schema};
 
 use crate::members;
+use crate::text::one_line;
 
 /// The source of the module that [`types`] imports.
 pub const CLIENT: &str = concat!(
@@ -212,7 +213,7 @@ fn text(text: &str) -> String {
 
 /// Writes a description as a comment, which the description cannot end.
 fn comment(out: &mut String, indent: &str, description: &str) {
-    let description = description.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /");
+    let description = one_line(description).replace("*/", "* /");
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{indent}/** {description} */");
 }

@@ -6,6 +6,7 @@ use mesh_schema::{Cardinality, Entity, EntityId, Field, FieldType, Link, Relatio
 
 use super::names::{ClassNames, Names, has_new, is_plain, text};
 use crate::members;
+use crate::text::one_line;
 
 /// Writes the type of the records of an entity, which have all fields but no computed ones, as the results of writes.
 pub(super) fn record(out: &mut String, (id, entity): (EntityId, &Entity), names: &Names) {
@@ -297,7 +298,7 @@ fn quoted(name: &str) -> String {
 
 /// Writes a docstring, which the text cannot end; nothing for an empty text.
 pub(super) fn docstring(out: &mut String, indent: &str, comment: &str) {
-    let comment = comment.split_whitespace().collect::<Vec<_>>().join(" ");
+    let comment = one_line(comment);
     if !comment.is_empty() {
         let comment = comment.replace('\\', "\\\\").replace('"', "\\\"");
         // Writing to a String cannot fail.

@@ -197,7 +197,8 @@ fn self_relation() {
 fn description_cannot_end_its_comment() {
     let mut out = String::new();
     comment(&mut out, "  ", "What was\nwritten. */ evil() /*");
-    assert_eq!(out, "  /** What was written. * / evil() /* */\n");
+    comment(&mut out, "", "Ends *\u{200b}/ here.");
+    assert_eq!(out, "  /** What was written. * / evil() /* */\n/** Ends * / here. */\n");
 }
 
 #[test]
