@@ -109,7 +109,7 @@ impl Mcp {
         mesh: &Mesh,
         base: &BasePath,
         has_writes: bool,
-    ) -> Result<Prepared, BuildError> {
+    ) -> Result<PreparedTools, BuildError> {
         if mesh.schema().find(SEGMENT).is_some() {
             return Err(BuildError::EntityAtMcpPath);
         }
@@ -124,7 +124,7 @@ impl Mcp {
         }
         let path = format!("{base}/{SEGMENT}");
         let options = Self { writes: self.writes && has_writes, queries: Vec::new(), ..self };
-        Ok(Prepared { options, path, queries, visible: Generations::new(CLASSES) })
+        Ok(PreparedTools { options, path, queries, visible: Generations::new(CLASSES) })
     }
 }
 
@@ -136,7 +136,7 @@ impl Default for Mcp {
 
 /// The tools of an application.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedTools {
     pub(crate) options: Mcp,
     pub(crate) path: String,
     queries: Vec<PreparedQuery>,
@@ -144,7 +144,7 @@ pub(crate) struct Prepared {
     visible: Generations<Box<str>, Arc<[bool]>>,
 }
 
-impl Prepared {
+impl PreparedTools {
     /// Returns whether this is the path of the route.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         path.strip_suffix('/').unwrap_or(path) == self.path

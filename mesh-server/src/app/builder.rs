@@ -405,7 +405,7 @@ impl AppBuilder {
 
     /// Prepares the tools for agents.
     #[cfg(feature = "mcp")]
-    fn prepared_tools(&self) -> Result<Option<crate::mcp::Prepared>, BuildError> {
+    fn prepared_tools(&self) -> Result<Option<crate::mcp::PreparedTools>, BuildError> {
         let Shared { mesh, base, profiles, .. } = &self.shared;
         let tools = self.mcp.clone();
         tools.map(|tools| tools.prepare(mesh, base, profiles.mutations)).transpose()

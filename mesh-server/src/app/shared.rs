@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     pub(crate) exports: Option<Exports>,
     pub(crate) docs: Option<Docs>,
     #[cfg(feature = "mcp")]
-    pub(crate) mcp: Option<crate::mcp::Prepared>,
+    pub(crate) mcp: Option<crate::mcp::PreparedTools>,
     pub(crate) cors: Option<Cors>,
     /// `Cache-Control` of reads.
     pub(crate) caching: CacheControlValues,

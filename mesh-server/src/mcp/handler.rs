@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::built_in::INSTRUCTIONS;
 
 /// Lists and calls the tools of one client.
-pub(crate) trait Tools: Send + Sync + 'static {
+pub(crate) trait ToolProvider: Send + Sync + 'static {
     fn list(&self) -> impl Future<Output = Result<Vec<Tool>, ErrorData>> + Send;
 
     fn call(
@@ -22,9 +22,9 @@ pub(crate) trait Tools: Send + Sync + 'static {
 
 /// Answers the messages of the protocol.
 #[derive(Clone, Debug)]
-pub(crate) struct Handler<T>(pub(crate) T);
+pub(crate) struct ProtocolHandler<T>(pub(crate) T);
 
-impl<T: Tools> ServerHandler for Handler<T> {
+impl<T: ToolProvider> ServerHandler for ProtocolHandler<T> {
     fn get_info(&self) -> ServerConfig {
         let server = Implementation::new("mesh-server", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -49,31 +49,32 @@ impl<T: Tools> ServerHandler for Handler<T> {
     }
 }
 
-/// What a client wants of the tools.
-pub(crate) enum Job {
+/// A request of a client, with where its result goes.
+pub(crate) enum ToolRequest {
     List(oneshot::Sender<Vec<Tool>>),
     Call(Box<CallToolRequestParams>, oneshot::Sender<Result<CallToolResult, ErrorData>>),
 }
 
-/// Tools whose jobs are done by the request that has authenticated the client: it cannot be lent to the tasks of the SDK.
+/// Sends the requests for tools to the HTTP request that has authenticated the client, which the tasks of the SDK cannot
+/// borrow.
 #[derive(Clone, Debug)]
-pub(crate) struct Jobs(pub(crate) mpsc::Sender<Job>);
+pub(crate) struct ToolRequests(pub(crate) mpsc::Sender<ToolRequest>);
 
-impl Jobs {
-    async fn done<T>(&self, job: impl FnOnce(oneshot::Sender<T>) -> Job) -> Result<T, ErrorData> {
+impl ToolRequests {
+    async fn send<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> ToolRequest) -> Result<T, ErrorData> {
         let gone = || ErrorData::internal_error("The request has ended", None);
-        let (done, result) = oneshot::channel();
-        self.0.send(job(done)).await.map_err(|_| gone())?;
+        let (reply, result) = oneshot::channel();
+        self.0.send(request(reply)).await.map_err(|_| gone())?;
         result.await.map_err(|_| gone())
     }
 }
 
-impl Tools for Jobs {
+impl ToolProvider for ToolRequests {
     async fn list(&self) -> Result<Vec<Tool>, ErrorData> {
-        self.done(Job::List).await
+        self.send(ToolRequest::List).await
     }
 
     async fn call(&self, call: CallToolRequestParams) -> Result<CallToolResult, ErrorData> {
-        self.done(|done| Job::Call(Box::new(call), done)).await?
+        self.send(|reply| ToolRequest::Call(Box::new(call), reply)).await?
     }
 }

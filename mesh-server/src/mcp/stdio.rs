@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::handler::{Handler, Tools};
+use super::handler::{ProtocolHandler, ToolProvider};
 use crate::App;
 
 impl App {
@@ -31,8 +31,8 @@ impl App {
         };
         let limit = self.shared.limits.body_bytes;
         let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(limit);
-        let bridge = Bridge { app: self.clone(), path: tools.path.clone() };
-        match rmcp::serve_server(Handler(bridge), transport).await {
+        let client = LocalClient { app: self.clone(), path: tools.path.clone() };
+        match rmcp::serve_server(ProtocolHandler(client), transport).await {
             Ok(running) => running.waiting().await.map(drop).map_err(Into::into),
             // The client went away before it said anything.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -41,14 +41,14 @@ impl App {
     }
 }
 
-/// Sends calls to the application.
+/// The one client of [`App::serve_mcp`]: its calls are sent to the application as requests.
 #[derive(Clone, Debug)]
-struct Bridge {
+struct LocalClient {
     app: App,
     path: String,
 }
 
-impl Bridge {
+impl LocalClient {
     /// Sends a message and returns its result, or the text of a refusal by the pipeline.
     async fn send<T: DeserializeOwned>(
         &self,
@@ -78,7 +78,7 @@ impl Bridge {
     }
 }
 
-impl Tools for Bridge {
+impl ToolProvider for LocalClient {
     async fn list(&self) -> Result<Vec<Tool>, ErrorData> {
         match self.send::<ListToolsResult>("tools/list", &json!({})).await? {
             Ok(listed) => Ok(listed.tools),

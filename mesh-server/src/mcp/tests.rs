@@ -11,7 +11,7 @@ fn mesh(entity: &str) -> Mesh {
     Mesh::builder(schema).build().unwrap()
 }
 
-fn prepared(mesh: &Mesh, entity: &str) -> Prepared {
+fn prepared(mesh: &Mesh, entity: &str) -> PreparedTools {
     let text = format!(r#"{{"{entity}":{{"$select":{{"id":true}}}}}}"#);
     let query = PersistedQuery::new(Format::Json, text);
     Mcp::new().query("", "", query).prepare(mesh, &BasePath::default(), false).unwrap()

@@ -24,7 +24,7 @@ pub(crate) enum RouteMatch<'p> {
     Docs(DocsCall),
     /// The tools for agents.
     #[cfg(feature = "mcp")]
-    Mcp(&'p crate::mcp::Prepared),
+    Mcp(&'p crate::mcp::PreparedTools),
 }
 
 /// Finds the route of a request: that of the docs surface first, then those of the application, then those of the
@@ -50,7 +50,7 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
 
 /// Returns the route of a method at the path of the tools for agents. Without sessions there is nothing to GET or DELETE.
 #[cfg(feature = "mcp")]
-fn at_tools<'p>(tools: &'p crate::mcp::Prepared, method: &Method) -> Result<RouteMatch<'p>, WireError> {
+fn at_tools<'p>(tools: &'p crate::mcp::PreparedTools, method: &Method) -> Result<RouteMatch<'p>, WireError> {
     let allow = AllowedMethods::new(&[Method::POST]);
     match *method {
         Method::POST => Ok(RouteMatch::Mcp(tools)),

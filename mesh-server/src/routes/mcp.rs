@@ -16,9 +16,9 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::mpsc;
 
-use self::calls::{Calls, Fault};
-use crate::mcp::Prepared;
-use crate::mcp::handler::{Handler, Job, Jobs};
+use self::calls::{CallerTools, Fault};
+use crate::mcp::PreparedTools;
+use crate::mcp::handler::{ProtocolHandler, ToolRequest, ToolRequests};
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
@@ -27,7 +27,7 @@ use crate::pipeline::respond;
 /// Answers a message.
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
-    tools: &Prepared,
+    tools: &PreparedTools,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     check_origin(cx)?;
@@ -37,14 +37,14 @@ pub(crate) async fn answer(
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
     }
-    let calls = Calls { cx, tools, caller: &caller };
-    let (jobs, mut queue) = mpsc::channel(1);
-    let service = service(Jobs(jobs));
+    let calls = CallerTools { cx, tools, caller: &caller };
+    let (requests, mut queue) = mpsc::channel(1);
+    let service = service(ToolRequests(requests));
     let mut answering = pin!(service.handle(message(cx.head.headers, body)));
     let reply = loop {
         tokio::select! {
             reply = &mut answering => break reply,
-            Some(job) = queue.recv() => run(&calls, job).await?,
+            Some(request) = queue.recv() => run(&calls, request).await?,
         }
     };
     let (head, body) = reply.into_parts();
@@ -62,15 +62,15 @@ pub(crate) async fn answer(
     Ok(reply.map(Body::from))
 }
 
-/// Does a job for the client.
+/// Answers a request of the client.
 ///
 /// # Errors
 /// The client may not do that, or not now: this is the status of the request, as on other routes.
-async fn run(calls: &Calls<'_, '_>, job: Job) -> Result<(), WireError> {
+async fn run(calls: &CallerTools<'_, '_>, request: ToolRequest) -> Result<(), WireError> {
     // The receiver is gone only if the client is.
-    match job {
-        Job::List(done) => drop(done.send(calls.list())),
-        Job::Call(call, done) => {
+    match request {
+        ToolRequest::List(reply) => drop(reply.send(calls.list())),
+        ToolRequest::Call(call, reply) => {
             let result = match calls.call(&call.name, call.arguments.unwrap_or_default()).await {
                 Ok(text) => Ok(CallToolResult::success(vec![ContentBlock::text(text)])),
                 Err(Fault::UnknownTool(message)) => Err(ErrorData::invalid_params(message, None)),
@@ -84,7 +84,7 @@ async fn run(calls: &Calls<'_, '_>, job: Job) -> Result<(), WireError> {
                     }
                 },
             };
-            drop(done.send(result));
+            drop(reply.send(result));
         }
     }
     Ok(())
@@ -125,11 +125,13 @@ fn message(headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
 }
 
 /// Returns the service of the SDK. Hosts, origins and the size of the body are checked before.
-fn service(jobs: Jobs) -> StreamableHttpService<Handler<Jobs>, NeverSessionManager> {
+fn service(
+    requests: ToolRequests,
+) -> StreamableHttpService<ProtocolHandler<ToolRequests>, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(usize::MAX);
-    StreamableHttpService::new(move || Ok(Handler(jobs.clone())), Arc::default(), config)
+    StreamableHttpService::new(move || Ok(ProtocolHandler(requests.clone())), Arc::default(), config)
 }

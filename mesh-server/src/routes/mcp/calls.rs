@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::mcp::{BuiltIn, Prepared, PreparedQuery};
+use crate::mcp::{BuiltIn, PreparedQuery, PreparedTools};
 use crate::pipeline::authenticate;
 use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query::{self, Query, Target};
@@ -24,9 +24,9 @@ use crate::routes::batch;
 const NAME: usize = 64;
 
 /// The tools of one caller.
-pub(super) struct Calls<'c, 'r> {
+pub(super) struct CallerTools<'c, 'r> {
     pub(super) cx: &'c RequestContext<'r>,
-    pub(super) tools: &'c Prepared,
+    pub(super) tools: &'c PreparedTools,
     pub(super) caller: &'c Caller,
 }
 
@@ -78,7 +78,7 @@ struct Asked {
     params: Option<ParamValues>,
 }
 
-impl Calls<'_, '_> {
+impl CallerTools<'_, '_> {
     /// Returns the tools that the caller can use.
     pub(super) fn list(&self) -> Vec<Tool> {
         let limits = self.cx.shared.mesh.limits();
