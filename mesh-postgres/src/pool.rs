@@ -5,7 +5,7 @@ mod idle;
 pub(crate) mod link;
 pub(crate) mod replicas;
 pub(crate) mod row_budget;
-mod shared;
+pub(crate) mod shared;
 mod tls;
 pub(crate) mod weight;
 

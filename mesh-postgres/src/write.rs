@@ -5,7 +5,8 @@ mod failure;
 mod script;
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::ready;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use futures_util::future::{join, try_join};
@@ -22,7 +23,8 @@ use crate::cells;
 use crate::database::Database;
 use crate::other_servers::{Announcement, OtherServers};
 use crate::pool::link::Link;
-use crate::pool::{Pool, is_stale};
+use crate::pool::shared::SLOW;
+use crate::pool::{Lease, Pool, is_stale};
 use crate::read;
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
@@ -32,6 +34,8 @@ use failure::write_error;
 
 /// How often a write is tried that conflicts with concurrent transactions.
 const TRIES: usize = 5;
+/// The most statements that are sent at once.
+const BATCH: usize = 16;
 
 /// Writes to a PostgreSQL database. Cheap to clone; clones share connections.
 #[derive(Clone)]
@@ -101,26 +105,27 @@ impl<E> Failure<E> {
 impl Writer {
     async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let writing = async {
-            let (mut tries, mut fresh) = (1, false);
-            loop {
-                match self.run(&mutation, fresh).await {
-                    Ok(written) => return Ok::<_, WriteError>(written),
-                    Err(Failure::Final(error)) if tries < TRIES && mutation.is_raced(&error) => tries += 1,
-                    Err(failure) => {
-                        failure.retry(&mut tries)?;
-                        fresh = true;
-                    }
+        let (mut tries, mut fresh) = (1, false);
+        let (outcome, announced) = loop {
+            match self.run(&mutation, fresh, deadline).await {
+                Ok(written) => break written,
+                Err(Failure::Final(error)) if tries < TRIES && mutation.is_raced(&error) => tries += 1,
+                Err(failure) => {
+                    failure.retry(&mut tries)?;
+                    fresh = true;
                 }
             }
         };
-        let written = tokio::time::timeout_at(deadline.into(), writing).await;
-        let (outcome, announced) = written.map_err(|_| ResolveError::TimedOut)??;
         let acknowledged = self.acknowledged(announced, deadline);
-        let (body, acknowledged) =
-            join(self.read_reply(&mutation, &outcome.id, deadline), acknowledged).await;
+        let reading = async {
+            match outcome.body {
+                Some(body) => Some(body),
+                None => self.read_reply(&mutation, &outcome.id, deadline).await,
+            }
+        };
+        let (body, acknowledged) = join(reading, acknowledged).await;
         acknowledged?;
-        Ok(WriteOutcome { body, ..outcome })
+        Ok(WriteOutcome { id: outcome.id, body, created: outcome.created })
     }
 
     /// Waits until other servers have acknowledged a commit.
@@ -146,22 +151,69 @@ impl Writer {
         })
     }
 
-    /// Runs a write in a transaction. Returns its outcome without the body of the reply.
-    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<(WriteOutcome, Announced<'_>), Failure> {
+    /// Reads the reply of a write on its connection, if the read is light. It is sent directly after the end of the
+    /// transaction, so that it holds no locks. `None` if it has to be read on another connection.
+    async fn read_reply_on(
+        &self,
+        link: &Link,
+        mutation: &Mutation,
+        id: &Key,
+        (ended, deadline): (&OnceLock<Instant>, Instant),
+    ) -> Option<Result<JsonBody, ResolveError>> {
+        // Behind a pooler, settings of a session apply only in a transaction.
+        if self.discards || link.has_pooler() {
+            return None;
+        }
+        let plan = mutation.reply(id)?;
+        let statement = self.statements.of_plan(&plan);
+        if !statement.weight.is_light() {
+            return None;
+        }
+        let reading = read::run_on(link, &plan, &statement.read);
+        let Ok(body) = tokio::time::timeout_at(deadline.into(), reading).await else {
+            return Some(Err(ResolveError::TimedOut));
+        };
+        statement.weight.record_shared(ended.get().is_some_and(|ended| ended.elapsed() >= SLOW));
+        body.ok()
+    }
+
+    /// Runs a write in a transaction. Returns its outcome without the body of the reply, unless that was read on the
+    /// connection of the write.
+    async fn run(
+        &self,
+        mutation: &Mutation,
+        fresh: bool,
+        deadline: Instant,
+    ) -> Result<(WriteOutcome, Announced<'_>), Failure> {
+        let timed_out = |_| Failure::Final(ResolveError::TimedOut.into());
+        let running = tokio::time::timeout_at(deadline.into(), self.run_open(mutation, fresh));
+        let (link, outcome) = running.await.map_err(timed_out)??;
+        let at = OnceLock::new();
+        let ending = async {
+            let ended = tokio::time::timeout_at(deadline.into(), self.end(&link)).await;
+            at.get_or_init(Instant::now);
+            ended
+        };
+        // The futures send their requests when they are first polled, which is in order.
+        let reading = self.read_reply_on(&link, mutation, &outcome.id, (&at, deadline));
+        let (ended, body) = join(ending, reading).await;
+        let ended = ended.map_err(timed_out)?;
+        let announced = ended.map_err(|failure| failure.map(|error| write_error(&error, mutation)))?;
+        Ok((WriteOutcome { body, ..outcome }, announced))
+    }
+
+    /// Runs a write in a transaction, and returns its connection, on which the transaction is open.
+    async fn run_open(&self, mutation: &Mutation, fresh: bool) -> Result<(Lease, WriteOutcome), Failure> {
         let link = self.pool.take(fresh).await;
         let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
-        link.begin().await.map_err(|error| try_failure(&error, mutation))?;
-        let outcome = match self.run_steps(&link, mutation).await {
-            Ok(outcome) => outcome,
+        match self.run_steps(&link, mutation, link.begin()).await {
+            Ok(outcome) => Ok((link, outcome)),
             Err(failure) => {
                 // If this fails, the connection is closed with its transaction.
                 let _ = link.end("ROLLBACK").await;
-                return Err(failure);
+                Err(failure)
             }
-        };
-        let ended = self.end(&link).await;
-        let announced = ended.map_err(|failure| failure.map(|error| write_error(&error, mutation)))?;
-        Ok((outcome, announced))
+        }
     }
 
     /// Ends a transaction whose writes have succeeded.
@@ -179,63 +231,99 @@ impl Writer {
         Ok(self.other_servers.announce_write(link).await)
     }
 
-    /// Runs the statements of a write inside the transaction.
-    async fn run_steps(&self, link: &Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
+    /// Runs the statements of a write inside the transaction, after `opening`.
+    async fn run_steps(
+        &self,
+        link: &Link,
+        mutation: &Mutation,
+        opening: impl Future<Output = Result<(), Error>>,
+    ) -> Result<WriteOutcome, Failure> {
         let steps = postgres::write_steps(mutation, &self.statements.features);
         let (steps, repeated): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| !step.repeats);
         if repeated.is_empty() {
-            return self.run_each(link, mutation, &steps).await;
+            return self.run_each(link, mutation, &steps, opening).await;
         }
-        let execute = async |sql| link.execute(sql).await.map_err(|error| try_failure(&error, mutation));
-        let (_, mut outcome) =
-            try_join(execute("SAVEPOINT checked"), self.run_each(link, mutation, &steps)).await?;
+        let opening = async { try_join(opening, link.execute("SAVEPOINT checked")).await.map(drop) };
+        let mut outcome = self.run_each(link, mutation, &steps, opening).await?;
         let found = !outcome.created;
-        for step in repeated.iter().filter(|step| step.part.is_run(found)) {
-            if self.run_step(link, mutation, step, &outcome.id).await?.is_empty() {
-                // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
-                // that transaction, and not the write.
-                execute("ROLLBACK TO checked").await?;
-                outcome = self.run_each(link, mutation, &steps).await?;
-                break;
-            }
+        let repeated: Vec<_> = repeated.iter().filter(|step| step.part.is_run(found)).collect();
+        let (rows, error) = self.run_batch(link, &repeated, &outcome.id, ready(Ok(()))).await;
+        if let Some(error) = error {
+            return Err(self.failure_of(link, mutation, repeated.get(rows.len()), &error).await);
         }
-        execute("RELEASE checked").await?;
+        if rows.iter().any(Vec::is_empty) {
+            // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
+            // that transaction, and not the write.
+            outcome = self.run_each(link, mutation, &steps, link.execute("ROLLBACK TO checked")).await?;
+        }
+        link.execute("RELEASE checked").await.map_err(|error| try_failure(&error, mutation))?;
         Ok(outcome)
     }
 
-    /// Runs the statements of a write.
+    /// Runs the statements of a write after `opening`.
     async fn run_each(
         &self,
         link: &Link,
         mutation: &Mutation,
         steps: &[Step<Param>],
+        opening: impl Future<Output = Result<(), Error>>,
     ) -> Result<WriteOutcome, Failure> {
-        let mut id = mutation.expected_id();
-        let mut found = false;
-        for step in steps {
-            if !step.part.is_run(found) {
-                continue;
-            }
-            let rows = self.run_step(link, mutation, step, &id).await?;
-            found |= step.part == Part::Find && !rows.is_empty();
-            if rows.is_empty()
-                && let Some(error) = step.failure(mutation)
-            {
-                return Err(Failure::Final(error));
-            }
-            if step.returns_id {
-                if rows.len() > 1 {
-                    return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+        let (mut id, mut found) = (mutation.expected_id(), false);
+        let (mut left, mut opening) = (steps, Some(opening));
+        loop {
+            let (batch, rest) = left.split_at(batch_length(left, found, &id));
+            let batch: Vec<_> = batch.iter().filter(|step| step.part.is_run(found)).collect();
+            let opening = opening.take();
+            let opening = async {
+                match opening {
+                    Some(opening) => opening.await,
+                    None => Ok(()),
                 }
-                id = rows.first().map(key_of).unwrap_or_default();
-                if id.is_impossible() {
-                    let fields = mutation.written().null_fields(&id);
-                    return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+            };
+            let bound = id.clone();
+            let (all, error) = self.run_batch(link, &batch, &bound, opening).await;
+            let failed = batch.get(all.len());
+            for (step, mut rows) in batch.iter().zip(all) {
+                // The write may have given the record another id. After an error, no other statement can be run.
+                if uses_id(step) && id != bound && error.is_none() {
+                    rows = self.run_step(link, mutation, step, &id).await?;
                 }
+                found |= step.part == Part::Find && !rows.is_empty();
+                if rows.is_empty()
+                    && let Some(error) = step.failure(mutation)
+                {
+                    return Err(Failure::Final(error));
+                }
+                if step.returns_id {
+                    id = returned_id(&rows, mutation)?;
+                }
+            }
+            if let Some(error) = error {
+                return Err(self.failure_of(link, mutation, failed, &error).await);
+            }
+            left = rest;
+            if left.is_empty() {
+                let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
+                return Ok(WriteOutcome { id, body: None, created });
             }
         }
-        let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
-        Ok(WriteOutcome { id, body: None, created })
+    }
+
+    /// Runs statements of a write after `opening`, and returns the rows of those before the first error, with that error. A check
+    /// that fails does not keep the others from being run: the transaction is rolled back.
+    async fn run_batch(
+        &self,
+        link: &Link,
+        batch: &[&Step<Param>],
+        id: &Key,
+        opening: impl Future<Output = Result<(), Error>>,
+    ) -> (Vec<Vec<Row>>, Option<Error>) {
+        let statements = batch.iter().map(|step| {
+            let Statement { sql, params } = &step.statement;
+            (sql.as_str(), params.iter().map(|param| TextParam(param.for_write(id))).collect())
+        });
+        let statements: Vec<_> = statements.collect();
+        link.query_all(opening, &statements).await
     }
 
     /// Runs one statement of a write.
@@ -246,15 +334,23 @@ impl Writer {
         step: &Step<Param>,
         id: &Key,
     ) -> Result<Vec<Row>, Failure> {
-        let Statement { sql, params } = &step.statement;
-        let params: Vec<_> = params.iter().map(|param| TextParam(param.for_write(id))).collect();
-        match link.query(sql, &params).await {
-            Ok(rows) => Ok(rows),
-            Err(error) => {
-                let features = &self.statements.features;
-                Err(failure::of_statement(link, step.part.of(mutation), &error, features).await)
-            }
+        let (rows, error) = self.run_batch(link, &[step], id, ready(Ok(()))).await;
+        match error {
+            Some(error) => Err(self.failure_of(link, mutation, Some(&step), &error).await),
+            None => Ok(rows.into_iter().next().unwrap_or_default()),
         }
+    }
+
+    /// Returns the failure for an error of a statement of a write.
+    async fn failure_of(
+        &self,
+        link: &Link,
+        mutation: &Mutation,
+        step: Option<&&Step<Param>>,
+        error: &Error,
+    ) -> Failure {
+        let mutation = step.map_or(mutation, |step| step.part.of(mutation));
+        failure::of_statement(link, mutation, error, &self.statements.features).await
     }
 }
 
@@ -280,6 +376,39 @@ impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").field("database", &self.pool.name()).finish_non_exhaustive()
     }
+}
+
+/// Returns the number of the next statements that can be sent at once: none depends on the result of another.
+fn batch_length(steps: &[Step<Param>], found: bool, id: &Key) -> usize {
+    let mut count = 0;
+    for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.part.is_run(found)) {
+        if count == BATCH || (count > 0 && id.is_empty() && uses_id(step)) {
+            return index;
+        }
+        count += 1;
+        if step.part == Part::Find {
+            return index + 1;
+        }
+    }
+    steps.len()
+}
+
+/// Returns whether a statement needs the id of the written record.
+fn uses_id(step: &Step<Param>) -> bool {
+    step.statement.params.iter().any(Param::is_id)
+}
+
+/// Returns the id in the rows of the statement that writes a record.
+fn returned_id(rows: &[Row], mutation: &Mutation) -> Result<Key, Failure> {
+    if rows.len() > 1 {
+        return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+    }
+    let id = rows.first().map(key_of).unwrap_or_default();
+    if id.is_impossible() {
+        let fields = mutation.written().null_fields(&id);
+        return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+    }
+    Ok(id)
 }
 
 /// Returns the id in a row.

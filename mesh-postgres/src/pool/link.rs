@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::{join, join_all, try_join, try_join3};
 use mesh_plan::Generations;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
@@ -109,6 +109,56 @@ impl Link {
         budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
         Ok(self.query_within(sql, params, budget).await??)
+    }
+
+    /// Runs statements after `opening`, without waiting for the result of one before the next is sent. Returns the rows of
+    /// those before the first that fails, and its error or that of `opening`.
+    pub(crate) async fn query_all(
+        &self,
+        opening: impl Future<Output = Result<(), Error>>,
+        statements: &[(&str, Vec<TextParam<'_>>)],
+    ) -> (Vec<Vec<Row>>, Option<Error>) {
+        let mut all = Vec::with_capacity(statements.len());
+        let Some(prepared) = self.prepare_all(statements).await else {
+            let mut failed = opening.await.err();
+            for (sql, params) in statements {
+                if failed.is_some() {
+                    break;
+                }
+                match self.query(sql, params).await {
+                    Ok(rows) => all.push(rows),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            return (all, failed);
+        };
+        let queries = prepared.iter().zip(statements).map(|(statement, (_, params))| async move {
+            self.client.query_raw(statement, params).await?.try_collect::<Vec<Row>>().await
+        });
+        // The futures send their requests when they are first polled, which is in order.
+        let (opened, results) = self.track(join(opening, join_all(queries))).await;
+        if let Err(error) = opened {
+            return (all, Some(error));
+        }
+        for rows in results {
+            match rows {
+                Ok(rows) => all.push(rows),
+                Err(error) => return (all, Some(error)),
+            }
+        }
+        (all, None)
+    }
+
+    /// Returns the prepared statements; `None` if one cannot be prepared or would not be kept.
+    async fn prepare_all(&self, statements: &[(&str, Vec<TextParam<'_>>)]) -> Option<Vec<Statement>> {
+        if self.has_pooler {
+            return None;
+        }
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (sql, _) in statements {
+            prepared.push(self.track(self.prepare(sql)).await.ok()??);
+        }
+        Some(prepared)
     }
 
     /// Runs a statement without preparing it.
@@ -249,6 +299,11 @@ impl Link {
         let result = running.await;
         self.running.fetch_sub(1, Ordering::Relaxed);
         result
+    }
+
+    /// Whether a pooler may assign another connection to each transaction.
+    pub(crate) fn has_pooler(&self) -> bool {
+        self.has_pooler
     }
 
     /// Whether a statement is running.

@@ -29,7 +29,7 @@ pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time after which it ends a statement that waits for a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 /// The time after which the run of a light statement is slow.
-const SLOW: Duration = Duration::from_millis(50);
+pub(crate) const SLOW: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
 /// The time that a read would wait for those before it on each connection of a runtime, from which another connection is

@@ -67,8 +67,8 @@ impl Weight {
         self.slow.store(0, Ordering::Relaxed);
     }
 
-    /// Records a run on a shared connection. One of several concurrent runs may not count.
-    pub(super) fn record_shared(&self, is_slow: bool) {
+    /// Records a run of a light statement. One of several concurrent runs may not count.
+    pub(crate) fn record_shared(&self, is_slow: bool) {
         let slow = self.slow.load(Ordering::Relaxed);
         if is_slow && slow + SLOW_RUN >= SLOW_RUNS {
             self.record_heavy();

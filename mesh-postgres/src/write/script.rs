@@ -1,5 +1,6 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -149,7 +150,7 @@ impl Writer {
                 None => 1,
             };
             for (item, mutation) in mutations.iter().enumerate().skip(ids.len()).take(count) {
-                let written = self.run_steps(link, mutation).await;
+                let written = self.run_steps(link, mutation, ready(Ok(()))).await;
                 let at = |error| ScriptError::of_write(step, item, mutation, error);
                 ids.push(written.map_err(|failure| failure.map(at))?.id);
             }

@@ -7,6 +7,7 @@ pub mod http;
 pub mod json;
 pub mod postgres;
 pub mod sqlite;
+mod written;
 
 /// The memory allocator of mesh-server, so that the comparison does not depend on it.
 #[global_allocator]

@@ -7,8 +7,15 @@ use bytes::Bytes;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
-use crate::json::Cells;
+use crate::json::Kind::{Integer, Text};
+use crate::json::{self, Cells};
+use crate::written::{Comment, Views};
 use crate::{Ask, Error};
+
+/// Each is a transaction of its own. The foreign key refuses a comment of a missing post.
+const UPDATE: &str = "UPDATE posts SET views = $1 WHERE id = $2 RETURNING id, views";
+const CREATE: &str = "INSERT INTO comments (post_id, author_id, body, created_at) \
+    VALUES ($1, $2, $3, $4::text::timestamptz) RETURNING body";
 
 /// A connection with the statements of a workload.
 pub struct Link {
@@ -28,6 +35,8 @@ enum Workload {
     JsonPost,
     JsonNewest,
     Json,
+    Update,
+    Create,
 }
 
 impl Link {
@@ -46,6 +55,8 @@ impl Link {
             ("w2", "postgrest") => (Workload::JsonPost, &[blog::POSTGREST_NESTED][..]),
             ("w3", "postgrest") => (Workload::Json, &[blog::POSTGREST_NEWEST][..]),
             ("w4", "postgrest") => (Workload::Json, &[blog::POSTGREST_DEEP][..]),
+            ("update", "joined") => (Workload::Update, &[UPDATE][..]),
+            ("create", "joined") => (Workload::Create, &[CREATE][..]),
             ("w4", "json") => (Workload::JsonNewest, &[blog::JSON_DEEP][..]),
             _ => return Err(format!("there is no variant '{variant}' of '{workload}'").into()),
         };
@@ -90,6 +101,19 @@ impl Link {
             }
             (Workload::JsonNewest, [newest]) => {
                 blog::json_newest(&mut out, &client.query(newest, &[]).await?)?;
+            }
+            (Workload::Update, [update]) => {
+                let Views { views } = serde_json::from_slice(ask.body)?;
+                let row = client.query_one(update, &[&i32::try_from(views)?, &id]).await?;
+                json::members(&mut out, &row, 0, [("{\"id\":", Integer), (",\"views\":", Integer)])?;
+                out.push(b'}');
+            }
+            (Workload::Create, [create]) => {
+                let Comment { body, author_id, created_at } = serde_json::from_slice(ask.body)?;
+                let author_id = i32::try_from(author_id)?;
+                let row = client.query_one(create, &[&id, &author_id, &body, &created_at]).await?;
+                json::members(&mut out, &row, 0, [("{\"body\":", Text)])?;
+                out.push(b'}');
             }
             _ => return Err("statements are missing".into()),
         }

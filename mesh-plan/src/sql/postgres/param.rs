@@ -104,6 +104,11 @@ impl Param {
         }
     }
 
+    /// Returns whether it is a part of an id that is known only when the statement is run.
+    pub fn is_id(&self) -> bool {
+        matches!(self.0, Binding::Id(..))
+    }
+
     /// Returns whether the plan's cursor and parameters have values that compare in the type of this parameter.
     pub(super) fn fits(&self, plan: &Plan) -> bool {
         let is_of = |class: &TypeClass, ty: &Option<String>, value: &Value| {

@@ -11,22 +11,10 @@ use tokio::sync::oneshot;
 use super::{Answer, body, each, open};
 use crate::json;
 use crate::json::Kind::{Integer, Text};
+use crate::written::{Comment, Views};
 use crate::{Ask, Error};
 
 type Database = &'static Connection;
-
-#[derive(serde::Deserialize)]
-struct Views {
-    views: i64,
-}
-
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Comment<'a> {
-    body: &'a str,
-    author_id: i64,
-    created_at: &'a str,
-}
 
 /// Updates a row and returns it, in a transaction of its own.
 pub(super) fn update(connection: Database) -> Result<Answer, Error> {
