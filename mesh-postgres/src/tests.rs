@@ -9,6 +9,7 @@ mod export;
 mod failures;
 mod full;
 mod indexes;
+mod pipelines;
 mod reads;
 mod shared;
 mod state;
