@@ -36,7 +36,8 @@ async fn a_write_after_a_failed_check_has_no_effect() {
     cluster.execute(BLOG);
     let served = Served::open(&cluster, &Settings::default()).await;
     cluster.execute("ALTER TABLE posts ALTER author_id DROP NOT NULL");
-    let posts = |id: &'static str| WriteTarget::Attach { entity: "user", id: RecordId::Text(id), relation: "posts" };
+    let posts =
+        |id: &'static str| WriteTarget::Attach { entity: "user", id: RecordId::Text(id), relation: "posts" };
     for round in 0..3 {
         // The check decides, also if the write fails too.
         for refused in [r#"{"title": "x"}"#, r#"{"id": 1, "title": "x"}"#] {
