@@ -380,12 +380,11 @@ impl fmt::Debug for Writer {
 
 /// Returns the number of the next statements that can be sent at once: none depends on the result of another.
 fn batch_length(steps: &[Step<Param>], found: bool, id: &Key) -> usize {
-    let mut count = 0;
-    for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.part.is_run(found)) {
+    let run = steps.iter().enumerate().filter(|(_, step)| step.part.is_run(found));
+    for (count, (index, step)) in run.enumerate() {
         if count == BATCH || (count > 0 && id.is_empty() && uses_id(step)) {
             return index;
         }
-        count += 1;
         if step.part == Part::Find {
             return index + 1;
         }
