@@ -5,6 +5,7 @@
 //! sending a long body never sees the reply. So after its writing side is closed, the stream discards what the client
 //! is still sending for a limited time.
 
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,6 +27,11 @@ const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many are.
 const LINGER_BYTES: usize = 4 * 1024 * 1024;
+
+thread_local! {
+    /// Space for a write whose parts are joined. A fresh array would have to be zeroed for each.
+    static JOINED_PARTS: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(JOINED));
+}
 
 /// Reports what is received to an [`Activity`], applies the write timeout, and lingers when it is closed.
 pub(super) struct ConnectionStream<S> {
@@ -164,18 +170,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionStream<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         // One write of a short head and body costs less than a vectored write of both.
-        let mut joined = [0; JOINED];
-        let mut length = 0;
-        for slice in slices {
-            let end = length + slice.len();
-            if let Some(space) = joined.get_mut(length..end) {
-                space.copy_from_slice(slice);
-            }
-            length = end;
-        }
-        let result = match joined.get(..length) {
-            Some(bytes) => Pin::new(&mut self.stream).poll_write(cx, bytes),
-            None => Pin::new(&mut self.stream).poll_write_vectored(cx, slices),
+        let length: usize = slices.iter().map(|slice| slice.len()).sum();
+        let stream = Pin::new(&mut self.stream);
+        let result = if length <= JOINED {
+            JOINED_PARTS.with_borrow_mut(|joined| {
+                joined.clear();
+                slices.iter().for_each(|slice| joined.extend_from_slice(slice));
+                stream.poll_write(cx, joined)
+            })
+        } else {
+            stream.poll_write_vectored(cx, slices)
         };
         self.limit_stall(cx, result)
     }
