@@ -188,6 +188,16 @@ impl<'c> StatementTree<'c> {
         plan.shape_each(self, ids, |tree, plan| tree.bind(plan).map_err(failed))
     }
 
+    /// Runs the statements of a plan of [`Plan::of_records`] for these ids.
+    pub(crate) fn run_records(
+        &mut self,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, ResolveError> {
+        self.bind(plan).map_err(failed)?;
+        plan.shape_records(self, ids)
+    }
+
     /// Returns the statements of this node, to change them.
     fn statements_mut(&mut self) -> impl Iterator<Item = &mut PreparedStatement<'c>> {
         let own = match &mut self.rows {

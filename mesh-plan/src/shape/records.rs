@@ -52,22 +52,30 @@ impl Plan {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, ResolveError> {
         let node = self.node();
+        let columns = || node.order.iter().filter_map(|key| key.column);
         let mut shaper = Shaper::new(self, Vec::with_capacity(SIZE_MIN));
-        let mut found = HashMap::with_capacity(ids.len());
+        // Rows are usually in the order of the ids. Those that are not are found by the texts of their ids.
+        let mut in_order = Vec::with_capacity(ids.len());
+        let mut others = HashMap::new();
         source.visit(None, |row, children| {
             let (start, rows) = (shaper.out.len(), shaper.rows);
             shaper.object(node, row, children)?;
-            let columns = node.order.iter().filter_map(|key| key.column);
-            let text = text_of(node, columns.map(|column| row.cell(column)));
-            found.insert(text, (start..shaper.out.len(), shaper.rows - rows));
+            shaper.check_length()?;
+            let part = (start..shaper.out.len(), shaper.rows - rows);
+            let cells = || columns().map(|column| row.cell(column));
+            match ids.get(in_order.len()) {
+                Some(id) if cells().eq(id.iter().map(Value::as_ref)) => in_order.push(part),
+                _ => drop(others.insert(text_of(node, cells()), part)),
+            }
             Ok(Flow::Continue)
         })?;
         let written = Bytes::from(shaper.out);
-        let body = |id: &Key| {
-            let (range, rows) = found.get(&text_of(node, id.iter().map(Value::as_ref)))?;
+        let body = |(place, id): (usize, &Key)| {
+            let other = || others.get(&text_of(node, id.iter().map(Value::as_ref)));
+            let (range, rows) = in_order.get(place).or_else(other)?;
             Some(JsonBody { bytes: written.slice(range.clone()), rows: *rows, digest: None })
         };
-        Ok(ids.iter().map(body).collect())
+        Ok(ids.iter().enumerate().map(body).collect())
     }
 
     /// Writes the responses of point reads of this query for records with these ids, one after the other. Together they are
@@ -101,6 +109,13 @@ impl Plan {
 /// Returns the condition that a record has one of these ids.
 fn condition(columns: &[Column], ids: &[Key]) -> Predicate {
     if let [column] = columns {
+        if let Some((first, last)) = Key::consecutive(ids) {
+            let bound = |op, id: i64| {
+                let value = Comparand::Value(Value::Integer(id));
+                Predicate::Compare { source: column.source.clone(), op, value }
+            };
+            return Predicate::All(vec![bound(CompareOp::Gte, first), bound(CompareOp::Lte, last)]);
+        }
         let values = ids.iter().filter_map(|id| id.first()).cloned().map(Comparand::Value).collect();
         return Predicate::In { source: column.source.clone(), values, negated: false };
     }

@@ -115,10 +115,12 @@ pub(crate) fn write_text(
             out.extend_from_slice(text);
         }
         _ => {
-            let mut json = Vec::new();
-            write(&mut json, ty, form, cell);
-            let quoted = json.strip_prefix(b"\"").and_then(|json| json.strip_suffix(b"\""));
-            out.extend_from_slice(quoted.unwrap_or(&json));
+            let start = out.len();
+            write(out, ty, form, cell);
+            if out.get(start) == Some(&b'"') {
+                out.remove(start);
+                out.pop();
+            }
         }
     }
 }

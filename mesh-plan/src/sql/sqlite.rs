@@ -45,18 +45,25 @@ pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
     write::references(mutation, &dialect::Sqlite { probe: &() })
 }
 
-/// The most parameters of a statement.
-const PARAMS_MAX: usize = 32_766;
+/// The most parameters of a statement that creates several records. Connections cache such statements, which a text of many
+/// parameters would make large. SQLite has a bound of 32,766.
+const PARAMS_MAX: usize = 1_024;
 /// The most records that one statement creates. With more of them, the share of a record in what a statement costs hardly sinks.
 const ROWS_MAX: usize = 64;
 
 /// Returns the runs of the first of several creations that [`create_many`] can be used for: those that are alike. None if the
-/// first two are not.
+/// first two are not. Their lengths are powers of two, so that lists of all lengths have few statements.
 pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
     let count = write::many::alike(mutations, usize::MAX);
-    let alike = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
-    let columns = alike.first().map_or(1, |first| first.action().values().len());
-    alike.chunks((PARAMS_MAX / columns.max(1)).clamp(1, ROWS_MAX))
+    let mut left = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
+    let columns = left.first().map_or(1, |first| first.action().values().len());
+    let most = (PARAMS_MAX / columns.max(1)).clamp(1, ROWS_MAX);
+    std::iter::from_fn(move || {
+        let length = 1 << left.len().min(most).checked_ilog2()?;
+        let (run, rest) = left.split_at_checked(length)?;
+        left = rest;
+        Some(run)
+    })
 }
 
 /// Returns the text of the statement that creates the records of a run of [`runs_alike`], and others that are as many and alike.

@@ -27,6 +27,17 @@ impl Key {
     pub fn is_impossible(&self) -> bool {
         self.is_empty() || self.contains(&Value::Null)
     }
+
+    /// Returns the first and the last of several keys that are integers, each one more than the key before it. No other
+    /// integers are between them.
+    pub fn consecutive(keys: &[Self]) -> Option<(i64, i64)> {
+        let integer = |key: &Self| match **key {
+            [Value::Integer(value)] => Some(value),
+            _ => None,
+        };
+        let (first, last) = (integer(keys.first()?)?, integer(keys.last()?)?);
+        (keys.len() > 1 && keys.iter().map(integer).eq((first..=last).map(Some))).then_some((first, last))
+    }
 }
 
 impl Default for Key {
@@ -171,6 +182,20 @@ mod tests {
         assert_ne!(Key::from(1), several);
         assert!(Key::default().is_impossible() && !several.is_impossible());
         assert!([Value::Integer(1), Value::Null].into_iter().collect::<Key>().is_impossible());
+    }
+
+    #[test]
+    fn consecutive_keys_are_integers_without_a_gap() {
+        let consecutive =
+            |ids: &[i64]| Key::consecutive(&ids.iter().copied().map(Key::from).collect::<Vec<_>>());
+        assert_eq!(consecutive(&[7, 8, 9]), Some((7, 9)));
+        assert_eq!(consecutive(&[i64::MAX - 1, i64::MAX]), Some((i64::MAX - 1, i64::MAX)));
+        for ids in [&[][..], &[1], &[1, 1], &[2, 1], &[1, 3], &[1, 3, 2, 4], &[i64::MIN, i64::MAX]] {
+            assert_eq!(consecutive(ids), None, "{ids:?}");
+        }
+        let pair: Key = [Value::Integer(1), Value::Integer(2)].into_iter().collect();
+        assert_eq!(Key::consecutive(&[Key::from("a"), Key::from("b")]), None);
+        assert_eq!(Key::consecutive(&[pair.clone(), pair]), None);
     }
 
     #[test]

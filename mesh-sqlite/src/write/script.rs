@@ -7,7 +7,7 @@ use mesh_plan::{
     Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult, Subject,
     Target, WriteError,
 };
-use rusqlite::Statement;
+use rusqlite::{CachedStatement, Statement};
 
 use super::failure::{failed, missing_references};
 use super::{WriteConnection, key_of, run_statement};
@@ -106,13 +106,13 @@ impl WriteConnection {
             _ => Failure::OfSeveral,
         };
         let mut ids = Vec::new();
-        let mut prepared: Option<(usize, Statement<'_>)> = None;
+        let mut prepared: Option<(usize, CachedStatement<'_>)> = None;
         for run in sqlite::runs_alike(mutations) {
             let mut statement = match prepared.take() {
                 Some((count, statement)) if count == run.len() => statement,
                 _ => {
                     let sql = sqlite::create_many(run).unwrap_or_default();
-                    self.reader.connection.prepare(&sql).map_err(failed)?
+                    self.reader.connection.prepare_cached(&sql).map_err(failed)?
                 }
             };
             let created = create_run(&mut statement, run).map_err(failed)?;
@@ -141,7 +141,15 @@ impl WriteConnection {
         let Some(plan) = first.and_then(|(mutation, id)| mutation.reply(id)) else {
             return Ok(vec![None; ids.len()]);
         };
-        Ok(self.prepare(&plan)?.run_each(&plan, ids)?.into_iter().map(Some).collect())
+        let bodies = if Key::consecutive(ids).is_some() {
+            // A range of ids is read in one run, and its statement does not depend on their number.
+            let of_all = plan.of_records(ids);
+            let found = self.prepare(&of_all)?.run_records(&of_all, ids)?;
+            found.into_iter().map(|body| body.unwrap_or_else(|| plan.empty())).collect()
+        } else {
+            self.prepare(&plan)?.run_each(&plan, ids)?
+        };
+        Ok(bodies.into_iter().map(Some).collect())
     }
 
     fn prepare(&self, plan: &Plan) -> Result<StatementTree<'_>, ResolveError> {

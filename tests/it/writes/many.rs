@@ -76,6 +76,17 @@ fn records_are_created_and_returned_in_order() {
 }
 
 #[test]
+fn records_are_returned_in_order_whatever_their_ids() {
+    on_both(|items| {
+        for ids in [&[10, 11, 12][..], &[22, 21, 20], &[30, 33, 31]] {
+            let body: Vec<Value> = ids.iter().map(|id| json!({"id": id, "name": format!("n{id}")})).collect();
+            let reply = items.create_in("kind", &json!(body));
+            assert_eq!((reply.status, reply.json()), (201, json!(body)), "{}", reply.text());
+        }
+    });
+}
+
+#[test]
 fn the_query_shapes_each_record() {
     on_both(|items| {
         let query = r#"{"item": {"$select": {"n": true, "kind": {"$select": {"name": true}}}}}"#;
