@@ -21,6 +21,14 @@ const STORE_DELAY_MS = 300;
 /** Counts the loads, so that a late reply does not replace a newer one. */
 let loads = 0;
 
+/** Keeps the browser from showing a file in place of the page if it is dropped where no field takes it. */
+function ignoreStrayFiles(event: DragEvent): void {
+  const takes = event.target instanceof Element && event.target.closest('input[type="file"], [contenteditable="true"]');
+  if (event.defaultPrevented || takes || !event.dataTransfer?.types.includes("Files")) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = "none";
+}
+
 /** Loads the schema, or what has changed in it. */
 export async function loadSchema(): Promise<void> {
   const load = (loads += 1);
@@ -188,6 +196,7 @@ export function start(): void {
   awaitExpiry();
   followHistory();
   followCaller();
+  for (const type of ["dragover", "drop"] as const) window.addEventListener(type, ignoreStrayFiles);
   // The schema may have changed while the page was in the background.
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible" && schema.value) void loadSchema();

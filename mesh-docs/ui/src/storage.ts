@@ -91,32 +91,19 @@ export function clearHistory(shown: readonly SavedQuery[]): void {
   runs.change((list) => list.filter(({ at }) => !times.has(at)));
 }
 
-export function saveNamed(saved: SavedQuery & { name: string }): void {
+export type NamedQuery = SavedQuery & { name: string };
+
+/** Saves a query under its name. Returns whether it replaced one. */
+export function saveNamed(saved: NamedQuery): boolean {
   const added = { ...saved, schema: schemaKey.value };
   const isSame = (one: SavedQuery): boolean => one.name === saved.name && (one.schema ?? added.schema) === added.schema;
+  const isOld = named.peek().some(isSame);
   names.change((list) => [...list.filter((one) => !isSame(one)), added].sort((one, other) => (one.name ?? "").localeCompare(other.name ?? "")));
+  return isOld;
 }
 
 export function removeNamed(saved: SavedQuery): void {
   names.change((list) => list.filter((one) => one.name !== saved.name || one.schema !== saved.schema));
-}
-
-/** Adds named queries of a file. Those with the name of a stored one replace it. Returns how many there are. */
-export function importNamed(text: string): number {
-  const { queries } = JSON.parse(text) as { queries?: unknown[] };
-  const isQuery = (one: unknown): one is SavedQuery & { name: string } => {
-    const { name, query, format, id } = (one ?? {}) as Partial<SavedQuery>;
-    return typeof name === "string" && typeof query === "string" && (format === "json" || format === "ql") && typeof id === "string";
-  };
-  const read = (Array.isArray(queries) ? queries : []).filter(isQuery);
-  for (const one of read) saveNamed(one);
-  return read.length;
-}
-
-/** Returns the text of a file with named queries. */
-export function exportNamed(list: readonly SavedQuery[]): string {
-  const queries = list.map(({ name, query, format, id, params, at }) => ({ name, query, format, id, ...(params !== undefined && { params }), at }));
-  return `${JSON.stringify({ queries }, null, 2)}\n`;
 }
 
 /** The tabs of this page with their drafts. */

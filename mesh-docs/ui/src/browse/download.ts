@@ -46,7 +46,8 @@ function shownRows(kind: Download): Blob {
   if (!read || !list) return new Blob();
   const items = itemsOf(list);
   if (kind === "ndjson") return new Blob(items.map((item) => `${read.source.slice(item.from, item.to)}\n`));
-  const columns = columnsOf(list, read.source, { schema: null, query: undefined, refs: [] });
+  const [known, shown] = [schema.value, view.value];
+  const columns = columnsOf(list, read.source, { schema: known, query: (known && shown && exportQuery(known, shown)) ?? undefined, refs: [] });
   const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
   const line = (cells: string[]): string => `${cells.join(",")}\r\n`;
   const head = line(columns.map(({ path }) => quote(path.join("."))));
@@ -55,7 +56,9 @@ function shownRows(kind: Download): Blob {
       columns.map(({ path }) => {
         const json = valueAt(item, path);
         if (json === undefined || (json.kind === "word" && json.value === null)) return "";
-        return json.kind === "string" ? quote(json.value) : quote(read.source.slice(json.from, json.to));
+        const text = read.source.slice(json.from, json.to);
+        // Numbers and booleans are written as in JSON.
+        return json.kind === "number" || json.kind === "word" ? text : quote(json.kind === "string" ? json.value : text);
       }),
     ),
   );

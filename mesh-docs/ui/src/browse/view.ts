@@ -91,11 +91,10 @@ export function pageQuery(schema: Schema, view: View, page: Page, withTotal: boo
   return { ...newQuery(view.entity), root: { ...emptyNode(), select, controls: { ...rootControls(view), $page: pageControl } } };
 }
 
-/** Returns the query of all rows, for a download. CSV has no place for lists. */
+/** Returns the query of all rows, for a download. */
 export function exportQuery(schema: Schema, view: View): Query | undefined {
   const entity = entityOf(schema, view.entity);
-  const columns = shownColumns(schema, view).filter(({ kind }) => kind !== "many");
-  return entity && { ...newQuery(view.entity), root: { ...emptyNode(), select: selections(schema, entity, columns), controls: rootControls(view) } };
+  return entity && { ...newQuery(view.entity), root: { ...emptyNode(), select: selections(schema, entity, shownColumns(schema, view)), controls: rootControls(view) } };
 }
 
 /** Returns the query of one record with its fields and relations. */

@@ -16,6 +16,7 @@ export function ColumnChooser() {
     const names = shown.columns.includes(name) ? shown.columns.filter((one) => one !== name) : [...shown.columns, name];
     setColumns(names);
   };
+  const isOnly = (name: string): boolean => shown.columns.length === 1 && shown.columns[0] === name;
   return (
     <span class="menu" ref={host} onKeyDown={keys}>
       <button type="button" class="quiet" aria-expanded={isOpen} data-testid="columns" onClick={toggleOpen}>
@@ -26,13 +27,13 @@ export function ColumnChooser() {
           <legend class="hidden">Columns</legend>
           {all.map(({ name, kind }) => (
             <label key={name} class="column-choice row">
-              <input type="checkbox" data-column={name} checked={shown.columns.includes(name)} onChange={() => toggle(name)} />
+              <input type="checkbox" data-column={name} checked={shown.columns.includes(name)} disabled={isOnly(name)} title={isOnly(name) ? "At least one column is shown" : ""} onChange={() => toggle(name)} />
               <span class={kind === "field" ? "ellipsis" : "relate ellipsis"}>{name}</span>
               {kind === "many" && <span class="hint">number</span>}
             </label>
           ))}
           <button type="button" class="small" onClick={() => setColumns(firstColumns(known, entity))}>
-            As at first
+            Default columns
           </button>
         </fieldset>
       )}

@@ -1,11 +1,12 @@
 // The schema as a picture: entities with their fields, and the relations between them.
 
 import { computed, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { browse } from "../../browse/state";
 import { boxText } from "../../diagram/boxes";
 import { edgesOf, neighborsOf, type Edge } from "../../diagram/edges";
 import { layOut } from "../../diagram/layout";
+import { notify } from "../../notice";
 import { toggle } from "../../query/edit";
 import { entityOf, type Entity } from "../../schema";
 import { change, mode, schema, startQuery } from "../../state";
@@ -13,6 +14,7 @@ import { Search } from "../parts/icons";
 import { saveFile } from "../parts/file";
 import { Missing } from "../side/Missing";
 import { Picture } from "./Picture";
+import { drag, keepPoint, middleOf, type Point } from "./place";
 
 /** The entity or edge that is chosen. */
 export const chosen = signal<{ entity: string; edge?: Edge } | null>(null);
@@ -45,7 +47,12 @@ export const ZOOM_STEP = 1.25;
 /** The least zoom at which names are readable. A picture begins with it, even if it does not fit then. */
 const READABLE = 0.8;
 const ZOOM_FIT_MAX = 1.2;
-export function setZoom(next: number): void {
+/** The point of the view that the last change of the zoom keeps; its middle if there is none. */
+let kept: Point | undefined;
+
+/** Changes the zoom. The given point of the view, or its middle, shows the same after it. */
+export function setZoom(next: number, at?: Point): void {
+  kept = at;
   zoom.value = Math.min(Math.max(next, 0.15), 3);
 }
 
@@ -68,6 +75,14 @@ export function Diagram() {
     const { width, height } = picture.value.layout;
     if (element && width > 0) setZoom(Math.max(Math.min(element.clientWidth / width, element.clientHeight / height, ZOOM_FIT_MAX), least));
   };
+  const lastZoom = useRef(zoom.value);
+  useLayoutEffect(() => {
+    const { width, height } = picture.value.layout;
+    const [before, after] = [lastZoom.current, zoom.value];
+    lastZoom.current = after;
+    const element = host.current;
+    if (element && before !== after) keepPoint(element, [width * before, height * before], [width * after, height * after], kept ?? middleOf(element));
+  }, [zoom.value]);
   useEffect(() => fit(READABLE), [schema.value, picture.value.layout]);
   if (!schema.value) return <Missing />;
   const choice = chosen.value;
@@ -76,9 +91,17 @@ export function Diagram() {
     const [first] = matches.value;
     if (text.trim() !== "" && first !== undefined) chosen.value = { entity: first };
   };
+  const isSearch = wanted.value.trim() !== "";
+  const found = matches.value.indexOf(choice?.entity ?? "");
+  const findNext = (event: KeyboardEvent): void => {
+    const next = matches.value[(found + 1) % matches.value.length];
+    if (event.key === "Enter" && isSearch && next !== undefined) chosen.value = { entity: next };
+  };
   const save = (): void => {
     const svg = host.current?.querySelector("svg");
-    if (svg) saveFile(new Blob([standalone(svg)]), "schema.svg", "image/svg+xml");
+    if (!svg) return;
+    saveFile(new Blob([standalone(svg)]), "schema.svg", "image/svg+xml");
+    notify("schema.svg downloaded");
   };
   return (
     <section class="diagram column" aria-label="Diagram of the schema">
@@ -86,8 +109,13 @@ export function Diagram() {
         <label class="search row">
           <Search />
           <span class="hidden">Search the diagram</span>
-          <input type="search" data-testid="diagram-search" placeholder="Search entities" value={wanted.value} onInput={(event) => find(event.currentTarget.value)} />
+          <input type="search" data-testid="diagram-search" placeholder="Search entities" value={wanted.value} onInput={(event) => find(event.currentTarget.value)} onKeyDown={findNext} />
         </label>
+        {isSearch && (
+          <span class="hint" role="status" data-testid="diagram-matches" title="Enter chooses the next">
+            {matches.value.length === 0 ? "No matches" : found >= 0 ? `${found + 1} of ${matches.value.length}` : `${matches.value.length} found`}
+          </span>
+        )}
         <span class="browse-pager row">
           <button type="button" class="small" aria-label="Smaller" onClick={() => setZoom(zoom.value / ZOOM_STEP)}>
             −
@@ -99,7 +127,7 @@ export function Diagram() {
             +
           </button>
         </span>
-        <button type="button" class="small" data-testid="neighbors" aria-pressed={isFocused.value} disabled={!choice} onClick={() => (isFocused.value = !isFocused.value)}>
+        <button type="button" class="small" data-testid="neighbors" aria-pressed={isFocused.value} disabled={!choice} title={choice ? "" : "Choose an entity first"} onClick={() => (isFocused.value = !isFocused.value)}>
           Only its neighbors
         </button>
         <button type="button" class="small" data-testid="save-svg" onClick={save}>
@@ -120,13 +148,21 @@ export function Diagram() {
           </span>
         )}
       </div>
-      <div class="diagram-scroll fill" ref={host} tabIndex={0} role="region" aria-label="Picture of the schema">
+      <div
+        class="diagram-scroll fill"
+        ref={host}
+        tabIndex={0}
+        role="region"
+        aria-label="Picture of the schema"
+        onPointerDown={(event) => drag(event.currentTarget, event, () => (chosen.value = null))}
+      >
         <Picture />
       </div>
     </section>
   );
 }
 
+const SVG = "http://www.w3.org/2000/svg";
 /** What a file has as attributes, because it does not have the styles of the page. */
 const PRESENTATION = ["fill", "stroke", "stroke-width", "font-family", "font-size", "font-weight", "opacity"];
 
@@ -140,6 +176,10 @@ function standalone(svg: SVGSVGElement): string {
     // The policy of the page forbids inline styles.
     for (const name of PRESENTATION) copies[index]?.setAttribute(name, style.getPropertyValue(name).replaceAll('"', "'"));
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const ground = document.createElementNS(SVG, "rect");
+  const attributes = { width: "100%", height: "100%", fill: svg.parentElement ? getComputedStyle(svg.parentElement).backgroundColor : "none" };
+  for (const [name, value] of Object.entries(attributes)) ground.setAttribute(name, value);
+  copy.prepend(ground);
+  copy.setAttribute("xmlns", SVG);
   return new XMLSerializer().serializeToString(copy);
 }

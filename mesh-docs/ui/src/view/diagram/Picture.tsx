@@ -1,4 +1,4 @@
-// The picture of the diagram. It is one tab stop; arrow keys choose the next entity in their direction.
+// The picture of the diagram. It is one tab stop; arrow keys choose the next entity in their direction, and Escape chooses none.
 
 import { useEffect } from "preact/hooks";
 import { HEAD, LINE, type BoxText } from "../../diagram/boxes";
@@ -40,6 +40,7 @@ export function Picture() {
       if (next) choose(next.name);
     } else if (direction || event.key === "Home") choose(texts[0]?.name ?? "");
     else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) startChosen();
+    else if (event.key === "Escape") chosen.value = null;
     else if (event.key === "+" || event.key === "=") setZoom(zoom.value * ZOOM_STEP);
     else if (event.key === "-") setZoom(zoom.value / ZOOM_STEP);
     else return;
@@ -48,7 +49,8 @@ export function Picture() {
   const wheel = (event: WheelEvent): void => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    setZoom(zoom.value * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+    const { left = 0, top = 0 } = (event.currentTarget as Element).parentElement?.getBoundingClientRect() ?? {};
+    setZoom(zoom.value * (event.deltaY < 0 ? 1.1 : 1 / 1.1), [event.clientX - left, event.clientY - top]);
   };
   return (
     <svg

@@ -26,11 +26,13 @@ export function Combobox({ label, value, options, placeholder, testId, choose }:
   const id = useId();
   /** The typed text; `null` while the list is closed. */
   const [typed, setTyped] = useState<string | null>(null);
+  /** Whether the text was typed since the list was opened. Until then all options are shown. */
+  const [isSearch, setSearch] = useState(false);
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const isOpen = typed !== null;
-  const found = isOpen ? matching(options, typed === value ? "" : typed) : [];
+  const found = isOpen ? matching(options, isSearch ? typed : "") : [];
   const active = Math.min(at, found.length - 1);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
@@ -41,6 +43,7 @@ export function Combobox({ label, value, options, placeholder, testId, choose }:
   };
   const open = (): void => {
     setTyped(value);
+    setSearch(false);
     setAt(Math.max(0, options.indexOf(value)));
     input.current?.select();
   };
@@ -74,7 +77,7 @@ export function Combobox({ label, value, options, placeholder, testId, choose }:
         spellcheck={false}
         style={{ width: `${Math.max(value.length, placeholder?.length ?? 0, 4) + 1}ch` }}
         value={typed ?? value}
-        onInput={(event) => (setTyped(event.currentTarget.value), setAt(0))}
+        onInput={(event) => (setTyped(event.currentTarget.value), setSearch(true), setAt(0))}
         onChange={(event) => options.includes(event.currentTarget.value) && take(event.currentTarget.value)}
         onClick={() => !isOpen && open()}
         onKeyDown={keys}

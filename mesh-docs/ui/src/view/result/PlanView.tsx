@@ -85,7 +85,7 @@ function PlanStatement({ statement, share }: { statement: Statement; share: numb
       {steps.length > 0 && (
         <ul class="plan-steps" aria-label="Steps of the database">
           {steps.map((step, index) => (
-            <PlanStep key={index} step={step} />
+            <PlanStep key={index} step={step} isAdvised={steps.slice(0, index).some(({ advice }) => advice === step.advice)} />
           ))}
         </ul>
       )}
@@ -97,15 +97,17 @@ function PlanStatement({ statement, share }: { statement: Statement; share: numb
 function words({ kind, table, index, text }: Step): string {
   if (kind === "index") return `${table ?? ""} by ${index ?? ""}`.trim();
   if (kind === "scan") return `${table ?? "an intermediate result"}: all rows`;
-  return kind === "sort" ? "sorted after reading" : text;
+  // The estimates of PostgreSQL are in the tooltip.
+  return kind === "sort" ? "sorted after reading" : text.replace(/^-> */, "").replace(/ *\(cost=.*\)$/, "");
 }
 
-function PlanStep({ step }: { step: Step }) {
+/** `isAdvised` says that a step before this one has the same advice. */
+function PlanStep({ step, isAdvised }: { step: Step; isAdvised: boolean }) {
   const { advice } = step;
   return (
-    <li class={advice === undefined ? `step-${step.kind}` : "step-problem"} title={step.text}>
+    <li class={advice === undefined ? `step-${step.kind}` : "step-problem"} title={step.text} style={{ marginInlineStart: `${step.indent / 2}ch` }}>
       <span>{words(step)}</span>
-      {advice !== undefined && (
+      {advice !== undefined && !isAdvised && (
         <p class="advice row wrap">
           <span class="bad strong">An index would help:</span>
           <code>{advice}</code>

@@ -4,11 +4,12 @@ import { useRef } from "preact/hooks";
 import { count, milliseconds } from "../../format";
 import { keyName } from "../../keys";
 import { notify } from "../../notice";
+import { exportQueries, importQueries } from "../../queryFile";
 import { fits } from "../../query/fits";
 import { readQuery } from "../../query/read";
 import { saveFile } from "../parts/file";
 import { open, schema } from "../../state";
-import { clearHistory, exportNamed, history, importNamed, named, removeNamed, type SavedQuery } from "../../storage";
+import { clearHistory, history, named, removeNamed, type SavedQuery } from "../../storage";
 import { newTab } from "../../tabs";
 import { IconButton } from "../parts/controls";
 import { Close, Plus } from "../parts/icons";
@@ -125,10 +126,12 @@ export function Saved() {
 function Files({ list }: { list: SavedQuery[] }) {
   const input = useRef<HTMLInputElement>(null);
   const read = async (file: File | undefined): Promise<void> => {
+    const known = schema.value;
+    if (!file || !known) return;
     try {
-      if (file) notify(`Queries imported: ${importNamed(await file.text())}`);
+      notify(importQueries(known, await file.text()));
     } catch {
-      notify("This is not a file with queries", true);
+      notify(`${file.name} has no saved queries. Choose a file that “Export” has made.`, true);
     }
   };
   return (
@@ -147,7 +150,7 @@ function Files({ list }: { list: SavedQuery[] }) {
         onChange={({ currentTarget }) => void read(currentTarget.files?.[0]).then(() => (currentTarget.value = ""))}
       />
       {list.length > 0 && (
-        <button type="button" class="quiet small" data-testid="export" onClick={() => saveFile(new Blob([exportNamed(list)]), "queries.json", "application/json")}>
+        <button type="button" class="quiet small" data-testid="export" onClick={() => saveFile(new Blob([exportQueries(list)]), "queries.json", "application/json")}>
           Export
         </button>
       )}

@@ -48,7 +48,9 @@ export function DropZone({ entity, id, accepts: { field, maxBytes, contentTypes 
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        void take(event.dataTransfer?.files[0]);
+        const files = event.dataTransfer?.files;
+        if (files && files.length > 1) setError(`A field has one file, but ${files.length} were dropped. Nothing was uploaded.`);
+        else void take(files?.[0]);
       }}
     >
       {part === null ? (
