@@ -9,6 +9,11 @@ const QUERY: &str = "[data-testid=query-behind]";
 const ROWS: &str = "[data-testid=rows]";
 const POSITION: &str = "[data-testid=position]";
 
+/// Keeps the next download in `savedAs` and `saved`.
+const KEEP_FILE: &str =
+    "URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#');
+    HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; };";
+
 /// Opens the rows of an entity.
 fn rows_of(server: impl FnOnce() -> Server, entity: &str) -> Option<Page> {
     let page = Page::open(server)?.ready();
@@ -203,6 +208,44 @@ fn columns_are_chosen_and_kept() {
 }
 
 #[test]
+fn the_last_column_stays() {
+    let Some(page) = rows_of(blog, "tag") else { return };
+    let browser = &page.browser;
+    browser.click("[data-testid=columns]");
+    let chosen = || browser.count("[data-column]:checked");
+    browser.wait("columns", |_| chosen() > 1);
+    for left in (1..chosen()).rev() {
+        browser.click("[data-column]:checked");
+        browser.wait("one column less", |_| chosen() == left);
+    }
+    assert_eq!(browser.count("[data-column]:checked[disabled]"), 1);
+    browser.click(".column-list button");
+    browser.wait("the first columns", |_| chosen() > 1);
+    assert_eq!(browser.count("[data-column][disabled]"), 0);
+    page.assert_clean();
+}
+
+#[test]
+fn typing_the_name_of_the_shown_entity_keeps_it() {
+    let Some(page) = rows_of(blog, "tag") else { return };
+    let browser = &page.browser;
+    let options = || {
+        let script = "return [...document.querySelectorAll('[role=listbox] [role=option]')].map((it) => it.textContent)";
+        browser.run(script, &Value::Null)
+    };
+    browser.type_into("[data-testid=browse-entity]", &format!("{CONTROL}a{RELEASE}tag"));
+    browser
+        .wait("the entities with this name", |_| options().as_array().is_some_and(|found| found.len() < 5));
+    assert_eq!(options()[0], json!("tag"));
+    browser.type_into("[data-testid=browse-entity]", &ENTER.to_string());
+    browser.wait("the list is closed", |browser| browser.count("[role=listbox]") == 0);
+    let shown = "return [document.querySelector('[data-testid=browse-entity]').value,
+        document.querySelector('.browse-rows [role=grid]').getAttribute('aria-label')]";
+    assert_eq!(browser.run(shown, &Value::Null), json!(["tag", "Rows of tag"]));
+    page.assert_clean();
+}
+
+#[test]
 fn the_query_behind_the_rows_is_opened_in_the_editor() {
     let Some(page) = rows_of(blog, "post") else { return };
     let browser = &page.browser;
@@ -227,9 +270,7 @@ fn rows_are_downloaded_by_exports_of_the_server() {
     };
     let Some(page) = rows_of(server, "post") else { return };
     let browser = &page.browser;
-    let keep = "URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#');
-        HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; };";
-    browser.run(keep, &Value::Null);
+    browser.run(KEEP_FILE, &Value::Null);
     for (label, name, lines) in [("CSV", "post.csv", 65), ("NDJSON", "post.ndjson", 64)] {
         browser.click("[data-testid=download]");
         click_text(&page, ".menu-list [role=menuitem]", label);
@@ -237,6 +278,28 @@ fn rows_are_downloaded_by_exports_of_the_server() {
             let saved = "return [window.savedAs, (window.saved ?? '').trimEnd().split('\\n').length]";
             browser.run(saved, &Value::Null) == json!([name, lines])
         });
+        if label == "CSV" {
+            let head = "return window.saved.split('\\r\\n')[0]";
+            let head = browser.run(head, &Value::Null);
+            assert!(head.as_str().is_some_and(|head| head.ends_with(r#""commentsCount.count""#)), "{head}");
+        }
     }
+    page.assert_clean();
+}
+
+#[test]
+fn a_page_is_downloaded_in_the_form_of_an_export() {
+    let Some(page) = rows_of(blog, "post") else { return };
+    let browser = &page.browser;
+    browser.run(KEEP_FILE, &Value::Null);
+    browser.click("[data-testid=download]");
+    click_text(&page, ".menu-list [role=menuitem]", "CSV");
+    browser.wait("a file", |browser| {
+        browser.run("return window.savedAs ?? null", &Value::Null) == json!("post.csv")
+    });
+    browser.wait("its text", |browser| !browser.run("return window.saved ?? null", &Value::Null).is_null());
+    let lines =
+        "const [head, first] = window.saved.split('\\r\\n'); return [head.slice(0, 12), first.slice(0, 16)]";
+    assert_eq!(browser.run(lines, &Value::Null), json!([r#""id","title""#, r#"1,"Rust at dawn""#]));
     page.assert_clean();
 }

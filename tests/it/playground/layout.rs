@@ -24,6 +24,19 @@ fn the_page_fits_a_narrow_screen() {
 }
 
 #[test]
+fn types_have_space_in_the_schema_at_its_first_width() {
+    let Some(page) = Page::open_in(blog, 1280, 800) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    browser.choose("[data-testid=entity]", "post");
+    page.tick("post.author");
+    browser.wait("the fields of the author", |browser| browser.count("[data-path='post.author.email']") == 1);
+    let cut = "return [...document.querySelectorAll('.member .type')].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.textContent)";
+    assert_eq!(browser.run(cut, &Value::Null), json!([]));
+    page.assert_clean();
+}
+
+#[test]
 fn long_names_are_truncated_and_do_not_overlap() {
     let Some(page) = Page::open_in(blog, 1280, 800) else { return };
     let page = page.ready();

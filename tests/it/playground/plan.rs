@@ -1,6 +1,6 @@
 //! The plan of a query: its statements, the indexes that they use, and those that would help.
 
-use mesh_tests::Database;
+use mesh_tests::{Cluster, Database, Server, command};
 
 use super::page::{Page, serve};
 
@@ -46,6 +46,41 @@ fn a_slow_scan_is_marked_with_the_index_that_helps() {
     browser.wait("a new result", |browser| browser.count("[data-testid=explain-plan]:not([disabled])") == 1);
     explain(&page);
     browser.wait_for(".step-index", "posts by posts_title_id (title=?)");
+    assert_eq!(browser.count(".step-problem"), 0);
+    page.assert_clean();
+}
+
+#[test]
+fn a_slow_scan_of_postgresql_is_marked_with_the_index_that_helps() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.database(
+        "blog",
+        "CREATE TABLE posts (id integer PRIMARY KEY, title text, kind integer);
+        INSERT INTO posts SELECT i, 'Post ' || i, i % 50 FROM generate_series(1, 300000) i; ANALYZE posts;",
+    );
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "off", "--docs", "--database", &url];
+    let server = || Server::try_spawn(&mut command(&arguments), None).unwrap();
+    let Some(page) = Page::open(server) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    page.type_query(
+        r#"{"post": {"$select": {"id": true}, "$where": {"field": "kind", "op": "eq", "value": 7}, "$orderBy": [{"field": "title", "direction": "desc"}], "$page": {"first": 2"#,
+    );
+    page.run();
+    browser.wait_for("[data-testid=status]", "2 objects");
+    explain(&page);
+    browser.wait_for(".step-problem", "sorted after reading");
+    assert_eq!(browser.count(".advice"), 1, "the sort and the scan have the same advice");
+    let advice = browser.text(".advice code");
+    assert_eq!(
+        advice,
+        r#"CREATE INDEX "posts_kind_title_id" ON "posts" ("kind", "title" DESC NULLS LAST, "id" DESC)"#
+    );
+    cluster.query_in("blog", &advice).unwrap();
+    page.run();
+    browser.wait("a new result", |browser| browser.count("[data-testid=explain-plan]:not([disabled])") == 1);
+    explain(&page);
+    browser.wait_for(".step-index", "posts by posts_kind_title_id");
     assert_eq!(browser.count(".step-problem"), 0);
     page.assert_clean();
 }

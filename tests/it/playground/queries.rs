@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::page::{CONTROL, EDITOR, ENTER, Page, RELEASE, blog};
 
+const NOTICE: &str = ".notice";
 const TABS: &str = ".query-tabs [role=tab]";
 
 #[test]
@@ -51,12 +52,41 @@ fn saved_queries_have_folders_and_are_exported_and_imported() {
     browser.wait("a file", |browser| !browser.run("return window.saved", &Value::Null).is_null());
     browser.click(".folder button[aria-label='Remove All tags']");
     browser.wait("no folder", |browser| browser.count(".folder") == 0);
-    let import =
-        "const input = document.querySelector('[data-testid=import]'); const files = new DataTransfer();
-        files.items.add(new File([window.saved], 'queries.json')); input.files = files.files;
-        input.dispatchEvent(new Event('change', {bubbles: true}));";
-    browser.run(import, &Value::Null);
+    let saved = browser.run("return window.saved", &Value::Null);
+    import(&page, "queries.json", &saved);
     browser.wait_for(".folder", "All tags");
+    browser.wait_for(NOTICE, "Imported 1 query");
+    import(&page, "queries.json", &saved);
+    browser.wait_for(NOTICE, "Imported 1 query, 1 replaced");
+    page.assert_clean();
+}
+
+/// Chooses a file with a text for the import.
+fn import(page: &Page, name: &str, text: &Value) {
+    let script = "const [name, text] = arguments[0];
+        const input = document.querySelector('[data-testid=import]'); const files = new DataTransfer();
+        files.items.add(new File([text], name)); input.files = files.files;
+        input.dispatchEvent(new Event('change', {bubbles: true}));";
+    page.browser.run(script, &json!([name, text]));
+}
+
+#[test]
+fn an_import_says_what_it_left_out() {
+    let Some(page) = Page::open(blog) else { return };
+    let page = page.ready();
+    let browser = &page.browser;
+    browser.click("#side-panel-saved");
+    for (name, text) in [("notes.txt", "no JSON"), ("list.json", "[]"), ("other.json", r#"{"hello": 1}"#)] {
+        import(&page, name, &json!(text));
+        browser.wait_for(NOTICE, &format!("{name} has no saved queries"));
+    }
+    let query = |name: &str, query: &str| json!({"name": name, "query": query, "format": "ql", "id": ""});
+    let queries = json!([query("tags", "{ tag { label } }"), query("albums", "{ album { title } }"), {"name": "no query"}]);
+    import(&page, "queries.json", &json!(json!({ "queries": queries }).to_string()));
+    browser.wait_for(NOTICE, "Imported 1 query, left out 1 that this schema has no entity or field for");
+    browser.wait_for(NOTICE, "left out 1 that cannot be read");
+    browser.wait_for(".saved", "tags");
+    assert!(!browser.text(".saved").contains("albums"));
     page.assert_clean();
 }
 
@@ -113,6 +143,9 @@ fn the_request_is_shown_with_its_response() {
             browser.wait_for(shown, part);
         }
     }
+    // All of a short response is in view, without a scrollbar of its own.
+    let hidden = "return [...document.querySelectorAll('.request-part pre')].map((it) => it.scrollHeight - it.clientHeight)";
+    assert_eq!(browser.run(hidden, &Value::Null), json!([0, 0]));
     browser.click("[data-testid=send-tag]");
     browser.wait_for(shown, "If-None-Match: ");
     browser.wait_for(shown, "HTTP/1.1 304");
