@@ -208,6 +208,24 @@ fn columns_are_chosen_and_kept() {
 }
 
 #[test]
+fn rows_that_could_not_be_read_are_read_again() {
+    let Some(page) = rows_of(blog, "post") else { return };
+    let browser = &page.browser;
+    browser.wait_for(POSITION, "1 to 50 of 64");
+    browser.run(
+        "window.reach = window.fetch; window.fetch = () => Promise.reject(new TypeError('offline'))",
+        &Value::Null,
+    );
+    browser.click("[data-testid=rows-next]");
+    browser.wait_for("[data-testid=refusal]", "The server cannot be reached");
+    assert_eq!(browser.text(POSITION), "");
+    browser.run("window.fetch = window.reach", &Value::Null);
+    browser.click("[data-testid=read-again]");
+    browser.wait_for(POSITION, "51 to 64 of 64");
+    page.assert_clean();
+}
+
+#[test]
 fn the_last_column_stays() {
     let Some(page) = rows_of(blog, "tag") else { return };
     let browser = &page.browser;

@@ -1,8 +1,9 @@
 // The data browser: the rows of an entity, their relations, and the query behind them.
 
 import { Combobox } from "../parts/Combobox";
-import { creating, failure, browse, isLoading, record, view, type NewRecord } from "../../browse/state";
+import { creating, failure, browse, isLoading, load, record, view, type NewRecord } from "../../browse/state";
 import { entityOf, type Schema } from "../../schema";
+import type { RequestError } from "../../api/client";
 import { schema } from "../../state";
 import { Refusal } from "../result/Refusal";
 import { Missing } from "../side/Missing";
@@ -57,7 +58,7 @@ export function Browser() {
       <div class={isLoading.value ? "progress on" : "progress"} />
       {shown ? (
         <div class="browse-body">
-          <div class="browse-rows column">{failure.value ? <Refusal error={failure.value} /> : <Rows />}</div>
+          <div class="browse-rows column">{failure.value ? <Unread error={failure.value} /> : <Rows />}</div>
           {creating.value ? <Creation key={JSON.stringify(creating.value)} next={creating.value} /> : record.value && <RecordPanel key={`${record.value.entity}/${record.value.id}`} shown={record.value} />}
         </div>
       ) : (
@@ -66,6 +67,20 @@ export function Browser() {
       <StagedBar />
       {shown && <QueryLine />}
     </section>
+  );
+}
+
+/** That the rows could not be read. */
+function Unread({ error }: { error: RequestError }) {
+  return (
+    <div class="fill">
+      <Refusal error={error} />
+      <p class="pad">
+        <button type="button" data-testid="read-again" onClick={() => void load()}>
+          Try again
+        </button>
+      </p>
+    </div>
   );
 }
 

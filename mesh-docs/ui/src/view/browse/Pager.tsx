@@ -1,10 +1,11 @@
 // The position in the rows of the data browser, and the ways to other pages.
 
-import { hasNext, hasPrevious, page, rows, showFirst, showLast, showNext, showPrevious, total } from "../../browse/state";
+import { answer, failure, hasNext, hasPrevious, page, rows, showFirst, showLast, showNext, showPrevious, total } from "../../browse/state";
 
 export function Pager() {
   const { offset } = page.value;
   const last = offset + rows.value.length;
+  const isRead = answer.value !== null && failure.value === null;
   const position = rows.value.length === 0 ? "no rows" : `${offset + 1} to ${last}`;
   return (
     <span class="browse-pager row">
@@ -15,8 +16,8 @@ export function Pager() {
         ‹
       </button>
       <span data-testid="position">
-        {position}
-        {total.value !== undefined && ` of ${total.value.toLocaleString("en")}`}
+        {isRead && position}
+        {isRead && total.value !== undefined && ` of ${total.value.toLocaleString("en")}`}
       </span>
       <button type="button" class="small" data-testid="rows-next" aria-label="Next page" disabled={!hasNext.value} onClick={showNext}>
         ›
