@@ -230,6 +230,6 @@ fn the_diagram_is_saved_as_svg() {
                 file.firstElementChild.getAttribute('fill') === getComputedStyle(document.querySelector('.diagram-scroll')).backgroundColor]";
         browser.run(facts, &Value::Null) == json!(["schema.svg", "svg", 5, true, true])
     });
-    browser.wait_for(".notice", "schema.svg downloaded");
+    page.browser.wait_for(".notice", "schema.svg downloaded");
     page.assert_clean();
 }
