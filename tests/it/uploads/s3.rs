@@ -133,6 +133,9 @@ fn a_missing_file_costs_a_few_requests_whatever_the_bucket_contains() {
         bucket.moto.put(&format!("sealed/{hash}/a-{number}"));
         bucket.moto.put(&format!("sealed/{hash}.b-{number}"));
     }
+    // A request is logged after its response.
+    let marks = || bucket.moto.requests().iter().filter(|line| line.contains("/sealed/")).count();
+    wait_until("the marks are logged", || marks() >= 80);
     let before = bucket.moto.requests().len();
     let reply = bucket.get(&key("nothing"), &[]);
     assert_eq!((reply.status, &reply.json()["error"]), (404, &json!("NotFound")));
