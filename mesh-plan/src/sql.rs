@@ -12,6 +12,7 @@ mod dialect;
 mod group;
 mod keyset;
 mod links;
+pub mod mysql;
 mod order;
 pub mod postgres;
 mod predicate;

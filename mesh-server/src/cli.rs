@@ -103,8 +103,8 @@ The file is TOML, with a [[case]] for each expectation:
   body = { title = \"x\" }
   denied = { status = 404 }
 
-Writes change nothing: on SQLite they run on a temporary copy of the file, on PostgreSQL in transactions that are rolled \
-back, which still take numbers of sequences. The exit status is 0 if all expectations hold, 1 if one does not, and 2 for \
+Writes change nothing: on SQLite they run on a temporary copy of the file, on other databases in transactions \
+that are rolled back, which still take generated ids. The exit status is 0 if all expectations hold, 1 if one does not, and 2 for \
 a wrong file. docs/policies.md describes the file.")]
     PolicyTest(policy_test::PolicyTestArgs),
     /// Serve tools for an agent on standard input and output

@@ -19,7 +19,7 @@ use reader::Reader;
 pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
 use sections::{
     Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mcp,
-    Mutations, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
+    Mutations, Mysql, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
@@ -95,6 +95,7 @@ settings! {
         docs: Docs;
         cors: Cors;
         state: State;
+        mysql: Mysql;
         postgres: Postgres;
         sqlite: Sqlite;
         tls: Tls;

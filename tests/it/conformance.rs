@@ -11,11 +11,12 @@ use mesh_tests::kit::case::{self, Case, Level, Requirement};
 use mesh_tests::kit::fixture::{self, Dialect};
 use mesh_tests::kit::matcher::KINDS;
 use mesh_tests::kit::profile::Profile;
+use mesh_tests::kit::reference::Storage;
 use mesh_tests::kit::report::{self, Format};
 use mesh_tests::kit::run::{self, Grade, Selection};
 use mesh_tests::kit::target::{SETTINGS, Target};
 use mesh_tests::kit::{json_schema, paragraphs, reference};
-use mesh_tests::{Cluster, Database, Server};
+use mesh_tests::{Cluster, Database, MariaDb, Server};
 use serde_json::Value;
 
 /// The optional profiles that the reference server cannot do without.
@@ -71,7 +72,19 @@ fn postgresql_answers_every_case_as_sqlite_does() {
     let Some(cluster) = Cluster::start_with(&[&most]) else { return };
     let profile = Profile::reference().unwrap();
     let level = claimable(&profile, &cases());
-    let reference = reference::start_on(mesh_tests::program(), profile, Some(&cluster)).unwrap();
+    let reference = reference::start_on(mesh_tests::program(), profile, Storage::Postgres(&cluster)).unwrap();
+    let report = run::run(&cases(), &reference.target, &Selection::default());
+    let shown = report::render(&report, Format::Pretty);
+    assert!(report.is_good(), "{shown}");
+    assert_eq!(report.level(), level, "{shown}");
+}
+
+#[test]
+fn mariadb_answers_every_case_as_sqlite_does() {
+    let Some(server) = MariaDb::start() else { return };
+    let profile = Profile::reference().unwrap();
+    let level = claimable(&profile, &cases());
+    let reference = reference::start_on(mesh_tests::program(), profile, Storage::MariaDb(&server)).unwrap();
     let report = run::run(&cases(), &reference.target, &Selection::default());
     let shown = report::render(&report, Format::Pretty);
     assert!(report.is_good(), "{shown}");

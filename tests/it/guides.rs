@@ -41,6 +41,8 @@ pages! {
     identity: "docs/identity.md", "curl", "openssl", "sqlite3";
     integrity_crate: "mesh-integrity/README.md";
     migrating: "docs/migrating.md", "curl";
+    mysql: "docs/mysql.md";
+    mysql_crate: "mesh-mysql/README.md";
     own_database: "docs/own-database.md", "sqlite3";
     performance: "docs/performance.md";
     persisted: "docs/persisted.md", "curl", "openssl";

@@ -23,6 +23,7 @@ mod fixture;
 pub mod guide;
 mod issuer;
 pub mod kit;
+mod mariadb;
 mod moto;
 #[cfg(unix)]
 mod network;
@@ -38,6 +39,7 @@ pub use browser::Browser;
 pub use faulty_proxy::{Fault, FaultyProxy};
 pub use fixture::{Database, TempDir};
 pub use issuer::{Answer, Issuer, SigningKey};
+pub use mariadb::MariaDb;
 pub use mesh_conformance::http::{Connection, Request, Response, encode};
 pub use moto::Moto;
 #[cfg(unix)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 /// Alternative program names, the package that provides them, and what is tested with them.
 const PROGRAMS: &[(&[&str], &str, &str)] = &[
     (&["initdb"], "postgresql", "reads, writes and events over PostgreSQL"),
+    (&["mariadbd"], "mariadb-server", "reads, writes and events over MariaDB"),
     (&["pgbouncer"], "pgbouncer", "PostgreSQL behind a pooler"),
     (&["chromium", "chromium-browser", "google-chrome"], "chromium", "the playground's page"),
     (&["chromedriver"], "chromium-driver", "the playground's page"),

@@ -112,3 +112,70 @@ pub(super) fn count_rows() -> Expr {
 pub(super) fn explain<P>(command: &str, statement: &Statement<P>) -> String {
     [command, " ", &statement.sql].concat()
 }
+
+/// Returns a timestamp of MySQL as text in UTC, without trailing zeros in its fraction. The time zone of the session is UTC. A
+/// date without a month is NULL.
+pub(super) fn utc_text(timestamp: Expr) -> Expr {
+    Expr::cust_with_expr(
+        "CONCAT(TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(CAST(NULLIF(?, 0) AS DATETIME(6)) AS CHAR))), 'Z')",
+        timestamp,
+    )
+}
+
+/// Returns a number of MySQL that is 0 for false as text.
+pub(super) fn boolean_text(value: Expr) -> Expr {
+    Expr::cust_with_expr("ELT(1 + (? <> 0), 'false', 'true')", value)
+}
+
+/// Returns bytes of MySQL as hexadecimal digits in the form of PostgreSQL.
+pub(super) fn hex_text(bytes: Expr) -> Expr {
+    Expr::cust_with_exprs("CONCAT(?, LOWER(HEX(?)))", [Expr::Constant("\\x".into()), bytes])
+}
+
+/// Returns a sum of integers of MySQL, which is a decimal number, as an integer. Fails if it does not fit.
+pub(super) fn integer_sum(sum: Expr) -> Expr {
+    // The sum of constants would fail always.
+    Expr::cust_with_exprs(
+        "(CASE WHEN ? NOT BETWEEN -9223372036854775808 AND 9223372036854775807 THEN 9223372036854775807 + COUNT(*) \
+         ELSE CAST(? AS SIGNED) END)",
+        [sum.clone(), sum],
+    )
+}
+
+/// Converts text to the character set of a collation of MySQL, and applies the collation.
+pub(super) fn convert(text: Expr, charset: &str, collation: &str) -> Expr {
+    let template = format!("CONVERT(? USING {}) COLLATE {}", backquoted(charset), backquoted(collation));
+    Expr::cust_with_expr(template, text)
+}
+
+/// Returns whether a value is in a JSON array, whose elements MySQL reads as values of that type. `collation` is that of texts,
+/// with its character set.
+pub(super) fn is_in_json(
+    left: Expr,
+    array: Expr,
+    ty: &str,
+    collation: Option<(&str, &str)>,
+    negated: bool,
+) -> Expr {
+    let value = match collation {
+        Some((charset, collation)) => {
+            format!("CONVERT(`l`.`v` USING {}) COLLATE {}", backquoted(charset), backquoted(collation))
+        }
+        None => "`l`.`v`".to_owned(),
+    };
+    let not = if negated { "NOT " } else { "" };
+    let template =
+        format!("(? {not}IN (SELECT {value} FROM JSON_TABLE(?, '$[*]' COLUMNS (`v` {ty} PATH '$')) AS `l`))");
+    Expr::cust_with_exprs(template, [left, array])
+}
+
+/// Evaluates an expression over the column `v` of `a`, which is a JSON value of MySQL.
+pub(super) fn of_json(value: Expr, template: &str, others: impl IntoIterator<Item = Expr>) -> Expr {
+    let template = format!("(SELECT {template} FROM JSON_TABLE(?, '$' COLUMNS (`v` JSON PATH '$')) AS `a`)");
+    Expr::cust_with_exprs(template, others.into_iter().chain([value]))
+}
+
+fn backquoted(name: &str) -> String {
+    // A `?` would be a placeholder. No name of a collation has one.
+    format!("`{}`", name.replace(['`', '?'], ""))
+}

@@ -1,7 +1,7 @@
 //! The differences between databases in the SQL of plans and writes.
 
 use mesh_schema::{NativeType, TableName};
-use sea_query::{Expr, QueryBuilder, SelectStatement, TableRef};
+use sea_query::{Expr, OnConflict, QueryBuilder, SelectStatement, TableRef};
 
 use super::statement::Params;
 use crate::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
@@ -25,15 +25,34 @@ pub(super) trait Dialect {
     /// at the end.
     const RECHECKS: bool;
 
+    /// Whether `UPDATE` and `DELETE` return rows. Otherwise only the number of rows that they have found is known, and the id of
+    /// the record is read by a select.
+    const RETURNS_UPDATED: bool = true;
+
     /// Returns the printer of its SQL.
     fn builder(&self) -> impl QueryBuilder;
 
     /// Returns a parameter for a value that is written.
     fn value(&self, value: &Value) -> Self::Param;
 
+    /// Returns a parameter for a value that a column of that storage type is set to.
+    fn written(&self, value: &Value, _native: Option<&NativeType>) -> Self::Param {
+        self.value(value)
+    }
+
     /// Returns a parameter in the form in which a column of that storage type can be set to it.
     fn assigned(&self, param: Expr, _native: Option<&NativeType>) -> Expr {
         param
+    }
+
+    /// Returns the clause by which an insertion returns columns, if the printer of the database's SQL has none for it.
+    fn returning(&self, _columns: &[&str]) -> Option<String> {
+        None
+    }
+
+    /// Returns what an insertion does that a key prevents: nothing. The column is one of those that are set.
+    fn kept(&self, _table: &TableName, _column: &str) -> OnConflict {
+        OnConflict::new().do_nothing().to_owned()
     }
 
     /// Returns the parameter for a part of the id that an earlier step of a write has returned.

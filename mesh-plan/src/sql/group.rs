@@ -11,6 +11,21 @@ const GROUPS: &str = "g";
 /// Returns a select without columns from the groups of `rows`, which has a table and conditions.
 pub(super) fn fold<D: Dialect>(
     dialect: &D,
+    rows: SelectStatement,
+    operands: &Operands<'_, D>,
+    grouping: &Grouping,
+) -> SelectStatement {
+    named(groups(dialect, rows, operands, grouping))
+}
+
+/// Returns a select without columns from groups, under the name that their operands have.
+pub(super) fn named(groups: SelectStatement) -> SelectStatement {
+    Query::select().from_subquery(groups, GROUPS).take()
+}
+
+/// Returns the groups of `rows`.
+pub(super) fn groups<D: Dialect>(
+    dialect: &D,
     mut rows: SelectStatement,
     operands: &Operands<'_, D>,
     grouping: &Grouping,
@@ -25,7 +40,7 @@ pub(super) fn fold<D: Dialect>(
     if grouping.keys.is_empty() && grouping.aggregates.is_empty() {
         rows.expr_as(Expr::Constant(1.into()), key_name(0));
     }
-    Query::select().from_subquery(rows, GROUPS).take()
+    rows
 }
 
 /// Returns a value of the groups. `operands` are those of the rows.
@@ -66,6 +81,7 @@ fn key_name(index: usize) -> String {
     format!("k{index}")
 }
 
-fn aggregate_name(index: usize) -> String {
+/// Returns the column of the groups with an aggregate.
+pub(super) fn aggregate_name(index: usize) -> String {
     format!("a{index}")
 }

@@ -13,7 +13,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause};
+use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
 
 use super::dialect::Dialect;
 use super::links::table_operand;
@@ -162,8 +162,12 @@ impl<D: Dialect> Steps<D> {
             // It consists of two others, which are lowered one after the other.
             Action::Merge { .. } => {}
             Action::Delete { id } => {
-                self.delete(subject, id, Vec::new(), Missing::Subject);
+                if !D::RETURNS_UPDATED {
+                    self.find(subject, id, Missing::Subject);
+                }
                 self.list.iter_mut().for_each(|step| step.returns_id = true);
+                self.delete(subject, id, Vec::new(), Missing::Subject);
+                self.list.iter_mut().for_each(|step| step.returns_id |= D::RETURNS_UPDATED);
             }
             Action::CreateChild { id, other, values } => {
                 self.find(subject, id, Missing::Subject);
@@ -290,11 +294,7 @@ impl<D: Dialect> Steps<D> {
         if let Some((parent, key)) = link {
             self.parent_has_key(parent, key);
         }
-        let mut cells = self.cells(subject, values);
-        if let Some((parent, key)) = link {
-            let linked = key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)));
-            cells.extend(linked);
-        }
+        let cells = self.created_cells(subject, values, link);
         let mut insert = Query::insert();
         insert.into_table(self.dialect.table(subject.table()));
         if cells.is_empty() {
@@ -306,13 +306,56 @@ impl<D: Dialect> Steps<D> {
         }
         insert.returning(id_of(subject));
         self.push(&insert, Some(Missing::Rule(Rule::Other)));
+        if !D::RETURNS_UPDATED {
+            self.returns_inserted(subject, values, link);
+        }
         self.returns_id(subject);
+    }
+
+    /// Lets the last step, an insertion, return the id, or adds a step that does: it has the values that are set, and the number
+    /// that the database has generated.
+    fn returns_inserted(
+        &mut self,
+        subject: &Subject,
+        values: &[Assignment],
+        link: Option<(&Parent<'_>, &KeyColumns)>,
+    ) {
+        let columns: Vec<&str> = subject.id_columns().collect();
+        if let Some(clause) = self.dialect.returning(&columns) {
+            if let Some(step) = self.list.last_mut() {
+                step.statement.sql.push_str(&clause);
+            }
+            return;
+        }
+        let cells = self.created_cells(subject, values, link);
+        let id = columns.into_iter().map(|name| {
+            let cell = cells.iter().find(|(column, _)| column == name);
+            cell.map_or_else(|| Func::cust("LAST_INSERT_ID").into(), |(_, cell)| cell.clone())
+        });
+        let select = self.select(subject, None, Some(id.collect()));
+        self.push(&select, Some(Missing::Rule(Rule::Other)));
+    }
+
+    /// Returns the columns that a creation sets, with those that link the record to its parent.
+    fn created_cells(
+        &mut self,
+        subject: &Subject,
+        values: &[Assignment],
+        link: Option<(&Parent<'_>, &KeyColumns)>,
+    ) -> Vec<(String, Expr)> {
+        let mut cells = self.cells(subject, values);
+        if let Some((parent, key)) = link {
+            let linked = key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)));
+            cells.extend(linked);
+        }
+        cells
     }
 
     fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
         let cell = |it: &Assignment| {
-            let value = self.value(&it.value);
-            (it.column.to_string(), self.dialect.assigned(value, subject.entity().native.get(&*it.column)))
+            let native = subject.entity().native.get(&*it.column);
+            let value = self.params.add(self.dialect.written(&it.value, native));
+            (it.column.to_string(), self.dialect.assigned(value, native))
         };
         values.iter().map(cell).collect()
     }
@@ -336,8 +379,24 @@ impl<D: Dialect> Steps<D> {
         } else {
             let cells = self.cells(subject, values);
             self.set(subject, id, cells, Missing::Subject);
+            if !D::RETURNS_UPDATED {
+                let cells = self.cells(subject, values);
+                self.returns_updated(subject, id, &cells, Missing::Subject);
+            }
             self.returns_id(subject);
         }
+    }
+
+    /// Adds a step that returns the id of a record of which these columns were set.
+    fn returns_updated(&mut self, subject: &Subject, id: &Key, cells: &[(String, Expr)], missing: Missing) {
+        let parts = subject.id_columns().zip(id.iter());
+        let id = parts.map(|(name, part)| {
+            let cell = cells.iter().find(|(column, _)| column == name);
+            cell.map_or_else(|| self.value(part), |(_, cell)| cell.clone())
+        });
+        let id = id.collect();
+        let select = self.select(subject, None, Some(id));
+        self.push(&select, Some(missing));
     }
 
     /// Adds an update of one record.

@@ -23,7 +23,7 @@ pub(crate) struct SourceArgs {
     /// TOML file with settings [variable: MESH_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Database to serve, such as sqlite:blog.db or postgres://user@host/db
+    /// Database to serve, such as sqlite:blog.db, postgres://user@host/db or mysql://user@host/db
     #[arg(long, value_name = "URL")]
     database: Option<String>,
     /// Schema document; without one the schema is inferred from the database

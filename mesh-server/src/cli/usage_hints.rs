@@ -17,7 +17,8 @@ pub(super) fn add_hint(mut error: Error) -> Error {
 
 /// Returns the URL of the database that an argument seems to name.
 fn database(argument: &str) -> Option<String> {
-    if argument.starts_with("sqlite:") || argument.starts_with("postgres") && argument.contains("://") {
+    let is_server = ["postgres", "mysql", "mariadb"].iter().any(|name| argument.starts_with(name));
+    if argument.starts_with("sqlite:") || is_server && argument.contains("://") {
         return Some(argument.to_owned());
     }
     let (_, ending) = argument.rsplit_once('.')?;

@@ -33,7 +33,7 @@ impl Location {
                 let is_file = !path.is_empty() && path != ":memory:" && Path::new(path).is_relative();
                 if is_file { Self(format!("{scheme}{}", folder.join(path).display())) } else { self }
             }
-            "postgres:" | "postgresql:" => {
+            "postgres:" | "postgresql:" | "mysql:" | "mariadb:" => {
                 let Some((url, parameters)) = text.split_once('?') else { return self };
                 let parameters: Vec<_> =
                     parameters.split('&').map(|parameter| certificates(parameter, folder)).collect();
@@ -44,14 +44,16 @@ impl Location {
     }
 }
 
-/// Returns a parameter of a PostgreSQL URL. A relative path of certificates is relative to `folder`.
+/// Returns a parameter of the URL of a PostgreSQL or MySQL database. A relative path of certificates is relative to `folder`.
 fn certificates(parameter: &str, folder: &Path) -> String {
-    let file = parameter.strip_prefix("sslrootcert=").filter(|file| !matches!(*file, "" | "system"));
+    let (name, file) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let is_file = matches!(name, "sslrootcert" | "ssl-ca") && !matches!(file, "" | "system");
+    let file = is_file.then_some(file);
     let file = file.and_then(|file| percent_decode_str(file).decode_utf8().ok());
     match file.filter(|file| Path::new(file.as_ref()).is_relative()) {
         Some(file) => {
             let path = folder.join(file.as_ref()).display().to_string();
-            format!("sslrootcert={}", utf8_percent_encode(&path, PARAMETER))
+            format!("{name}={}", utf8_percent_encode(&path, PARAMETER))
         }
         None => parameter.to_owned(),
     }

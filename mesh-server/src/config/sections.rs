@@ -308,6 +308,18 @@ settings! {
         path: Option<PathBuf> = None, parse::present;
     }
 
+    /// Connections to a MySQL or MariaDB database.
+    Mysql["mysql."] {
+        /// Most connections to the server, for reads and for writes.
+        connections: usize = mesh_mysql::Settings::default().connections, parse::count(1, 10_000);
+        /// Time after which an idle connection is closed.
+        idle_timeout: Duration = mesh_mysql::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
+        /// Prepared statements of one connection; 0 prepares each statement anew.
+        statements: usize = mesh_mysql::Settings::default().statements, parse::count(0, 100_000);
+        /// Time that a request waits for a connection.
+        wait: Duration = mesh_mysql::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
+    }
+
     /// Connections to a PostgreSQL database.
     Postgres["postgres."] {
         /// Most connections to one server.

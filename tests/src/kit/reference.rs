@@ -10,7 +10,7 @@ use mesh_conformance::fixture::{Dialect, file, sql};
 use mesh_conformance::profile::Profile;
 use mesh_conformance::target::{SETTINGS, Target};
 
-use crate::{Cluster, Database, Server};
+use crate::{Cluster, Database, MariaDb, Server};
 
 /// Returns the section `[bearer]` of servers that accept the bearers of the profile's issuer, by its secret or its keys.
 fn bearer(profile: &Profile, keys: &str) -> Result<String, Failure> {
@@ -108,20 +108,36 @@ pub struct Reference {
 
 /// Starts the program with the fixture, once for each of the settings that the profile needs.
 pub fn start(program: &Path, profile: Profile) -> Result<Reference, String> {
-    start_on(program, profile, None)
+    start_on(program, profile, Storage::Sqlite)
 }
 
-/// Starts the program like [`start`], with one database of a PostgreSQL cluster for each of the settings, or with
-/// SQLite files if no cluster is given.
-pub fn start_on(
-    program: &Path,
-    mut profile: Profile,
-    cluster: Option<&Cluster>,
-) -> Result<Reference, String> {
-    let statements = sql(if cluster.is_some() { Dialect::Postgres } else { Dialect::Sqlite })?;
+/// Where the fixture is stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Storage<'s> {
+    /// In SQLite files.
+    Sqlite,
+    /// In databases of a PostgreSQL cluster.
+    Postgres(&'s Cluster),
+    /// In databases of a server of MariaDB.
+    MariaDb(&'s MariaDb),
+}
+
+impl Storage<'_> {
+    fn dialect(self) -> Dialect {
+        match self {
+            Self::Sqlite => Dialect::Sqlite,
+            Self::Postgres(_) => Dialect::Postgres,
+            Self::MariaDb(_) => Dialect::MySql,
+        }
+    }
+}
+
+/// Starts the program like [`start`], with a database in that storage for each of the settings.
+pub fn start_on(program: &Path, mut profile: Profile, storage: Storage<'_>) -> Result<Reference, String> {
+    let statements = sql(storage.dialect())?;
     let (mut servers, mut broken) = (Vec::new(), Vec::new());
     for settings in required_settings(&profile) {
-        match serve(program, settings, &statements, &profile, cluster) {
+        match serve(program, settings, &statements, &profile, storage) {
             Ok(server) => {
                 let url = format!("http://{}{}", server.address, server.base);
                 profile.servers.insert(settings.to_owned(), url);
@@ -144,12 +160,16 @@ fn serve(
     settings: &str,
     statements: &str,
     profile: &Profile,
-    cluster: Option<&Cluster>,
+    storage: Storage<'_>,
 ) -> Result<Server, String> {
-    let database = Database::new(if cluster.is_some() { "" } else { statements });
+    let database = Database::new(if matches!(storage, Storage::Sqlite) { statements } else { "" });
     let folder = Arc::clone(&database.dir);
     let name = format!("fixture_{}", settings.replace('-', "_"));
-    let url = cluster.map_or_else(|| database.url(), |cluster| cluster.database(&name, statements));
+    let url = match storage {
+        Storage::Sqlite => database.url(),
+        Storage::Postgres(cluster) => cluster.database(&name, statements),
+        Storage::MariaDb(server) => server.database(&name, statements),
+    };
     let config = config(settings, profile)
         .map_err(|error| format!("{error:?}"))?
         .replace("FOLDER", &folder.path().display().to_string());

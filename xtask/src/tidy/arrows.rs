@@ -10,8 +10,9 @@ use crate::steps;
 const SERVER_ONLY: [&str; 3] = ["tokio", "hyper", "hyper-util"];
 
 /// The back ends, each with the drivers that no other crate may depend on.
-const BACK_ENDS: [(&str, &[&str]); 2] = [
+const BACK_ENDS: [(&str, &[&str]); 3] = [
     ("mesh-sqlite", &["rusqlite", "libsqlite3-sys"]),
+    ("mesh-mysql", &["mysql_async", "mysql_common"]),
     ("mesh-postgres", &["tokio-postgres", "postgres-types", "tokio-postgres-rustls"]),
 ];
 
@@ -35,7 +36,7 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
 /// Whether a development dependency is allowed that would otherwise be refused: tests open databases themselves, and
 /// use the test kit.
 fn is_for_tests_of(from: &str, to: &str) -> bool {
-    matches!((from, to), ("mesh-server", "rusqlite") | ("mesh-postgres", "mesh-tests"))
+    matches!((from, to), ("mesh-server", "rusqlite") | ("mesh-postgres" | "mesh-mysql", "mesh-tests"))
 }
 
 /// Returns the metadata of the workspace.
@@ -127,6 +128,8 @@ mod tests {
             ("mesh-sqlite", "mesh-wire", false),
             ("mesh-sqlite", "mesh-postgres", false),
             ("mesh-postgres", "hyper", false),
+            ("mesh-mysql", "tokio-postgres", false),
+            ("mesh-postgres", "mysql_async", false),
         ];
         for (from, to, optional) in refused {
             assert!(fault(from, to, optional).is_some_and(|fault| fault.starts_with(from)), "{from} → {to}");

@@ -12,7 +12,7 @@ use crate::{files, steps};
 const LIGHT: [&str; 3] = ["mesh-ql", "mesh-schema", "mesh-plan"];
 
 /// Packages that those crates must not depend on, directly or indirectly.
-const HEAVY: [&str; 8] = [
+const HEAVY: [&str; 9] = [
     "tokio",
     "hyper",
     "mio",
@@ -20,6 +20,7 @@ const HEAVY: [&str; 8] = [
     "libsqlite3-sys",
     "tokio-postgres",
     "postgres-types",
+    "mysql_async",
     "object_store",
 ];
 

@@ -8,8 +8,9 @@ use crate::files;
 const LINES_MAX: usize = 450;
 
 /// Libraries and the path prefixes of files that may use them. Tests outside `src` may use any library.
-const HOMES: [(&str, &[&str]); 4] = [
-    ("sea_query", &["mesh-plan/src/sql", "mesh-sqlite/src", "mesh-postgres/src"]),
+const HOMES: [(&str, &[&str]); 5] = [
+    ("sea_query", &["mesh-plan/src/sql", "mesh-sqlite/src", "mesh-postgres/src", "mesh-mysql/src"]),
+    ("mysql_async", &["mesh-mysql/src"]),
     ("rusqlite", &["mesh-sqlite/src", "mesh-server/src/cli/commands/demo"]),
     ("tokio_postgres", &["mesh-postgres/src"]),
     ("nom", &["mesh-ql/src/parse/token", "mesh-schema/src/document/join_condition.rs"]),

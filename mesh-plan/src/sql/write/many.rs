@@ -62,7 +62,12 @@ pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> 
         insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
     }
     insert.returning(id_of(&first.subject));
-    Some(steps.params.render(&insert, steps.dialect.builder()))
+    let mut statement = steps.params.render(&insert, steps.dialect.builder());
+    if !D::RETURNS_UPDATED {
+        let columns: Vec<&str> = first.subject.id_columns().collect();
+        statement.sql.push_str(&steps.dialect.returning(&columns)?);
+    }
+    Some(statement)
 }
 
 /// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.

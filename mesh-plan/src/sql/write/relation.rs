@@ -1,7 +1,7 @@
 //! Writes to the link between two records, in a junction or in the record that stores it.
 
 use mesh_schema::ColumnPair;
-use sea_query::{Expr, ExprTrait as _, InsertStatement, OnConflict, Query, SelectStatement};
+use sea_query::{Expr, ExprTrait as _, InsertStatement, Query, SelectStatement};
 
 use super::{Missing, PARENT, Parent, Steps, TARGET, column};
 use crate::mutation::{KeyColumns, LinkKey, Subject};
@@ -45,7 +45,7 @@ impl<D: Dialect> Steps<D> {
         if insert.select_from(source).is_err() {
             return;
         }
-        insert.on_conflict(OnConflict::new().do_nothing().to_owned());
+        insert.on_conflict(self.dialect.kept(junction, from));
         self.push(&insert, None);
         let mut check = self.both(ends, id);
         check.expr(column(PARENT, parent)).and_where(Expr::exists(pair));
@@ -76,12 +76,13 @@ impl<D: Dialect> Steps<D> {
             LinkKey::InRelated(key) => {
                 self.may_link(parent, to, key);
                 self.empty(parent, key, Some(to));
-                let cells = key.set.iter();
-                let cells = cells
-                    .map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)))
-                    .collect();
+                let cells = self.cells_of_other(parent, key);
                 self.set(other, to, cells, Missing::Other);
                 if key.set.iter().any(|pair| other.entity().is_id_column(&pair.target)) {
+                    if !D::RETURNS_UPDATED {
+                        let cells = self.cells_of_other(parent, key);
+                        self.returns_updated(other, to, &cells, Missing::Other);
+                    }
                     self.returns_id(other);
                 } else if other.check.is_some() {
                     let id = self.key(to);
@@ -93,6 +94,12 @@ impl<D: Dialect> Steps<D> {
                 self.link(parent, to);
             }
         }
+    }
+
+    /// Returns the columns that store a link in the other record, with their values in that of the path.
+    fn cells_of_other(&mut self, parent: &Parent<'_>, key: &KeyColumns) -> Vec<(String, Expr)> {
+        let cells = key.set.iter();
+        cells.map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
     }
 
     /// Returns the columns that store a link in the record of the path, with their values in the other one.

@@ -79,7 +79,7 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
         Some(database) => database.query_plan(plan)?,
         None => Vec::new(),
     };
-    if let Some(Database::Postgres(_)) = database {
+    if let Some(Database::Postgres(_) | Database::MySql(_)) = database {
         for (sql, steps) in steps {
             let title = plan.node().path.clone();
             explanation.statements.push(Statement { title, sql, steps, advice: None });

@@ -15,7 +15,7 @@ use crate::config::Config;
 /// Arguments of `introspect`.
 #[derive(Debug, Args)]
 pub(crate) struct IntrospectArgs {
-    /// Database to read, such as sqlite:blog.db or postgres://user@host/db
+    /// Database to read, such as sqlite:blog.db, postgres://user@host/db or mysql://user@host/db
     #[arg(long, value_name = "URL")]
     database: String,
     /// PostgreSQL schemas to read, separated by commas [default: the first of the search path]
@@ -27,8 +27,18 @@ pub(crate) struct IntrospectArgs {
 }
 
 pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
-    if !args.schemas.is_empty() && matches!(DatabaseUrl::parse(&args.database), Ok(DatabaseUrl::Sqlite(_))) {
-        return Err(Failure::start("--schemas names schemas of PostgreSQL; a SQLite database has none"));
+    if !args.schemas.is_empty() {
+        match DatabaseUrl::parse(&args.database) {
+            Ok(DatabaseUrl::Sqlite(_)) => {
+                let message = "--schemas names schemas of PostgreSQL; a SQLite database has none";
+                return Err(Failure::start(message));
+            }
+            Ok(DatabaseUrl::MySql(_)) => {
+                let message = "--schemas names schemas of PostgreSQL; a MySQL or MariaDB database has none";
+                return Err(Failure::start(message));
+            }
+            Ok(DatabaseUrl::Postgres(_)) | Err(_) => {}
+        }
     }
     let mut notes = Vec::new();
     let config = Config { schemas: args.schemas.clone(), ..Config::default() };

@@ -13,6 +13,7 @@ use crate::config::Config;
 pub(crate) enum ApiKeyTable {
     Sqlite(mesh_sqlite::ApiKeys),
     Postgres(mesh_postgres::ApiKeys),
+    MySql(mesh_mysql::ApiKeys),
 }
 
 impl ApiKeyTable {
@@ -34,6 +35,14 @@ impl ApiKeyTable {
                 let keys = database.api_keys(table).await;
                 Self::Postgres(keys.map_err(|error| Failure::faults(error.faults()))?)
             }
+            Database::MySql(database) => {
+                if create {
+                    let created = database.create_api_keys_table(table).await;
+                    created.map_err(StoreError::new).map_err(cannot_create)?;
+                }
+                let keys = database.api_keys(table).await;
+                Self::MySql(keys.map_err(|error| Failure::faults(error.faults()))?)
+            }
         })
     }
 
@@ -42,6 +51,7 @@ impl ApiKeyTable {
         ApiKeys::new(match self {
             Self::Sqlite(keys) => Arc::new(keys) as Arc<dyn ApiKeySource>,
             Self::Postgres(keys) => Arc::new(keys),
+            Self::MySql(keys) => Arc::new(keys),
         })
     }
 
@@ -50,6 +60,7 @@ impl ApiKeyTable {
         let listed = match self {
             Self::Sqlite(keys) => keys.list().await,
             Self::Postgres(keys) => keys.list().await,
+            Self::MySql(keys) => keys.list().await,
         };
         listed.map_err(|error| Failure::found(format!("cannot read the API keys: {}", cause(&error))))
     }
@@ -59,6 +70,7 @@ impl ApiKeyTable {
         let stored = match self {
             Self::Sqlite(keys) => keys.insert(key).await,
             Self::Postgres(keys) => keys.insert(key).await,
+            Self::MySql(keys) => keys.insert(key).await,
         };
         stored.map_err(|error| Failure::found(format!("the API key was not stored: {}", cause(&error))))
     }
@@ -68,6 +80,7 @@ impl ApiKeyTable {
         let deleted = match self {
             Self::Sqlite(keys) => keys.delete(hash).await,
             Self::Postgres(keys) => keys.delete(hash).await,
+            Self::MySql(keys) => keys.delete(hash).await,
         };
         deleted.map_err(|error| Failure::found(format!("the API key was not revoked: {}", cause(&error))))
     }

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{
-    AttemptStore, Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError,
-    MemoryNonces, Secret, UsersTable, unix_millis,
+    Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, MemoryNonces, Secret,
+    UsersTable, unix_millis,
 };
 use mesh_plan::{Changes, Mesh, Principal};
 use mesh_schema::{Field, Schema, nearest};
@@ -384,11 +384,12 @@ async fn state(config: &Config, database: Option<&Database>) -> Result<Option<St
     let queries = config.persisted.max_entries;
     let opened = if let Some(Database::Postgres(database)) = database {
         match database.state(queries).await {
-            Ok(state) => {
-                let attempts: Arc<dyn AttemptStore> = Arc::new(state.clone());
-                let state = State::new(state).await.map_err(|error| (false, chain(&error)));
-                state.map(|state| State { attempts: Some(attempts), ..state })
-            }
+            Ok(state) => State::with_attempts(state).await.map_err(|error| (false, chain(&error))),
+            Err(error) => Err((error.is_newer_layout(), error.to_string())),
+        }
+    } else if let Some(Database::MySql(database)) = database {
+        match database.state(queries).await {
+            Ok(state) => State::with_attempts(state).await.map_err(|error| (false, chain(&error))),
             Err(error) => Err((error.is_newer_layout(), error.to_string())),
         }
     } else {

@@ -8,7 +8,8 @@ use mesh_server::{AuditEntry, AuditFile, AuditLog, AuditSink, Metrics};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database::{Database, postgres_settings};
+use crate::cli::server::database::{Database, mysql_settings, postgres_settings};
+use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::Config;
 
 /// How long entries are collected before they are written to a table: each write to a SQLite file makes its cached
@@ -64,11 +65,11 @@ async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink
         Some(Database::Sqlite(database)) => Ok(TableSink::Sqlite(database.audit_table(name)?)),
         Some(Database::Postgres(database)) => {
             database.audit_table(name).await?;
-            Ok(TableSink::Postgres(Box::new(PostgresSink {
-                runtime: None,
-                config: config.clone(),
-                table: None,
-            })))
+            Ok(TableSink::of_server(config))
+        }
+        Some(Database::MySql(database)) => {
+            database.audit_table(name).await?;
+            Ok(TableSink::of_server(config))
         }
     }
 }
@@ -76,15 +77,52 @@ async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink
 /// Writes to a table.
 enum TableSink {
     Sqlite(mesh_sqlite::AuditTable),
-    Postgres(Box<PostgresSink>),
+    Server(Box<ServerSink>),
 }
 
-/// Writes to a table of PostgreSQL on connections of its own, which live on the runtime of the log's thread.
-struct PostgresSink {
+impl TableSink {
+    fn of_server(config: &Config) -> Self {
+        Self::Server(Box::new(ServerSink { runtime: None, config: config.clone(), table: None }))
+    }
+}
+
+/// Writes to a table of a database server on connections of its own, which live on the runtime of the log's thread.
+struct ServerSink {
     /// Built on the thread of the log: a runtime must not be dropped within another one.
     runtime: Option<Runtime>,
     config: Config,
-    table: Option<mesh_postgres::AuditTable>,
+    table: Option<ServerTable>,
+}
+
+/// A table of a database server.
+enum ServerTable {
+    Postgres(mesh_postgres::AuditTable),
+    MySql(mesh_mysql::AuditTable),
+}
+
+impl ServerTable {
+    async fn open(config: &Config) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (url, name) = (config.database.as_deref().unwrap_or_default(), &config.audit.table);
+        if let Ok(DatabaseUrl::MySql(url)) = DatabaseUrl::parse(url) {
+            let mut settings = mysql_settings(config);
+            settings.connections = 1;
+            let database = mesh_mysql::Database::connect(&url, &settings).await?;
+            return Ok(Self::MySql(database.audit_table(name).await?));
+        }
+        let mut settings = postgres_settings(config);
+        settings.connections = 1;
+        settings.replicas.clear();
+        let database = mesh_postgres::Database::connect(url, &settings).await?;
+        Ok(Self::Postgres(database.audit_table(name).await?))
+    }
+
+    async fn append(&self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match self {
+            Self::Postgres(table) => table.append(rows).await?,
+            Self::MySql(table) => table.append(rows).await?,
+        }
+        Ok(())
+    }
 }
 
 impl AuditSink for TableSink {
@@ -95,7 +133,7 @@ impl AuditSink for TableSink {
             let rows = format!("[{}]", rows.join(","));
             match self {
                 Self::Sqlite(table) => table.append(&rows)?,
-                Self::Postgres(sink) => sink.append(&rows)?,
+                Self::Server(sink) => sink.append(&rows)?,
             }
             entries.drain(..count);
         }
@@ -107,7 +145,7 @@ impl AuditSink for TableSink {
     }
 }
 
-impl PostgresSink {
+impl ServerSink {
     fn append(&mut self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
         let Self { runtime, config, table } = self;
         let runtime = match runtime {
@@ -117,16 +155,9 @@ impl PostgresSink {
         runtime.block_on(async {
             let table = match table {
                 Some(table) => table,
-                none => {
-                    let url = config.database.as_deref().unwrap_or_default();
-                    let mut settings = postgres_settings(config);
-                    settings.connections = 1;
-                    settings.replicas.clear();
-                    let database = mesh_postgres::Database::connect(url, &settings).await?;
-                    none.insert(database.audit_table(&config.audit.table).await?)
-                }
+                none => none.insert(ServerTable::open(config).await?),
             };
-            Ok(table.append(rows).await?)
+            table.append(rows).await
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The database of a command: SQLite or PostgreSQL behind one type.
+//! The database of a command: SQLite, PostgreSQL or MySQL behind one type.
 
 use std::io;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub(crate) enum Database {
     Sqlite(mesh_sqlite::Database),
     /// A PostgreSQL server.
     Postgres(mesh_postgres::Database),
+    /// A server of MySQL or MariaDB.
+    MySql(mesh_mysql::Database),
 }
 
 /// Executes writes to an open database.
@@ -32,6 +34,8 @@ pub(crate) enum Writer {
     Sqlite(mesh_sqlite::Writer),
     /// To a PostgreSQL server.
     Postgres(mesh_postgres::Writer),
+    /// To a server of MySQL or MariaDB.
+    MySql(mesh_mysql::Writer),
 }
 
 /// The stores of state that outlives a server.
@@ -63,6 +67,14 @@ impl State {
             attempts: None,
         })
     }
+
+    /// Uses one store for all state, login attempts included.
+    pub(crate) async fn with_attempts(
+        store: impl RevocationStore + NonceTable + QueryStore + AttemptStore + Clone,
+    ) -> Result<Self, StoreError> {
+        let attempts: Arc<dyn AttemptStore> = Arc::new(store.clone());
+        Ok(Self { attempts: Some(attempts), ..Self::new(store).await? })
+    }
 }
 
 impl Database {
@@ -78,6 +90,9 @@ impl Database {
                 DatabaseUrl::Sqlite(path) => Self::Sqlite(mesh_sqlite::Database::open(&path)?),
                 DatabaseUrl::Postgres(url) => {
                     Self::Postgres(mesh_postgres::Database::connect(&url, &postgres_settings(config)).await?)
+                }
+                DatabaseUrl::MySql(url) => {
+                    Self::MySql(mesh_mysql::Database::connect(&url, &mysql_settings(config)).await?)
                 }
             };
             let catalog = database.contents(times, notes).await?;
@@ -102,6 +117,10 @@ impl Database {
                 let contents = database.contents(&times).await?;
                 (contents.catalog, contents.notes)
             }
+            Self::MySql(database) => {
+                let contents = database.contents(&times).await?;
+                (contents.catalog, contents.notes)
+            }
         };
         notes.extend(more);
         Ok(catalog)
@@ -112,11 +131,13 @@ impl Database {
         let mesh = match self {
             Self::Sqlite(database) => mesh.default_resolver(database.clone()),
             Self::Postgres(database) => mesh.default_resolver(database.clone()),
+            Self::MySql(database) => mesh.default_resolver(database.clone()),
         };
         match writer {
             None => mesh,
             Some(Writer::Sqlite(writer)) => mesh.default_mutator(writer.clone()),
             Some(Writer::Postgres(writer)) => mesh.default_mutator(writer.clone()),
+            Some(Writer::MySql(writer)) => mesh.default_mutator(writer.clone()),
         }
     }
 
@@ -125,6 +146,7 @@ impl Database {
         Ok(match self {
             Self::Sqlite(database) => Writer::Sqlite(database.writer()?),
             Self::Postgres(database) => Writer::Postgres(database.writer()),
+            Self::MySql(database) => Writer::MySql(database.writer()),
         })
     }
 
@@ -133,6 +155,7 @@ impl Database {
         match self {
             Self::Sqlite(database) => Box::pin(database.watch(changes)),
             Self::Postgres(database) => Box::pin(database.watch(changes)),
+            Self::MySql(database) => Box::pin(database.watch(changes)),
         }
     }
 
@@ -147,6 +170,10 @@ impl Database {
                 let accounts = database.accounts(users).await;
                 Accounts::new(accounts.map_err(|error| Failure::faults(error.faults()))?).await
             }
+            Self::MySql(database) => {
+                let accounts = database.accounts(users).await;
+                Accounts::new(accounts.map_err(|error| Failure::faults(error.faults()))?).await
+            }
         };
         accounts.map_err(Failure::start)
     }
@@ -156,6 +183,7 @@ impl Database {
         match self {
             Self::Sqlite(database) => database.ping().await?,
             Self::Postgres(database) => database.ping().await?,
+            Self::MySql(database) => database.ping().await?,
         }
         Ok(())
     }
@@ -165,6 +193,7 @@ impl Database {
         match self {
             Self::Sqlite(database) => database.usage(),
             Self::Postgres(database) => database.usage(),
+            Self::MySql(database) => database.usage(),
         }
     }
 
@@ -173,6 +202,7 @@ impl Database {
         let explained = match self {
             Self::Sqlite(database) => database.query_plan(plan),
             Self::Postgres(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
+            Self::MySql(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
         };
         explained.map_err(|error| Failure::found(chain(&error)))
     }
@@ -183,7 +213,7 @@ impl Database {
             Self::Sqlite(database) => {
                 database.statements(plan).map_err(|error| Failure::found(chain(&error)))
             }
-            Self::Postgres(_) => Ok(Statements::from_plan(plan)),
+            Self::Postgres(_) | Self::MySql(_) => Ok(Statements::from_plan(plan)),
         }
     }
 
@@ -192,6 +222,7 @@ impl Database {
         match self {
             Self::Sqlite(database) => database.check_sorts(plan),
             Self::Postgres(database) => block_on(database.check_sorts(plan)).map_err(ResolveError::new)?,
+            Self::MySql(database) => block_on(database.check_sorts(plan)).map_err(ResolveError::new)?,
         }
     }
 
@@ -200,6 +231,7 @@ impl Database {
         let found = match self {
             Self::Sqlite(database) => database.has_index(table, columns),
             Self::Postgres(database) => block_on(database.has_index(table, columns))?,
+            Self::MySql(database) => block_on(database.has_index(table, columns))?,
         };
         found.map_err(|error| Failure::found(chain(&error)))
     }
@@ -211,11 +243,11 @@ impl Database {
             Self::Sqlite(database) => {
                 database.row_count(table, most).map_err(|error| Failure::found(chain(&error)))
             }
-            Self::Postgres(_) => Ok(None),
+            Self::Postgres(_) | Self::MySql(_) => Ok(None),
         }
     }
 
-    /// Returns the statements that install change notifications, and runs them if `install` is set. SQLite needs none.
+    /// Returns the statements that install change notifications, and runs them if `install` is set. Only PostgreSQL has them.
     pub(crate) fn triggers(&self, schema: &Schema, install: bool) -> Result<Option<String>, Failure> {
         let Self::Postgres(database) = self else { return Ok(None) };
         block_on(async {
@@ -242,6 +274,18 @@ pub(crate) fn postgres_settings(config: &Config) -> Settings {
     settings.replicas = config.replicas.iter().map(ToString::to_string).collect();
     settings.lag = postgres.lag;
     settings.schemas.clone_from(&config.schemas);
+    settings
+}
+
+/// Returns the settings of connections to MySQL.
+pub(crate) fn mysql_settings(config: &Config) -> mesh_mysql::Settings {
+    let mysql = &config.mysql;
+    let mut settings = mesh_mysql::Settings::default();
+    settings.connections = mysql.connections;
+    settings.idle_timeout = mysql.idle_timeout;
+    settings.statements = mysql.statements;
+    settings.wait = mysql.wait;
+    settings.statement_timeout = config.request_timeout;
     settings
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum DatabaseUrl {
     Sqlite(PathBuf),
     /// `postgres://USER@HOST/DATABASE`, with or without password and parameters.
     Postgres(String),
+    /// `mysql://USER@HOST/DATABASE`, with or without password and parameters, or the same with `mariadb:`.
+    MySql(String),
 }
 
 impl DatabaseUrl {
@@ -33,9 +35,13 @@ impl DatabaseUrl {
             "postgres" | "postgresql" => {
                 Err("write a PostgreSQL database as `postgres://user@host/database`".to_owned())
             }
+            "mysql" | "mariadb" if rest.starts_with("//") => Ok(Self::MySql(text.to_owned())),
+            "mysql" | "mariadb" => {
+                Err("write a MySQL or MariaDB database as `mysql://user@host/database`".to_owned())
+            }
             other => Err(format!(
-                "databases of kind '{other}' are not supported: use `sqlite:` and the path of a file, or \
-                 `postgres://user@host/database`"
+                "databases of kind '{other}' are not supported: use `sqlite:` and the path of a file, \
+                 `postgres://user@host/database` or `mysql://user@host/database`"
             )),
         }
     }
@@ -54,7 +60,10 @@ mod tests {
         assert_eq!(DatabaseUrl::parse("./a:b.db"), file("./a:b.db"));
         let url = "postgres://ada:secret@db.example/blog?sslmode=require";
         assert_eq!(DatabaseUrl::parse(url), Ok(DatabaseUrl::Postgres(url.to_owned())));
-        for text in ["sqlite:", "sqlite::memory:", "mysql://x", "postgres:x"] {
+        for url in ["mysql://ada:secret@db.example/blog", "mariadb://ada@db/blog?ssl-mode=required"] {
+            assert_eq!(DatabaseUrl::parse(url), Ok(DatabaseUrl::MySql(url.to_owned())));
+        }
+        for text in ["sqlite:", "sqlite::memory:", "oracle://x", "postgres:x", "mysql:x"] {
             assert!(DatabaseUrl::parse(text).is_err(), "{text}");
         }
     }

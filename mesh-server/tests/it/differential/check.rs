@@ -1,12 +1,12 @@
-//! Compares the results of memory, SQLite and PostgreSQL for one seed.
+//! Compares the results of memory, SQLite, PostgreSQL and MariaDB for one seed.
 
 use std::fmt::{self, Write as _};
 use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mesh_plan::sql::postgres::ReadStatement;
 use mesh_plan::sql::sqlite::Statements;
+use mesh_plan::sql::{mysql, postgres};
 use mesh_plan::{Context, Error, Limits, Mesh, Plan, QuerySource, RecordId, Request, ResolveError, Value};
 use mesh_ql::Format;
 use rusqlite::Connection;
@@ -111,6 +111,7 @@ pub(super) fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
 /// A database in each of the engines.
 struct Engines<'o> {
     postgres: Option<Mesh>,
+    mysql: Option<Mesh>,
     others: &'o Others,
     seed: u64,
     verbose: bool,
@@ -155,8 +156,13 @@ impl<'o> Engines<'o> {
             let (schema, opened) = served.open(&database, database.schema.document(), &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
         });
+        let mysql = others.mysql.as_ref().map(|served| {
+            let (schema, opened) = served.open(&database, database.schema.document(), &catalog);
+            builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
+        });
         Self {
             postgres,
+            mysql,
             others,
             memory: builder(&schema).default_resolver(database.tables.clone()).build().unwrap(),
             sqlite: builder(&schema).default_resolver(opened).build().unwrap(),
@@ -237,7 +243,7 @@ impl<'o> Engines<'o> {
         let mut request = Request::collection(Format::Json, &text);
         request.id = id;
         let context = Context::default();
-        for mesh in [Some(&self.memory), Some(&self.sqlite), self.postgres.as_ref()].into_iter().flatten() {
+        for mesh in [&self.memory, &self.sqlite].into_iter().chain(&self.postgres).chain(&self.mysql) {
             if let Ok(plan) = mesh.plan(&request.with_params(Some(&decoys))) {
                 // The result is of no interest.
                 let _ = self.others.runtime.block_on(mesh.read(&plan, &context));
@@ -254,11 +260,13 @@ impl<'o> Engines<'o> {
             Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
         };
         let (memory, sqlite) = (of(&self.memory), of(&self.sqlite));
-        if let Some(postgres) = self.postgres.as_ref().map(of)
-            && shown(&postgres) != shown(&sqlite)
-        {
-            let what = format!("SQLite\n  {}\nPostgreSQL\n  {}", shown(&sqlite), shown(&postgres));
-            return Err(self.describe(text, request.id, &what));
+        for (name, other) in [("PostgreSQL", &self.postgres), ("MariaDB", &self.mysql)] {
+            if let Some(other) = other.as_ref().map(of)
+                && shown(&other) != shown(&sqlite)
+            {
+                let what = format!("SQLite\n  {}\n{name}\n  {}", shown(&sqlite), shown(&other));
+                return Err(self.describe(text, request.id, &what));
+            }
         }
         if self.verbose {
             eprintln!("{:?} {}\n  {}", request.id, text, shown(&memory));
@@ -292,13 +300,19 @@ impl<'o> Engines<'o> {
             write_sql(&mut sql, &plan);
         }
         if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
-            writeln!(sql, "{}", ReadStatement::from_plan(&plan, &self.others.features()).statement).unwrap();
+            let read = postgres::ReadStatement::from_plan(&plan, &self.others.features());
+            writeln!(sql, "{}", read.statement).unwrap();
+        }
+        if let Some(Ok(plan)) = self.mysql.as_ref().map(|mesh| mesh.plan(&request)) {
+            let read = mysql::ReadStatement::from_plan(&plan, mysql::Product::MariaDb);
+            writeln!(sql, "{}", read.statement).unwrap();
         }
         let Self { seed, database, .. } = self;
         format!(
-            "MESH_DIFF_SEED={seed}\nschema {}\n{}\nid {id:?} query {text}\n{what}\nSQL\n{sql}",
+            "MESH_DIFF_SEED={seed}\nschema {}\n{}\n{}\nid {id:?} query {text}\n{what}\nSQL\n{sql}",
             database.schema.document().to_json(),
             database.scripts.postgres,
+            database.scripts.mysql,
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Databases other than SQLite: PostgreSQL, if it is installed.
+//! Databases other than SQLite: PostgreSQL and MariaDB, if they are installed.
 
 use mesh_plan::sql::postgres::Features;
 use tokio::runtime::{Builder, Runtime};
@@ -6,14 +6,16 @@ use tokio::runtime::{Builder, Runtime};
 /// The databases that all seeds of a run share.
 pub(crate) struct Others {
     pub(crate) runtime: Runtime,
-    pub(crate) postgres: Option<served::Served>,
+    pub(crate) postgres: Option<served::Postgres>,
+    pub(crate) mysql: Option<served::MySql>,
 }
 
 impl Others {
     pub(crate) fn start() -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let postgres = served::Served::start(runtime.handle());
-        Self { runtime, postgres }
+        let postgres = served::Postgres::start(runtime.handle());
+        let mysql = served::MySql::start(runtime.handle());
+        Self { runtime, postgres, mysql }
     }
 
     /// Returns the features of PostgreSQL here: text is sorted by bytes, so letters are folded by another collation.
@@ -25,50 +27,80 @@ impl Others {
 pub(crate) mod served {
     use mesh_postgres::Settings;
     use mesh_schema::{Catalog, Column, Document, Schema};
-    use mesh_tests::Cluster;
+    use mesh_tests::{Cluster, MariaDb};
     use tokio::runtime::Handle;
 
     use crate::differential::data::Database;
 
-    pub(crate) struct Served {
+    pub(crate) struct Postgres {
         cluster: Cluster,
         runtime: Handle,
     }
 
-    impl Served {
+    impl Postgres {
         pub(crate) fn start(runtime: &Handle) -> Option<Self> {
             Some(Self { cluster: Cluster::start()?, runtime: runtime.clone() })
         }
 
-        /// Creates the database. Returns it with the schema of a document, SQLite's catalog and PostgreSQL's storage types,
-        /// so that names, types and orders are planned equally for both.
+        /// Creates the database, and returns it with its schema.
         pub(crate) fn open(
             &self,
             database: &Database,
             document: &Document,
             catalog: &Catalog,
         ) -> (Schema, mesh_postgres::Database) {
+            let script = &database.scripts.postgres;
             self.cluster.execute(&format!(
-                "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; BEGIN; {} COMMIT;",
-                database.scripts.postgres
+                "SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; BEGIN; {script} COMMIT;"
             ));
             let (url, settings) = (self.cluster.url(), Settings::default());
             let opened = self.runtime.block_on(mesh_postgres::Database::connect(&url, &settings)).unwrap();
             let own = self.runtime.block_on(opened.contents(&[])).unwrap().catalog;
-            let mut catalog = catalog.clone();
-            for table in &mut catalog.tables {
-                let stored = own.tables.iter().find(|stored| stored.name == table.name).unwrap();
-                for column in &mut table.columns {
-                    column.native = stored.column(&column.name).unwrap().native.clone();
-                }
-                if let Some(row_id) = stored.column("rowid") {
-                    table.columns.push(Column { nullable: false, ..row_id.clone() });
-                }
-            }
-            let schema = document
-                .load(Some(&catalog))
-                .unwrap_or_else(|faults| panic!("{}\n{}", faults[0], database.scripts.postgres));
-            (schema, opened)
+            (schema(document, catalog.clone(), &own, script), opened)
         }
+    }
+
+    pub(crate) struct MySql {
+        server: MariaDb,
+        runtime: Handle,
+    }
+
+    impl MySql {
+        pub(crate) fn start(runtime: &Handle) -> Option<Self> {
+            Some(Self { server: MariaDb::start()?, runtime: runtime.clone() })
+        }
+
+        /// Creates the database, and returns it with its schema.
+        pub(crate) fn open(
+            &self,
+            database: &Database,
+            document: &Document,
+            catalog: &Catalog,
+        ) -> (Schema, mesh_mysql::Database) {
+            let script = &database.scripts.mysql;
+            self.server.execute(&format!(
+                "DROP DATABASE mesh; CREATE DATABASE mesh {}; USE mesh; BEGIN; {script} COMMIT;",
+                MariaDb::COLLATION
+            ));
+            let (url, settings) = (self.server.url(), mesh_mysql::Settings::default());
+            let opened = self.runtime.block_on(mesh_mysql::Database::connect(&url, &settings)).unwrap();
+            let own = self.runtime.block_on(opened.contents(&[])).unwrap().catalog;
+            (schema(document, catalog.clone(), &own, script), opened)
+        }
+    }
+
+    /// Returns the schema of a document, SQLite's catalog and the storage types of another database, so that names, types and
+    /// orders are planned equally for both.
+    fn schema(document: &Document, mut catalog: Catalog, own: &Catalog, script: &str) -> Schema {
+        for table in &mut catalog.tables {
+            let stored = own.tables.iter().find(|stored| stored.name == table.name).unwrap();
+            for column in &mut table.columns {
+                column.native = stored.column(&column.name).unwrap().native.clone();
+            }
+            if let Some(row_id) = stored.column("rowid") {
+                table.columns.push(Column { nullable: false, ..row_id.clone() });
+            }
+        }
+        document.load(Some(&catalog)).unwrap_or_else(|faults| panic!("{}\n{script}", faults[0]))
     }
 }

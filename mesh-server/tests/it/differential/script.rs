@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mesh_plan::Value;
 
-/// A column as both databases declare it.
+/// A column as the databases declare it.
 #[derive(Clone)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -12,11 +12,12 @@ pub(crate) struct Column {
     pub(crate) postgres: &'static str,
 }
 
-/// The statements that create the tables in both databases.
+/// The statements that create the tables in each database.
 #[derive(Default)]
 pub(crate) struct Scripts {
     pub(crate) sqlite: String,
     pub(crate) postgres: String,
+    pub(crate) mysql: String,
 }
 
 impl Scripts {
@@ -29,25 +30,36 @@ impl Scripts {
         options: &str,
         rows: &[Vec<Value>],
     ) {
-        let Self { sqlite, postgres } = self;
-        let table = quoted(table);
-        let list = |of: fn(&Column) -> &'static str| {
+        let Self { sqlite, postgres, mysql } = self;
+        let (table_name, table) = (table, quoted(table));
+        let list_quoted = |of: fn(&Column) -> &'static str, quoted: fn(&str) -> String| {
             let columns: Vec<_> =
                 columns.iter().map(|column| format!("{} {}", quoted(&column.name), of(column))).collect();
             columns.join(", ")
         };
+        let list = |of: fn(&Column) -> &'static str| list_quoted(of, quoted);
         writeln!(sqlite, "CREATE TABLE {table} ({}{constraint}){options};", list(|it| it.sqlite)).unwrap();
         // A column with SQLite's row ids, which rows are ordered by.
         let row_ids = if options.is_empty() { ", rowid bigint" } else { "" };
         writeln!(postgres, "CREATE TABLE {table} ({}{row_ids}{constraint});", list(|it| it.postgres))
             .unwrap();
+        let backquoted_table = backquoted(table_name);
+        let (columns_of_mysql, constraint_of_mysql) =
+            (list_quoted(|it| mysql_type(it.postgres), backquoted), constraint.replace('"', "`"));
+        writeln!(
+            mysql,
+            "CREATE TABLE {backquoted_table} ({columns_of_mysql}{row_ids}{constraint_of_mysql});"
+        )
+        .unwrap();
         for (row, number) in rows.iter().zip(1..) {
             let cells: Vec<_> = row.iter().map(literal).collect();
             writeln!(sqlite, "INSERT INTO {table} VALUES ({});", cells.join(", ")).unwrap();
             let cells = row.iter().zip(columns).map(|(value, column)| typed(value, column.postgres));
             let row_id = (!row_ids.is_empty()).then(|| row_number(row, columns, number));
-            let cells: Vec<_> = cells.chain(row_id).collect();
+            let cells: Vec<_> = cells.chain(row_id.clone()).collect();
             writeln!(postgres, "INSERT INTO {table} VALUES ({});", cells.join(", ")).unwrap();
+            let cells: Vec<_> = row.iter().map(escaped).chain(row_id).collect();
+            writeln!(mysql, "INSERT INTO {backquoted_table} VALUES ({});", cells.join(", ")).unwrap();
         }
     }
 }
@@ -68,6 +80,32 @@ fn typed(value: &Value, ty: &str) -> String {
         }
         value => literal(value),
     }
+}
+
+/// Returns the type of MySQL for one of PostgreSQL.
+fn mysql_type(ty: &str) -> &'static str {
+    match ty {
+        "text" => "varchar(255)",
+        "integer" => "int",
+        "bigint" => "bigint",
+        "double precision" => "double",
+        "numeric" => "decimal(20, 2)",
+        "boolean" => "boolean",
+        "timestamp" => "datetime",
+        "date" => "date",
+        "json" | "jsonb" => "json",
+        "bytea" => "varbinary(255)",
+        other => panic!("the type {other} of PostgreSQL has no equivalent"),
+    }
+}
+
+fn backquoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Returns a value as a literal of MySQL.
+fn escaped(value: &Value) -> String {
+    literal(value).replace('\\', "\\\\")
 }
 
 pub(crate) fn quoted(name: &str) -> String {

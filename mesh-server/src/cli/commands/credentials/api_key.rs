@@ -34,7 +34,7 @@ pub(crate) struct ApiKeyArgs {
     /// TOML file with settings, of which 'api_keys.table' names the table [variable: MESH_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Database of the table, such as sqlite:blog.db or postgres://user@host/db
+    /// Database of the table, such as sqlite:blog.db, postgres://user@host/db or mysql://user@host/db
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
     /// Role of requests with the key, by which policies decide

@@ -1,4 +1,4 @@
-//! Runs cases. Nothing that a case does remains: SQLite writes to a copy, and PostgreSQL rolls back.
+//! Runs cases. Nothing that a case does remains: SQLite writes to a copy, and the other databases roll back.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -180,6 +180,9 @@ impl Runner {
         let (database, writer) = match &self.database {
             Some(database @ Database::Postgres(postgres)) => {
                 (database.clone(), Writer::Postgres(postgres.discarding_writer()))
+            }
+            Some(database @ Database::MySql(mysql)) => {
+                (database.clone(), Writer::MySql(mysql.discarding_writer()))
             }
             Some(Database::Sqlite(original)) => {
                 let copy = Database::Sqlite(

@@ -232,6 +232,10 @@ impl<'o> Site<'o> {
             servers
                 .push(("PostgreSQL", builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()));
         }
+        if let Some(served) = &others.mysql {
+            let (schema, opened) = served.open(&database, &document, &catalog);
+            servers.push(("MariaDB", builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()));
+        }
         let open = Arc::new(load(database.schema.document()));
         let open = builder(&open).default_resolver(database.tables.clone()).build().unwrap();
         let site =

@@ -259,6 +259,19 @@ impl<'o> Desks<'o> {
                     .unwrap(),
             });
         }
+        if let Some(served) = &others.mysql {
+            let (schema, mysql) = served.open(library, &document, &catalog);
+            let open = schema.without_policies();
+            list.push(Desk {
+                name: "MariaDB",
+                open: Mesh::builder(open).default_resolver(mysql.clone()).build().unwrap(),
+                mesh: Mesh::builder(schema)
+                    .default_mutator(mysql.writer())
+                    .default_resolver(mysql)
+                    .build()
+                    .unwrap(),
+            });
+        }
         Ok((Self { others, document, list, _folder: folder }, roles))
     }
 

@@ -1,0 +1,38 @@
+//! Whether columns have an index.
+
+use mesh_schema::TableName;
+use mysql_async::Error;
+
+use super::param;
+use crate::cells::{integer, text};
+use crate::pool::link::Link;
+
+/// Returns whether an index of a table begins with these columns in any order; `None` for a view.
+pub(crate) async fn has_index(
+    link: &mut Link,
+    table: &TableName,
+    columns: &[String],
+) -> Result<Option<bool>, Error> {
+    let kind =
+        "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?";
+    let kinds = link.query(kind, &[param(&table.name)]).await?;
+    if kinds.first().is_none_or(|row| text(row, 0) == "VIEW") {
+        return Ok(None);
+    }
+    let sql = "SELECT SEQ_IN_INDEX, COLUMN_NAME FROM information_schema.STATISTICS \
+               WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? ORDER BY INDEX_NAME, SEQ_IN_INDEX";
+    let mut found = 0;
+    for row in link.query(sql, &[param(&table.name)]).await? {
+        let place = integer(&row, 0).and_then(|place| usize::try_from(place).ok()).unwrap_or_default();
+        if place == 1 {
+            found = 0;
+        }
+        if place <= columns.len() && columns.contains(&text(&row, 1)) {
+            found += 1;
+        }
+        if found == columns.len() {
+            return Ok(Some(true));
+        }
+    }
+    Ok(Some(false))
+}

@@ -1,0 +1,263 @@
+//! Cells: the values of the driver as those of mesh-plan, and the rows of each level by parent.
+
+use std::cell::OnceCell;
+use std::fmt::Write as _;
+
+use mesh_plan::sql::mysql::Layout;
+use mesh_plan::{Cells, Flow, JoinForm, Node, ResolveError, RowSource, Value, ValueRef};
+use mysql_async::consts::ColumnType;
+use mysql_async::{Column, Row, Value as Cell};
+
+/// The columns with the number of the level, of the parent's row and of the row, if there are several levels.
+const LEVEL: usize = 0;
+const PARENT: usize = 1;
+const ROW: usize = 2;
+
+/// The number of the character set of bytes.
+const BINARY: u16 = 63;
+
+/// A row with the numbers of its parent's row and of itself.
+type Numbered = (i64, i64, Row);
+
+/// All rows of a read: those of each level, in their order.
+pub(super) struct Fetched(Vec<Vec<Numbered>>);
+
+impl Fetched {
+    pub(super) fn new(rows: Vec<Row>, levels: usize) -> Self {
+        // The columns of numbers are missing if there is one level, whose rows are in order.
+        if levels <= 1 {
+            return Self(vec![rows.into_iter().map(|row| (0, 0, row)).collect()]);
+        }
+        let mut fetched: Vec<Vec<_>> = (0..levels).map(|_| Vec::new()).collect();
+        for row in rows {
+            let number = |column| integer(&row, column).unwrap_or_default();
+            let (level, parent, number) = (number(LEVEL), number(PARENT), number(ROW));
+            if let Some(level) = usize::try_from(level).ok().and_then(|level| fetched.get_mut(level)) {
+                level.push((parent, number, row));
+            }
+        }
+        for level in &mut fetched {
+            level.sort_unstable_by_key(|(parent, number, _)| (*parent, *number));
+        }
+        Self(fetched)
+    }
+
+    /// Returns the rows of a level.
+    fn level(&self, level: usize) -> &[Numbered] {
+        self.0.get(level).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// The rows of one node.
+pub(super) struct Source<'f> {
+    fetched: &'f Fetched,
+    layout: &'f Layout,
+    /// Whether the node is a record in the rows of its parents.
+    is_beside: bool,
+    joins: Vec<Self>,
+}
+
+impl<'f> Source<'f> {
+    /// Creates the source of a node and those of its joins. The recursion is as deep as the query, which is bounded.
+    pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
+        let joins = layout.joins.iter().zip(&node.joins).map(|(below, join)| Self {
+            is_beside: join.form == JoinForm::Record && below.level == layout.level,
+            ..Self::new(fetched, below, &join.node)
+        });
+        Self { fetched, layout, is_beside: false, joins: joins.collect() }
+    }
+}
+
+impl RowSource for Source<'_> {
+    type Row<'r> = MySqlRow<'r>;
+
+    fn visit<'p>(
+        &mut self,
+        parent: Option<&MySqlRow<'p>>,
+        mut visitor: impl FnMut(&MySqlRow<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
+    ) -> Result<(), ResolveError> {
+        let layout = self.layout;
+        let mut rows = self.fetched.level(layout.level);
+        if let Some(parent) = parent {
+            if self.is_beside {
+                if layout.presence.is_some_and(|index| !is_null(parent.row, index)) {
+                    visitor(&MySqlRow::new(parent.row, layout), &mut self.joins)?;
+                }
+                return Ok(());
+            }
+            let number = integer(parent.row, ROW).unwrap_or_default();
+            let start = rows.partition_point(|(parent, ..)| *parent < number);
+            let end = rows.partition_point(|(parent, ..)| *parent <= number);
+            rows = rows.get(start..end).unwrap_or_default();
+        }
+        let Some((.., first)) = rows.first() else { return Ok(()) };
+        let mut place = MySqlRow::new(first, layout);
+        for (.., row) in rows {
+            place = place.next(row);
+            if visitor(&place, &mut self.joins)? == Flow::Stop {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn total(&mut self) -> Result<u64, ResolveError> {
+        let counted = self.layout.total.and_then(|(level, column)| {
+            let (.., row) = self.fetched.level(level).first()?;
+            integer(row, column).map(i64::unsigned_abs)
+        });
+        counted.ok_or_else(|| ResolveError::new("the statement did not count its rows"))
+    }
+}
+
+/// The part of a row that belongs to one node.
+pub(super) struct MySqlRow<'r> {
+    row: &'r Row,
+    layout: &'r Layout,
+    /// Texts of cells that are no text, by column.
+    texts: OnceCell<Box<[OnceCell<String>]>>,
+}
+
+impl<'r> MySqlRow<'r> {
+    fn new(row: &'r Row, layout: &'r Layout) -> Self {
+        Self { row, layout, texts: OnceCell::new() }
+    }
+
+    /// Continues with another row of the same layout, in the memory of this one.
+    fn next(mut self, row: &'r Row) -> Self {
+        if let Some(cells) = self.texts.get_mut() {
+            cells.iter_mut().for_each(|cell| drop(cell.take()));
+        }
+        Self { row, ..self }
+    }
+
+    /// Returns the text of a cell, from the cache if possible.
+    fn text(&self, column: usize, text: impl FnOnce() -> String) -> ValueRef<'_> {
+        let cells = self.texts.get_or_init(|| self.layout.columns.iter().map(|_| OnceCell::new()).collect());
+        match cells.get(column) {
+            Some(cell) => ValueRef::Text(cell.get_or_init(text).as_bytes()),
+            None => ValueRef::Null,
+        }
+    }
+}
+
+impl Cells for MySqlRow<'_> {
+    fn cell(&self, column: usize) -> ValueRef<'_> {
+        let Some(index) = self.layout.columns.get(column).copied().flatten() else { return ValueRef::Null };
+        let (Some(cell), Some(sent)) = (self.row.as_ref(index), self.row.columns_ref().get(index)) else {
+            return ValueRef::Null;
+        };
+        match cell {
+            Cell::NULL => ValueRef::Null,
+            Cell::Int(value) => ValueRef::Integer(*value),
+            Cell::UInt(value) => match i64::try_from(*value) {
+                Ok(value) => ValueRef::Integer(value),
+                Err(_) => self.text(column, || value.to_string()),
+            },
+            // The double with the shortest decimal representation of the single.
+            Cell::Float(value) => {
+                ValueRef::Real(value.to_string().parse().unwrap_or_else(|_| f64::from(*value)))
+            }
+            Cell::Double(value) => ValueRef::Real(*value),
+            Cell::Bytes(bytes) if is_binary(sent) => ValueRef::Bytes(bytes),
+            Cell::Bytes(text) if sent.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL => {
+                ValueRef::Text(without_zeros(text))
+            }
+            Cell::Bytes(text) => ValueRef::Text(text),
+            // The database has dates without a month, which are no dates.
+            Cell::Date(_, 0, ..) | Cell::Date(_, _, 0, ..) => ValueRef::Null,
+            Cell::Date(year, month, day, hour, minute, second, micros) => self.text(column, || {
+                let mut text = format!("{year:04}-{month:02}-{day:02}");
+                if sent.column_type() != ColumnType::MYSQL_TYPE_DATE {
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "T{hour:02}:{minute:02}:{second:02}");
+                    if *micros > 0 {
+                        let _ = write!(text, ".{micros:06}");
+                        text.truncate(text.trim_end_matches('0').len());
+                    }
+                }
+                text
+            }),
+            // Statements cast all other types to text.
+            Cell::Time(..) => ValueRef::Null,
+        }
+    }
+}
+
+/// Returns an exact number without zeros at the end of its fraction, which has as many digits as the type of the column.
+fn without_zeros(number: &[u8]) -> &[u8] {
+    if !number.contains(&b'.') {
+        return number;
+    }
+    let end = number.iter().rposition(|digit| *digit != b'0').unwrap_or_default();
+    let end = if number.get(end) == Some(&b'.') { end } else { end + 1 };
+    number.get(..end).unwrap_or(number)
+}
+
+/// Whether a column has bytes. Numbers in text form have their character set too.
+fn is_binary(column: &Column) -> bool {
+    use ColumnType::{
+        MYSQL_TYPE_BLOB, MYSQL_TYPE_LONG_BLOB, MYSQL_TYPE_MEDIUM_BLOB, MYSQL_TYPE_STRING,
+        MYSQL_TYPE_TINY_BLOB, MYSQL_TYPE_VAR_STRING, MYSQL_TYPE_VARCHAR,
+    };
+    column.character_set() == BINARY
+        && matches!(
+            column.column_type(),
+            MYSQL_TYPE_BLOB
+                | MYSQL_TYPE_LONG_BLOB
+                | MYSQL_TYPE_MEDIUM_BLOB
+                | MYSQL_TYPE_STRING
+                | MYSQL_TYPE_TINY_BLOB
+                | MYSQL_TYPE_VAR_STRING
+                | MYSQL_TYPE_VARCHAR
+        )
+}
+
+/// Returns a cell as an owned value.
+pub(super) fn value(row: &Row, index: usize) -> Value {
+    let layout = Layout { columns: vec![Some(index)], ..Layout::default() };
+    MySqlRow::new(row, &layout).cell(0).to_value()
+}
+
+/// Returns a cell with text; empty for NULL.
+pub(super) fn text(row: &Row, index: usize) -> String {
+    optional_text(row, index).unwrap_or_default()
+}
+
+/// Returns a cell with text; `None` for NULL.
+pub(super) fn optional_text(row: &Row, index: usize) -> Option<String> {
+    match row.as_ref(index)? {
+        Cell::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Cell::Int(value) => Some(value.to_string()),
+        Cell::UInt(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn is_null(row: &Row, index: usize) -> bool {
+    matches!(row.as_ref(index), None | Some(Cell::NULL))
+}
+
+/// Returns a cell with a number, which may be the text of a number.
+pub(super) fn integer(row: &Row, index: usize) -> Option<i64> {
+    match row.as_ref(index)? {
+        Cell::Int(value) => Some(*value),
+        Cell::UInt(value) => i64::try_from(*value).ok(),
+        Cell::Bytes(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_numbers_have_no_trailing_zeros() {
+        for (number, shown) in
+            [("12.50", "12.5"), ("100", "100"), ("2.00", "2"), ("-0.10", "-0.1"), ("0.00", "0")]
+        {
+            assert_eq!(without_zeros(number.as_bytes()), shown.as_bytes());
+        }
+    }
+}

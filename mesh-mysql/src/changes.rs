@@ -1,0 +1,110 @@
+//! The change feed: the times of the last commits to the tables, polled while there are listeners.
+//!
+//! The database shows for each table the second in which its last transaction was committed, to every account that may use the
+//! table, and without any setup. Triggers with a table of versions could name the records, but they need further rights, slow
+//! down each write, and make concurrent writers wait for each other or for gaps in the numbers of versions; the binary log needs
+//! the rights of a replica. So every notice says that anything may have changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_plan::sql::mysql::Product;
+use mesh_plan::{Change, Changes};
+
+use crate::cells::{integer, text};
+use crate::database::Database;
+use crate::pool::{Pool, PoolError};
+use crate::state::layout;
+
+/// The interval at which the times are polled.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Returns the time of the database and of the last commit to each table, in seconds.
+const TIMES: &str = "SELECT TABLE_NAME, UNIX_TIMESTAMP(UPDATE_TIME), UNIX_TIMESTAMP(NOW()) FROM information_schema.TABLES \
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'";
+
+/// The times of the last commits, with the time at which they were read.
+#[derive(Default)]
+struct Times {
+    read_at: i64,
+    tables: HashMap<String, i64>,
+}
+
+impl Database {
+    /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned; it polls only while
+    /// there are listeners.
+    pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
+        watch(Arc::clone(&self.pool), self.product(), changes)
+    }
+}
+
+async fn watch(pool: Arc<Pool>, product: Product, changes: Changes) {
+    let mut last: Option<Times> = None;
+    let mut is_logged = false;
+    loop {
+        changes.wanted().await;
+        match times(&pool, product).await {
+            Ok(times) => {
+                is_logged = false;
+                if last.as_ref().is_none_or(|last| has_changed(last, &times)) {
+                    changes.notify(Change::anything());
+                }
+                last = Some(times);
+            }
+            Err(error) => {
+                // Logged once until the next success.
+                if !std::mem::replace(&mut is_logged, true) {
+                    tracing::warn!("cannot see whether the database has changed: {error}");
+                }
+                last = None;
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Whether there may have been a commit since the last reading. In the second in which a table was read, there may be commits
+/// afterwards.
+fn has_changed(last: &Times, times: &Times) -> bool {
+    times.tables.len() != last.tables.len()
+        || times
+            .tables
+            .iter()
+            .any(|(table, time)| last.tables.get(table) != Some(time) || (*time >= last.read_at && *time > 0))
+}
+
+async fn times(pool: &Arc<Pool>, product: Product) -> Result<Times, PoolError> {
+    let mut link = pool.take(false).await?;
+    if product == Product::MySql {
+        // It would show what it has seen up to a day before.
+        link.execute("SET SESSION information_schema_stats_expiry = 0").await?;
+    }
+    let mut times = Times::default();
+    for row in link.query(TIMES, &[]).await? {
+        times.read_at = integer(&row, 2).unwrap_or_default();
+        let table = text(&row, 0);
+        if !layout::TABLES.contains(&table.as_str()) {
+            times.tables.insert(table, integer(&row, 1).unwrap_or_default());
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(read_at: i64, commit: i64) -> Times {
+        Times { read_at, tables: HashMap::from([("posts".to_owned(), commit)]) }
+    }
+
+    #[test]
+    fn a_commit_in_the_second_of_the_last_reading_counts() {
+        assert!(!has_changed(&times(10, 8), &times(11, 8)));
+        assert!(has_changed(&times(10, 8), &times(11, 11)));
+        assert!(has_changed(&times(10, 10), &times(10, 10)));
+        assert!(!has_changed(&times(11, 10), &times(11, 10)));
+        assert!(!has_changed(&times(11, 0), &times(12, 0)));
+    }
+}

@@ -1,0 +1,214 @@
+//! A database that is open for reads.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_plan::sql::mysql::Product;
+use mesh_plan::{
+    Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
+    TracedStatement, Usage,
+};
+use mesh_schema::{Catalog, TableName};
+use mysql_async::prelude::Queryable as _;
+
+use crate::error::{BoxError, OpenError};
+use crate::pool::connect_url::{ConnectUrl, without_password};
+use crate::pool::{self, Pool, PoolError, Purpose};
+use crate::read::sort_bound::SortBound;
+use crate::read::statement_cache::StatementCache;
+use crate::settings::{DEFAULT_TIMEOUT, Settings};
+use crate::{catalog, read};
+
+/// A MySQL or MariaDB database that is open for reads. Clones share connections.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) writes: Arc<Pool>,
+    pub(crate) statements: Arc<StatementCache>,
+    pub(crate) sort_bound: Arc<SortBound>,
+}
+
+/// The contents of a database.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The tables and views.
+    pub catalog: Catalog,
+    /// Notes for the log: what was left out, and why.
+    pub notes: Vec<String>,
+}
+
+impl Database {
+    /// Connects to a database and detects which product it is.
+    ///
+    /// # Errors
+    /// The URL is invalid, or the database cannot be reached.
+    pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
+        let connecting = async {
+            let target = ConnectUrl::parse(url)?;
+            // Another provider may be installed; both do.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let mut conn = pool::open(&target, Vec::new(), 0).await?;
+            let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
+            conn.disconnect().await?;
+            let product = match version.is_some_and(|version| version.contains("MariaDB")) {
+                true => Product::MariaDb,
+                false => Product::MySql,
+            };
+            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, product));
+            Ok::<_, BoxError>(Self {
+                pool: pool(Purpose::Read),
+                writes: pool(Purpose::Write),
+                statements: Arc::new(StatementCache::new(product)),
+                sort_bound: Arc::default(),
+            })
+        };
+        connecting.await.map_err(|cause| OpenError { database: without_password(url), cause })
+    }
+
+    /// Returns which database it is.
+    pub fn product(&self) -> Product {
+        self.statements.product
+    }
+
+    /// Returns the error of work on this database.
+    pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
+        OpenError { database: self.pool.name().to_owned(), cause: cause.into() }
+    }
+
+    /// Reads the catalog. `times` names tables and columns that hold times although their types do not say so
+    /// ([`mesh_schema::Document::time_columns`]).
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
+        let reading = async {
+            let mut link = self.pool.take(false).await?;
+            let (catalog, notes) = catalog::read(&mut link, times).await?;
+            Ok(Contents { catalog, notes })
+        };
+        reading.await.map_err(|error: PoolError| self.open_error(error))
+    }
+
+    /// Returns the statement of a plan and its query plan, a line for each step.
+    ///
+    /// # Errors
+    /// The statement cannot be prepared.
+    pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
+        let statement = self.statements.of_plan(plan);
+        let mut link = self.pool.take(false).await?;
+        let rows = read::explain(&mut link, plan, &statement).await?;
+        Ok((statement.statement.to_string(), read::steps(&rows)))
+    }
+
+    /// Checks the bound on orders by values of related records ([`Plan::related_sort_rows`]), as every read does.
+    ///
+    /// # Errors
+    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
+    pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
+        let statement = self.statements.of_plan(plan);
+        let steps = async || {
+            let mut link = self.pool.take(false).await?;
+            read::explain(&mut link, plan, &statement).await
+        };
+        self.sort_bound.check(plan, steps).await
+    }
+
+    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub async fn has_index(
+        &self,
+        table: &TableName,
+        columns: &[String],
+    ) -> Result<Option<bool>, ResolveError> {
+        let mut link = self.pool.take(false).await?;
+        Ok(catalog::has_index(&mut link, table, columns).await.map_err(PoolError::Failed)?)
+    }
+
+    /// Checks that the database responds. If all connections are in use, it does.
+    ///
+    /// # Errors
+    /// The database does not respond.
+    pub async fn ping(&self) -> Result<(), OpenError> {
+        let pinged = match self.pool.take(false).await {
+            Ok(mut link) => link.execute("DO 1").await.map_err(PoolError::Failed),
+            Err(PoolError::Exhausted) => Ok(()),
+            Err(error) => Err(error),
+        };
+        pinged.map_err(|error| self.open_error(error))
+    }
+
+    /// Returns usage figures of the connections for reads.
+    pub fn usage(&self) -> Usage {
+        self.pool.usage()
+    }
+
+    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
+        let start = Instant::now();
+        let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
+        let reading = async {
+            if plan.related_sort_rows().is_some() {
+                self.check_sorts(&plan).await?;
+            }
+            read::run(&self.pool, &plan, &self.statements).await
+        };
+        let reading = tokio::time::timeout_at(deadline.into(), reading);
+        let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
+        if let Some(trace) = &context.trace {
+            trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);
+        }
+        Ok(Answer::Json(body))
+    }
+
+    /// Returns the record of a statement for a trace.
+    async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
+        let statement = self.statements.of_plan(plan);
+        let traced = TracedStatement::new(&*statement.statement.sql, took, body.rows as u64)
+            .with_params(read::params(plan, &statement))
+            .with_node(plan.node().path.clone(), 1);
+        if !trace.wants_query_plans() {
+            return traced;
+        }
+        match self.query_plan(plan).await {
+            Ok((_, steps)) => traced.with_query_plan(steps),
+            Err(_) => traced,
+        }
+    }
+}
+
+impl Resolver for Database {
+    fn resolve<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+    ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
+        Either::Right(Box::pin(self.read(plan.clone(), context.clone())))
+    }
+
+    fn export<'a>(
+        &'a self,
+        plan: &'a Plan,
+        context: &'a Context,
+        export: Export,
+    ) -> BoxFuture<'a, Result<u64, ResolveError>> {
+        Box::pin(async move {
+            let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+            let exporting = async {
+                if plan.related_sort_rows().is_some() {
+                    self.check_sorts(plan).await?;
+                }
+                read::export::run(&self.pool, plan, self.product(), export).await
+            };
+            let exporting = tokio::time::timeout_at(deadline.into(), exporting);
+            exporting.await.map_err(|_| ResolveError::TimedOut)?
+        })
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("database", &self.pool.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! A MySQL or MariaDB database as the data source of a Mesh service.
+//!
+//! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
+//! [`Database::writer`] takes writes. [`State`] keeps what outlives a server in the same database: ended sessions, used nonces,
+//! login attempts and registered queries.
+//!
+//! The driver is [`mysql_async`]: it is maintained, implements the protocol in Rust, keeps prepared statements per connection,
+//! and has TLS with rustls and ring, so that no other library for TLS is linked. It has a pool too, which is not used: a
+//! connection whose statement was given up has to be ended by `KILL QUERY`, and keeps its slot until then.
+
+#![deny(missing_docs)]
+
+mod accounts;
+mod catalog;
+mod cells;
+mod changes;
+mod database;
+mod error;
+mod pool;
+mod read;
+mod settings;
+mod state;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use accounts::Accounts;
+pub use accounts::api_keys::ApiKeys;
+pub use database::{Contents, Database};
+pub use error::OpenError;
+pub use settings::Settings;
+pub use state::State;
+pub use write::Writer;
+pub use write::audit::AuditTable;
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

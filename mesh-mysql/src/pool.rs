@@ -1,0 +1,321 @@
+//! A bounded pool of connections. A statement has a connection to itself while it runs.
+
+pub(crate) mod connect_url;
+mod idle;
+pub(crate) mod link;
+pub(crate) mod row_budget;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_plan::sql::mysql::Product;
+use mesh_plan::{Usage, Value, WaitCounter};
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, DriverError, Error, OptsBuilder, Row};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use self::connect_url::ConnectUrl;
+use self::idle::IdleLinks;
+use self::link::Link;
+use self::row_budget::{BudgetExceeded, RowBudget};
+use crate::settings::Settings;
+
+/// The time limit for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit for ending a statement, after which its connection is dropped.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval of attempts to open a connection to a server that has no room for more.
+const ROOM_INTERVAL: Duration = Duration::from_millis(20);
+/// The time that a statement waits for a lock of another transaction.
+const LOCK_WAIT_SECONDS: u64 = 10;
+
+/// Errors of the database by number.
+pub(crate) mod code {
+    pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
+    pub(crate) const TOO_MANY_CONNECTIONS_OF_USER: u16 = 1203;
+    pub(crate) const SHUTDOWN: u16 = 1053;
+    pub(crate) const LOCK_WAIT_TIMEOUT: u16 = 1205;
+    pub(crate) const DEADLOCK: u16 = 1213;
+    pub(crate) const INTERRUPTED: u16 = 1317;
+    pub(crate) const OUT_OF_RANGE: u16 = 1690;
+    pub(crate) const KILLED: u16 = 1927;
+    pub(crate) const STATEMENT_TIMEOUT: u16 = 1969;
+    pub(crate) const EXECUTION_TIMEOUT: u16 = 3024;
+}
+
+/// The purpose of the connections of a pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Transactions are read-only.
+    Read,
+    /// Transactions can write.
+    Write,
+}
+
+/// Connections to one server. A slot is held while a connection is in use, and until the statement of a connection that was
+/// given up has ended.
+pub(crate) struct Pool {
+    target: ConnectUrl,
+    settings: Settings,
+    /// The statements that a connection begins with.
+    init: Vec<String>,
+    slots: Arc<Semaphore>,
+    waits: WaitCounter,
+    idle: Arc<IdleLinks>,
+}
+
+/// Why a statement has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PoolError {
+    /// All connections stayed in use for as long as a request waits.
+    #[error("all connections to the database are in use")]
+    Exhausted,
+    /// The server did not accept a connection in time.
+    #[error("the database does not respond")]
+    TimedOut,
+    /// No connection could be opened.
+    #[error("cannot connect to the database: {0}")]
+    Refused(Error),
+    /// The statement returns more rows or bytes than it may.
+    #[error(transparent)]
+    Exceeded(#[from] BudgetExceeded),
+    /// The connection or the statement failed.
+    #[error("{0}")]
+    Failed(Error),
+}
+
+impl From<Error> for PoolError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl PoolError {
+    /// Whether the server cannot be reached.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Exhausted | Self::Exceeded(_) => false,
+            Self::TimedOut | Self::Refused(_) => true,
+            Self::Failed(error) => is_stale(error),
+        }
+    }
+
+    /// Whether the server accepts no more connections.
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Refused(error) if is_one_of(error, &[code::TOO_MANY_CONNECTIONS, code::TOO_MANY_CONNECTIONS_OF_USER]))
+    }
+}
+
+/// Whether a connection is broken, so that a statement may succeed on a new one.
+pub(crate) fn is_stale(error: &Error) -> bool {
+    match error {
+        Error::Io(_) | Error::Driver(_) => true,
+        error => is_one_of(error, &[code::SHUTDOWN, code::KILLED]),
+    }
+}
+
+/// Whether the database responded with one of these errors.
+pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
+    matches!(error, Error::Server(cause) if codes.contains(&cause.code))
+}
+
+impl Pool {
+    pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose, product: Product) -> Self {
+        Self {
+            target,
+            init: init(settings, purpose, product),
+            slots: Arc::new(Semaphore::new(settings.connections)),
+            waits: WaitCounter::default(),
+            idle: IdleLinks::new(settings.idle_timeout),
+            settings: settings.clone(),
+        }
+    }
+
+    /// Returns the URL of the database without a password.
+    pub(crate) fn name(&self) -> &str {
+        &self.target.name
+    }
+
+    /// Returns usage figures.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            idle: self.idle.len(),
+            slots: self.settings.connections,
+            free: self.slots.available_permits(),
+            waits: self.waits.count(),
+            waited: self.waits.total(),
+            ..Usage::default()
+        }
+    }
+
+    /// Runs an idempotent statement, a second time on a new connection if the first one is broken. Stops to read when the rows
+    /// exceed the budget.
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        sql: &str,
+        params: &[Value],
+        budget: RowBudget,
+    ) -> Result<Vec<Row>, PoolError> {
+        let mut fresh = false;
+        loop {
+            let mut lease = self.take(fresh).await?;
+            match lease.query_within(sql, params, budget).await {
+                Err(PoolError::Failed(error)) if !fresh && is_stale(&error) => {
+                    tracing::debug!("running a statement again on a new connection: {error}");
+                    fresh = true;
+                }
+                rows => return rows,
+            }
+        }
+    }
+
+    /// Returns an idle connection or opens one, and waits for a free slot for as long as the settings allow. `fresh` closes the
+    /// idle connections and opens a new one, for callers that found a broken one: others may be broken too.
+    pub(crate) async fn take(self: &Arc<Self>, fresh: bool) -> Result<Lease, PoolError> {
+        let slot = match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(slot) => slot,
+            Err(_) => {
+                let waiting = Arc::clone(&self.slots).acquire_owned();
+                let start = Instant::now();
+                let slot = tokio::time::timeout(self.settings.wait, waiting).await;
+                self.waits.record(start.elapsed());
+                slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
+            }
+        };
+        let link = match self.take_idle(fresh) {
+            Some(link) => link,
+            None => Box::pin(self.connect_or_wait()).await?,
+        };
+        Ok(Lease { link: Some(link), pool: Arc::clone(self), slot: Some(slot) })
+    }
+
+    /// Opens a connection that needs no slot, for work that takes as long as a client.
+    pub(crate) async fn take_extra(self: &Arc<Self>) -> Result<Lease, PoolError> {
+        Ok(Lease { link: Some(self.connect().await?), pool: Arc::clone(self), slot: None })
+    }
+
+    /// Returns an idle connection. `fresh` closes all that are idle.
+    fn take_idle(&self, fresh: bool) -> Option<Link> {
+        std::iter::from_fn(|| self.idle.take()).find(|_| !fresh)
+    }
+
+    /// Opens a connection. If the server has no room for another one, waits for as long as the settings allow until it has, or
+    /// until a connection of the pool is idle.
+    async fn connect_or_wait(&self) -> Result<Link, PoolError> {
+        let start = Instant::now();
+        loop {
+            match self.connect().await {
+                Err(error) if error.is_full() && start.elapsed() < self.settings.wait => {}
+                link => return link,
+            }
+            tokio::time::sleep(ROOM_INTERVAL).await;
+            if let Some(link) = self.take_idle(false) {
+                self.waits.record(start.elapsed());
+                return Ok(link);
+            }
+        }
+    }
+
+    /// Opens a connection outside of the pool.
+    pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
+        let opening = open(&self.target, self.init.clone(), self.settings.statements);
+        let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
+        opened.map_err(|_| PoolError::TimedOut)?.map(Link::new).map_err(PoolError::Refused)
+    }
+
+    /// Ends the running statement of a connection.
+    async fn kill_query(&self, connection: u32) -> Result<(), Error> {
+        let mut other = open(&self.target, Vec::new(), 0).await?;
+        other.query_drop(format!("KILL QUERY {connection}")).await?;
+        other.disconnect().await
+    }
+}
+
+/// Opens a connection, without TLS if the server has none and the URL allows that.
+pub(crate) async fn open(target: &ConnectUrl, init: Vec<String>, statements: usize) -> Result<Conn, Error> {
+    let builder =
+        || OptsBuilder::from_opts(target.opts.clone()).init(init.clone()).stmt_cache_size(statements);
+    match Conn::new(builder()).await {
+        Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) if target.is_plain_allowed => {
+            Conn::new(builder().ssl_opts(None)).await
+        }
+        opened => opened,
+    }
+}
+
+/// Returns the statements that a connection begins with.
+fn init(settings: &Settings, purpose: Purpose, product: Product) -> Vec<String> {
+    let timeout = settings.statement_timeout;
+    let limit = match product {
+        // Seconds, for all statements.
+        Product::MariaDb => format!("max_statement_time = {}", timeout.as_secs_f64()),
+        // Milliseconds, for reads.
+        Product::MySql => format!("max_execution_time = {}", timeout.as_millis()),
+    };
+    let access = match purpose {
+        Purpose::Read => "READ ONLY",
+        Purpose::Write => "READ WRITE",
+    };
+    vec![
+        format!("SET NAMES utf8mb4 COLLATE {}", product.binary_collation()),
+        // Values that do not fit are refused, and backslashes are escapes. Other modes would change what statements mean.
+        format!(
+            "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
+             time_zone = '+00:00', {limit}, innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}"
+        ),
+        // A statement that waited for another transaction sees what it has written.
+        format!("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}"),
+    ]
+}
+
+/// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is dropped
+/// because its client has disconnected, the statement is ended and the connection closed. A connection with an open
+/// transaction is closed, too.
+pub(crate) struct Lease {
+    link: Option<Link>,
+    pool: Arc<Pool>,
+    slot: Option<OwnedSemaphorePermit>,
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Link;
+
+    #[expect(clippy::expect_used, reason = "the connection is taken on drop only")]
+    fn deref(&self) -> &Link {
+        self.link.as_ref().expect("a lease has a connection")
+    }
+}
+
+impl std::ops::DerefMut for Lease {
+    #[expect(clippy::expect_used, reason = "the connection is taken on drop only")]
+    fn deref_mut(&mut self) -> &mut Link {
+        self.link.as_mut().expect("a lease has a connection")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(link) = self.link.take() else { return };
+        if link.is_free() {
+            if self.slot.is_some() {
+                self.pool.idle.add(link);
+            }
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (pool, slot, is_running) = (Arc::clone(&self.pool), self.slot.take(), link.is_running());
+        runtime.spawn(async move {
+            if is_running {
+                // The statement may have ended in the meantime. The connection is not used again, because the command could
+                // then end its next statement.
+                let killed = tokio::time::timeout(KILL_TIMEOUT, pool.kill_query(link.id())).await;
+                if let Ok(Err(error)) = killed {
+                    tracing::debug!("a statement could not be ended: {error}");
+                }
+            }
+            drop(link);
+            drop(slot);
+        });
+    }
+}

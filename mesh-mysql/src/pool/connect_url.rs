@@ -1,0 +1,149 @@
+//! Database URLs with their parameters.
+
+use std::path::PathBuf;
+
+use mysql_async::{Opts, OptsBuilder, SslOpts};
+use percent_encoding::percent_decode_str;
+
+use crate::error::BoxError;
+
+/// A parsed database URL.
+#[derive(Clone)]
+pub(crate) struct ConnectUrl {
+    pub(super) opts: Opts,
+    /// Whether a server without TLS is accepted.
+    pub(super) is_plain_allowed: bool,
+    /// The URL without its password.
+    pub(crate) name: String,
+}
+
+/// The encryption that a URL asks for, as in the programs of MySQL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SslMode {
+    Disabled,
+    Preferred,
+    Required,
+    VerifyCa,
+    VerifyIdentity,
+}
+
+impl SslMode {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text.to_ascii_lowercase().replace('_', "-").as_str() {
+            "disabled" => Self::Disabled,
+            "preferred" => Self::Preferred,
+            "required" => Self::Required,
+            "verify-ca" => Self::VerifyCa,
+            "verify-identity" => Self::VerifyIdentity,
+            _ => return None,
+        })
+    }
+}
+
+impl ConnectUrl {
+    /// Parses a URL. `ssl-mode` is `disabled`, `preferred` (the default), `required`, `verify-ca` or `verify-identity`; `ssl-ca`
+    /// is a file of certificates, without which those of the system are trusted; `socket` is the path of a Unix socket.
+    ///
+    /// # Errors
+    /// The URL or one of its parameters is invalid. The error contains no password.
+    pub(crate) fn parse(url: &str) -> Result<Self, BoxError> {
+        let name = without_password(url);
+        let invalid = |why: String| format!("'{name}' is not a valid database URL: {why}");
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let base = base.replacen("mariadb:", "mysql:", 1);
+        let opts = Opts::from_url(&base).map_err(|error| invalid(error.to_string()))?;
+        if opts.db_name().is_none_or(str::is_empty) {
+            return Err(invalid("it names no database, as in mysql://user@host/database".to_owned()).into());
+        }
+        let mut builder = OptsBuilder::from_opts(opts).prefer_socket(false).client_found_rows(true);
+        let mut mode = SslMode::Preferred;
+        let mut certificates: Option<PathBuf> = None;
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
+            match key {
+                "socket" => {
+                    builder = builder.socket(Some(value));
+                    mode = SslMode::Disabled;
+                }
+                "ssl-mode" => {
+                    mode = SslMode::parse(&value)
+                        .ok_or_else(|| invalid(format!("'{value}' is no value of ssl-mode")))?;
+                }
+                "ssl-ca" => certificates = Some(value.into()),
+                other => return Err(invalid(format!("the parameter '{other}' is unknown")).into()),
+            }
+        }
+        let ssl = match mode {
+            SslMode::Disabled => None,
+            SslMode::Preferred | SslMode::Required => {
+                let any = SslOpts::default().with_danger_accept_invalid_certs(true);
+                Some(any.with_danger_skip_domain_validation(true))
+            }
+            SslMode::VerifyCa | SslMode::VerifyIdentity => {
+                let roots = match certificates {
+                    Some(file) => vec![file.into()],
+                    None => {
+                        let found = rustls_native_certs::load_native_certs().certs.into_iter();
+                        found.map(|certificate| certificate.to_vec().into()).collect()
+                    }
+                };
+                let verified = SslOpts::default().with_disable_built_in_roots(true).with_root_certs(roots);
+                Some(verified.with_danger_skip_domain_validation(mode == SslMode::VerifyCa))
+            }
+        };
+        let opts = builder.ssl_opts(ssl).into();
+        Ok(Self { opts, is_plain_allowed: mode == SslMode::Preferred, name })
+    }
+}
+
+/// Returns a URL for messages: without its password and parameters.
+pub(crate) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let Some((account, host)) = authority.rsplit_once('@') else {
+        return format!("{scheme}://{authority}{path}");
+    };
+    let user = account.split_once(':').map_or(account, |(user, _)| user);
+    format!("{scheme}://{user}@{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_of_encryption_are_those_of_the_programs_of_the_database() {
+        let ssl = |url: &str| {
+            let parsed = ConnectUrl::parse(url).unwrap();
+            let ssl = parsed.opts.ssl_opts();
+            (
+                ssl.map(|ssl| (ssl.accept_invalid_certs(), ssl.skip_domain_validation())),
+                parsed.is_plain_allowed,
+            )
+        };
+        assert_eq!(ssl("mysql://db/x"), (Some((true, true)), true));
+        assert_eq!(ssl("mysql://db/x?ssl-mode=REQUIRED"), (Some((true, true)), false));
+        assert_eq!(ssl("mariadb://db/x?ssl-mode=verify_ca&ssl-ca=%2Fca.pem"), (Some((false, true)), false));
+        assert_eq!(
+            ssl("mysql://db/x?ssl-mode=verify-identity&ssl-ca=/ca.pem"),
+            (Some((false, false)), false)
+        );
+        assert_eq!(ssl("mysql://db/x?ssl-mode=disabled"), (None, false));
+        assert_eq!(ssl("mysql://db/x?socket=/run/db.sock"), (None, false));
+    }
+
+    #[test]
+    fn errors_of_urls_contain_no_password() {
+        for url in [
+            "mysql://ada:secret@db/x?ssl-mode=maybe",
+            "mysql://ada:secret@db/x?y=1",
+            "mysql://ada:secret@db/",
+        ] {
+            let error = ConnectUrl::parse(url).err().unwrap().to_string();
+            assert!(error.contains("mysql://ada@db/") && !error.contains("secret"), "{error}");
+        }
+    }
+}

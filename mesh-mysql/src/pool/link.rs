@@ -1,0 +1,169 @@
+//! A connection to the database.
+
+use mesh_plan::Value;
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Row};
+use tokio::runtime::{Handle, Id};
+
+use super::PoolError;
+use super::row_budget::RowBudget;
+
+/// A connection. At most one statement runs on it.
+pub(crate) struct Link {
+    conn: Conn,
+    /// The runtime that opened it.
+    pub(super) runtime: Id,
+    /// Whether a statement was begun whose result has not arrived completely.
+    is_running: bool,
+    in_transaction: bool,
+}
+
+/// The result of a statement that writes.
+pub(crate) struct Outcome {
+    /// The rows that it returned.
+    pub(crate) rows: Vec<Row>,
+    /// The number of rows that it returned; of a statement that returns none, of those that it found, whether it changed them or
+    /// not.
+    pub(crate) affected: u64,
+}
+
+impl Link {
+    pub(super) fn new(conn: Conn) -> Self {
+        Self { conn, runtime: Handle::current().id(), is_running: false, in_transaction: false }
+    }
+
+    /// Returns the number of the connection in the database.
+    pub(super) fn id(&self) -> u32 {
+        self.conn.id()
+    }
+
+    /// Whether a statement is running.
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// Whether the connection can be used for another purpose.
+    pub(super) fn is_free(&self) -> bool {
+        !self.is_running && !self.in_transaction
+    }
+
+    /// Runs a statement without parameters.
+    pub(crate) async fn execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.is_running = true;
+        let ran = self.conn.query_drop(sql).await;
+        self.settle(ran)
+    }
+
+    /// Runs a statement and collects its rows.
+    pub(crate) async fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Error> {
+        Ok(self.write(sql, params).await?.rows)
+    }
+
+    /// Runs a statement, and returns its rows and the number of rows that it found.
+    pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Outcome, Error> {
+        self.is_running = true;
+        let ran = async {
+            let mut result = self.conn.exec_iter(sql, bound(params)).await?;
+            let returns_rows = !result.columns_ref().is_empty();
+            let found = result.affected_rows();
+            let mut rows = Vec::new();
+            while let Some(row) = result.next().await? {
+                rows.push(row);
+            }
+            result.drop_result().await?;
+            let affected = if returns_rows { rows.len() as u64 } else { found };
+            Ok(Outcome { rows, affected })
+        };
+        let ran = ran.await;
+        self.settle(ran)
+    }
+
+    /// Runs a statement, and collects its rows while they are within the budget.
+    pub(crate) async fn query_within(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        mut budget: RowBudget,
+    ) -> Result<Vec<Row>, PoolError> {
+        self.is_running = true;
+        let ran = async {
+            let mut result = self.conn.exec_iter(sql, bound(params)).await?;
+            let mut rows = Vec::new();
+            while let Some(row) = result.next().await? {
+                budget.spend(&row)?;
+                rows.push(row);
+            }
+            result.drop_result().await?;
+            Ok(rows)
+        };
+        match ran.await {
+            Err(PoolError::Failed(error)) => self.settle(Err(error)).map_err(PoolError::Failed),
+            Ok(rows) => Ok(self.settle(Ok(rows))?),
+            Err(exceeded) => Err(exceeded),
+        }
+    }
+
+    /// Begins to run a statement whose rows are taken in parts, while the server waits.
+    pub(crate) async fn open_rows(&mut self, sql: &str, params: &[Value]) -> Result<OpenRows<'_>, Error> {
+        self.is_running = true;
+        let result = self.conn.exec_iter(sql, bound(params)).await?;
+        Ok(OpenRows { result, is_running: &mut self.is_running })
+    }
+
+    /// Begins a transaction.
+    pub(crate) async fn begin(&mut self, how: &str) -> Result<(), Error> {
+        self.in_transaction = true;
+        self.execute(how).await
+    }
+
+    /// Ends a transaction with `COMMIT` or `ROLLBACK`.
+    pub(crate) async fn end(&mut self, how: &str) -> Result<(), Error> {
+        self.execute(how).await?;
+        self.in_transaction = false;
+        Ok(())
+    }
+
+    /// Records the end of a statement. The state of a connection is unknown after other errors than those of the server.
+    fn settle<T>(&mut self, ran: Result<T, Error>) -> Result<T, Error> {
+        match &ran {
+            Ok(_) | Err(Error::Server(_)) => self.is_running = false,
+            // Nothing runs on a connection that is lost, and it must not be used again.
+            Err(_) => (self.is_running, self.in_transaction) = (false, true),
+        }
+        ran
+    }
+}
+
+/// The rows of a statement that is running.
+pub(crate) struct OpenRows<'l> {
+    result: QueryResult<'l, 'static, BinaryProtocol>,
+    is_running: &'l mut bool,
+}
+
+impl OpenRows<'_> {
+    /// Returns the next rows, `size` of them or less at the end; none after it.
+    pub(crate) async fn next(&mut self, size: usize) -> Result<Vec<Row>, Error> {
+        let mut rows = Vec::with_capacity(size);
+        while rows.len() < size {
+            let Some(row) = self.result.next().await? else {
+                *self.is_running = false;
+                break;
+            };
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+}
+
+fn bound(params: &[Value]) -> Params {
+    let values = params.iter().map(|value| match value {
+        Value::Null => mysql_async::Value::NULL,
+        Value::Boolean(value) => i64::from(*value).into(),
+        Value::Integer(value) => mysql_async::Value::Int(*value),
+        Value::Real(value) => mysql_async::Value::Double(*value),
+        Value::Text(text) => mysql_async::Value::Bytes(text.clone().into_bytes()),
+        Value::Bytes(bytes) => mysql_async::Value::Bytes(bytes.clone()),
+    });
+    let values: Vec<_> = values.collect();
+    if values.is_empty() { Params::Empty } else { Params::Positional(values) }
+}

@@ -1,0 +1,73 @@
+//! The rows that a statement may return.
+
+use mesh_plan::{Plan, ResolveError};
+use mysql_async::{Row, Value};
+
+/// The length of a number in a response, at least.
+const NUMBER: usize = 1;
+/// The length of rows in relation to that of the response. A number takes up to twice the bytes of its text.
+const BYTES_PER_RESPONSE_BYTE: usize = 2;
+
+/// What is left of the rows and bytes that a statement may return.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowBudget {
+    rows: usize,
+    bytes: usize,
+    limits: (usize, usize),
+}
+
+/// More rows or bytes than the budget allows.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("more rows than the response may show")]
+pub(crate) enum BudgetExceeded {
+    /// With the limit of objects in a response.
+    Rows(usize),
+    /// With the limit of bytes of a response.
+    Bytes(usize),
+}
+
+impl From<BudgetExceeded> for ResolveError {
+    fn from(exceeded: BudgetExceeded) -> Self {
+        match exceeded {
+            BudgetExceeded::Rows(rows) => Self::TooLarge { rows },
+            BudgetExceeded::Bytes(bytes) => Self::TooManyBytes { bytes },
+        }
+    }
+}
+
+impl RowBudget {
+    pub(crate) const UNLIMITED: Self =
+        Self { rows: usize::MAX, bytes: usize::MAX, limits: (usize::MAX, usize::MAX) };
+
+    /// Returns a budget that suffices for every response that the limits of the plan allow. Each row is an object, except
+    /// the one that shows that another page follows.
+    pub(crate) fn of_plan(plan: &Plan) -> Self {
+        let (rows, bytes) = (plan.rows_max(), plan.bytes_max());
+        Self {
+            rows: rows.saturating_add(1),
+            bytes: bytes.saturating_mul(BYTES_PER_RESPONSE_BYTE),
+            limits: (rows, bytes),
+        }
+    }
+
+    /// Takes a row from the budget.
+    pub(super) fn spend(&mut self, row: &Row) -> Result<(), BudgetExceeded> {
+        let (rows, bytes) = self.limits;
+        self.rows = self.rows.checked_sub(1).ok_or(BudgetExceeded::Rows(rows))?;
+        let size = size(row);
+        self.bytes = self.bytes.checked_sub(size).ok_or(BudgetExceeded::Bytes(bytes))?;
+        Ok(())
+    }
+}
+
+/// Returns the number of bytes of a row that a response can show.
+fn size(row: &Row) -> usize {
+    let cells = (0..row.len()).filter_map(|index| row.as_ref(index));
+    cells
+        .map(|cell| match cell {
+            Value::Bytes(bytes) => bytes.len(),
+            Value::NULL => 0,
+            _ => NUMBER,
+        })
+        .sum()
+}

@@ -1,0 +1,99 @@
+//! Reads: one statement per plan, whose rows are split by level and shaped.
+
+pub(crate) mod export;
+pub(crate) mod sort_bound;
+pub(crate) mod statement_cache;
+
+use std::sync::Arc;
+
+use mesh_plan::sql::mysql::{self, ReadStatement};
+use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError, Value};
+use mesh_ql::AggregateFn;
+use mysql_async::{Error, Row};
+
+use self::statement_cache::StatementCache;
+use crate::cells::{self, Fetched, Source};
+use crate::pool::link::Link;
+use crate::pool::row_budget::RowBudget;
+use crate::pool::{Pool, PoolError, code, is_one_of};
+
+impl From<PoolError> for ResolveError {
+    fn from(error: PoolError) -> Self {
+        if error.is_unreachable() {
+            tracing::warn!("the database cannot be reached: {error}");
+            return Self::Busy;
+        }
+        let cause = match &error {
+            PoolError::Failed(cause) => cause,
+            PoolError::Exceeded(exceeded) => return (*exceeded).into(),
+            _ => return Self::Busy,
+        };
+        match cause {
+            cause if is_timeout(cause) => Self::TimedOut,
+            cause if is_one_of(cause, &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT]) => Self::Busy,
+            _ => Self::new(error),
+        }
+    }
+}
+
+/// Whether the database has ended a statement.
+fn is_timeout(error: &Error) -> bool {
+    is_one_of(error, &[code::INTERRUPTED, code::STATEMENT_TIMEOUT, code::EXECUTION_TIMEOUT])
+}
+
+/// Reads a plan with one statement, so all rows are of one snapshot.
+pub(crate) async fn run(
+    pool: &Arc<Pool>,
+    plan: &Plan,
+    statements: &StatementCache,
+) -> Result<JsonBody, ResolveError> {
+    let read = statements.of_plan(plan);
+    let rows = pool.run(&read.statement.sql, &params(plan, &read), RowBudget::of_plan(plan)).await;
+    let fetched = Fetched::new(rows.map_err(|error| failed(error, plan))?, read.levels);
+    plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0)
+}
+
+/// Returns the parameters of a plan's statement.
+pub(crate) fn params(plan: &Plan, statement: &ReadStatement) -> Vec<Value> {
+    statement.statement.params.iter().map(|param| param.for_read(plan).into_owned()).collect()
+}
+
+/// Converts the error of a plan's statement.
+pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
+    match &error {
+        // If the statement has sums, a number out of range is a sum.
+        PoolError::Failed(cause) if is_one_of(cause, &[code::OUT_OF_RANGE]) && has_sums(plan) => {
+            ResolveError::SumOverflow
+        }
+        _ => error.into(),
+    }
+}
+
+/// Whether a plan has sums. Averages are computed from sums.
+fn has_sums(plan: &Plan) -> bool {
+    let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
+    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
+}
+
+/// Returns the rows of the query plan of a plan's statement.
+pub(crate) async fn explain(
+    link: &mut Link,
+    plan: &Plan,
+    statement: &ReadStatement,
+) -> Result<Vec<Row>, PoolError> {
+    let sql = mysql::explain(&statement.statement);
+    Ok(link.query(&sql, &params(plan, statement)).await?)
+}
+
+/// Returns a query plan as text, a line for each step.
+pub(crate) fn steps(rows: &[Row]) -> Vec<String> {
+    let step = |row: &Row| {
+        let names = row.columns_ref().iter().map(|column| column.name_str().into_owned());
+        let cells = names.enumerate().filter_map(|(index, name)| {
+            let value = cells::optional_text(row, index)?;
+            Some(format!("{name}={value}"))
+        });
+        cells.collect::<Vec<_>>().join(" ")
+    };
+    rows.iter().map(step).collect()
+}

@@ -1,0 +1,34 @@
+//! A cache of the statements of plans.
+
+use std::sync::Arc;
+
+use mesh_plan::sql::mysql::{Product, ReadStatement};
+use mesh_plan::{Generations, Plan, PlanId};
+
+/// The number of plans whose statements are kept.
+const PLANS: usize = 1_024;
+/// The memory of these statements in bytes.
+const BYTES: usize = 16 << 20;
+
+/// The statements of recent plans, by the ids of the plans.
+pub(crate) struct StatementCache {
+    pub(crate) product: Product,
+    cache: Generations<PlanId, Arc<ReadStatement>>,
+}
+
+impl StatementCache {
+    pub(crate) fn new(product: Product) -> Self {
+        Self { product, cache: Generations::bounded(PLANS, BYTES) }
+    }
+
+    /// Returns the statement of a plan, which is lowered if no statement in the cache serves this page of it.
+    pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
+        let cached = self.cache.get(plan.id());
+        if let Some(statement) = cached.filter(|statement| statement.serves(plan)) {
+            return statement;
+        }
+        let statement = Arc::new(ReadStatement::from_plan(plan, self.product));
+        self.cache.insert(plan.id().clone(), Arc::clone(&statement), statement.bytes());
+        statement
+    }
+}

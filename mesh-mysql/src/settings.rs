@@ -1,0 +1,34 @@
+//! Settings of the connections to a database.
+
+use std::time::Duration;
+
+/// The time limit of reads and writes that come without a deadline.
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Settings of the connections to a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The maximum number of connections to the server, for reads and for writes.
+    pub connections: usize,
+    /// The time after which an idle connection is closed.
+    pub idle_timeout: Duration,
+    /// The number of prepared statements of one connection. 0 prepares each statement anew.
+    pub statements: usize,
+    /// The time that a request waits for a connection before it is refused.
+    pub wait: Duration,
+    /// The time after which the database cancels a statement.
+    pub statement_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            idle_timeout: Duration::from_secs(60),
+            statements: 200,
+            wait: Duration::from_secs(2),
+            statement_timeout: DEFAULT_TIMEOUT,
+        }
+    }
+}

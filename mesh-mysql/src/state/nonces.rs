@@ -1,0 +1,179 @@
+//! Used nonces: the table that servers share, and whether a server is alone.
+//!
+//! Each server notes in `mesh_server` that it runs. A server that has not done so for half a minute counts as ended. If it runs
+//! after all, its insertions are refused while another server claims timestamps, which ends with its next note.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
+use mesh_plan::Value;
+use mysql_async::{Error, Row};
+
+use super::{State, number};
+use crate::cells::{integer, value};
+use crate::pool::PoolError;
+use crate::pool::link::Link;
+use crate::write::{TRIES, is_transient};
+
+/// The interval at which a server notes that it runs.
+const NOTE_INTERVAL: Duration = Duration::from_secs(10);
+
+const NOTE: &str = "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))";
+/// Deletes the notes of servers that have ended long ago.
+const FORGET: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
+const MARK: &str = "SELECT time FROM mesh_nonce_mark";
+/// Keeps the mark until the end of the transaction.
+const SHARED_MARK: &str = "SELECT time FROM mesh_nonce_mark LOCK IN SHARE MODE";
+
+/// Raises the mark, unless another server runs. Insertions that have read the mark before are complete when this has locked the
+/// row. Columns are set from left to right.
+const CLAIM: &str = "
+UPDATE mesh_nonce_mark SET previous = time, time = ?
+WHERE time < ? AND NOT EXISTS (
+    SELECT 1 FROM mesh_server WHERE id <> ? AND seen > NOW(3) - INTERVAL 30 SECOND
+)";
+const PREVIOUS: &str = "SELECT previous FROM mesh_nonce_mark";
+const CLAIMED: &str = "SELECT session, nonce, time, until FROM mesh_nonce WHERE time > ? AND time <= ?";
+
+/// Removes a nonce that is no longer in use.
+const EXPIRE: &str = "DELETE FROM mesh_nonce WHERE session = ? AND nonce = ? AND until <= ?";
+const INSERT: &str = "INSERT IGNORE INTO mesh_nonce (session, nonce, time, until) VALUES (?, ?, ?, ?)";
+
+/// The name of a server in `mesh_server`.
+pub(super) struct Presence {
+    id: String,
+}
+
+impl Presence {
+    pub(super) fn new() -> Self {
+        Self { id: format!("{:016x}", RandomState::new().hash_one("presence")) }
+    }
+}
+
+impl State {
+    /// Notes that this server runs, again and again until the last clone of the state is dropped.
+    pub(super) async fn announce(&self) -> Result<(), PoolError> {
+        self.rows(FORGET, &[]).await?;
+        self.rows(NOTE, &[self.presence.id.as_str().into()]).await?;
+        let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(NOTE_INTERVAL).await;
+                let Some(presence) = presence.upgrade() else { return };
+                let id = presence.id.as_str().into();
+                if let Err(error) = pool.run(NOTE, &[id], crate::pool::row_budget::RowBudget::UNLIMITED).await
+                {
+                    tracing::debug!("cannot note that this server runs: {error}");
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn claim_up_to(&self, time: u64, fresh: bool) -> Result<Option<Claimed>, PoolError> {
+        let mut link = self.pool.take(fresh).await?;
+        let id = self.presence.id.as_str().into();
+        let claiming = async {
+            link.begin("START TRANSACTION").await?;
+            let claimed = link.write(CLAIM, &[number(time), number(time), id]).await?.affected > 0;
+            let rows = link.query(PREVIOUS, &[]).await?;
+            link.end("COMMIT").await?;
+            let Some(after) = rows.first().map(|row| time_of(row, 0)).filter(|_| claimed) else {
+                return Ok(None);
+            };
+            // After the claim, which has waited for all insertions.
+            let rows = link.query(CLAIMED, &[number(after), number(time)]).await?;
+            Ok(Some(Claimed { after, used: rows.iter().filter_map(nonce_of).collect() }))
+        };
+        claiming.await.map_err(|error: Error| PoolError::Failed(error))
+    }
+
+    /// Inserts nonces. If the response to the commit is lost and this is repeated, they count as used.
+    async fn insert_all(
+        &self,
+        nonces: &[NonceRow],
+        now: u64,
+        fresh: bool,
+    ) -> Result<Vec<NonceUse>, PoolError> {
+        let mut link = self.pool.take(fresh).await?;
+        let inserting = async {
+            link.begin("START TRANSACTION").await?;
+            let mark = link.query(SHARED_MARK, &[]).await?.first().map_or(u64::MAX, |row| time_of(row, 0));
+            let mut uses = vec![NonceUse::Unknown; nonces.len()];
+            let mut order: Vec<usize> = (0..nonces.len()).collect();
+            // In the order of the keys, servers cannot deadlock.
+            order.sort_by_key(|index| nonces.get(*index).map(|row| (row.session.0, row.text.clone())));
+            for index in order {
+                let (Some(row), Some(used)) = (nonces.get(index), uses.get_mut(index)) else { continue };
+                if row.time > mark {
+                    *used = insert(&mut link, row, now).await?;
+                }
+            }
+            link.end("COMMIT").await?;
+            Ok(uses)
+        };
+        inserting.await.map_err(|error: Error| PoolError::Failed(error))
+    }
+}
+
+/// Inserts a nonce unless it is in use.
+async fn insert(link: &mut Link, row: &NonceRow, now: u64) -> Result<NonceUse, Error> {
+    let (session, text) = (Value::Bytes(row.session.0.to_vec()), Value::from(&*row.text));
+    link.write(EXPIRE, &[session.clone(), text.clone(), number(now)]).await?;
+    let inserted = link.write(INSERT, &[session, text, number(row.time), number(row.until)]).await?;
+    Ok(if inserted.affected > 0 { NonceUse::New } else { NonceUse::Used })
+}
+
+fn nonce_of(row: &Row) -> Option<NonceRow> {
+    let bytes = |index| match value(row, index) {
+        Value::Bytes(bytes) => Some(bytes),
+        _ => None,
+    };
+    let session = SessionId(bytes(0)?.as_slice().try_into().ok()?);
+    let text = String::from_utf8(bytes(1)?).ok()?;
+    Some(NonceRow { session, text: text.into(), time: time_of(row, 2), until: time_of(row, 3) })
+}
+
+impl NonceTable for State {
+    fn mark(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let rows = self.run(MARK, &[]).await?;
+            Ok(rows.first().map_or(u64::MAX, |row| time_of(row, 0)))
+        })
+    }
+
+    fn claim(&self, time: u64, _: u64) -> BoxFuture<'_, Result<Option<Claimed>, StoreError>> {
+        Box::pin(async move {
+            let mut tries = 1;
+            loop {
+                match self.claim_up_to(time, tries > 1).await {
+                    Err(PoolError::Failed(error)) if tries < TRIES && is_transient(&error) => tries += 1,
+                    done => return done.map_err(StoreError::new),
+                }
+            }
+        })
+    }
+
+    fn insert(&self, nonces: Vec<NonceRow>, now: u64) -> BoxFuture<'_, Result<Vec<NonceUse>, StoreError>> {
+        Box::pin(async move {
+            self.sweep_if_due(now);
+            let mut tries = 1;
+            loop {
+                match self.insert_all(&nonces, now, tries > 1).await {
+                    Err(PoolError::Failed(error)) if tries < TRIES && is_transient(&error) => tries += 1,
+                    done => return done.map_err(StoreError::new),
+                }
+            }
+        })
+    }
+
+    fn spawn(&self, work: BoxFuture<'static, ()>) {
+        drop(tokio::spawn(work));
+    }
+}
+
+fn time_of(row: &Row, index: usize) -> u64 {
+    integer(row, index).and_then(|time| u64::try_from(time).ok()).unwrap_or_default()
+}

@@ -1,0 +1,100 @@
+//! Tests against real servers. They are skipped if MariaDB is not installed, unless `MESH_REQUIRE_SERVICES` is set.
+
+mod accounts;
+mod api_keys;
+mod audit;
+mod catalog;
+mod export;
+mod failures;
+mod reads;
+mod state;
+mod types;
+mod writes;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mesh_plan::{Context, Error, Mesh, Request};
+use mesh_ql::Format;
+use mesh_schema::Schema;
+use mesh_tests::{MariaDb, PATIENCE};
+
+use crate::{Database, Settings};
+
+const BLOG: &str = "
+CREATE TABLE users (
+    id int PRIMARY KEY, name varchar(100) NOT NULL, email varchar(100) UNIQUE, manager_id int,
+    FOREIGN KEY (manager_id) REFERENCES users (id)
+);
+CREATE TABLE posts (
+    id bigint AUTO_INCREMENT PRIMARY KEY, title varchar(100) NOT NULL, likes int, author_id int NOT NULL,
+    FOREIGN KEY (author_id) REFERENCES users (id)
+);
+CREATE TABLE comments (
+    id int PRIMARY KEY, body text NOT NULL, post_id bigint NOT NULL, FOREIGN KEY (post_id) REFERENCES posts (id)
+);
+CREATE TABLE tags (id int PRIMARY KEY, label varchar(20) NOT NULL);
+CREATE TABLE post_tags (
+    post_id bigint NOT NULL, tag_id int NOT NULL, PRIMARY KEY (post_id, tag_id),
+    FOREIGN KEY (post_id) REFERENCES posts (id), FOREIGN KEY (tag_id) REFERENCES tags (id)
+);
+INSERT INTO users VALUES (1, 'Ada', 'ada@example.org', NULL), (2, 'Bo', NULL, 1), (3, 'Cy', NULL, 1);
+INSERT INTO posts VALUES (1, 'Dawn', 5, 1), (2, 'Bread', 7, 2), (3, 'Map', NULL, 2);
+INSERT INTO comments VALUES (1, 'first', 1), (2, 'second', 1), (3, 'yes', 2);
+INSERT INTO tags VALUES (1, 'code'), (2, 'food');
+INSERT INTO post_tags VALUES (1, 1), (1, 2), (2, 2);
+";
+
+/// A served database.
+struct Served {
+    database: Database,
+    mesh: Arc<Mesh>,
+}
+
+impl Served {
+    async fn open(server: &MariaDb, settings: &Settings) -> Self {
+        Self::open_at(&server.url(), settings).await
+    }
+
+    async fn open_at(url: &str, settings: &Settings) -> Self {
+        let database = Database::connect(url, settings).await.unwrap();
+        let catalog = database.contents(&[]).await.unwrap().catalog;
+        let mut document = mesh_schema::infer(&catalog).document;
+        let keys: Vec<String> = document.entities.iter().map(|(key, _)| key.to_owned()).collect();
+        for key in keys {
+            if let Some(entity) = document.entities.get_mut(&key) {
+                entity.writable = mesh_schema::Writable::all();
+            }
+        }
+        let schema: Schema = document.load(Some(&catalog)).unwrap();
+        let mesh =
+            Mesh::builder(schema).default_resolver(database.clone()).default_mutator(database.writer());
+        Self { database, mesh: Arc::new(mesh.build().unwrap()) }
+    }
+
+    async fn point(&self, id: &str, query: &str) -> Result<String, Error> {
+        self.read(&Request::point(format_of(query), query, id)).await
+    }
+
+    async fn collection(&self, query: &str) -> Result<String, Error> {
+        self.read(&Request::collection(format_of(query), query)).await
+    }
+
+    async fn read(&self, request: &Request<'_>) -> Result<String, Error> {
+        let body = self.mesh.read(&self.mesh.plan(request)?, &Context::default()).await?;
+        Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
+    }
+}
+
+fn format_of(query: &str) -> Format {
+    if query.starts_with("{ ") { Format::Ql } else { Format::Json }
+}
+
+/// Waits until a condition holds; fails the test after [`PATIENCE`].
+async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let start = Instant::now();
+    while !holds().await {
+        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

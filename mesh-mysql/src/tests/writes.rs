@@ -1,0 +1,103 @@
+//! Writes and their failures.
+
+use mesh_plan::{Context, Error, Fields, RecordId, Rule, WriteError, WriteRequest, WriteTarget};
+use mesh_tests::MariaDb;
+
+use super::{BLOG, Served};
+use crate::Settings;
+
+impl Served {
+    /// Executes a write, and returns the id of the record with the reply.
+    pub(super) async fn write(&self, target: WriteTarget<'_>, body: &str) -> Result<(String, String), Error> {
+        let fields = Fields::parse(body.as_bytes()).unwrap();
+        let mut request = WriteRequest::new(target);
+        if body != "{}" || matches!(target, WriteTarget::Create { .. }) {
+            request = request.with_fields(&fields);
+        }
+        let written = self.mesh.write(self.mesh.plan_write(&request)?, &Context::default()).await;
+        let reply = written.map_err(Error::Write)?;
+        let body = reply.body.map(|body| String::from_utf8(body.bytes.to_vec()).unwrap());
+        Ok((reply.id, body.unwrap_or_default()))
+    }
+}
+
+fn id(id: &str) -> RecordId<'_> {
+    RecordId::Text(id)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_and_links_are_written() {
+    let Some(server) = MariaDb::start() else { return };
+    server.execute(BLOG);
+    let served = Served::open(&server, &Settings::default()).await;
+    let create = WriteTarget::Create { entity: "post" };
+    let (created, body) = served.write(create, r#"{"title": "New", "authorId": 3}"#).await.unwrap();
+    assert_eq!(created, "4");
+    assert!(body.contains(r#""title":"New""#), "{body}");
+    let update = WriteTarget::Update { entity: "post", id: id("4") };
+    assert_eq!(served.write(update, r#"{"likes": 9}"#).await.unwrap().0, "4");
+    // A record that has the values already is found too.
+    assert_eq!(served.write(update, r#"{"likes": 9}"#).await.unwrap().0, "4");
+    let attach = WriteTarget::Attach { entity: "post", id: id("4"), relation: "tags" };
+    for _ in 0..2 {
+        served.write(attach, r#"{"entityId": 2}"#).await.unwrap();
+    }
+    assert_eq!(server.query("SELECT COUNT(*) FROM post_tags WHERE post_id = 4").as_deref(), Some("1"));
+    let child = WriteTarget::Attach { entity: "user", id: id("1"), relation: "posts" };
+    assert_eq!(served.write(child, r#"{"title": "Child"}"#).await.unwrap().0, "5");
+    // The parent and the child are in one table.
+    let report = WriteTarget::Attach { entity: "user", id: id("1"), relation: "users" };
+    assert_eq!(served.write(report, r#"{"id": 9, "name": "Di"}"#).await.unwrap().0, "9");
+    let remove = WriteTarget::Remove { entity: "post", id: id("4"), relation: "tags", child: id("2") };
+    served.write(remove, "{}").await.unwrap();
+    let delete = WriteTarget::Delete { entity: "post", id: id("4") };
+    served.write(delete, "{}").await.unwrap();
+    let gone = served.write(delete, "{}").await.unwrap_err();
+    assert!(matches!(gone, Error::Write(WriteError::NotFound { .. })), "{gone:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn violated_rules_name_their_fields() {
+    let Some(server) = MariaDb::start() else { return };
+    server.execute(BLOG);
+    server.execute("ALTER TABLE posts ADD CONSTRAINT positive CHECK (likes >= 0)");
+    let served = Served::open(&server, &Settings::default()).await;
+    let conflict = async |target: WriteTarget<'_>, body: &str| match served.write(target, body).await {
+        Err(Error::Write(WriteError::Conflict { rule, fields, .. })) => (rule, fields.join(",")),
+        other => panic!("{body}: {other:?}"),
+    };
+    let (user, post) = (WriteTarget::Create { entity: "user" }, WriteTarget::Create { entity: "post" });
+    let named = |rule, fields: &str| (rule, fields.to_owned());
+    let email = r#"{"id": 7, "name": "x", "email": "ada@example.org"}"#;
+    assert_eq!(conflict(user, email).await, named(Rule::Unique, "email"));
+    assert_eq!(conflict(user, r#"{"id": 1, "name": "x"}"#).await, named(Rule::Unique, "id"));
+    assert_eq!(conflict(user, r#"{"id": 8}"#).await, named(Rule::Required, "name"));
+    let author = r#"{"title": "x", "authorId": 99}"#;
+    assert_eq!(conflict(post, author).await, named(Rule::Reference, "authorId"));
+    let likes = r#"{"title": "x", "authorId": 1, "likes": -1}"#;
+    assert_eq!(conflict(post, likes).await, named(Rule::Check, "likes"));
+    let delete = WriteTarget::Delete { entity: "user", id: id("1") };
+    assert_eq!(conflict(delete, "{}").await, named(Rule::Reference, ""));
+    let long = format!(r#"{{"title": "{}", "authorId": 1}}"#, "x".repeat(200));
+    let error = served.write(post, &long).await.unwrap_err();
+    assert!(error.to_string().contains("'title' takes at most 100 characters"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deadlocks_are_tried_again() {
+    let Some(server) = MariaDb::start() else { return };
+    server.execute(BLOG);
+    let served = Served::open(&server, &Settings::default()).await;
+    let writes = (0..40).map(|number: u32| {
+        let (mesh, body) = (std::sync::Arc::clone(&served.mesh), format!(r#"{{"likes": {number}}}"#));
+        tokio::spawn(async move {
+            let fields = Fields::parse(body.as_bytes()).unwrap();
+            let id = RecordId::Text(if number % 2 == 0 { "1" } else { "2" });
+            let request = WriteRequest::new(WriteTarget::Update { entity: "post", id }).with_fields(&fields);
+            mesh.write(mesh.plan_write(&request).unwrap(), &Context::default()).await.map(drop)
+        })
+    });
+    for write in writes.collect::<Vec<_>>() {
+        write.await.unwrap().unwrap();
+    }
+}

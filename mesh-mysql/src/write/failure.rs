@@ -1,0 +1,197 @@
+//! Errors of the database as errors of writes, with the fields that they are about.
+
+use mesh_plan::sql::SetReference;
+use mesh_plan::sql::mysql::{self, Product};
+use mesh_plan::{Key, Mutation, ResolveError, Rule, Subject, WriteError};
+use mysql_async::{Error, ServerError};
+
+use super::{Failure, params, try_failure};
+use crate::catalog::PRIMARY;
+use crate::pool::link::Link;
+use crate::pool::{PoolError, code};
+
+/// Numbers of errors about what is written.
+mod number {
+    pub(super) const NULL_COLUMN: u16 = 1048;
+    pub(super) const NO_DEFAULT: u16 = 1364;
+    pub(super) const DUPLICATE: u16 = 1062;
+    pub(super) const DUPLICATE_NAMED: u16 = 1586;
+    pub(super) const NO_REFERRED: [u16; 2] = [1216, 1452];
+    pub(super) const IS_REFERRED: [u16; 2] = [1217, 1451];
+    pub(super) const CHECK_OF_VIEW: u16 = 1369;
+    pub(super) const CHECK_OF_MYSQL: u16 = 3819;
+    pub(super) const CHECK_OF_MARIADB: u16 = 4025;
+    /// `SIGNAL` in a trigger.
+    pub(super) const SIGNAL: u16 = 1644;
+    /// Values that their columns cannot store: out of range, truncated, of another type, too long; and values of generated
+    /// columns and of UUIDs.
+    pub(super) const UNFIT: [u16; 13] =
+        [1264, 1265, 1292, 1366, 1367, 1406, 1411, 1416, 1906, 3105, 3140, 3156, 4161];
+}
+
+/// Maps an error of the database to that of a write.
+pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
+    let Error::Server(cause) = error else {
+        tracing::warn!("a write failed: {error}");
+        return ResolveError::Busy.into();
+    };
+    let rule = match cause.code {
+        number::DUPLICATE | number::DUPLICATE_NAMED => Rule::Unique,
+        number::NULL_COLUMN | number::NO_DEFAULT => Rule::NotEmpty,
+        code if number::NO_REFERRED.contains(&code) || number::IS_REFERRED.contains(&code) => Rule::Reference,
+        number::CHECK_OF_VIEW | number::CHECK_OF_MYSQL | number::CHECK_OF_MARIADB => Rule::Check,
+        number::SIGNAL => Rule::Other,
+        code if number::UNFIT.contains(&code) => return unfit(cause, mutation),
+        _ if is_unavailable(cause.code) => {
+            tracing::warn!("a write failed: {cause}");
+            return ResolveError::Busy.into();
+        }
+        _ => return ResolveError::from(PoolError::Failed(error_of(cause))).into(),
+    };
+    WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
+}
+
+/// Whether the database cannot be written now.
+pub(super) fn is_unavailable(number: u16) -> bool {
+    /// It is read-only, the disk is full, or another transaction is in the way.
+    const UNAVAILABLE: [u16; 8] = [1021, 1114, 1223, 1290, 1792, 1836, 3024, code::LOCK_WAIT_TIMEOUT];
+    UNAVAILABLE.contains(&number)
+        || [code::DEADLOCK, code::SHUTDOWN, code::KILLED, code::TOO_MANY_CONNECTIONS].contains(&number)
+}
+
+fn error_of(cause: &ServerError) -> Error {
+    Error::Server(cause.clone())
+}
+
+/// Returns the failure for an error of a statement. If it does not name the foreign key that refers to no record, that is
+/// searched for.
+pub(super) async fn of_statement(
+    link: &mut Link,
+    mutation: &Mutation,
+    error: &Error,
+    product: Product,
+) -> Failure {
+    match try_failure(error, mutation) {
+        Failure::Final(WriteError::Conflict { rule: Rule::Reference, fields, .. }) if fields.is_empty() => {
+            let mut missing = Vec::new();
+            for SetReference { fields, statement } in mysql::references(mutation, product) {
+                let found = link.query(&statement.sql, &params(&statement, &Key::default())).await;
+                // If it cannot be found out, the field is not named.
+                if found.is_ok_and(|rows| rows.is_empty()) {
+                    missing.extend(fields);
+                }
+            }
+            Failure::Final(WriteError::conflict_of(Rule::Reference, missing))
+        }
+        failure => failure,
+    }
+}
+
+/// Returns the error of a value that its column cannot store: `Data too long for column 'name' at row 1`, `Out of range value for
+/// column 'db'.'table'.'name' at row 1`.
+fn unfit(cause: &ServerError, mutation: &Mutation) -> WriteError {
+    let action = mutation.action();
+    let Some(subject) = action.assigned(mutation.subject()) else { return WriteError::Value(Vec::new()) };
+    let column = named_after(&cause.message, " column ");
+    let column = column.and_then(|name| action.values().iter().find(|value| *value.column == *name));
+    subject.unfit(action.values(), column.map(|value| &*value.column).as_slice())
+}
+
+/// Returns the last part of the quoted name behind a word in a message.
+fn named_after(message: &str, word: &str) -> Option<String> {
+    // A value in the message, which may contain anything, is before the name.
+    let (_, mut rest) = message.rsplit_once(word)?;
+    let mut last = None;
+    loop {
+        let mark = rest.chars().next().filter(|mark| matches!(mark, '\'' | '`'))?;
+        let (name, after) = rest.strip_prefix(mark)?.split_once(mark)?;
+        last.replace(name.to_owned());
+        match after.strip_prefix('.') {
+            Some(after) => rest = after,
+            None => return last,
+        }
+    }
+}
+
+/// Returns the fields that the error is about: that of the column without a value, or those of the constraint or key.
+fn fields_in(rule: Rule, cause: &ServerError, mutation: &Mutation) -> Vec<String> {
+    let action = mutation.action();
+    let subjects = [Some(mutation.subject()), action.other().map(|other| &other.subject)];
+    let subjects: Vec<&Subject> = subjects.into_iter().flatten().collect();
+    let of_constraint = |name: &str| {
+        let named = subjects.iter().map(|subject| subject.fields_of_constraint(name));
+        named.into_iter().find(|fields| !fields.is_empty()).unwrap_or_default()
+    };
+    match rule {
+        // `Column 'name' cannot be null`, `Field 'name' doesn't have a default value`.
+        Rule::NotEmpty => {
+            let column = named_after(&format!(" {}", cause.message), " Column ")
+                .or_else(|| named_after(&format!(" {}", cause.message), " Field "));
+            let field = column.and_then(|column| {
+                subjects.iter().find_map(|subject| subject.field_of_column(&column)).map(str::to_owned)
+            });
+            field.into_iter().collect()
+        }
+        // `Duplicate entry 'x' for key 'name'`, in MySQL `'table.name'`. The value may contain anything.
+        Rule::Unique => {
+            let Some((_, key)) = cause.message.rsplit_once(" for key ") else { return Vec::new() };
+            let key = key.trim_matches(['\'', '`']);
+            let in_table = |subject: &&Subject| {
+                let key =
+                    key.strip_prefix(subject.table().name.as_str()).and_then(|key| key.strip_prefix('.'));
+                key.map(|key| subject.fields_of_constraint(key)).filter(|fields| !fields.is_empty())
+            };
+            if let Some(fields) = subjects.iter().find_map(in_table) {
+                return fields;
+            }
+            match (key, action.assigned(mutation.subject())) {
+                // Every table has a key of that name.
+                (PRIMARY, Some(subject)) => subject.fields_of_constraint(key),
+                _ => of_constraint(key),
+            }
+        }
+        Rule::Reference => {
+            if number::IS_REFERRED.contains(&cause.code) {
+                return Vec::new();
+            }
+            let Some(name) = named_after(&cause.message, " CONSTRAINT ") else { return Vec::new() };
+            let mut fields = of_constraint(&name);
+            // A foreign key that is not set is one that refers to the record.
+            fields.retain(|field| action.values().iter().any(|value| *value.field == **field));
+            fields
+        }
+        // `CONSTRAINT `name` failed for `db`.`table``, `Check constraint 'name' is violated.`
+        Rule::Check => {
+            let message = format!(" {}", cause.message);
+            let name =
+                named_after(&message, " CONSTRAINT ").or_else(|| named_after(&message, " constraint "));
+            let Some(name) = name else { return Vec::new() };
+            // MariaDB names the condition of a column after it, with the table.
+            let column = || {
+                let name = name.rsplit_once('.').map_or(&*name, |(_, column)| column);
+                let field = subjects.iter().find_map(|subject| subject.field_of_column(name));
+                field.map(str::to_owned).into_iter().collect()
+            };
+            let fields = of_constraint(&name);
+            if fields.is_empty() { column() } else { fields }
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_messages_are_found() {
+        let named = |message: &str, word: &str| named_after(message, word);
+        assert_eq!(named("Data too long for column 'name' at row 1", " column ").as_deref(), Some("name"));
+        assert_eq!(
+            named("Incorrect integer value: 'x' for column `d`.`t`.`age` at row 1", " column ").as_deref(),
+            Some("age")
+        );
+        assert_eq!(named("no name", " column "), None);
+        assert_eq!(named("for column 'unclosed", " column "), None);
+    }
+}

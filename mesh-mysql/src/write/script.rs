@@ -1,0 +1,287 @@
+//! Scripts: transactions of several steps. `SPEC §18`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mesh_plan::sql::Statement;
+use mesh_plan::sql::mysql::{self, Param, ReadStatement};
+use mesh_plan::{
+    Context, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult,
+    Subject, Target, WriteError,
+};
+use mysql_async::{Error, Row};
+
+use super::failure::{is_unavailable, write_error};
+use super::{BEGIN, Failure, Writer, is_transient, key_of, params};
+use crate::cells::{Fetched, Source};
+use crate::pool::PoolError;
+use crate::pool::link::Link;
+use crate::pool::row_budget::RowBudget;
+use crate::read;
+use crate::settings::DEFAULT_TIMEOUT;
+
+/// The result of a step: the ids of the written records, and the bodies.
+type Ran = (Vec<Key>, Vec<Option<JsonBody>>);
+
+impl Writer {
+    pub(super) async fn run_script(
+        &self,
+        script: Arc<dyn Script>,
+        context: Context,
+    ) -> Result<Vec<StepResult>, ScriptError> {
+        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+        let script = &*script;
+        let running = async {
+            let mut tries = 1;
+            loop {
+                match self.try_script(script, tries > 1).await {
+                    Ok(ran) => return Ok::<_, ScriptError>(ran),
+                    Err(failure) => failure.retry(&mut tries)?,
+                }
+            }
+        };
+        let ran = tokio::time::timeout_at(deadline.into(), running).await;
+        ran.map_err(|_| ResolveError::TimedOut)?
+    }
+
+    /// Runs a script in a transaction.
+    async fn try_script(
+        &self,
+        script: &dyn Script,
+        fresh: bool,
+    ) -> Result<Vec<StepResult>, Failure<ScriptError>> {
+        let link = self.pool.take(fresh).await;
+        let mut link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
+        link.begin(BEGIN).await.map_err(|error| at_step(0, &error))?;
+        let done = match self.run_all(&mut link, script).await {
+            Ok(done) => done,
+            Err(failure) => {
+                // Otherwise the connection is closed with its transaction.
+                if !link.is_running() {
+                    let _ = link.end("ROLLBACK").await;
+                }
+                return Err(failure);
+            }
+        };
+        match self.end(&mut link).await {
+            Ok(()) => Ok(done),
+            Err(error) => Err(Failure::Final(commit_error(&error, &done))),
+        }
+    }
+
+    async fn run_all(
+        &self,
+        link: &mut Link,
+        script: &dyn Script,
+    ) -> Result<Vec<StepResult>, Failure<ScriptError>> {
+        let mut done: Vec<StepResult> = Vec::new();
+        loop {
+            let number = done.len();
+            let next = script.next(&done).map_err(|error| Failure::Final(ScriptError::new(number, error)))?;
+            let Some(step) = next else { return Ok(done) };
+            let (ids, bodies) = match &step {
+                ScriptStep::Write(mutations) => self.write_all(link, mutations, number).await?,
+                ScriptStep::Read { plan, lock } => {
+                    if let Some(subject) = lock {
+                        self.lock(link, plan, subject, number).await?;
+                    }
+                    let body = self.read_on(link, plan).await;
+                    let body = body.map_err(|it| it.map(|error| ScriptError::new(number, error)))?;
+                    (Vec::new(), vec![Some(body)])
+                }
+                _ => {
+                    let error = ResolveError::new("a script has a step of an unknown kind");
+                    return Err(Failure::Final(ScriptError::new(number, error)));
+                }
+            };
+            done.push(StepResult { step, ids, bodies });
+        }
+    }
+
+    /// Locks the record of a point read.
+    async fn lock(
+        &self,
+        link: &mut Link,
+        plan: &Plan,
+        subject: &Subject,
+        step: usize,
+    ) -> Result<(), Failure<ScriptError>> {
+        let Target::Point(id) = plan.target() else { return Ok(()) };
+        let is_found = !id.is_impossible() && {
+            let statement = mysql::lock(subject, id, self.statements.product);
+            let found = query(link, &statement, id).await;
+            !found.map_err(|error| at_step(step, &error))?.is_empty()
+        };
+        if is_found {
+            return Ok(());
+        }
+        Err(Failure::Final(ScriptError::new(step, subject.not_found(id))))
+    }
+
+    /// Executes writes, and reads their replies.
+    async fn write_all(
+        &self,
+        link: &mut Link,
+        mutations: &[Mutation],
+        step: usize,
+    ) -> Result<Ran, Failure<ScriptError>> {
+        let mut ids = Vec::with_capacity(mutations.len());
+        while let Some(left) = mutations.get(ids.len()..).filter(|left| !left.is_empty()) {
+            let count = match mysql::create_many(left, self.statements.product) {
+                Some((statement, count)) => {
+                    let alike = left.get(..count).unwrap_or_default();
+                    let created = self.create_many(link, &statement, alike).await;
+                    if let Some(created) = created.map_err(|error| at_step(step, &error))? {
+                        ids.extend(created);
+                        continue;
+                    }
+                    count
+                }
+                None => 1,
+            };
+            for (item, mutation) in mutations.iter().enumerate().skip(ids.len()).take(count) {
+                let written = self.run_steps(link, mutation).await;
+                let at = |error| ScriptError::of_write(step, item, mutation, error);
+                ids.push(written.map_err(|failure| failure.map(at))?.id);
+            }
+        }
+        let bodies = self.read_replies(link, mutations, &ids).await;
+        let failed = |(item, failure): (usize, Failure<ResolveError>)| {
+            failure.map(|error| ScriptError::new(step, error).at_item(item))
+        };
+        Ok((ids, bodies.map_err(failed)?))
+    }
+
+    /// Creates records by one statement. Returns `None` if that is not possible: then one of them cannot be created, and its
+    /// error is found by creating them one by one.
+    async fn create_many(
+        &self,
+        link: &mut Link,
+        statement: &Statement<Param>,
+        alike: &[Mutation],
+    ) -> Result<Option<Vec<Key>>, Error> {
+        link.execute("SAVEPOINT many").await?;
+        let (ended, ids) = match self.try_create(link, statement, alike).await {
+            Ok(Some(ids)) => ("RELEASE SAVEPOINT many", Some(ids)),
+            Err(error) if !matches!(error, Error::Server(_)) || is_transient(&error) => return Err(error),
+            Ok(None) | Err(_) => ("ROLLBACK TO SAVEPOINT many", None),
+        };
+        link.execute(ended).await?;
+        Ok(ids)
+    }
+
+    /// Creates records by one statement. Returns `None` if it did not create all of them, or one that may not be the result.
+    async fn try_create(
+        &self,
+        link: &mut Link,
+        statement: &Statement<Param>,
+        alike: &[Mutation],
+    ) -> Result<Option<Vec<Key>>, Error> {
+        let rows = query(link, statement, &Key::default()).await?;
+        let ids: Vec<Key> = rows.iter().map(key_of).collect();
+        let Some(first) = alike.first() else { return Ok(None) };
+        if ids.len() != alike.len() || ids.iter().any(Key::is_impossible) {
+            return Ok(None);
+        }
+        if let Some(permitted) = mysql::permitted(first.subject(), &ids, self.statements.product) {
+            let permitted = query(link, &permitted, &Key::default()).await?;
+            return Ok((permitted.len() == ids.len()).then_some(ids));
+        }
+        Ok(Some(ids))
+    }
+
+    /// Reads the replies of writes: those of several at once. An error comes with the index of its write.
+    async fn read_replies(
+        &self,
+        link: &mut Link,
+        mutations: &[Mutation],
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, (usize, Failure<ResolveError>)> {
+        let mut bodies = vec![None; mutations.len()];
+        if let ([first, _, ..], [id, ..]) = (mutations, ids)
+            && let Some(plan) = first.reply(id)
+        {
+            bodies = self.read_records(link, &plan, ids).await.map_err(|error| (0, error))?;
+        }
+        for (item, (mutation, id)) in mutations.iter().zip(ids).enumerate() {
+            if let Some(plan) = mutation.reply(id)
+                && let Some(body) = bodies.get_mut(item).filter(|body| body.is_none())
+            {
+                *body = Some(self.read_on(link, &plan).await.map_err(|error| (item, error))?);
+            }
+        }
+        Ok(bodies)
+    }
+
+    /// Reads the records with these ids by one statement.
+    async fn read_records(
+        &self,
+        link: &mut Link,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
+        let plan = plan.of_records(ids);
+        let read = ReadStatement::from_plan(&plan, self.statements.product);
+        let fetched = self.fetch(link, &plan, &read).await?;
+        plan.shape_records(&mut Source::new(&fetched, &read.layout, plan.node()), ids).map_err(Failure::Final)
+    }
+
+    /// Reads a plan inside the transaction.
+    async fn read_on(&self, link: &mut Link, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
+        if matches!(plan.target(), Target::Point(id) if id.is_impossible()) {
+            return Ok(plan.empty());
+        }
+        let read = self.statements.of_plan(plan);
+        if plan.related_sort_rows().is_some() {
+            let steps = read::explain(link, plan, &read).await;
+            self.sort_bound.check(plan, async || steps).await.map_err(Failure::Final)?;
+        }
+        let fetched = self.fetch(link, plan, &read).await?;
+        plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+    }
+
+    async fn fetch(
+        &self,
+        link: &mut Link,
+        plan: &Plan,
+        read: &ReadStatement,
+    ) -> Result<Fetched, Failure<ResolveError>> {
+        let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
+        let rows = link.query_within(&read.statement.sql, &params, budget).await;
+        let failed = |error| match &error {
+            PoolError::Failed(cause) if is_transient(cause) => Failure::Transient(read::failed(error, plan)),
+            _ => Failure::Final(read::failed(error, plan)),
+        };
+        Ok(Fetched::new(rows.map_err(failed)?, read.levels))
+    }
+}
+
+/// Runs a statement of a write.
+async fn query(link: &mut Link, statement: &Statement<Param>, id: &Key) -> Result<Vec<Row>, Error> {
+    link.query(&statement.sql, &params(statement, id)).await
+}
+
+/// Returns the failure of a step for an error that is not about the values of a write.
+fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
+    let failed = match error {
+        Error::Server(cause) if !is_unavailable(cause.code) => ResolveError::new(cause.clone()),
+        _ => {
+            tracing::warn!("a transaction failed: {error}");
+            ResolveError::Busy
+        }
+    };
+    let failed = ScriptError::new(step, failed);
+    if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
+}
+
+/// Converts the error of a commit, which is that of a deferred constraint, so any write may be its cause.
+fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
+    let written = done.iter().enumerate().rev().find_map(|(index, result)| match &result.step {
+        ScriptStep::Write(mutations) => mutations.last().map(|mutation| (index, mutation)),
+        _ => None,
+    });
+    match written {
+        Some((step, mutation)) => ScriptError::of_write(step, 0, mutation, write_error(error, mutation)),
+        None => ScriptError::new(0, WriteError::from(ResolveError::Busy)),
+    }
+}

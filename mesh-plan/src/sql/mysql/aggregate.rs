@@ -1,0 +1,49 @@
+//! Calls of aggregate functions.
+
+use mesh_ql::AggregateFn;
+use sea_query::{Expr, ExprTrait as _};
+
+use super::operand::Operand;
+use super::type_class::TypeClass;
+use crate::plan::Aggregate;
+use crate::sql::custom::{aggregate, cast, count_rows, integer_sum};
+
+const COUNT: &str = "COUNT";
+const SUM: &str = "SUM";
+/// An argument over distinct values.
+const DISTINCT: &str = "DISTINCT ?";
+
+/// Sums of integers fail if they do not fit 64 bits. Averages are made of sums, because those of the database are rounded to
+/// a few decimal places.
+pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
+    let Some(value) = column else { return Operand::new(count_rows(), TypeClass::Integer) };
+    let is_loose = value.is_loose;
+    let (number, sum_class) = match &value.class {
+        TypeClass::Boolean | TypeClass::Integer | TypeClass::Unsigned => {
+            (value.expr.clone(), TypeClass::Integer)
+        }
+        TypeClass::Bit => (cast(value.expr.clone(), "UNSIGNED"), TypeClass::Integer),
+        TypeClass::Decimal => (value.expr.clone(), TypeClass::Decimal),
+        TypeClass::Single | TypeClass::Double => (value.expr.clone(), TypeClass::Double),
+        _ => (cast(value.to_text().expr, "DOUBLE"), TypeClass::Double),
+    };
+    let distinct = call.distinct.then_some(DISTINCT);
+    let over = |function: &'static str, value: Expr| aggregate(function, value, distinct);
+    let (expr, class) = match call.function {
+        AggregateFn::Count if call.distinct => (over(COUNT, value.comparable().expr), TypeClass::Integer),
+        AggregateFn::Count => (over(COUNT, value.expr), TypeClass::Integer),
+        AggregateFn::Sum if sum_class == TypeClass::Integer => (integer_sum(over(SUM, number)), sum_class),
+        AggregateFn::Sum => (over(SUM, number), sum_class),
+        AggregateFn::Avg => {
+            let sum = cast(over(SUM, number.clone()), "DOUBLE");
+            (sum.div(over(COUNT, number)), TypeClass::Double)
+        }
+        AggregateFn::Min | AggregateFn::Max => {
+            let value = value.comparable();
+            let name = if call.function == AggregateFn::Min { "MIN" } else { "MAX" };
+            // Equal values do not change the least and the greatest.
+            (aggregate(name, value.expr, None), value.class)
+        }
+    };
+    Operand { expr, class, is_loose }
+}

@@ -1,0 +1,53 @@
+//! Comparisons with values of the query.
+
+use sea_query::{Expr, ExprTrait as _};
+
+use super::operand::Operand;
+use super::param::{self, Param};
+use super::type_class::{Form, TypeClass};
+use crate::Value;
+use crate::plan::CompareOp;
+use crate::sql::custom::cast;
+use crate::sql::predicate;
+use crate::sql::statement::Params;
+
+/// A value, which is that of an input if there is a slot.
+pub(super) type Given<'v> = (&'v Value, Option<usize>);
+
+/// Compares with a value.
+pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp, given: Given<'_>) -> Expr {
+    let (value, _) = given;
+    if *value == Value::Null {
+        return Expr::null();
+    }
+    match left.class.value(value) {
+        Some((_, form)) => {
+            let right = param::given(params, &left.class, Some(form), given);
+            predicate::compare(in_form(left, form), op, right)
+        }
+        None => left.to_text().compare(op, param::given(params, &left.class, None, given)),
+    }
+}
+
+/// Returns a value as it compares in that form.
+fn in_form(left: &Operand, form: Form) -> Expr {
+    match (&left.class, form) {
+        (TypeClass::JsonNumber, Form::Cast(ty)) => cast(left.expr.clone(), ty),
+        (TypeClass::JsonNumber, Form::Bound) => cast(left.expr.clone(), "DOUBLE"),
+        _ => left.expr.clone(),
+    }
+}
+
+/// Looks for a column in a list of values that all compare in the same form, or one by one.
+pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'_>], negated: bool) -> Expr {
+    let mut forms = given.iter().map(|(value, _)| left.class.value(value).map(|(_, form)| form));
+    let first = forms.next().flatten();
+    if first.is_some() && forms.all(|form| form == first) {
+        let list = given.iter().map(|given| param::given(params, &left.class, first, *given));
+        let left = first.map_or_else(|| left.expr.clone(), |form| in_form(left, form));
+        return if negated { left.is_not_in(list) } else { left.is_in(list) };
+    }
+    let parts = given.iter().map(|given| compare(params, left, CompareOp::Eq, *given));
+    let any = parts.reduce(Expr::or).unwrap_or_else(Expr::null);
+    if negated { any.not() } else { any }
+}

@@ -1,0 +1,242 @@
+//! The SQL of MySQL and MariaDB. A value is compared in the type of its column, so that indexes serve, or else as text: the
+//! database itself would convert both sides to doubles, so that the text `abc` equals the number 0.
+
+use mesh_schema::{NativeType, TableName};
+use sea_query::{
+    BinOper, Expr, ExprTrait as _, IntoIden as _, MysqlQueryBuilder, OnConflict, QueryBuilder,
+    QuotedBuilder as _, SelectStatement, TableRef,
+};
+
+use super::aggregate;
+use super::compare;
+use super::json;
+use super::operand::Operand;
+use super::param::{self, Param};
+use super::type_class::{TypeClass, call, charset, datetime, text_of};
+use crate::plan::{Aggregate, Comparand, CompareOp};
+use crate::sql::custom;
+use crate::sql::dialect::Dialect;
+use crate::sql::links::table;
+use crate::sql::predicate;
+use crate::sql::statement::Params;
+use crate::{JsonPointer, JsonType, Value};
+
+/// Which of the databases it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Product {
+    /// MySQL.
+    #[default]
+    MySql,
+    /// MariaDB.
+    MariaDb,
+}
+
+impl Product {
+    /// Returns the collation under which only equal texts are equal.
+    pub fn binary_collation(self) -> &'static str {
+        match self {
+            Self::MySql => "utf8mb4_0900_bin",
+            Self::MariaDb => "utf8mb4_nopad_bin",
+        }
+    }
+}
+
+/// The character set of all texts of a connection.
+pub(super) const CHARSET: &str = "utf8mb4";
+
+#[derive(Clone, Copy)]
+pub(super) struct MySql<'p> {
+    pub(super) product: Product,
+    /// The values of parameters in the run for which a statement is made.
+    pub(super) inputs: &'p [Value],
+}
+
+impl MySql<'_> {
+    /// Returns the value of an input instead of the sample.
+    fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
+        slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
+    }
+
+    /// Returns a text in the binary collation.
+    fn binary(&self, text: &Operand) -> Expr {
+        let collation = self.product.binary_collation();
+        match &text.class {
+            TypeClass::Text(Some(own)) if own != collation => {
+                custom::convert(text.expr.clone(), CHARSET, collation)
+            }
+            TypeClass::Text(_) => text.expr.clone(),
+            _ => text.to_text().expr,
+        }
+    }
+}
+
+impl Dialect for MySql<'_> {
+    type Param = Param;
+    type Operand = Operand;
+
+    const NULL_IS_SMALLEST: bool = true;
+    const REORDERS_EXISTS: bool = true;
+    const RECHECKS: bool = true;
+    const RETURNS_UPDATED: bool = false;
+
+    fn builder(&self) -> impl QueryBuilder {
+        MysqlQueryBuilder
+    }
+
+    fn value(&self, value: &Value) -> Param {
+        Param::written(value.clone())
+    }
+
+    fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
+        let class = TypeClass::new(native);
+        Param::written(match value {
+            Value::Text(text) if matches!(class, TypeClass::Datetime | TypeClass::Timestamp) => {
+                // A text that is no time is refused by the database.
+                datetime(text).map_or_else(|| value.clone(), |(time, _)| time)
+            }
+            Value::Text(_) => value.clone(),
+            // As other databases store it.
+            _ if matches!(class, TypeClass::Text(_) | TypeClass::Json) => {
+                text_of(value).map_or(Value::Null, Value::Text)
+            }
+            _ => value.clone(),
+        })
+    }
+
+    fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
+        match TypeClass::new(native) {
+            // Otherwise the bytes would have to be text.
+            TypeClass::Bytes => custom::cast(param, "BINARY"),
+            _ => param,
+        }
+    }
+
+    fn returning(&self, columns: &[&str]) -> Option<String> {
+        (self.product == Product::MariaDb).then(|| {
+            let mut clause = String::from(" RETURNING ");
+            for (index, column) in columns.iter().enumerate() {
+                clause.push_str(if index == 0 { "" } else { ", " });
+                MysqlQueryBuilder.prepare_iden(&(*column).to_owned().into_iden(), &mut clause);
+            }
+            clause
+        })
+    }
+
+    fn kept(&self, table: &TableName, column: &str) -> OnConflict {
+        let same = Expr::col((table.name.clone(), column.to_owned()));
+        OnConflict::new().value(column.to_owned(), same).to_owned()
+    }
+
+    fn written_id(&self, part: usize) -> Param {
+        Param::written_id(part)
+    }
+
+    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
+        let is_loose = native.is_some_and(|native| native.is_loose);
+        Operand { is_loose, ..Operand::new(expr, TypeClass::new(native)) }
+    }
+
+    fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
+        Operand { expr, ..operand }
+    }
+
+    fn comparable(&self, operand: Operand) -> Operand {
+        operand.comparable()
+    }
+
+    fn table(&self, name: &TableName) -> TableRef {
+        table(name)
+    }
+
+    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
+        predicate::compare(left, op, right)
+    }
+
+    fn is_in_subquery(&self, left: Expr, select: SelectStatement, _: Option<&NativeType>) -> Expr {
+        left.in_subquery(select)
+    }
+
+    fn equal(&self, left: Operand, right: Operand) -> Expr {
+        if !left.class.compares_with(&right.class) {
+            return left.to_text().expr.eq(right.to_text().expr);
+        }
+        let right = match (&left.class, &right.class) {
+            // The left column is the one that an index can find.
+            (TypeClass::Text(Some(collation)), TypeClass::Text(other))
+                if other.as_ref() != Some(collation) =>
+            {
+                custom::convert(right.expr, charset(collation), collation)
+            }
+            _ => right.expr,
+        };
+        left.expr.eq(right)
+    }
+
+    fn compare(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        op: CompareOp,
+        value: (&Value, Option<usize>),
+    ) -> Expr {
+        compare::compare(params, &left, op, (self.current(value), value.1))
+    }
+
+    fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
+        let right = param::session(params, slot, &left.class);
+        left.holder().compare(op, right)
+    }
+
+    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
+        let list = param::session_list(params, slot, &left.class);
+        let ty = left.class.list_type();
+        let left = left.holder();
+        let collation = match &left.class {
+            TypeClass::Text(Some(collation)) => Some((charset(collation), collation.as_str())),
+            TypeClass::Text(None) => Some((CHARSET, self.product.binary_collation())),
+            _ => None,
+        };
+        custom::is_in_json(left.expr, list, ty, collation, negated)
+    }
+
+    fn is_in(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        values: &[Comparand<Value>],
+        negated: bool,
+    ) -> Expr {
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| {
+                let (sample, slot) = value.parts();
+                (self.current((sample, slot)), slot)
+            })
+            .collect();
+        compare::is_in(params, &left, &values, negated)
+    }
+
+    fn like(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        (pattern, slot): (&str, Option<usize>),
+        ignore_case: bool,
+    ) -> Expr {
+        let pattern = param::pattern(params, pattern, slot);
+        // Patterns need a collation under which only equal texts are equal.
+        let left = self.binary(&left);
+        if ignore_case {
+            return call("LOWER", left).binary(BinOper::Like, call("LOWER", pattern));
+        }
+        left.binary(BinOper::Like, pattern)
+    }
+
+    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
+        json::find(params, &document, at, ty)
+    }
+
+    fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {
+        aggregate::lower(call, column)
+    }
+}

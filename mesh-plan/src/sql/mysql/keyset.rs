@@ -1,0 +1,42 @@
+//! Pages that start after a cursor.
+
+use sea_query::Expr;
+
+use super::dialect::MySql;
+use super::operand::Operand;
+use super::param::{self, Param};
+use crate::Value;
+use crate::plan::{CompareOp, SortKey};
+use crate::sql::dialect::Operands;
+use crate::sql::keyset::{self, CursorKey};
+use crate::sql::statement::Params;
+
+/// A sort key with its operand and the cursor's value for it.
+type Key<'a> = (&'a SortKey, Operand, &'a Value);
+
+/// Returns the condition on the rows that follow the row with these sort values. An index on the keys can start at the row,
+/// which it cannot with a comparison of tuples.
+pub(super) fn after(
+    params: &mut Params<Param>,
+    operands: &Operands<'_, MySql<'_>>,
+    order: &[SortKey],
+    values: &[Value],
+) -> Expr {
+    let keys = order.iter().zip(values);
+    let keys: Vec<Key<'_>> =
+        keys.map(|(key, value)| (key, operands(&key.source).comparable(), value)).collect();
+    let cursor = keys.iter().map(|(key, operand, value)| CursorKey {
+        key,
+        column: operand.expr.clone(),
+        is_null: **value == Value::Null,
+    });
+    keyset::after(cursor, |index, _, op| {
+        keys.get(index).map_or_else(Expr::null, |key| compare(params, index, key, op))
+    })
+}
+
+fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'_>, op: CompareOp) -> Expr {
+    let right = param::after(params, index, &operand.class, value);
+    let is_read = operand.class.value(value).is_some();
+    if is_read { operand.compare(op, right) } else { operand.to_text().compare(op, right) }
+}

@@ -1,0 +1,166 @@
+//! The rows or groups of one node, as the statement of a level.
+
+use mesh_ql::AggregateFn;
+use sea_query::{
+    Expr, ExprTrait as _, Func, JoinType, OverStatement as _, Query, SelectStatement, WindowStatement,
+};
+
+use super::{Lowering, Parents, column_name, sort_name, table_alias};
+use crate::Value;
+use crate::plan::{ColumnSource, CompareOp, Grouping, Node};
+use crate::sql::dialect::{Dialect as _, Operands};
+use crate::sql::group;
+use crate::sql::links::{JUNCTION, linked};
+use crate::sql::mysql::dialect::MySql;
+use crate::sql::mysql::render::{self, PARENT_NUMBER, PARENTS, ROW_IN_PARENT, ROW_NUMBER};
+use crate::sql::mysql::{keyset, param};
+use crate::sql::order::{order_by, sort_terms};
+use crate::sql::predicate::{self, compare};
+use crate::sql::related::RowOperands;
+
+/// The alias of the groups of parents that have records.
+const FOUND: &str = "x";
+
+/// The part of a node's rows or groups that a statement has.
+struct Part<'a> {
+    /// The sort values of the row that they follow.
+    after: Option<&'a [Value]>,
+    limit: Option<u64>,
+    /// The number of the parent, if there are several.
+    parent_number: Option<Expr>,
+    /// Whether columns are added by which the rows can be sorted.
+    is_sorted: bool,
+}
+
+impl Lowering<'_> {
+    /// Returns the statement for a node's rows or groups: those of the parents, if there are any.
+    pub(super) fn rows(
+        &mut self,
+        node: &Node,
+        number: usize,
+        columns: &[usize],
+        parents: Option<&Parents<'_>>,
+        limit: Option<u64>,
+    ) -> SelectStatement {
+        let dialect = self.dialect;
+        let alias = table_alias(number);
+        let is_root = self.levels.is_empty();
+        let mut rows = Query::select();
+        // Before the table, since what is joined belongs to the last one in the list.
+        let level = parents.and_then(|parents| parents.level);
+        if let Some(level) = level {
+            rows.from_as(render::level_name(level), PARENTS);
+        }
+        rows.from_as(dialect.table(&node.table), alias.clone());
+        let lower = if is_root && !self.point { RowOperands::of_ordered } else { RowOperands::new };
+        let values = lower(&dialect, &mut self.params, node, alias.clone(), &mut rows);
+        let operands = |source: &ColumnSource| values.get(source);
+        for (part, id) in node.id.iter().enumerate().filter(|_| self.point && is_root) {
+            let id = operands(&id.source);
+            let wanted = param::id(&mut self.params, part, &id.class);
+            rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
+            // With a condition on the record, its children are not searched for if it does not hold.
+            let is_alone = node.id.len() == 1 && node.filter.is_none();
+            self.id = Some(wanted).filter(|_| is_alone && id.class.is_identity());
+        }
+        if let Some(parents) = parents {
+            let keys = parents.keys.iter().cloned();
+            rows.and_where(linked(&dialect, parents.node, (parents.link, node), (&alias, JUNCTION), keys));
+            if let Some(most) = &parents.most {
+                rows.and_where(compare(Expr::col((PARENTS, ROW_NUMBER)), CompareOp::Lte, most.clone()));
+            }
+        }
+        if let Some(filter) = &node.filter {
+            rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
+        }
+        // Only the root has a cursor.
+        let after = self.after.filter(|_| is_root);
+        let is_sorted = is_root && !self.point || parents.is_some();
+        let parent_number = level.map(|_| Expr::col((PARENTS, ROW_NUMBER)));
+        let Some(grouping) = &node.grouping else {
+            let part = Part { after, limit, parent_number, is_sorted };
+            return self.complete(node, rows, columns, &operands, part);
+        };
+        let mut groups = match parents {
+            Some(parents) if parents.level.is_some() => {
+                let number = Expr::col((PARENTS, ROW_NUMBER));
+                rows.expr_as(number.clone(), PARENT_NUMBER).add_group_by([number]);
+                let found = group::groups(&dialect, rows, &operands, grouping);
+                let all =
+                    if grouping.keys.is_empty() { of_all_parents(found, grouping, parents) } else { found };
+                group::named(all)
+            }
+            _ => group::fold(&dialect, rows, &operands, grouping),
+        };
+        let operands = |source: &ColumnSource| group::operand(&dialect, &operands, grouping, source);
+        if let Some(having) = &grouping.having {
+            groups.and_where(predicate::lower(&dialect, &mut self.params, &operands, having));
+        }
+        let parent_number = level.map(|_| Expr::col(PARENT_NUMBER));
+        self.complete(node, groups, columns, &operands, Part { after, limit, parent_number, is_sorted })
+    }
+
+    /// Adds what rows and groups have in common: columns, start, order and limit. Rows of several parents are numbered for each
+    /// parent.
+    fn complete(
+        &mut self,
+        node: &Node,
+        mut select: SelectStatement,
+        numbers: &[usize],
+        operands: &Operands<'_, MySql<'_>>,
+        Part { after, limit, parent_number, is_sorted }: Part<'_>,
+    ) -> SelectStatement {
+        for (known, number) in node.columns.iter().zip(numbers) {
+            select.expr_as(operands(&known.source).expr, column_name(*number));
+        }
+        if node.columns.is_empty() {
+            // All columns of a common table expression have different names.
+            select.expr_as(Expr::Constant(1.into()), column_name(self.next()));
+        }
+        if let Some(after) = after {
+            select.and_where(keyset::after(&mut self.params, operands, &node.order, after));
+        }
+        let terms: Vec<_> = sort_terms(&self.dialect, operands, &node.order).collect();
+        if let Some(parent_number) = parent_number {
+            let mut window = WindowStatement::new();
+            window.add_partition_by(parent_number.clone());
+            order_by(&mut window, terms);
+            select.expr_window_as(Func::cust("ROW_NUMBER"), window, ROW_IN_PARENT);
+            select.expr_as(parent_number, PARENT_NUMBER);
+            return select;
+        }
+        // A record beside its parent is in no order.
+        let sorted = if is_sorted { node.order.as_slice() } else { &[] };
+        for (index, key) in sorted.iter().enumerate() {
+            select.expr_as(operands(&key.source).comparable().expr, sort_name(index));
+        }
+        if let Some(limit) = limit {
+            order_by(&mut select, terms);
+            select.limit(limit);
+        }
+        select
+    }
+}
+
+/// Returns the one group of each parent, also of those without records, of which `found` has no group.
+fn of_all_parents(found: SelectStatement, grouping: &Grouping, parents: &Parents<'_>) -> SelectStatement {
+    let number = || Expr::col((PARENTS, ROW_NUMBER));
+    let mut all = Query::select();
+    all.expr_as(number(), PARENT_NUMBER);
+    for (index, call) in grouping.aggregates.iter().enumerate() {
+        let name = group::aggregate_name(index);
+        let value = Expr::col((FOUND, name.clone()));
+        let value = match call.function {
+            AggregateFn::Count => Func::coalesce([value, Expr::Constant(0.into())]).into(),
+            _ => value,
+        };
+        all.expr_as(value, name);
+    }
+    all.from_as(render::level_name(parents.level.unwrap_or_default()), PARENTS);
+    let same = Expr::col((FOUND, PARENT_NUMBER)).eq(number());
+    all.join_subquery(JoinType::LeftJoin, found, FOUND, same);
+    if let Some(most) = &parents.most {
+        all.and_where(compare(number(), CompareOp::Lte, most.clone()));
+    }
+    all
+}

@@ -1,0 +1,48 @@
+//! Expressions with the class of their type.
+
+use sea_query::Expr;
+
+use super::type_class::TypeClass;
+use crate::plan::CompareOp;
+use crate::sql::predicate::compare;
+
+/// An expression for a value of a row.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) expr: Expr,
+    pub(super) class: TypeClass,
+    /// Whether it has a collation under which different texts are equal.
+    pub(super) is_loose: bool,
+}
+
+impl Operand {
+    pub(super) fn new(expr: Expr, class: TypeClass) -> Self {
+        Self { expr, class, is_loose: false }
+    }
+
+    /// Returns the value as text, in the collation of the connection.
+    pub(super) fn to_text(&self) -> Self {
+        Self::new(self.class.text(self.expr.clone()), TypeClass::Text(None))
+    }
+
+    /// Compares with a value of the same type.
+    pub(super) fn compare(&self, op: CompareOp, right: Expr) -> Expr {
+        compare(self.expr.clone(), op, right)
+    }
+
+    /// Returns the value in the form in which it is compared with a value that is known only at run time.
+    pub(super) fn holder(&self) -> Self {
+        if self.class.holds() { self.clone() } else { self.to_text() }
+    }
+
+    /// Returns the value in a form that can be compared and ordered, which most types can by themselves.
+    pub(super) fn comparable(self) -> Self {
+        if self.class.has_order() { self } else { self.to_text() }
+    }
+}
+
+impl From<Operand> for Expr {
+    fn from(operand: Operand) -> Self {
+        operand.expr
+    }
+}

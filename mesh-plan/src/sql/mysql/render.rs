@@ -1,0 +1,183 @@
+//! The statement of all levels, and the indexes of columns in its rows.
+
+use std::collections::{HashMap, HashSet};
+
+use sea_query::{
+    Asterisk, CommonTableExpression, Expr, ExprTrait as _, Func, MysqlQueryBuilder, Order, Query,
+    SelectStatement, UnionType, WindowStatement, WithClause,
+};
+
+use super::layout::Layout;
+use super::param::Param;
+use crate::sql::custom::cast;
+use crate::sql::order::{SortTerm, order_by};
+use crate::sql::statement::{Params, Statement};
+
+/// How many cells each row begins with if there are several levels.
+const HEAD: usize = 3;
+/// The alias of the level of the parents.
+pub(super) const PARENTS: &str = "h";
+/// The column with the number of a row within its level.
+pub(super) const ROW_NUMBER: &str = "o";
+/// The column with the number of a row among those of its parent.
+pub(super) const ROW_IN_PARENT: &str = "r";
+/// The column with the number of the parent's row.
+pub(super) const PARENT_NUMBER: &str = "p";
+
+/// The rows of a level.
+#[derive(Clone)]
+pub(super) enum Rows {
+    /// At most one.
+    One,
+    /// In this order.
+    Ordered(Vec<SortTerm>),
+    /// The rows of the only parent, in this order.
+    OfOne(Vec<SortTerm>),
+    /// The rows of several parents, with the numbers of both: the first ones of each parent, and of all parents at most this
+    /// number.
+    OfParents { within: Expr, most: u64 },
+}
+
+/// A common table expression under construction.
+pub(super) struct Level {
+    /// Everything but the select list and the order.
+    pub(super) select: SelectStatement,
+    pub(super) rows: Rows,
+    /// The level whose rows are the parents.
+    pub(super) parent: Option<usize>,
+    /// The aliases of the subqueries that it takes columns from. The first one has the rows.
+    pub(super) parts: Vec<String>,
+    pub(super) has_children: bool,
+    /// The columns that the response needs: number, expression and type.
+    pub(super) shown: Vec<(usize, Expr, &'static str)>,
+}
+
+impl Level {
+    pub(super) fn new(rows: SelectStatement, part: String, kind: Rows) -> Self {
+        let select = Query::select().from_subquery(rows, part.clone()).take();
+        Self { select, rows: kind, parent: None, parts: vec![part], has_children: false, shown: Vec::new() }
+    }
+
+    /// Returns the number of a row, by which the rows of a parent are in order.
+    fn number(&self) -> Expr {
+        match &self.rows {
+            Rows::OfParents { .. } if !self.has_children => Expr::col(ROW_IN_PARENT),
+            Rows::One | Rows::Ordered(_) | Rows::OfOne(_) | Rows::OfParents { .. } => Expr::col(ROW_NUMBER),
+        }
+    }
+}
+
+/// Returns the name of a level.
+pub(super) fn level_name(number: usize) -> String {
+    format!("n{number}")
+}
+
+/// Returns the statement, and the index in its rows of each column's number.
+pub(super) fn statement(
+    params: &Params<Param>,
+    mut levels: Vec<Level>,
+) -> (Statement<Param>, HashMap<usize, usize>) {
+    if let [only] = levels.as_mut_slice() {
+        let indexes = only.shown.iter().enumerate().map(|(index, (number, ..))| (*number, index)).collect();
+        if only.shown.is_empty() {
+            only.select.expr(Expr::Constant(1.into()));
+        }
+        only.select.exprs(only.shown.drain(..).map(|(_, expr, _)| expr));
+        if let Rows::Ordered(order) | Rows::OfOne(order) = &only.rows {
+            order_by(&mut only.select, order.iter().cloned());
+        }
+        return (params.render(&only.select, MysqlQueryBuilder), indexes);
+    }
+    let (slots, indexes) = slots(&levels);
+    let selects = levels.iter().enumerate().map(|(number, level)| rows_of(number, level, &slots, &indexes));
+    let mut selects: Vec<SelectStatement> = selects.collect();
+    let mut all = selects.remove(0);
+    all.unions(selects.into_iter().map(|select| (UnionType::All, select)));
+    let mut with = WithClause::new();
+    for (number, level) in levels.into_iter().enumerate() {
+        with.cte(expression_of(number, level));
+    }
+    (params.render(&all.with(with), MysqlQueryBuilder), indexes)
+}
+
+/// Returns the types of the cells behind the head of each row, which levels share, and the index of each column.
+fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
+    let mut slots: Vec<&'static str> = Vec::new();
+    let mut indexes = HashMap::new();
+    for level in levels {
+        let mut taken = HashSet::new();
+        for (number, _, ty) in &level.shown {
+            let is_free = |(slot, known): &(usize, &&str)| *known == ty && !taken.contains(slot);
+            let slot = slots.iter().enumerate().find(is_free).map_or(slots.len(), |(slot, _)| slot);
+            if slot == slots.len() {
+                slots.push(ty);
+            }
+            taken.insert(slot);
+            indexes.insert(*number, slot + HEAD);
+        }
+    }
+    (slots, indexes)
+}
+
+/// Returns the select that takes the rows of a level for the response.
+fn rows_of(
+    number: usize,
+    level: &Level,
+    slots: &[&'static str],
+    indexes: &HashMap<usize, usize>,
+) -> SelectStatement {
+    let null = |ty: &str| cast(Expr::null(), ty);
+    let parent = if level.parent.is_some() { Expr::col(PARENT_NUMBER) } else { null("SIGNED") };
+    let mut select = Query::select();
+    select.expr(Expr::Constant((number as i64).into())).expr(parent).expr(level.number());
+    for (slot, ty) in slots.iter().enumerate() {
+        let here = level.shown.iter().find(|(number, ..)| indexes.get(number) == Some(&(slot + HEAD)));
+        select.expr(here.map_or_else(|| null(ty), |(_, expr, _)| expr.clone()));
+    }
+    select.from(level_name(number)).take()
+}
+
+/// Returns the common table expression of a level.
+fn expression_of(number: usize, level: Level) -> CommonTableExpression {
+    let Level { mut select, rows, parts, has_children, .. } = level;
+    let first = || Expr::Constant(1.into());
+    let number_rows = |select: &mut SelectStatement, order: Vec<SortTerm>| {
+        let mut window = WindowStatement::new();
+        order_by(&mut window, order);
+        select.expr_window_as(Func::cust("ROW_NUMBER"), window, ROW_NUMBER);
+    };
+    match rows {
+        Rows::One => {
+            select.expr_as(first(), ROW_NUMBER);
+        }
+        Rows::Ordered(order) => number_rows(&mut select, order),
+        Rows::OfOne(order) => {
+            number_rows(&mut select, order);
+            select.expr_as(first(), PARENT_NUMBER);
+        }
+        Rows::OfParents { within, most } => {
+            let part = parts.first().cloned().unwrap_or_default();
+            let column = |name: &'static str| Expr::col((part.clone(), name));
+            select.and_where(column(ROW_IN_PARENT).lte(within));
+            if has_children {
+                let mut window = WindowStatement::new();
+                window.order_by_expr(column(PARENT_NUMBER), Order::Asc);
+                window.order_by_expr(column(ROW_IN_PARENT), Order::Asc);
+                select.expr_window_as(Func::cust("ROW_NUMBER"), window, ROW_NUMBER);
+            }
+            select.order_by_expr(column(PARENT_NUMBER), Order::Asc);
+            select.order_by_expr(column(ROW_IN_PARENT), Order::Asc).limit(most);
+        }
+    }
+    select.exprs(parts.into_iter().map(|part| Expr::col((part, Asterisk))));
+    CommonTableExpression::new().table_name(level_name(number)).query(select).to_owned()
+}
+
+/// Turns the numbers of columns into indexes in a row.
+pub(super) fn settle(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
+    let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
+    layout.columns.iter_mut().for_each(|column| *column = index(*column));
+    layout.presence = index(layout.presence);
+    layout.total = layout.total.and_then(|(level, number)| Some((level, index(Some(number))?)));
+    layout.joins.iter_mut().for_each(|join| settle(join, indexes));
+}

@@ -1,0 +1,321 @@
+//! Classes of storage types, which decide whether a column compares with a value in its type or as text.
+
+use data_encoding::HEXLOWER;
+use mesh_schema::{NativeKind, NativeType, TimeForm};
+use sea_query::{Expr, Func};
+use uuid::Uuid;
+
+use crate::Value;
+use crate::shape::number_text;
+use crate::sql::custom;
+use crate::sql::custom::cast;
+use crate::value::time::{Time, parse_date};
+
+/// The end of the names of types of text, before the name of their collation.
+const COLLATE: &str = " COLLATE ";
+
+/// Storage types, as far as they differ in what they compare with.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum TypeClass {
+    /// `tinyint(1)`.
+    Boolean,
+    Integer,
+    Unsigned,
+    /// `bit`, which is a number in comparisons and bytes in results.
+    Bit,
+    Single,
+    Double,
+    Decimal,
+    /// With its collation, if that is known.
+    Text(Option<String>),
+    Date,
+    Datetime,
+    /// A time with a zone, which the database converts from and to UTC.
+    Timestamp,
+    Bytes,
+    Json,
+    /// The text of a number in a JSON document, which is compared as an exact number or as a double.
+    JsonNumber,
+    Uuid,
+    /// A type whose order is that of its declaration, and not that of its texts.
+    Enum,
+    Other,
+    Unknown,
+}
+
+/// How a value is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In the type in which it is bound.
+    Bound,
+    /// In the type of that name, to which it is cast.
+    Cast(&'static str),
+}
+
+/// The type in which exact numbers compare.
+const DECIMAL: Form = Form::Cast("DECIMAL(65, 30)");
+/// The number of digits before the decimal point of [`DECIMAL`].
+const DECIMAL_DIGITS: usize = 35;
+/// The number of digits after it.
+const DECIMAL_SCALE: usize = 30;
+
+impl TypeClass {
+    pub(super) fn new(native: Option<&NativeType>) -> Self {
+        let Some(native) = native else { return Self::Unknown };
+        match native.kind {
+            NativeKind::Enum => return Self::Enum,
+            NativeKind::Composite | NativeKind::Other => return Self::Other,
+            NativeKind::BuiltIn => {}
+        }
+        if let Some((_, collation)) = native.name.split_once(COLLATE) {
+            return Self::Text(Some(collation.to_owned()));
+        }
+        match native.name.as_str() {
+            "boolean" => Self::Boolean,
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Self::Integer,
+            "year" => Self::Unsigned,
+            name if name.ends_with(" unsigned") => Self::Unsigned,
+            "bit" => Self::Bit,
+            "float" => Self::Single,
+            "double" => Self::Double,
+            "decimal" => Self::Decimal,
+            "text" => Self::Text(None),
+            "date" => Self::Date,
+            "datetime" => Self::Datetime,
+            "timestamp" => Self::Timestamp,
+            "binary" => Self::Bytes,
+            "json" => Self::Json,
+            "uuid" => Self::Uuid,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns whether values can be compared with one another, in an order that a cursor can express.
+    pub(super) fn has_order(&self) -> bool {
+        !matches!(self, Self::Json | Self::Enum | Self::Other)
+    }
+
+    fn is_number(&self) -> bool {
+        use TypeClass::{Bit, Boolean, Decimal, Double, Integer, Single, Unsigned};
+        matches!(self, Boolean | Integer | Unsigned | Bit | Single | Double | Decimal)
+    }
+
+    /// Returns whether a column of one class compares with a column of the other.
+    pub(super) fn compares_with(&self, other: &Self) -> bool {
+        use TypeClass::{Date, Datetime, Text, Timestamp, Unknown};
+        match (self, other) {
+            (Unknown, _) | (_, Unknown) => true,
+            (Text(_), Text(_)) => true,
+            (Date | Datetime | Timestamp, Date | Datetime | Timestamp) => true,
+            _ if self.is_number() => other.is_number(),
+            _ => self == other && self.has_order(),
+        }
+    }
+
+    /// Returns the expression for such a value in a row of the result, and the type of its column there.
+    pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
+        match self {
+            Self::Boolean | Self::Integer => (expr, "SIGNED"),
+            Self::Unsigned => (expr, "UNSIGNED"),
+            Self::Bit => (cast(expr, "UNSIGNED"), "UNSIGNED"),
+            Self::Single => (expr, "FLOAT"),
+            Self::Double => (expr, "DOUBLE"),
+            Self::Bytes => (expr, "BINARY"),
+            Self::Date => (expr, "DATE"),
+            Self::Datetime => (expr, "DATETIME(6)"),
+            Self::Timestamp => (custom::utc_text(expr), "CHAR"),
+            // In a union it has the digits of the other rows.
+            Self::Decimal => (expr, "DECIMAL(1, 0)"),
+            Self::Uuid | Self::Json | Self::JsonNumber | Self::Enum | Self::Other | Self::Unknown => {
+                (cast(expr, "CHAR"), "CHAR")
+            }
+            // The collations of the columns of a union have to agree.
+            Self::Text(_) => (cast(expr, "CHAR"), "CHAR"),
+        }
+    }
+
+    /// Returns the value as text, as the database writes it.
+    pub(super) fn text(&self, expr: Expr) -> Expr {
+        match self {
+            Self::Boolean => custom::boolean_text(expr),
+            Self::Bytes => custom::hex_text(expr),
+            _ => cast(expr, "CHAR"),
+        }
+    }
+
+    /// Returns the value as it is bound for a comparison with the column, and how it compares; `None` if a column can hold no
+    /// such value, so that only their texts can be compared.
+    pub(super) fn value(&self, value: &Value) -> Option<(Value, Form)> {
+        let bound = |value: Value| Some((value, Form::Bound));
+        match self {
+            Self::Boolean => match value {
+                Value::Boolean(value) => bound(Value::Integer((*value).into())),
+                Value::Integer(_) => bound(value.clone()),
+                _ => None,
+            },
+            Self::Integer | Self::Unsigned | Self::Bit => match value {
+                Value::Boolean(value) => bound(Value::Integer((*value).into())),
+                Value::Integer(_) => bound(value.clone()),
+                Value::Real(value) => bound(whole(*value).map_or(Value::Real(*value), Value::Integer)),
+                Value::Text(text) => match canonical(text) {
+                    Some(value) => bound(Value::Integer(value)),
+                    None => decimal(text),
+                },
+                Value::Null | Value::Bytes(_) => None,
+            },
+            Self::Single => number(value).map(|number| {
+                let fits = number.abs() <= f64::from(f32::MAX);
+                (Value::Real(number), if fits { Form::Cast("FLOAT") } else { Form::Bound })
+            }),
+            Self::Double => bound(Value::Real(number(value)?)),
+            Self::Decimal => match value {
+                Value::Integer(_) => bound(value.clone()),
+                Value::Real(value) => decimal(&number_text(*value)).or_else(|| bound(Value::Real(*value))),
+                Value::Text(text) => decimal(text),
+                _ => None,
+            },
+            Self::Text(_) => bound(Value::Text(text_of(value)?)),
+            Self::Uuid => match value {
+                Value::Text(text) => Uuid::try_parse(text).ok().and_then(|_| bound(value.clone())),
+                _ => None,
+            },
+            Self::Date => match value {
+                Value::Text(text) => match parse_date(text).filter(|date| date.year() > 0) {
+                    Some(_) => Some((value.clone(), Form::Cast("DATE"))),
+                    None => datetime(text),
+                },
+                _ => None,
+            },
+            Self::Datetime | Self::Timestamp => match value {
+                Value::Text(text) => datetime(text),
+                _ => None,
+            },
+            Self::Bytes => match value {
+                Value::Bytes(_) => bound(value.clone()),
+                _ => None,
+            },
+            Self::Unknown => match value {
+                Value::Null => None,
+                value => bound(value.clone()),
+            },
+            Self::JsonNumber => match value {
+                Value::Integer(_) => Some((value.clone(), DECIMAL)),
+                value => bound(Value::Real(number(value)?)),
+            },
+            Self::Json | Self::Enum | Self::Other => None,
+        }
+    }
+
+    /// Returns whether a value that is known only at run time is compared with the column itself, not with its text.
+    pub(super) fn holds(&self) -> bool {
+        !matches!(self, Self::Json | Self::Enum | Self::Other)
+    }
+
+    /// Returns whether equal values are the same in all other comparisons.
+    pub(super) fn is_identity(&self) -> bool {
+        matches!(self, Self::Integer | Self::Unsigned)
+    }
+
+    /// Returns how a value compares that is known only at run time.
+    pub(super) fn held_form(&self) -> Form {
+        match self {
+            Self::Single => Form::Cast("FLOAT"),
+            Self::Decimal => DECIMAL,
+            Self::Date => Form::Cast("DATE"),
+            Self::Datetime | Self::Timestamp => Form::Cast("DATETIME(6)"),
+            _ => Form::Bound,
+        }
+    }
+
+    /// Returns the value as it is bound to compare in that form; NULL if no record can have it.
+    pub(super) fn held(&self, value: &Value) -> Value {
+        if !self.holds() {
+            return text_of(value).map_or(Value::Null, Value::Text);
+        }
+        match self.value(value) {
+            Some((value @ Value::Integer(_), Form::Bound)) if self.held_form() == DECIMAL => value,
+            Some((value, form)) if form == self.held_form() => value,
+            _ => Value::Null,
+        }
+    }
+
+    /// Returns the type of the session's values in a list, as the database reads them from JSON.
+    pub(super) fn list_type(&self) -> &'static str {
+        match self {
+            Self::Boolean | Self::Integer | Self::Bit => "BIGINT",
+            Self::Unsigned => "BIGINT UNSIGNED",
+            Self::Single => "FLOAT",
+            Self::Double => "DOUBLE",
+            Self::Decimal => "DECIMAL(65, 30)",
+            Self::Date => "DATE",
+            Self::Datetime | Self::Timestamp => "DATETIME(6)",
+            _ => "LONGTEXT",
+        }
+    }
+}
+
+/// Returns the value as the text that the database would write for it; `None` for NULL.
+pub(super) fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Boolean(value) => Some(value.to_string()),
+        Value::Integer(value) => Some(value.to_string()),
+        Value::Real(value) => Some(number_text(*value)),
+        Value::Text(text) => Some(text.clone()),
+        Value::Bytes(bytes) => Some(format!("\\x{}", HEXLOWER.encode(bytes))),
+    }
+}
+
+/// Returns a time in UTC as the database reads it.
+pub(super) fn datetime(text: &str) -> Option<(Value, Form)> {
+    let form = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
+    let stored = Time::parse(text)?.stored(Some(form));
+    // The database has no year 0.
+    let has_year = matches!(&stored, Value::Text(text) if !text.starts_with("0000"));
+    has_year.then_some((stored, Form::Cast("DATETIME(6)")))
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Boolean(value) => Some((*value).into()),
+        Value::Integer(value) => Some(*value as f64),
+        Value::Real(value) => Some(*value).filter(|value| value.is_finite()),
+        Value::Text(text) if is_decimal(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn whole(value: f64) -> Option<i64> {
+    let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
+    fits.then_some(value as i64)
+}
+
+fn canonical(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|value| value.to_string() == text)
+}
+
+/// Returns an exact number; `None` if it is none, or has too many digits.
+fn decimal(text: &str) -> Option<(Value, Form)> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fits = is_decimal(text) && whole.len() <= DECIMAL_DIGITS && fraction.len() <= DECIMAL_SCALE;
+    fits.then(|| (Value::Text(text.to_owned()), DECIMAL))
+}
+
+/// Returns whether it is a number without an exponent.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits(whole) && all_digits(fraction)
+}
+
+/// Returns a collation's character set.
+pub(super) fn charset(collation: &str) -> &str {
+    collation.split('_').next().unwrap_or(collation)
+}
+
+/// Calls a function of one argument.
+pub(super) fn call(function: &'static str, argument: Expr) -> Expr {
+    Func::cust(function).arg(argument).into()
+}
