@@ -22,7 +22,7 @@
 //! | comment | action |
 //! |---|---|
 //! | `<!-- file: NAME -->` | written to that file |
-//! | `<!-- postgres -->` | run with the URL of a test cluster in place of the URL in the block |
+//! | `<!-- postgres -->`, `<!-- mysql -->` | run with the URL of a test database in place of the URL in the block |
 //! | `<!-- query -->` | sent to the running server, which has to answer with success |
 //! | `<!-- stream -->` | compared with what the last `curl -N` prints next |
 //! | `<!-- not run: WHY -->` | nothing; the reason is printed |
@@ -36,9 +36,10 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use page::{Block, Kind, Page};
+pub use page::{Block, Engine, Kind, Page};
 
 use crate::fixture::TempDir;
+use crate::mariadb::MariaDb;
 use crate::postgres::Cluster;
 use crate::wait::skip;
 use shell::Shell;
@@ -58,9 +59,11 @@ struct Run<'p> {
     output: Option<String>,
     /// A PostgreSQL cluster and its URL, started by the first block that needs it.
     cluster: Option<(Cluster, String)>,
+    /// A server of MariaDB and its URL, started by the first block that needs it.
+    mariadb: Option<(MariaDb, String)>,
 }
 
-/// The tables of the PostgreSQL database.
+/// The tables of the databases.
 const TABLES: &str = "
 CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
 CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL, author_id integer REFERENCES users (id));
@@ -78,7 +81,7 @@ impl Page {
     pub fn run_then(&self, check: impl FnOnce(&Site<'_>)) {
         let folder = TempDir::new();
         let shell = Shell::start(&folder, self.port(4000));
-        let mut run = Run { page: self, folder, shell, output: None, cluster: None };
+        let mut run = Run { page: self, folder, shell, output: None, cluster: None, mariadb: None };
         for block in &self.blocks {
             if let Err(why) = run.block(block) {
                 panic!("{}, line {}: {why}", self.name, block.line);
@@ -120,11 +123,15 @@ impl Run<'_> {
     fn run_as(&mut self, kind: &Kind, text: &str, line: usize) -> Result<(), String> {
         match kind {
             Kind::NotRun(why) => eprintln!("skipped: {}, line {line}: {why}", self.page.name),
-            Kind::Postgres(kind) => {
-                let Some(url) = self.postgres() else { return Ok(()) };
+            Kind::Database(engine, kind) => {
+                let url = match engine {
+                    Engine::Postgres => self.postgres(),
+                    Engine::MySql => self.mysql(),
+                };
+                let Some(url) = url else { return Ok(()) };
                 // On another port, so that the previous server keeps running.
                 let serve = format!("mesh-server serve --listen 127.0.0.1:{}", self.page.port(4009));
-                let text = page::with_postgres(text, &url).replace("mesh-server serve", &serve);
+                let text = page::with_url(text, *engine, &url).replace("mesh-server serve", &serve);
                 self.run_as(kind, &text, line)?;
             }
             // Run as a doc test; another test checks that a crate includes the page.
@@ -218,6 +225,16 @@ impl Run<'_> {
             self.cluster = Some((cluster, url));
         }
         self.cluster.as_ref().map(|(_, url)| url.clone())
+    }
+
+    /// Returns the URL of the page's database of MariaDB, or `None` if MariaDB is not installed.
+    fn mysql(&mut self) -> Option<String> {
+        if self.mariadb.is_none() {
+            let server = MariaDb::start()?;
+            let url = server.database("blog", TABLES);
+            self.mariadb = Some((server, url));
+        }
+        self.mariadb.as_ref().map(|(_, url)| url.clone())
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {

@@ -33,6 +33,7 @@ impl IdleLinks {
     pub(super) fn take(&self) -> Option<Link> {
         let runtime = Handle::current().id();
         let mut links = self.links.lock();
+        links.retain_mut(|(link, _)| !link.has_outlived_runtime());
         let last = links.len().checked_sub(1)?;
         let index = links.iter().rposition(|(link, _)| link.runtime == runtime).unwrap_or(last);
         Some(links.remove(index).0)

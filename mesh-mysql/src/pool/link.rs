@@ -4,6 +4,8 @@ use mesh_plan::Value;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Row};
 use tokio::runtime::{Handle, Id};
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::oneshot::{self, Receiver};
 
 use super::PoolError;
 use super::row_budget::RowBudget;
@@ -13,6 +15,8 @@ pub(crate) struct Link {
     conn: Conn,
     /// The runtime that opened it.
     pub(super) runtime: Id,
+    /// Closed when that runtime ends, after which the connection cannot be used.
+    end: Receiver<()>,
     /// Whether a statement was begun whose result has not arrived completely.
     is_running: bool,
     in_transaction: bool,
@@ -29,7 +33,16 @@ pub(crate) struct Outcome {
 
 impl Link {
     pub(super) fn new(conn: Conn) -> Self {
-        Self { conn, runtime: Handle::current().id(), is_running: false, in_transaction: false }
+        let (mut open, end) = oneshot::channel();
+        let runtime = Handle::current();
+        // The task ends with the connection or with the runtime.
+        runtime.spawn(async move { open.closed().await });
+        Self { conn, runtime: runtime.id(), end, is_running: false, in_transaction: false }
+    }
+
+    /// Returns whether the runtime that opened it has ended.
+    pub(super) fn has_outlived_runtime(&mut self) -> bool {
+        matches!(self.end.try_recv(), Err(TryRecvError::Closed))
     }
 
     /// Returns the number of the connection in the database.

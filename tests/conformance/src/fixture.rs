@@ -123,6 +123,11 @@ fn create(out: &mut String, table: &Table, dialect: Dialect) {
         let names: Vec<String> = table.primary_key.iter().map(|name| dialect.quoted(name)).collect();
         parts.push(format!("PRIMARY KEY ({})", names.join(", ")));
     }
+    let has_key = table.columns.iter().any(|column| column.key) || !table.primary_key.is_empty();
+    if dialect == Dialect::MySql && !has_key {
+        // Rows have no number of their own.
+        parts.push("`row_number` bigint AUTO_INCREMENT INVISIBLE PRIMARY KEY".to_owned());
+    }
     if dialect == Dialect::MySql {
         // The database ignores references that are part of a column.
         parts.extend(table.columns.iter().filter_map(|column| {

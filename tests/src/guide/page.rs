@@ -53,14 +53,23 @@ pub enum Kind {
     Query,
     /// A TypeScript module.
     TypeScript,
-    /// A block that runs against the PostgreSQL cluster of the page.
-    Postgres(Box<Self>),
+    /// A block that runs against a database server of the page.
+    Database(Engine, Box<Self>),
     /// A doc test.
     Rust,
     /// Not run, with the reason.
     NotRun(String),
     /// An unknown language, which is an error.
     Unknown(String),
+}
+
+/// The kind of a database server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// PostgreSQL.
+    Postgres,
+    /// MariaDB.
+    MySql,
 }
 
 impl Page {
@@ -131,10 +140,13 @@ impl Page {
     }
 }
 
-/// Replaces each PostgreSQL URL of a text.
-pub(super) fn with_postgres(text: &str, url: &str) -> String {
-    const SCHEME: &str = "postgres://";
-    let mut parts = text.split(SCHEME);
+/// Replaces each URL of a database in a text.
+pub(super) fn with_url(text: &str, engine: Engine, url: &str) -> String {
+    let scheme = match engine {
+        Engine::Postgres => "postgres://",
+        Engine::MySql => "mysql://",
+    };
+    let mut parts = text.split(scheme);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).unwrap_or(part.len());
@@ -216,7 +228,8 @@ fn kind(language: &str, note: Option<&str>, text: &str) -> Kind {
         return Kind::File(name);
     }
     match note {
-        Some("postgres") => return Kind::Postgres(Box::new(kind(language, None, text))),
+        Some("postgres") => return Kind::Database(Engine::Postgres, Box::new(kind(language, None, text))),
+        Some("mysql") => return Kind::Database(Engine::MySql, Box::new(kind(language, None, text))),
         Some("query") => return Kind::Query,
         Some("stream") => return Kind::Stream,
         Some("output") => return Kind::Output { json: language == "json" },
@@ -289,9 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn postgres_urls_are_replaced() {
-        let text = "a postgres://u@h/b?x=1 b\nc = \"postgres://h/d\"";
-        assert_eq!(with_postgres(text, "U"), "a U b\nc = \"U\"");
+    fn urls_of_databases_are_replaced() {
+        let text = "a postgres://u@h/b?x=1 b\nc = \"postgres://h/d\" mysql://e";
+        assert_eq!(with_url(text, Engine::Postgres, "U"), "a U b\nc = \"U\" mysql://e");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The levels of a plan: one for the root, one for each to-many relation, and one for each to-one relation that may have
-//! several records in the database.
+//! several records in the database, or for which the level of its parent has no room.
 
 mod rows;
 
@@ -25,6 +25,9 @@ use crate::sql::order::sort_terms;
 use crate::sql::predicate;
 use crate::sql::related::{RowOperands, untabled};
 use crate::sql::statement::Params;
+
+/// How many tables the statement of a level joins at most. The database joins no more than 61, those of conditions included.
+const PARTS_MAX: usize = 40;
 
 impl ReadStatement {
     /// Lowers a plan.
@@ -181,7 +184,9 @@ impl<'p> Lowering<'p> {
             let keys: Vec<usize> =
                 join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
             let path: Vec<usize> = position.path.iter().copied().chain([index]).collect();
-            if let (JoinForm::Record, Some(pairs)) = (join.form, leads_to_one(join)) {
+            if let (JoinForm::Record, Some(pairs), true) =
+                (join.form, leads_to_one(join), self.has_room(position.level))
+            {
                 joins.push(self.beside(join, node, pairs, &keys, &Position { path: &path, ..*position }));
                 continue;
             }
@@ -195,6 +200,11 @@ impl<'p> Lowering<'p> {
         }
         let columns = columns.into_iter().map(Some).collect();
         Layout { level: position.level, columns, presence, joins, total: None }
+    }
+
+    /// Returns whether another table can be joined to those of a level.
+    fn has_room(&self, level: usize) -> bool {
+        self.levels.get(level).is_some_and(|level| level.parts.len() < PARTS_MAX)
     }
 
     /// Adds a to-one relation to the rows of its parents.

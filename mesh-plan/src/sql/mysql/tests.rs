@@ -12,6 +12,7 @@ use crate::{Mesh, Request};
 fn table(name: &str, columns: &[(&str, &str)]) -> Table {
     let column = |(name, native): &(&str, &str)| Column {
         name: (*name).to_owned(),
+        ty: Some(if *native == "int" { FieldType::Integer } else { FieldType::String }),
         nullable: *name != "id",
         native: Some(NativeType {
             name: (*native).to_owned(),
