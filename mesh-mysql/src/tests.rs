@@ -6,8 +6,10 @@ mod audit;
 mod catalog;
 mod export;
 mod failures;
+mod full;
 mod reads;
 mod state;
+mod tls;
 mod types;
 mod writes;
 

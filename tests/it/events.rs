@@ -1,6 +1,6 @@
 //! Event streams over HTTP.
 
-mod lists;
+pub(crate) mod lists;
 mod load;
 pub(crate) mod stream;
 

@@ -16,6 +16,7 @@ mod generated;
 mod guides;
 mod known_defects;
 mod mcp;
+mod mysql;
 mod operations;
 mod playground;
 mod postgres;

@@ -129,9 +129,12 @@ impl Run<'_> {
                     Engine::MySql => self.mysql(),
                 };
                 let Some(url) = url else { return Ok(()) };
-                // On another port, so that the previous server keeps running.
-                let serve = format!("mesh-server serve --listen 127.0.0.1:{}", self.page.port(4009));
-                let text = page::with_url(text, *engine, &url).replace("mesh-server serve", &serve);
+                let mut text = page::with_url(text, *engine, &url);
+                if *engine == Engine::Postgres {
+                    // On another port, so that the previous server keeps running.
+                    let serve = format!("mesh-server serve --listen 127.0.0.1:{}", self.page.port(4009));
+                    text = text.replace("mesh-server serve", &serve);
+                }
                 self.run_as(kind, &text, line)?;
             }
             // Run as a doc test; another test checks that a crate includes the page.

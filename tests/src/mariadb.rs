@@ -9,18 +9,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{eventually, skip, wait_for};
+use crate::{TempDir, eventually, skip, wait_for};
 
 /// The account of clients, which has no password.
 const USER: &str = "root";
 /// The database that a server begins with.
 const DATABASE: &str = "mesh";
+/// The size of the log, which the folder of a server contains.
+const LOG_SIZE: &str = "--innodb-log-file-size=16M";
 
 /// A running server, stopped and removed when this value is dropped.
 #[derive(Debug)]
 pub struct MariaDb {
     server: PathBuf,
     folder: PathBuf,
+    options: Vec<String>,
     child: Option<Child>,
 }
 
@@ -28,25 +31,28 @@ impl MariaDb {
     /// Starts a server with an empty database. Returns `None` if MariaDB is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with further options.
+    #[must_use]
+    pub fn start_with(options: &[&str]) -> Option<Self> {
         let Some(server) = program("mariadbd") else {
             skip("MariaDB", "install Debian's mariadb-server");
             return None;
         };
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("mesh-mariadb-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
+        let folder = std::env::temp_dir().join(&name);
         // A run that was killed may have left a folder of this name.
         let _ = fs::remove_dir_all(&folder);
         // A server deletes temporary tables in its folder when it starts, those of other servers too.
         fs::create_dir_all(folder.join("tmp")).expect("a folder for the server");
-        let mut this = Self { server, folder, child: None };
-        let output = Command::new(program("mariadb-install-db").expect("mariadb-install-db"))
-            .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
-            .arg(format!("--datadir={}", this.data()))
-            .arg(format!("--tmpdir={}", this.folder.join("tmp").display()))
-            .output()
-            .expect("mariadb-install-db runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        let mut this = Self { server, folder, options, child: None };
+        let template = template(&name);
+        let copied = Command::new("cp").arg("-R").arg(&template).arg(this.data()).status().expect("cp runs");
+        assert!(copied.success(), "{} is copied", template.display());
         this.start_server();
         this.execute_in("", &format!("CREATE DATABASE {DATABASE} {}", Self::COLLATION));
         Some(this)
@@ -66,7 +72,8 @@ impl MariaDb {
         let child = Command::new(&self.server)
             .args(["--no-defaults", "--user=root", "--skip-networking", "--skip-log-bin"])
             .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M"])
-            .args(["--innodb-log-file-size=16M", "--max-connections=400"])
+            .args([LOG_SIZE, "--max-connections=400"])
+            .args(&self.options)
             .arg(format!("--datadir={}", self.data()))
             .arg(format!("--tmpdir={}", self.folder.join("tmp").display()))
             .arg(format!("--socket={}", self.socket().display()))
@@ -178,4 +185,29 @@ fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     folders.map(|folder| folder.join(name)).find(|path| path.exists())
+}
+
+/// Returns the data of a new server, which takes seconds to create. It is kept with the build. `unused` is a name that no other
+/// test uses.
+fn template(unused: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let template = folder.join("mariadb");
+    if template.exists() {
+        return template;
+    }
+    let (own, temporary) = (folder.join(unused), TempDir::new());
+    let _ = fs::remove_dir_all(&own);
+    fs::create_dir_all(&folder).expect("the folder of the build");
+    let output = Command::new(program("mariadb-install-db").expect("mariadb-install-db"))
+        .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", LOG_SIZE])
+        .arg(format!("--datadir={}", own.display()))
+        .arg(format!("--tmpdir={}", temporary.path().display()))
+        .output()
+        .expect("mariadb-install-db runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    if fs::rename(&own, &template).is_err() {
+        // Another test was faster.
+        let _ = fs::remove_dir_all(&own);
+    }
+    template
 }

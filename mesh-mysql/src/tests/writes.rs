@@ -3,7 +3,7 @@
 use mesh_plan::{Context, Error, Fields, RecordId, Rule, WriteError, WriteRequest, WriteTarget};
 use mesh_tests::MariaDb;
 
-use super::{BLOG, Served};
+use super::{BLOG, Served, until};
 use crate::Settings;
 
 impl Served {
@@ -84,20 +84,31 @@ async fn violated_rules_name_their_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deadlocks_are_tried_again() {
+async fn a_write_that_loses_a_deadlock_is_tried_again() {
     let Some(server) = MariaDb::start() else { return };
     server.execute(BLOG);
+    server.execute(
+        "CREATE TRIGGER counted AFTER UPDATE ON users FOR EACH ROW UPDATE posts SET likes = likes + 1 WHERE id = 1",
+    );
     let served = Served::open(&server, &Settings::default()).await;
-    let writes = (0..40).map(|number: u32| {
-        let (mesh, body) = (std::sync::Arc::clone(&served.mesh), format!(r#"{{"likes": {number}}}"#));
-        tokio::spawn(async move {
-            let fields = Fields::parse(body.as_bytes()).unwrap();
-            let id = RecordId::Text(if number % 2 == 0 { "1" } else { "2" });
-            let request = WriteRequest::new(WriteTarget::Update { entity: "post", id }).with_fields(&fields);
-            mesh.write(mesh.plan_write(&request).unwrap(), &Context::default()).await.map(drop)
-        })
-    });
-    for write in writes.collect::<Vec<_>>() {
-        write.await.unwrap().unwrap();
-    }
+    let mut other = served.database.writes.take(false).await.unwrap();
+    other.begin("START TRANSACTION").await.unwrap();
+    // The database ends the transaction that has written less.
+    other.execute("INSERT INTO comments SELECT seq + 100, 'x', 1 FROM seq_1_to_100").await.unwrap();
+    other.execute("UPDATE posts SET likes = 20 WHERE id = 1").await.unwrap();
+    let rename = async {
+        let update = WriteTarget::Update { entity: "user", id: id("1") };
+        served.write(update, r#"{"name": "Ada L."}"#).await
+    };
+    let cross = async {
+        let waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+        until("the write waits", async || server.query(waiting).as_deref() == Some("1")).await;
+        other.execute("UPDATE users SET email = 'x' WHERE id = 1").await.unwrap();
+        other.end("COMMIT").await.unwrap();
+    };
+    let (renamed, ()) = tokio::join!(rename, cross);
+    assert_eq!(renamed.unwrap().0, "1");
+    let written = server.query("SELECT name, email, likes FROM users, posts WHERE users.id = 1 AND posts.id = 1");
+    // Both statements of the users count.
+    assert_eq!(written.as_deref(), Some("Ada L.\tx\t22"));
 }

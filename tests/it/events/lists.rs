@@ -7,14 +7,14 @@ use super::stream::Stream;
 use super::{SECOND, request, write};
 
 /// Opens a stream of a list.
-pub(super) fn open_list(server: &Server, entity: &str, query: &str) -> Stream {
+pub(crate) fn open_list(server: &Server, entity: &str, query: &str) -> Stream {
     let request = request(&format!("/{entity}"), query).header("Accept", "text/event-stream");
     Stream::try_open(server.address, &request).unwrap_or_else(|reply| panic!("{reply:?}"))
 }
 
 /// Asserts that the next event of a stream has a page with these items.
 #[track_caller]
-pub(super) fn assert_items(stream: &mut Stream, items: &Value) {
+pub(crate) fn assert_items(stream: &mut Stream, items: &Value) {
     let page: Value = serde_json::from_str(&stream.data()).unwrap();
     assert_eq!(page["items"], *items);
 }
