@@ -71,5 +71,9 @@ fn servers_share_logins_and_ended_sessions() {
     let fails = |server: &Server| login(server, "ada@example.org", "guess").status;
     assert_eq!([fails(&a), fails(&b), fails(&a)], [401; 3]);
     assert_eq!([fails(&b), fails(&a)], [429; 2]);
-    assert_eq!(login(&b, "ada@example.org", PASSWORD).status, 429, "the limit applies before the password is checked");
+    assert_eq!(
+        login(&b, "ada@example.org", PASSWORD).status,
+        429,
+        "the limit applies before the password is checked"
+    );
 }

@@ -14,7 +14,9 @@ use crate::{Database, Settings};
 fn small() -> Option<(MariaDb, String)> {
     let server = MariaDb::start()?;
     server.execute(BLOG);
-    server.execute("CREATE USER app@localhost WITH MAX_USER_CONNECTIONS 6; GRANT ALL ON mesh.* TO app@localhost");
+    server.execute(
+        "CREATE USER app@localhost WITH MAX_USER_CONNECTIONS 6; GRANT ALL ON mesh.* TO app@localhost",
+    );
     let url = server.url().replace("root@", "app@");
     Some((server, url))
 }

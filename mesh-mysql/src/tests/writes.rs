@@ -108,7 +108,8 @@ async fn a_write_that_loses_a_deadlock_is_tried_again() {
     };
     let (renamed, ()) = tokio::join!(rename, cross);
     assert_eq!(renamed.unwrap().0, "1");
-    let written = server.query("SELECT name, email, likes FROM users, posts WHERE users.id = 1 AND posts.id = 1");
+    let written =
+        server.query("SELECT name, email, likes FROM users, posts WHERE users.id = 1 AND posts.id = 1");
     // Both statements of the users count.
     assert_eq!(written.as_deref(), Some("Ada L.\tx\t22"));
 }

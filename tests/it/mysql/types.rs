@@ -25,10 +25,8 @@ fn values_of_every_type_are_written_as_they_are_read() {
     assert!(rows.len() > 20, "{rows:?}");
     let columns: Vec<String> =
         rows.iter().enumerate().map(|(index, (ty, ..))| format!("c{index} {ty} NULL")).collect();
-    mariadb.execute(&format!(
-        "CREATE TABLE things (id int AUTO_INCREMENT PRIMARY KEY, {})",
-        columns.join(", ")
-    ));
+    mariadb
+        .execute(&format!("CREATE TABLE things (id int AUTO_INCREMENT PRIMARY KEY, {})", columns.join(", ")));
     let server = Server::start(&["--database", &mariadb.url(), "--mutations"]);
     let write = |method: &str, path: &str, body: &Value| {
         let request =
