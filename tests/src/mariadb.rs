@@ -43,7 +43,7 @@ impl MariaDb {
         };
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("mesh-mariadb-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(&name);
+        let folder = base().join(&name);
         // A run that was killed may have left a folder of this name.
         let _ = fs::remove_dir_all(&folder);
         // A server deletes temporary tables in its folder when it starts, those of other servers too.
@@ -71,7 +71,7 @@ impl MariaDb {
         let log = log.expect("a log");
         let child = Command::new(&self.server)
             .args(["--no-defaults", "--user=root", "--skip-networking", "--skip-log-bin"])
-            .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M"])
+            .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", "--sync-frm=0"])
             .args([LOG_SIZE, "--max-connections=400"])
             .args(&self.options)
             .arg(format!("--datadir={}", self.data()))
@@ -185,6 +185,18 @@ fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     folders.map(|folder| folder.join(name)).find(|path| path.exists())
+}
+
+/// Returns the folder for the folders of servers. A server waits for the disk whenever it creates or drops a table, so it is in
+/// memory if there is room.
+fn base() -> PathBuf {
+    /// Enough for some servers that run at the same time, in units of 1024 bytes.
+    const ROOM: u64 = 1 << 20;
+    let memory = Path::new("/dev/shm");
+    let output = Command::new("df").args(["-k", "--output=avail"]).arg(memory).stderr(Stdio::null()).output();
+    let shown = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let free = shown.lines().last().and_then(|line| line.trim().parse::<u64>().ok());
+    if free.is_some_and(|free| free > ROOM) { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 /// Returns the data of a new server, which takes seconds to create. It is kept with the build. `unused` is a name that no other

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             parts.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
         return match database.triggers(&schema, how == "run")? {
             Some(statements) => print(statements.trim_end()),
-            None => print("-- SQLite needs no triggers: the server notices changes of the file"),
+            None => print("-- no triggers are needed: the server notices changes of this database by itself"),
         };
     }
     let entities = counted(schema.entities().count(), "entity", "entities");
