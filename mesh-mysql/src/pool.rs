@@ -34,6 +34,7 @@ const LOCK_WAIT_SECONDS: u64 = 10;
 pub(crate) mod code {
     pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
     pub(crate) const TOO_MANY_CONNECTIONS_OF_USER: u16 = 1203;
+    pub(crate) const LIMIT_OF_ACCOUNT: u16 = 1226;
     pub(crate) const SHUTDOWN: u16 = 1053;
     pub(crate) const LOCK_WAIT_TIMEOUT: u16 = 1205;
     pub(crate) const DEADLOCK: u16 = 1213;
@@ -103,7 +104,9 @@ impl PoolError {
 
     /// Whether the server accepts no more connections.
     fn is_full(&self) -> bool {
-        matches!(self, Self::Refused(error) if is_one_of(error, &[code::TOO_MANY_CONNECTIONS, code::TOO_MANY_CONNECTIONS_OF_USER]))
+        const FULL: [u16; 3] =
+            [code::TOO_MANY_CONNECTIONS, code::TOO_MANY_CONNECTIONS_OF_USER, code::LIMIT_OF_ACCOUNT];
+        matches!(self, Self::Refused(error) if is_one_of(error, &FULL))
     }
 }
 

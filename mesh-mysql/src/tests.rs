@@ -47,6 +47,9 @@ INSERT INTO tags VALUES (1, 'code'), (2, 'food');
 INSERT INTO post_tags VALUES (1, 1), (1, 2), (2, 2);
 ";
 
+/// Precedes statements that read `INNODB_TRX`, which the database updates only if it was not read for 0.1 seconds.
+const REFRESH: &str = "DO SLEEP(0.2)";
+
 /// A served database.
 struct Served {
     database: Database,

@@ -23,8 +23,7 @@ enum SslMode {
     Disabled,
     Preferred,
     Required,
-    VerifyCa,
-    VerifyIdentity,
+    Verify,
 }
 
 impl SslMode {
@@ -33,8 +32,8 @@ impl SslMode {
             "disabled" => Self::Disabled,
             "preferred" => Self::Preferred,
             "required" => Self::Required,
-            "verify-ca" => Self::VerifyCa,
-            "verify-identity" => Self::VerifyIdentity,
+            // The driver cannot verify an authority without the name.
+            "verify-ca" | "verify-identity" => Self::Verify,
             _ => return None,
         })
     }
@@ -80,7 +79,7 @@ impl ConnectUrl {
                 let any = SslOpts::default().with_danger_accept_invalid_certs(true);
                 Some(any.with_danger_skip_domain_validation(true))
             }
-            SslMode::VerifyCa | SslMode::VerifyIdentity => {
+            SslMode::Verify => {
                 let roots = match certificates {
                     Some(file) => vec![file.into()],
                     None => {
@@ -88,8 +87,7 @@ impl ConnectUrl {
                         found.map(|certificate| certificate.to_vec().into()).collect()
                     }
                 };
-                let verified = SslOpts::default().with_disable_built_in_roots(true).with_root_certs(roots);
-                Some(verified.with_danger_skip_domain_validation(mode == SslMode::VerifyCa))
+                Some(SslOpts::default().with_disable_built_in_roots(true).with_root_certs(roots))
             }
         };
         let opts = builder.ssl_opts(ssl).into();
@@ -126,7 +124,7 @@ mod tests {
         };
         assert_eq!(ssl("mysql://db/x"), (Some((true, true)), true));
         assert_eq!(ssl("mysql://db/x?ssl-mode=REQUIRED"), (Some((true, true)), false));
-        assert_eq!(ssl("mariadb://db/x?ssl-mode=verify_ca&ssl-ca=%2Fca.pem"), (Some((false, true)), false));
+        assert_eq!(ssl("mariadb://db/x?ssl-mode=verify_ca&ssl-ca=%2Fca.pem"), (Some((false, false)), false));
         assert_eq!(
             ssl("mysql://db/x?ssl-mode=verify-identity&ssl-ca=/ca.pem"),
             (Some((false, false)), false)

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::{Served, until};
+use super::{REFRESH, Served, until};
 use crate::Settings;
 
 /// 1,700 parents, every third without a rank, each with none to four children.
@@ -103,6 +103,6 @@ async fn an_export_whose_reader_is_gone_or_late_leaves_nothing_behind() {
     pieces.recv().await.unwrap();
     assert!(matches!(task.await.unwrap(), Err(ResolveError::TimedOut)), "nobody took the second piece");
 
-    let open = "SELECT COUNT(*) FROM information_schema.INNODB_TRX";
-    until("the transactions have ended", async || server.query(open).as_deref() == Some("0")).await;
+    let open = format!("{REFRESH}; SELECT COUNT(*) FROM information_schema.INNODB_TRX");
+    until("the transactions have ended", async || server.query(&open).as_deref() == Some("0")).await;
 }

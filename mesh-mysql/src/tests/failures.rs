@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mesh_plan::{Context, Error, Fields, RecordId, ResolveError, WriteError, WriteRequest, WriteTarget};
 use mesh_tests::MariaDb;
 
-use super::{BLOG, Served, until};
+use super::{BLOG, REFRESH, Served, until};
 use crate::Settings;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,8 +81,8 @@ async fn a_write_that_waits_for_a_lock_ends_at_its_deadline() {
     let context = Context::default().with_deadline(Instant::now() + Duration::from_millis(300));
     let waited = served.mesh.write(write, &context).await;
     assert!(matches!(waited, Err(WriteError::Failed(ResolveError::TimedOut))), "{:?}", waited.err());
-    let waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX";
-    until("its transaction has ended", async || server.query(waiting).as_deref() == Some("1")).await;
+    let waiting = format!("{REFRESH}; SELECT COUNT(*) FROM information_schema.INNODB_TRX");
+    until("its transaction has ended", async || server.query(&waiting).as_deref() == Some("1")).await;
     other.end("ROLLBACK").await.unwrap();
     drop(other);
     assert_eq!(server.query("SELECT likes FROM posts WHERE id = 1").as_deref(), Some("5"));

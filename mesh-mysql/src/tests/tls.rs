@@ -39,7 +39,6 @@ async fn connections_are_encrypted_and_servers_verified_as_the_url_says() {
     // The certificate is that of another name, or of another authority.
     let verified = format!("ssl-mode=verify-identity&ssl-ca={cert}");
     assert!(cipher(&url("127.0.0.1", &proxy, &verified)).await.is_err());
-    cipher(&url("127.0.0.1", &proxy, &format!("ssl-mode=verify-ca&ssl-ca={cert}"))).await.unwrap();
     assert!(cipher(&url("localhost", &proxy, &format!("ssl-mode=verify-ca&ssl-ca={other}"))).await.is_err());
 }
 

@@ -3,7 +3,7 @@
 use mesh_plan::{Context, Error, Fields, RecordId, Rule, WriteError, WriteRequest, WriteTarget};
 use mesh_tests::MariaDb;
 
-use super::{BLOG, Served, until};
+use super::{BLOG, REFRESH, Served, until};
 use crate::Settings;
 
 impl Served {
@@ -101,8 +101,10 @@ async fn a_write_that_loses_a_deadlock_is_tried_again() {
         served.write(update, r#"{"name": "Ada L."}"#).await
     };
     let cross = async {
-        let waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
-        until("the write waits", async || server.query(waiting).as_deref() == Some("1")).await;
+        let waiting = format!(
+            "{REFRESH}; SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
+        );
+        until("the write waits", async || server.query(&waiting).as_deref() == Some("1")).await;
         other.execute("UPDATE users SET email = 'x' WHERE id = 1").await.unwrap();
         other.end("COMMIT").await.unwrap();
     };

@@ -13,6 +13,9 @@ use crate::sql::custom::cast;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
 
+/// How many levels are common table expressions. The database allows 64; the statements of the other levels are repeated where
+/// their rows are needed.
+const EXPRESSIONS_MAX: usize = 60;
 /// How many cells each row begins with if there are several levels.
 const HEAD: usize = 3;
 /// The alias of the level of the parents.
@@ -38,7 +41,8 @@ pub(super) enum Rows {
     OfParents { within: Expr, most: u64 },
 }
 
-/// A common table expression under construction.
+/// A level under construction.
+#[derive(Clone)]
 pub(super) struct Level {
     /// Everything but the select list and the order.
     pub(super) select: SelectStatement,
@@ -67,9 +71,16 @@ impl Level {
     }
 }
 
-/// Returns the name of a level.
-pub(super) fn level_name(number: usize) -> String {
+fn level_name(number: usize) -> String {
     format!("n{number}")
+}
+
+/// Adds the rows of a level to those that a statement selects from.
+pub(super) fn add_from(select: &mut SelectStatement, levels: &[Level], number: usize, alias: &str) {
+    match levels.get(number).filter(|_| number >= EXPRESSIONS_MAX) {
+        Some(level) => select.from_subquery(select_of(level), alias.to_owned()),
+        None => select.from_as(level_name(number), alias.to_owned()),
+    };
 }
 
 /// Returns the statement, and the index in its rows of each column's number.
@@ -89,13 +100,15 @@ pub(super) fn statement(
         return (params.render(&only.select, MysqlQueryBuilder), indexes);
     }
     let (slots, indexes) = slots(&levels);
-    let selects = levels.iter().enumerate().map(|(number, level)| rows_of(number, level, &slots, &indexes));
+    let selects = (0..levels.len()).filter_map(|number| rows_of(number, &levels, &slots, &indexes));
     let mut selects: Vec<SelectStatement> = selects.collect();
     let mut all = selects.remove(0);
     all.unions(selects.into_iter().map(|select| (UnionType::All, select)));
     let mut with = WithClause::new();
-    for (number, level) in levels.into_iter().enumerate() {
-        with.cte(expression_of(number, level));
+    for (number, level) in levels.iter().enumerate().take(EXPRESSIONS_MAX) {
+        with.cte(
+            CommonTableExpression::new().table_name(level_name(number)).query(select_of(level)).to_owned(),
+        );
     }
     (params.render(&all.with(with), MysqlQueryBuilder), indexes)
 }
@@ -122,10 +135,11 @@ fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
 /// Returns the select that takes the rows of a level for the response.
 fn rows_of(
     number: usize,
-    level: &Level,
+    levels: &[Level],
     slots: &[&'static str],
     indexes: &HashMap<usize, usize>,
-) -> SelectStatement {
+) -> Option<SelectStatement> {
+    let level = levels.get(number)?;
     let null = |ty: &str| cast(Expr::null(), ty);
     let parent = if level.parent.is_some() { Expr::col(PARENT_NUMBER) } else { null("SIGNED") };
     let mut select = Query::select();
@@ -134,12 +148,13 @@ fn rows_of(
         let here = level.shown.iter().find(|(number, ..)| indexes.get(number) == Some(&(slot + HEAD)));
         select.expr(here.map_or_else(|| null(ty), |(_, expr, _)| expr.clone()));
     }
-    select.from(level_name(number)).take()
+    add_from(&mut select, levels, number, &level_name(number));
+    Some(select)
 }
 
-/// Returns the common table expression of a level.
-fn expression_of(number: usize, level: Level) -> CommonTableExpression {
-    let Level { mut select, rows, parts, has_children, .. } = level;
+/// Returns the statement of a level.
+fn select_of(level: &Level) -> SelectStatement {
+    let Level { mut select, rows, parts, has_children, .. } = level.clone();
     let first = || Expr::Constant(1.into());
     let number_rows = |select: &mut SelectStatement, order: Vec<SortTerm>| {
         let mut window = WindowStatement::new();
@@ -170,7 +185,7 @@ fn expression_of(number: usize, level: Level) -> CommonTableExpression {
         }
     }
     select.exprs(parts.into_iter().map(|part| Expr::col((part, Asterisk))));
-    CommonTableExpression::new().table_name(level_name(number)).query(select).to_owned()
+    select
 }
 
 /// Turns the numbers of columns into indexes in a row.

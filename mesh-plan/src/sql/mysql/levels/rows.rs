@@ -49,7 +49,7 @@ impl Lowering<'_> {
         // Before the table, since what is joined belongs to the last one in the list.
         let level = parents.and_then(|parents| parents.level);
         if let Some(level) = level {
-            rows.from_as(render::level_name(level), PARENTS);
+            render::add_from(&mut rows, &self.levels, level, PARENTS);
         }
         rows.from_as(dialect.table(&node.table), alias.clone());
         let lower = if is_root && !self.point { RowOperands::of_ordered } else { RowOperands::new };
@@ -86,8 +86,11 @@ impl Lowering<'_> {
                 let number = Expr::col((PARENTS, ROW_NUMBER));
                 rows.expr_as(number.clone(), PARENT_NUMBER).add_group_by([number]);
                 let found = group::groups(&dialect, rows, &operands, grouping);
-                let all =
-                    if grouping.keys.is_empty() { of_all_parents(found, grouping, parents) } else { found };
+                let all = if grouping.keys.is_empty() {
+                    self.of_all_parents(found, grouping, parents)
+                } else {
+                    found
+                };
                 group::named(all)
             }
             _ => group::fold(&dialect, rows, &operands, grouping),
@@ -140,27 +143,32 @@ impl Lowering<'_> {
         }
         select
     }
-}
 
-/// Returns the one group of each parent, also of those without records, of which `found` has no group.
-fn of_all_parents(found: SelectStatement, grouping: &Grouping, parents: &Parents<'_>) -> SelectStatement {
-    let number = || Expr::col((PARENTS, ROW_NUMBER));
-    let mut all = Query::select();
-    all.expr_as(number(), PARENT_NUMBER);
-    for (index, call) in grouping.aggregates.iter().enumerate() {
-        let name = group::aggregate_name(index);
-        let value = Expr::col((FOUND, name.clone()));
-        let value = match call.function {
-            AggregateFn::Count => Func::coalesce([value, Expr::Constant(0.into())]).into(),
-            _ => value,
-        };
-        all.expr_as(value, name);
+    /// Returns the one group of each parent, also of those without records, of which `found` has no group.
+    fn of_all_parents(
+        &self,
+        found: SelectStatement,
+        grouping: &Grouping,
+        parents: &Parents<'_>,
+    ) -> SelectStatement {
+        let number = || Expr::col((PARENTS, ROW_NUMBER));
+        let mut all = Query::select();
+        all.expr_as(number(), PARENT_NUMBER);
+        for (index, call) in grouping.aggregates.iter().enumerate() {
+            let name = group::aggregate_name(index);
+            let value = Expr::col((FOUND, name.clone()));
+            let value = match call.function {
+                AggregateFn::Count => Func::coalesce([value, Expr::Constant(0.into())]).into(),
+                _ => value,
+            };
+            all.expr_as(value, name);
+        }
+        render::add_from(&mut all, &self.levels, parents.level.unwrap_or_default(), PARENTS);
+        let same = Expr::col((FOUND, PARENT_NUMBER)).eq(number());
+        all.join_subquery(JoinType::LeftJoin, found, FOUND, same);
+        if let Some(most) = &parents.most {
+            all.and_where(compare(number(), CompareOp::Lte, most.clone()));
+        }
+        all
     }
-    all.from_as(render::level_name(parents.level.unwrap_or_default()), PARENTS);
-    let same = Expr::col((FOUND, PARENT_NUMBER)).eq(number());
-    all.join_subquery(JoinType::LeftJoin, found, FOUND, same);
-    if let Some(most) = &parents.most {
-        all.and_where(compare(number(), CompareOp::Lte, most.clone()));
-    }
-    all
 }
