@@ -13,6 +13,11 @@ const LEVEL: usize = 0;
 const PARENT: usize = 1;
 const ROW: usize = 2;
 
+/// The number of decimal digits that a double represents exactly.
+const EXACT_DIGITS: usize = 15;
+/// The least absolute value of a double that is written without an exponent.
+const EXACT_MIN: f64 = 1e-4;
+
 /// The number of the character set of bytes.
 const BINARY: u16 = 63;
 
@@ -160,9 +165,7 @@ impl Cells for MySqlRow<'_> {
             }
             Cell::Double(value) => ValueRef::Real(*value),
             Cell::Bytes(bytes) if is_binary(sent) => ValueRef::Bytes(bytes),
-            Cell::Bytes(text) if sent.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL => {
-                ValueRef::Text(without_zeros(text))
-            }
+            Cell::Bytes(text) if sent.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL => exact(text),
             Cell::Bytes(text) => ValueRef::Text(text),
             // The database has dates without a month, which are no dates.
             Cell::Date(_, 0, ..) | Cell::Date(_, _, 0, ..) => ValueRef::Null,
@@ -182,6 +185,23 @@ impl Cells for MySqlRow<'_> {
             Cell::Time(..) => ValueRef::Null,
         }
     }
+}
+
+/// Returns an exact number: as a number if a double holds it exactly, else as text with all digits.
+fn exact(text: &[u8]) -> ValueRef<'_> {
+    let short = without_zeros(text);
+    let Ok(digits) = std::str::from_utf8(short) else { return ValueRef::Text(short) };
+    if !text.contains(&b'.') {
+        return digits.parse().map_or(ValueRef::Text(short), ValueRef::Integer);
+    }
+    if short.iter().filter(|byte| byte.is_ascii_digit()).count() <= EXACT_DIGITS
+        && let Ok(value) = digits.parse::<f64>()
+        && (value == 0.0 || value.abs() >= EXACT_MIN)
+    {
+        // Exact numbers have no negative zero.
+        return ValueRef::Real(if value == 0.0 { 0.0 } else { value });
+    }
+    ValueRef::Text(short)
 }
 
 /// Returns an exact number without zeros at the end of its fraction, which has as many digits as the type of the column.
@@ -251,6 +271,17 @@ pub(super) fn integer(row: &Row, index: usize) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exact_numbers_are_numbers_if_a_double_is_exact() {
+        let shown = |text: &str| format!("{:?}", exact(text.as_bytes()).to_value());
+        assert_eq!(shown("-10005"), "Integer(-10005)");
+        assert_eq!(shown("1.50"), "Real(1.5)");
+        assert_eq!(shown("-0.00"), "Real(0.0)");
+        assert_eq!(shown("0.00000005"), "Text(\"0.00000005\")");
+        assert_eq!(shown("123456789012345678.90"), "Text(\"123456789012345678.9\")");
+        assert_eq!(shown("92233720368547758070"), "Text(\"92233720368547758070\")");
+    }
 
     #[test]
     fn exact_numbers_have_no_trailing_zeros() {
