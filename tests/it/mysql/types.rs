@@ -77,8 +77,8 @@ fn values_that_do_not_fit_are_refused_with_their_field() {
         ("kind", json!("c")),
         ("ident", json!("x")),
     ];
-    let names: Vec<String> = refused.iter().map(|(field, _)| (*field).to_owned()).collect();
-    let (server, _folder) = serve(&mariadb, &names);
+    let names = ["id"].into_iter().chain(refused.iter().map(|(field, _)| *field)).map(str::to_owned);
+    let (server, _folder) = serve(&mariadb, &names.collect::<Vec<_>>());
     for (field, value) in refused {
         let reply = write(&server, "POST", "/thing", &json!({field: value}));
         assert_eq!(reply.status, 400, "{field}: {}", reply.text());
