@@ -191,15 +191,15 @@ impl Cells for MySqlRow<'_> {
 fn exact(text: &[u8]) -> ValueRef<'_> {
     let short = without_zeros(text);
     let Ok(digits) = std::str::from_utf8(short) else { return ValueRef::Text(short) };
-    if !text.contains(&b'.') {
+    // The number of digits of the fraction is that of the column, so it says nothing about the value.
+    if !short.contains(&b'.') {
         return digits.parse().map_or(ValueRef::Text(short), ValueRef::Integer);
     }
     if short.iter().filter(|byte| byte.is_ascii_digit()).count() <= EXACT_DIGITS
         && let Ok(value) = digits.parse::<f64>()
-        && (value == 0.0 || value.abs() >= EXACT_MIN)
+        && value.abs() >= EXACT_MIN
     {
-        // Exact numbers have no negative zero.
-        return ValueRef::Real(if value == 0.0 { 0.0 } else { value });
+        return ValueRef::Real(value);
     }
     ValueRef::Text(short)
 }
@@ -277,7 +277,8 @@ mod tests {
         let shown = |text: &str| format!("{:?}", exact(text.as_bytes()).to_value());
         assert_eq!(shown("-10005"), "Integer(-10005)");
         assert_eq!(shown("1.50"), "Real(1.5)");
-        assert_eq!(shown("-0.00"), "Real(0.0)");
+        assert_eq!(shown("2.00"), "Integer(2)");
+        assert_eq!(shown("-0.00"), "Integer(0)");
         assert_eq!(shown("0.00000005"), "Text(\"0.00000005\")");
         assert_eq!(shown("123456789012345678.90"), "Text(\"123456789012345678.9\")");
         assert_eq!(shown("92233720368547758070"), "Text(\"92233720368547758070\")");
