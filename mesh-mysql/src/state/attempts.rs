@@ -59,7 +59,7 @@ impl AttemptStore for State {
     fn begin(&self, mut keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
             self.sweep_if_due(unix_millis(SystemTime::now()));
-            keys.sort_by(|one, other| one.key.cmp(&other.key));
+            keys.sort_by_key(|key| key.key);
             let mut tries = 1;
             loop {
                 match self.count(&keys, tries > 1).await {
