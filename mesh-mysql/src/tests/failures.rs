@@ -8,6 +8,16 @@ use mesh_tests::MariaDb;
 use super::{BLOG, REFRESH, Served, until};
 use crate::Settings;
 
+/// Returns the update of a post.
+async fn update(served: &Served, likes: u8) -> Result<(), WriteError> {
+    let target = WriteTarget::Update { entity: "post", id: RecordId::Text("1") };
+    match served.write(target, &format!(r#"{{"likes": {likes}}}"#)).await {
+        Ok(_) => Ok(()),
+        Err(Error::Write(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_continue_after_the_server_has_failed() {
     let Some(mut server) = MariaDb::start() else { return };
@@ -18,8 +28,11 @@ async fn reads_continue_after_the_server_has_failed() {
     server.kill();
     let failed = read().await;
     assert!(matches!(failed, Err(Error::Resolve(ResolveError::Busy))), "{failed:?}");
+    let failed = update(&served, 9).await;
+    assert!(matches!(failed, Err(WriteError::Failed(ResolveError::Busy))), "{failed:?}");
     server.start_server();
     until("reads are answered again", async || read().await.is_ok()).await;
+    update(&served, 9).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,10 +42,13 @@ async fn a_connection_that_the_server_has_ended_is_replaced() {
     let served = Served::open(&server, &Settings::default()).await;
     let read = async || served.point("1", "{ post title }").await;
     read().await.unwrap();
+    update(&served, 6).await.unwrap();
     let sessions = "SELECT GROUP_CONCAT(CONCAT('KILL ', ID) SEPARATOR ';') FROM information_schema.PROCESSLIST \
                     WHERE DB = 'mesh' AND ID <> CONNECTION_ID()";
     server.execute(&server.query(sessions).unwrap());
     assert_eq!(read().await.unwrap(), r#"{"title":"Dawn"}"#, "the read is run again");
+    update(&served, 7).await.unwrap();
+    assert_eq!(served.point("1", "{ post likes }").await.unwrap(), r#"{"likes":7}"#);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,4 +106,23 @@ async fn a_write_that_waits_for_a_lock_ends_at_its_deadline() {
         served.database.writes.usage().free == Settings::default().connections
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_whose_row_stays_locked_is_unavailable() {
+    let Some(server) = MariaDb::start() else { return };
+    server.execute(BLOG);
+    let served = Served::open(&server, &Settings::default()).await;
+    let mut other = served.database.writes.take(false).await.unwrap();
+    // The connection of the next write, which is the only idle one.
+    let mut next = served.database.writes.take(false).await.unwrap();
+    next.execute("SET SESSION innodb_lock_wait_timeout = 1").await.unwrap();
+    drop(next);
+    other.begin("START TRANSACTION").await.unwrap();
+    other.execute("UPDATE posts SET likes = 1 WHERE id = 1").await.unwrap();
+    let locked = update(&served, 2).await;
+    assert!(matches!(locked, Err(WriteError::Failed(ResolveError::Busy))), "{locked:?}");
+    other.end("COMMIT").await.unwrap();
+    update(&served, 3).await.unwrap();
+    assert_eq!(server.query("SELECT likes FROM posts WHERE id = 1").as_deref(), Some("3"));
 }

@@ -1,4 +1,4 @@
-//! Differential tests: SQLite and PostgreSQL return the same bytes as in-memory tables.
+//! Differential tests: SQLite, PostgreSQL and MariaDB return the same bytes as in-memory tables.
 //!
 //! Schemas, data and queries are random, and cursors are followed to the end. Equal seeds generate equal databases and
 //! queries.
@@ -28,7 +28,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=300;
 
 #[test]
 fn databases_and_memory_agree() {
-    let others = Others::start();
+    let others = Others::start(6);
     if let Some(seed) = soak::number("MESH_DIFF_SEED") {
         let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         eprintln!("seed {seed}: {tally}");

@@ -156,7 +156,7 @@ impl<'o> Engines<'o> {
             let (schema, opened) = served.open(&database, database.schema.document(), &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
         });
-        let mysql = others.mysql.as_ref().map(|served| {
+        let mysql = others.mysql(seed).map(|served| {
             let (schema, opened) = served.open(&database, database.schema.document(), &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()
         });

@@ -3,19 +3,33 @@
 use mesh_plan::sql::postgres::Features;
 use tokio::runtime::{Builder, Runtime};
 
+use super::soak;
+
+/// The environment variables of longer runs.
+const NAMES_SEEDS: [&str; 2] = ["MESH_DIFF_SEED", "MESH_DIFF_SECONDS"];
+
 /// The databases that all seeds of a run share.
 pub(crate) struct Others {
     pub(crate) runtime: Runtime,
     pub(crate) postgres: Option<served::Postgres>,
-    pub(crate) mysql: Option<served::MySql>,
+    mysql: Option<served::MySql>,
+    every: u64,
 }
 
 impl Others {
-    pub(crate) fn start() -> Self {
+    /// Starts the databases. MariaDB takes as long as the others together, so it is compared for each seed that `every` divides,
+    /// and for all seeds if the environment names seeds or a time.
+    pub(crate) fn start(every: u64) -> Self {
+        let every = if NAMES_SEEDS.iter().any(|name| soak::number(name).is_some()) { 1 } else { every };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let postgres = served::Postgres::start(runtime.handle());
         let mysql = served::MySql::start(runtime.handle());
-        Self { runtime, postgres, mysql }
+        Self { runtime, postgres, mysql, every }
+    }
+
+    /// Returns MariaDB if it is compared for a seed.
+    pub(crate) fn mysql(&self, seed: u64) -> Option<&served::MySql> {
+        self.mysql.as_ref().filter(|_| seed.is_multiple_of(self.every))
     }
 
     /// Returns the features of PostgreSQL here: text is sorted by bytes, so letters are folded by another collation.

@@ -2,7 +2,7 @@
 //!
 //! Schemas, data, policies, sessions and queries are random. The model ([`model`]) removes hidden records and fields from the
 //! data with simple code, and the rest is read without policies. All answers have to be equal: rows, aggregates, totals,
-//! orders, the values in cursors, and errors, in memory, on SQLite and on PostgreSQL. The variables are those of the
+//! orders, the values in cursors, and errors, in memory, on SQLite, PostgreSQL and MariaDB. The variables are those of the
 //! differential tests.
 
 mod check;
@@ -23,7 +23,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=14;
 
 #[test]
 fn policies_answer_as_the_data_that_they_leave() {
-    let others = Others::start();
+    let others = Others::start(5);
     if let Some(seed) = soak::number("MESH_DIFF_SEED") {
         let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         eprintln!("seed {seed}: {tally}");
@@ -45,7 +45,7 @@ const WRITE_SEEDS: std::ops::RangeInclusive<u64> = 1..=12;
 
 #[test]
 fn policies_hold_for_writes_and_streams() {
-    let others = Others::start();
+    let others = Others::start(2);
     let check = |seed| writes::seed(seed, &others);
     let mut tally = writes::Tally::default();
     let seeds = soak::number("MESH_DIFF_SEED").map_or(WRITE_SEEDS, |seed| seed..=seed);

@@ -232,7 +232,7 @@ impl<'o> Site<'o> {
             servers
                 .push(("PostgreSQL", builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()));
         }
-        if let Some(served) = &others.mysql {
+        if let Some(served) = others.mysql(seed) {
             let (schema, opened) = served.open(&database, &document, &catalog);
             servers.push(("MariaDB", builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()));
         }

@@ -259,7 +259,7 @@ impl<'o> Desks<'o> {
                     .unwrap(),
             });
         }
-        if let Some(served) = &others.mysql {
+        if let Some(served) = others.mysql(seed) {
             let (schema, mysql) = served.open(library, &document, &catalog);
             let open = schema.without_policies();
             list.push(Desk {
