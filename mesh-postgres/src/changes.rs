@@ -61,11 +61,14 @@ async fn listen(
     }
     // Writes since the last connection was lost were not notified.
     if !std::mem::take(is_first) {
-        answered(replicas.require_writes_of(&link)).await?;
+        answered(replicas.require_current(&link)).await??;
     }
     changes.notify(Change::anything());
     let mut last_position = None;
     loop {
+        if link.is_replaced() {
+            return Err("the primary was replaced".into());
+        }
         let change = if has_triggers {
             let Ok(received) = tokio::time::timeout(CHECK_INTERVAL, notifications.recv()).await else {
                 answered(link.query_once(IS_ALIVE, &[])).await??;
@@ -83,7 +86,7 @@ async fn listen(
             Change::anything()
         };
         // Reads that follow the notification must see the change.
-        answered(replicas.require_writes_of(&link)).await?;
+        answered(replicas.require_current(&link)).await??;
         changes.notify(change);
         while let Ok(notification) = notifications.try_recv() {
             changes.notify(parse_notification(notification.payload()));

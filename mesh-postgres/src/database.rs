@@ -14,13 +14,17 @@ use crate::catalog::indexes;
 use crate::error::{BoxError, OpenError};
 use crate::other_servers::OtherServers;
 use crate::pool::connect_url::{ConnectUrl, without_password};
-use crate::pool::replicas::Replicas;
+use crate::pool::hosts::SessionAttrs;
+use crate::pool::replicas::{DOWN, Primary, Replicas};
 use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::sql::TextParam;
 use crate::{catalog, read, sql};
+
+/// The interval at which a read is tried that no server can answer.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A PostgreSQL database that is open for reads. Connections belong to the runtime that opens them. Clones share
 /// connections.
@@ -69,16 +73,29 @@ impl Database {
             target.schemas = Some(schemas);
             let target = target;
             let pool = Pool::new(target.clone(), settings, Purpose::Read);
-            let other = |url: &String, settings: &Settings| {
+            let parse = |url: &String| {
                 let mut other = ConnectUrl::parse(url)?;
                 other.schemas.clone_from(&target.schemas);
-                Ok::<_, BoxError>(Arc::new(Pool::new(other, settings, Purpose::Read)))
+                Ok::<_, BoxError>(other)
             };
-            let replicas = settings.replicas.iter().map(|url| other(url, settings));
-            let replicas = Arc::new(Replicas::new(replicas.collect::<Result<_, _>>()?, settings.lag));
+            let open = |target| Arc::new(Pool::new(target, settings, Purpose::Read));
+            let mut replicas = Vec::new();
+            for url in &settings.replicas {
+                let url = parse(url)?;
+                // Each host is a replica, because each has a position of its own.
+                replicas.extend(url.split(url.hosts.attrs).into_iter().map(open));
+            }
+            let spares = match target.hosts.attrs.is_primary() && target.hosts.count() > 1 {
+                true => target.split(SessionAttrs::Any).into_iter().map(open).collect(),
+                false => Vec::new(),
+            };
+            let replicas = Arc::new(Replicas::new(replicas, spares, settings.lag));
             let pool = Arc::new(pool);
             let listening = match &settings.listen_url {
-                Some(url) => other(url, &Settings { pooler: false, ..settings.clone() })?,
+                Some(url) => {
+                    let settings = Settings { pooler: false, ..settings.clone() };
+                    Arc::new(Pool::new(parse(url)?, &settings, Purpose::Read))
+                }
                 None => Arc::clone(&pool),
             };
             Ok(Self {
@@ -174,6 +191,14 @@ impl Database {
         pinged.map_err(|error| self.open_error(error))
     }
 
+    /// Whether reads are answered although the primary does not respond: by replicas, or by other hosts of its URL.
+    pub fn answers_without_primary(&self) -> bool {
+        !self.replicas.is_empty() && {
+            self.replicas.watch(&self.pool);
+            self.replicas.primary_is_down() && self.replicas.choose(Primary::Down).is_some()
+        }
+    }
+
     /// Returns usage figures of the connections for reads.
     pub fn usage(&self) -> Usage {
         self.pool.usage()
@@ -186,7 +211,7 @@ impl Database {
             if plan.related_sort_rows().is_some() {
                 self.check_sorts(&plan).await?;
             }
-            self.read_any(&plan).await
+            self.read_any(&plan, deadline).await
         };
         let reading = tokio::time::timeout_at(deadline.into(), reading);
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
@@ -198,28 +223,53 @@ impl Database {
 
     /// Reads from a replica if this server has received all messages about writes that the read must see, else from the
     /// primary. While the primary is down there are no writes, so then messages need not be complete.
-    async fn read_any(&self, plan: &Plan) -> Result<JsonBody, ResolveError> {
-        let mut is_current = false;
-        if !self.replicas.is_empty() {
-            self.replicas.watch(&self.pool);
-            self.other_servers.start();
-            is_current = !self.other_servers.is_started()
-                || self.other_servers.has_lease()
-                || self.replicas.primary_is_down();
+    async fn read_any(&self, plan: &Plan, deadline: Instant) -> Result<JsonBody, ResolveError> {
+        if self.replicas.is_empty() {
+            return read::run(&self.pool, plan, &self.statements).await?;
         }
-        if is_current && let Some(result) = self.read_replica(plan).await {
-            return result;
+        self.replicas.watch(&self.pool);
+        self.other_servers.start();
+        let start = Instant::now();
+        loop {
+            let is_down = self.replicas.primary_is_down();
+            let is_current = is_down || !self.other_servers.is_started() || self.other_servers.has_lease();
+            let primary = if is_down { Primary::Down } else { Primary::Up };
+            if is_current && let Some(result) = self.read_replica(plan, primary).await {
+                return result;
+            }
+            let error = match read::run(&self.pool, plan, &self.statements).await {
+                Ok(result) => return result,
+                Err(error) => error,
+            };
+            if is_current
+                && !is_down
+                && let Some(result) = self.read_replica(plan, Primary::Lost).await
+            {
+                return result;
+            }
+            if Instant::now() + RETRY_INTERVAL > self.waits_until(start, deadline) {
+                return Err(error.into());
+            }
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
-        match read::run(&self.pool, plan, &self.statements).await {
-            Ok(result) => result,
-            Err(error) if is_current => Err(error.into()),
-            Err(error) => self.read_replica(plan).await.unwrap_or_else(|| Err(error.into())),
+    }
+
+    /// Returns the time until which a read waits that neither the primary nor a replica can answer: until a poll notices that
+    /// there is no primary, a standby is promoted, or one has replayed what the read must see.
+    fn waits_until(&self, start: Instant, deadline: Instant) -> Instant {
+        let hosts = self.pool.hosts();
+        let may_be_promoted = hosts.attrs.is_primary() && hosts.count() > 1;
+        match (may_be_promoted, self.replicas.any_responds()) {
+            (true, true) => deadline,
+            (true, false) => deadline.min(start + self.pool.wait()),
+            (false, true) => deadline.min(start + DOWN),
+            (false, false) => start,
         }
     }
 
     /// Reads from a replica; `None` if none is available. A replica that fails a read is left out.
-    async fn read_replica(&self, plan: &Plan) -> Option<Result<JsonBody, ResolveError>> {
-        let replica = self.replicas.choose()?;
+    async fn read_replica(&self, plan: &Plan, primary: Primary) -> Option<Result<JsonBody, ResolveError>> {
+        let replica = self.replicas.choose(primary)?;
         let result = read::run(&replica.pool, plan, &self.statements).await;
         if result.is_err() {
             replica.leave_out();

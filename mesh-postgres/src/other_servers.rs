@@ -163,7 +163,7 @@ impl OtherServers {
         let params = [self.process(), TextParam::text(&announcement.token)];
         let rows = link.query_once(ANNOUNCE_POSITION, &params).await.unwrap_or_default();
         let row = rows.first();
-        self.replicas.require(row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
+        self.replicas.require(link, row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))
     }
 
@@ -179,9 +179,12 @@ impl OtherServers {
         let rows = link.query_once(REGISTER, &[]).await?;
         self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
         // Earlier messages were not received.
-        self.replicas.require_writes_of(&link).await;
+        self.replicas.require_current(&link).await?;
         self.revoked.invalidate();
         loop {
+            if link.is_replaced() {
+                return Err("the primary was replaced".into());
+            }
             let sent = Instant::now();
             tokio::time::timeout(RENEW_TIMEOUT, link.execute("SELECT 1")).await??;
             self.process_messages(&link, None, &mut messages).await?;
@@ -213,7 +216,7 @@ impl OtherServers {
                     // Without a receiver the announcement waits no longer.
                     let _ = sender.send(());
                 }
-            } else if let Some(token) = self.apply(message.payload())
+            } else if let Some(token) = self.apply(link, message.payload())
                 // This server does not acknowledge its messages to itself.
                 && !token.starts_with(&self.token_prefix)
             {
@@ -227,11 +230,11 @@ impl OtherServers {
     }
 
     /// Applies a message and returns its token; `None` if the message is invalid.
-    fn apply<'t>(&self, message: &'t str) -> Option<&'t str> {
+    fn apply<'t>(&self, link: &Link, message: &'t str) -> Option<&'t str> {
         let parts: Vec<&str> = message.split(' ').collect();
         let token = match *parts.as_slice() {
             ["written", position, token] => {
-                self.replicas.require(position.parse::<PgLsn>().ok()?.into());
+                self.replicas.require(link, position.parse::<PgLsn>().ok()?.into());
                 token
             }
             ["revoked", session, until, token] => {

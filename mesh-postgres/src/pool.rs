@@ -1,6 +1,7 @@
 //! A bounded pool of connections. Light reads share some of them; everything else has one to itself while it runs.
 
 pub(crate) mod connect_url;
+pub(crate) mod hosts;
 mod idle;
 pub(crate) mod link;
 pub(crate) mod replicas;
@@ -14,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::{Usage, WaitCounter};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Error, Notification, Row};
+use tokio_postgres::{Error, Row};
 
 use self::connect_url::ConnectUrl;
+use self::hosts::{Hosts, Opened};
 use self::idle::IdleLinks;
 use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
@@ -51,6 +52,7 @@ pub(crate) enum Purpose {
 /// cancelled is closed. A shared connection holds one while it is open.
 pub(crate) struct Pool {
     target: ConnectUrl,
+    purpose: Purpose,
     settings: Settings,
     begin: Arc<str>,
     slots: Arc<Semaphore>,
@@ -74,6 +76,9 @@ pub(crate) enum PoolError {
     /// No connection could be opened.
     #[error("cannot connect to the database: {}", with_causes(.0))]
     Refused(Error),
+    /// No host of the database fits, and why.
+    #[error("{0}")]
+    NoHost(Arc<str>),
     /// The statement returns more rows or bytes than it may.
     #[error(transparent)]
     Exceeded(#[from] BudgetExceeded),
@@ -93,15 +98,20 @@ impl PoolError {
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Self::Exhausted | Self::Exceeded(_) => false,
-            Self::TimedOut | Self::Refused(_) => true,
+            Self::TimedOut | Self::Refused(_) | Self::NoHost(_) => true,
             Self::Failed(error) => is_stale(error),
         }
     }
 
     /// Whether the server accepts no more connections.
     fn is_full(&self) -> bool {
-        matches!(self, Self::Refused(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+        matches!(self, Self::Refused(error) if is_full(error))
     }
+}
+
+/// Whether a server accepts no more connections.
+fn is_full(error: &Error) -> bool {
+    error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS)
 }
 
 /// Whether a connection is broken or a prepared statement is out of date, so that the statement may succeed on a new
@@ -135,8 +145,13 @@ impl Pool {
         parameters.extend(target.search_path().map(|path| ("search_path", path)));
         let mut begin = String::from("BEGIN");
         if purpose == Purpose::Read {
-            parameters.push(("default_transaction_read_only", "on".to_owned()));
             begin.push_str(" READ ONLY");
+            if target.hosts.is_checked() && !settings.pooler {
+                // A check could not see whether the transactions of the host are read-only if this one's were.
+                target.after_check = "SET default_transaction_read_only = on".to_owned();
+            } else {
+                parameters.push(("default_transaction_read_only", "on".to_owned()));
+            }
         }
         let mut shared_target = target.clone();
         shared_target.add_options(&parameters);
@@ -158,6 +173,7 @@ impl Pool {
         let most = if is_shared { settings.connections / 2 } else { 0 };
         Self {
             target,
+            purpose,
             begin: begin.into(),
             slots,
             waits: WaitCounter::default(),
@@ -181,6 +197,11 @@ impl Pool {
     /// Returns the time limit of a statement.
     pub(crate) fn statement_timeout(&self) -> Duration {
         self.settings.statement_timeout
+    }
+
+    /// Returns the time that a request waits for a connection.
+    pub(crate) fn wait(&self) -> Duration {
+        self.settings.wait
     }
 
     /// Returns usage figures.
@@ -307,12 +328,12 @@ impl Pool {
     }
 
     /// Opens a connection. If the server has no room for another one, waits for as long as the settings allow until it
-    /// has, or until a connection of the pool is idle.
+    /// has, or until a connection of the pool is idle. A write also waits for a standby to be promoted.
     async fn connect_or_wait(&self) -> Result<Arc<Link>, PoolError> {
         let start = Instant::now();
         loop {
             match self.connect().await {
-                Err(error) if error.is_full() && start.elapsed() < self.settings.wait => {}
+                Err(error) if self.may_pass(&error) && start.elapsed() < self.settings.wait => {}
                 link => return link.map(Arc::new),
             }
             tokio::time::sleep(ROOM_INTERVAL).await;
@@ -323,18 +344,26 @@ impl Pool {
         }
     }
 
+    /// Whether a request waits until there is no such error any more.
+    fn may_pass(&self, error: &PoolError) -> bool {
+        let waits_for_promotion = self.purpose == Purpose::Write && self.target.hosts.count() > 1;
+        error.is_full() || waits_for_promotion && matches!(error, PoolError::NoHost(_))
+    }
+
+    /// Returns the hosts that connections are opened to.
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.target.hosts
+    }
+
     /// Opens a connection outside of the pool.
     pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
         Ok(self.connect_listener().await?.0)
     }
 
     /// Opens a connection outside of the pool, and returns it with the notifications that it receives.
-    pub(crate) async fn connect_listener(
-        &self,
-    ) -> Result<(Link, UnboundedReceiver<Notification>), PoolError> {
-        let opening = Link::open(&self.target, &self.settings, &self.begin);
-        let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
-        opened.map_err(|_| PoolError::TimedOut)?.map_err(PoolError::Refused)
+    pub(crate) async fn connect_listener(&self) -> Result<Opened, PoolError> {
+        let opening = hosts::open(&self.target, &self.settings, &self.begin);
+        tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(|_| PoolError::TimedOut)?
     }
 }
 

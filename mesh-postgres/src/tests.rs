@@ -8,6 +8,7 @@ mod catalog;
 mod export;
 mod failures;
 mod full;
+mod hosts;
 mod indexes;
 mod pipelines;
 mod reads;
@@ -56,7 +57,11 @@ struct Served {
 
 impl Served {
     async fn open(cluster: &Cluster, settings: &Settings) -> Self {
-        let database = Database::connect(&cluster.url(), settings).await.unwrap();
+        Self::at(&cluster.url(), settings).await
+    }
+
+    async fn at(url: &str, settings: &Settings) -> Self {
+        let database = Database::connect(url, settings).await.unwrap();
         let catalog = database.contents(&[]).await.unwrap().catalog;
         let mut document = mesh_schema::infer(&catalog).document;
         let keys: Vec<String> = document.entities.iter().map(|(key, _)| key.to_owned()).collect();

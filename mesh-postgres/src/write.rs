@@ -30,7 +30,7 @@ use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::DEFAULT_TIMEOUT;
 use crate::sql::TextParam;
-use failure::write_error;
+use failure::{commit_error, write_error};
 
 /// How often a write is tried that conflicts with concurrent transactions.
 const TRIES: usize = 5;
@@ -128,8 +128,12 @@ impl Writer {
         Ok(WriteOutcome { id: outcome.id, body, created: outcome.created })
     }
 
-    /// Waits until other servers have acknowledged a commit.
+    /// Waits until other servers have acknowledged a commit, or have noticed that another host was promoted.
     async fn acknowledged(&self, announced: Announced<'_>, deadline: Instant) -> Result<(), ResolveError> {
+        let settled_at = self.pool.hosts().settled_at().filter(|_| !self.discards);
+        if let Some(settled_at) = settled_at.filter(|settled_at| *settled_at > Instant::now()) {
+            tokio::time::sleep_until(settled_at.min(deadline).into()).await;
+        }
         let Some((announcement, others)) = announced else { return Ok(()) };
         let acknowledged = tokio::time::timeout_at(deadline.into(), announcement.acknowledged_by(others));
         acknowledged.await.map(drop).map_err(|_| ResolveError::TimedOut)
@@ -198,7 +202,7 @@ impl Writer {
         let reading = self.read_reply_on(&link, mutation, &outcome.id, (&at, deadline));
         let (ended, body) = join(ending, reading).await;
         let ended = ended.map_err(timed_out)?;
-        let announced = ended.map_err(|failure| failure.map(|error| write_error(&error, mutation)))?;
+        let announced = ended.map_err(|failure| failure.map(|error| commit_error(&error, mutation)))?;
         Ok((WriteOutcome { body, ..outcome }, announced))
     }
 

@@ -5,6 +5,7 @@ mod comments;
 mod failover;
 mod network;
 mod pooler;
+mod promotion;
 mod row_security;
 mod search_path;
 mod shared_state;

@@ -147,6 +147,47 @@ impl Cluster {
         replica
     }
 
+    /// Makes a replica accept writes, and waits until it does.
+    pub fn promote(&self) {
+        let data = self.data();
+        self.run("pg_ctl", &["promote", "-w", "-D", &data]);
+    }
+
+    /// Makes a running replica follow another primary.
+    pub fn follow(&self, primary: &Self) {
+        self.configure(&[&format!("primary_conninfo = 'host={} user={USER}'", primary.host())]);
+        // What `pg_basebackup` and `pg_rewind` have written there would take precedence.
+        self.execute("ALTER SYSTEM RESET primary_conninfo; SELECT pg_reload_conf()");
+    }
+
+    /// Makes a former primary, which is not running, a replica of the one that was promoted in its place. What it wrote and
+    /// the other one lacks is discarded.
+    pub fn rejoin(&mut self, primary: &Self) {
+        // The timeline that `pg_rewind` looks for is that of the last checkpoint.
+        primary.execute("CHECKPOINT");
+        let (data, source) = (self.data(), format!("host={} user={USER} dbname=postgres", primary.host()));
+        self.run(
+            "pg_rewind",
+            &["-D", &data, "--source-server", &source, "--write-recovery-conf", "--no-sync"],
+        );
+        // The configuration is that of the other one now.
+        self.configure(&[]);
+        self.start_server();
+    }
+
+    /// Returns the position up to which a replica has received the log.
+    #[must_use]
+    pub fn received(&self) -> Option<u64> {
+        self.query("SELECT pg_last_wal_receive_lsn() - '0/0'")?.parse().ok()
+    }
+
+    /// Returns a URL of several clusters, with parameters.
+    #[must_use]
+    pub fn url_of(clusters: &[&Self], params: &str) -> String {
+        let hosts: Vec<_> = clusters.iter().map(|cluster| cluster.host()).collect();
+        format!("postgres://{USER}@/postgres?host={}&{params}", hosts.join(","))
+    }
+
     /// Waits until a replica has applied all that this cluster has written.
     pub fn wait_for_replica(&self, replica: &Self) {
         wait_until("the replica has caught up", || {

@@ -11,14 +11,17 @@ use futures_util::future::{join, join_all, try_join, try_join3};
 use mesh_plan::Generations;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::AbortHandle;
 use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Client, Error, Notification, Row, RowStream, Statement};
+use tokio_postgres::{
+    AsyncMessage, Client, Error, Row, RowStream, SimpleQueryMessage, SimpleQueryRow, Statement,
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
+use crate::pool::hosts::{Hosts, Opened};
 use crate::pool::row_budget::{BudgetExceeded, RowBudget};
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -40,6 +43,9 @@ pub(crate) struct Link {
     client: Client,
     statements: Generations<Box<str>, Prepared>,
     tls: MakeRustlsConnect,
+    hosts: Arc<Hosts>,
+    /// The timeline of the primary when the connection was opened; 0 if the URL does not ask for a primary.
+    pub(crate) timeline: u32,
     has_pooler: bool,
     /// The statements that begin a transaction.
     begin: Arc<str>,
@@ -53,13 +59,15 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Opens a connection, and returns it with the notifications that it receives.
-    pub(super) async fn open(
+    /// Opens a connection to a host of a URL, and returns it with the notifications that it receives.
+    pub(super) async fn open_host(
         target: &ConnectUrl,
+        host: usize,
         settings: &Settings,
         begin: &Arc<str>,
-    ) -> Result<(Self, UnboundedReceiver<Notification>), Error> {
-        let (client, mut connection) = target.config.connect(target.tls.clone()).await?;
+    ) -> Result<Opened, Error> {
+        let config = target.configs.get(host).cloned().unwrap_or_default();
+        let (client, mut connection) = config.connect(target.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();
         let task = tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
@@ -78,6 +86,8 @@ impl Link {
             client,
             statements: Generations::new(settings.statements),
             tls: target.tls.clone(),
+            hosts: Arc::clone(&target.hosts),
+            timeline: 0,
             has_pooler: settings.pooler,
             begin: Arc::clone(begin),
             runtime: Handle::current().id(),
@@ -91,6 +101,18 @@ impl Link {
     /// Runs statements without parameters.
     pub(crate) async fn execute(&self, sql: &str) -> Result<(), Error> {
         self.track(self.client.batch_execute(sql)).await
+    }
+
+    /// Runs statements without parameters, and returns the cells of the first row as text.
+    pub(super) async fn query_simple(&self, sql: &str) -> Result<Vec<Option<String>>, Error> {
+        let messages = self.track(self.client.simple_query(sql)).await?;
+        let cells =
+            |row: &SimpleQueryRow| (0..row.len()).map(|cell| row.get(cell).map(str::to_owned)).collect();
+        let row = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(cells(row)),
+            _ => None,
+        });
+        Ok(row.unwrap_or_default())
     }
 
     /// Runs a statement, prepared unless there is a pooler or its plan would take too much of the server's memory.
@@ -316,8 +338,14 @@ impl Link {
         !self.is_closed() && !self.is_running() && !self.in_transaction.load(Ordering::Relaxed)
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+    /// Whether the connection cannot be used any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed() || self.is_replaced()
+    }
+
+    /// Whether another host was promoted in place of the one that the connection is to.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.timeline < self.hosts.timeline()
     }
 
     /// Closes the connection at once; statements that run on it fail.

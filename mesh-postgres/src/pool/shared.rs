@@ -20,7 +20,7 @@ use tokio_postgres::{Error, Row, Statement};
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
-use crate::pool::{CONNECT_TIMEOUT, PoolError, is_stale};
+use crate::pool::{CONNECT_TIMEOUT, PoolError, hosts, is_stale};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -164,12 +164,11 @@ impl SharedLinks {
         tokio::spawn(async move {
             // No transactions are begun on it.
             let (links, begin) = (&opening.0, Arc::from(""));
-            let opened = Link::open(&links.target, &links.settings, &begin);
+            let opened = hosts::open(&links.target, &links.settings, &begin);
             match tokio::time::timeout(CONNECT_TIMEOUT, opened).await {
                 Ok(Ok((link, _))) => links.add(link, slot),
                 failed => {
-                    let error =
-                        failed.ok().and_then(Result::err).map_or(PoolError::TimedOut, PoolError::Refused);
+                    let error = failed.ok().and_then(Result::err).unwrap_or(PoolError::TimedOut);
                     tracing::debug!("no shared connection was opened: {error}");
                     drop(slot);
                     tokio::time::sleep(REOPEN_DELAY).await;

@@ -53,6 +53,18 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
+/// Maps an error of a commit. If the connection was lost, the write may have been made.
+pub(super) fn commit_error(error: &Error, mutation: &Mutation) -> WriteError {
+    let lost = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN];
+    match error.as_db_error() {
+        Some(cause) if !lost.contains(cause.code()) => write_error(error, mutation),
+        _ => {
+            tracing::warn!("a write failed during COMMIT: {}", with_causes(error));
+            ResolveError::Unconfirmed.into()
+        }
+    }
+}
+
 /// Returns the failure for an error of a statement. An error names one of the values that are at fault at most, so they are
 /// searched for. That ends the transaction, in which no other statement can be run after an error.
 pub(super) async fn of_statement(

@@ -13,7 +13,7 @@ use mesh_plan::{
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
-use super::failure::{is_about, write_error};
+use super::failure::{self, is_about};
 use super::{Announced, Failure, Writer, is_transient, key_of};
 use crate::cells::{Fetched, Source};
 use crate::pool::PoolError;
@@ -321,7 +321,7 @@ fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
     let is_cause = |mutation: &Mutation| error.as_db_error().is_some_and(|it| is_about(it, mutation));
     match writes.iter().find(|(.., mutation)| is_cause(mutation)).or_else(|| writes.last()) {
         Some((step, item, mutation)) => {
-            ScriptError::of_write(*step, *item, mutation, write_error(error, mutation))
+            ScriptError::of_write(*step, *item, mutation, failure::commit_error(error, mutation))
         }
         None => ScriptError::new(0, WriteError::from(ResolveError::Busy)),
     }

@@ -95,6 +95,11 @@ impl From<ResolveError> for WireError {
             }
             ResolveError::TimedOut => Self::timeout(),
             ResolveError::Busy => Self::unavailable(RETRY_AFTER),
+            ResolveError::Unconfirmed => Self::new(
+                ErrorKind::Resolver,
+                "The database was lost while the write was committed, so it may have been made or not; \
+                 read the record before you send the write again",
+            ),
             _ => Self::resolver(),
         }
     }

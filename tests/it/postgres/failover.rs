@@ -8,13 +8,13 @@ use std::thread;
 use mesh_tests::kit::http;
 use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
 
-const TABLES: &str = "
+pub(super) const TABLES: &str = "
 CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL);
 CREATE TABLE posts (id integer PRIMARY KEY, title text NOT NULL, author_id integer NOT NULL REFERENCES users);
 INSERT INTO users VALUES (1, 'Ada'), (2, 'Bo'), (3, '0');
 INSERT INTO posts VALUES (1, 'Dawn', 1), (2, 'Map', 1), (3, 'Bread', 2);
 ";
-const SCHEMA: &str = r#"{
+pub(super) const SCHEMA: &str = r#"{
     "entities": {"user": {"fields": ["id", "name"], "writable": ["name"]}, "post": {"fields": ["id", "title"]}},
     "joins": {"user.posts": {"entity": "post", "type": "many", "on": "posts.author_id = users.id"}}
 }"#;
@@ -22,7 +22,7 @@ const QUERY: &str = r#"{"user": {"$select": {"name": true, "posts": {"$select": 
 const ANSWER: &str = r#"{"name":"Ada","posts":[{"title":"Dawn"},{"title":"Map"}]}"#;
 
 /// Sends one request; `None` if there is no reply.
-fn try_send(address: SocketAddr, request: &Request) -> Option<(u16, String)> {
+pub(super) fn try_send(address: SocketAddr, request: &Request) -> Option<(u16, String)> {
     let reply = http::send(&address.to_string(), request).ok()?;
     Some((reply.status, reply.text()))
 }
@@ -41,27 +41,31 @@ fn write_counter(address: SocketAddr, number: usize) -> Option<(u16, String)> {
     try_send(address, &request.body(body))
 }
 
-fn write_name(address: SocketAddr, name: &str) -> Option<(u16, String)> {
+pub(super) fn write_name(address: SocketAddr, name: &str) -> Option<(u16, String)> {
     let body = format!(r#"{{"name": "{name}"}}"#);
     let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
     try_send(address, &request.body(body))
 }
 
+pub(super) fn read_name(address: SocketAddr) -> Option<(u16, String)> {
+    try_send(address, &Request::get("/mesh/user/2", r#"{"user": {"$select": {"name": true}}}"#))
+}
+
 /// Clients that send requests to the servers in turn, like a load balancer.
-struct Load {
+pub(super) struct Load {
     addresses: Arc<Mutex<Vec<SocketAddr>>>,
     stop: Arc<AtomicBool>,
     good: Arc<AtomicUsize>,
-    unavailable: Arc<AtomicUsize>,
+    pub(super) unavailable: Arc<AtomicUsize>,
     /// The number in the row of the counter whose write was answered last.
-    written: Arc<AtomicUsize>,
+    pub(super) written: Arc<AtomicUsize>,
     /// Whether the counter is written.
     writes: Arc<AtomicBool>,
     clients: Vec<thread::JoinHandle<()>>,
 }
 
 impl Load {
-    fn start(addresses: Vec<SocketAddr>) -> Self {
+    pub(super) fn start(addresses: Vec<SocketAddr>) -> Self {
         let mut load = Self {
             addresses: Arc::new(Mutex::new(addresses)),
             stop: Arc::default(),
@@ -145,21 +149,21 @@ impl Load {
     }
 
     /// Waits until further writes of the counter were answered.
-    fn wait_for_writes(&self, what: &str) {
+    pub(super) fn wait_for_writes(&self, what: &str) {
         self.writes.store(true, Ordering::SeqCst);
         let before = self.written.load(Ordering::SeqCst);
         wait_until(&format!("writes are answered {what}"), || self.written.load(Ordering::SeqCst) > before);
     }
 
     /// Waits until further reads were answered.
-    fn wait_for_reads(&self, what: &str) {
+    pub(super) fn wait_for_reads(&self, what: &str) {
         let before = self.good.load(Ordering::Relaxed);
         wait_until(&format!("reads are answered {what}"), || {
             self.good.load(Ordering::Relaxed) >= before + 40
         });
     }
 
-    fn end(self) {
+    pub(super) fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
         self.clients.into_iter().for_each(|client| client.join().unwrap());
     }
@@ -211,8 +215,7 @@ fn reads_continue_while_servers_and_databases_are_killed() {
     wait_until("writes succeed again", || {
         write_name(one.address, "Bert").map(|(status, _)| status) == Some(200)
     });
-    let name = Request::get("/mesh/user/2", r#"{"user": {"$select": {"name": true}}}"#);
-    let reply = try_send(one.address, &name);
+    let reply = read_name(one.address);
     assert_eq!(reply, Some((200, r#"{"name":"Bert"}"#.to_owned())), "the server returns what it wrote");
     load.wait_for_writes("with the primary again");
     load.wait_for_reads("with the primary again");

@@ -25,6 +25,11 @@ async fn check(database: Database) -> Check {
         Ok(()) => Check::Passed,
         Err(failure) => {
             tracing::warn!("the database cannot be read: {}", failure.faults.join("; "));
+            if database.answers_without_primary() {
+                return Check::Warned(
+                    "the primary does not respond; reads are answered by others".to_owned(),
+                );
+            }
             Check::Failed("the database cannot be read; see the log".to_owned())
         }
     }

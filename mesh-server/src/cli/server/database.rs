@@ -188,6 +188,14 @@ impl Database {
         Ok(())
     }
 
+    /// Whether reads are answered although the primary does not respond.
+    pub(crate) fn answers_without_primary(&self) -> bool {
+        match self {
+            Self::Sqlite(_) | Self::MySql(_) => false,
+            Self::Postgres(database) => database.answers_without_primary(),
+        }
+    }
+
     /// Returns how much of the connections and caches is in use.
     pub(crate) fn usage(&self) -> Usage {
         match self {

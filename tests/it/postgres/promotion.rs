@@ -1,0 +1,107 @@
+//! Two servers over three hosts with synchronous replication, while primaries are killed and standbys promoted.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
+
+use super::failover::{Load, SCHEMA, TABLES, read_name, try_send, write_name};
+
+/// A commit is answered when one of the standbys has it. `pg_rewind` needs the hints and the segments.
+const REPLICATION: &[&str] =
+    &["synchronous_standby_names = 'ANY 1 (*)'", "wal_log_hints = on", "wal_keep_size = 64MB"];
+/// The longest time without a write after a promotion.
+const OUTAGE: Duration = Duration::from_secs(10);
+
+/// Three hosts of one database.
+struct Hosts {
+    clusters: [Cluster; 3],
+    primary: usize,
+}
+
+impl Hosts {
+    fn start() -> Option<Self> {
+        let primary = Cluster::start_with(REPLICATION)?;
+        let standbys = [primary.replica(), primary.replica()];
+        primary.execute(TABLES);
+        let [one, other] = standbys;
+        Some(Self { clusters: [primary, one, other], primary: 0 })
+    }
+
+    fn url(&self) -> String {
+        let clusters: Vec<_> = self.clusters.iter().collect();
+        Cluster::url_of(&clusters, "target_session_attrs=read-write")
+    }
+
+    fn primary(&self) -> &Cluster {
+        &self.clusters[self.primary]
+    }
+
+    fn kill_primary(&mut self) {
+        self.clusters[self.primary].kill();
+    }
+
+    /// Promotes the standby that has received more, as a cluster manager does, and makes the other one follow it.
+    fn promote(&mut self) {
+        let standbys = (0..self.clusters.len()).filter(|host| *host != self.primary);
+        let first = standbys.max_by_key(|host| self.clusters[*host].received()).unwrap();
+        let former = std::mem::replace(&mut self.primary, first);
+        self.primary().promote();
+        for other in (0..self.clusters.len()).filter(|host| ![first, former].contains(host)) {
+            self.clusters[other].follow(self.primary());
+        }
+    }
+
+    /// Makes a former primary a standby.
+    fn rejoin(&mut self, former: usize) {
+        let [low, high] = [former.min(self.primary), former.max(self.primary)];
+        let (left, right) = self.clusters.split_at_mut(high);
+        let (former_is_low, low, high) = (former == low, &mut left[low], &mut right[0]);
+        if former_is_low { low.rejoin(high) } else { high.rejoin(low) }
+    }
+}
+
+#[test]
+fn reads_continue_and_writes_resume_when_a_standby_is_promoted() {
+    let Some(mut hosts) = Hosts::start() else { return };
+    let folder = TempDir::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let config = folder.write("mesh.toml", "mutations.enabled = true\n");
+    let url = hosts.url();
+    let serve = || Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);
+    let (one, other) = (serve(), serve());
+    let load = Load::start(vec![one.address, other.address]);
+    load.wait_for_reads("at first");
+    load.wait_for_writes("at first");
+    for turn in ["first", "second"] {
+        let former = hosts.primary;
+        hosts.kill_primary();
+        load.wait_for_reads(&format!("without the {turn} primary"));
+        let ready = try_send(one.address, &Request::get("/readyz", "")).expect("a reply");
+        assert_eq!(ready.0, 200, "{}", ready.1);
+        let start = Instant::now();
+        hosts.promote();
+        load.wait_for_writes(&format!("after the {turn} promotion"));
+        let outage = start.elapsed();
+        eprintln!("writes were answered {outage:?} after the {turn} promotion began");
+        assert!(outage < OUTAGE, "writes resume within {OUTAGE:?}, not {outage:?}");
+        load.wait_for_reads(&format!("after the {turn} promotion"));
+        let acknowledged = load.written.load(Ordering::SeqCst);
+        let stored = hosts.primary().query("SELECT name FROM users WHERE id = 3").unwrap();
+        assert!(
+            stored.parse::<usize>().unwrap() >= acknowledged,
+            "{acknowledged} acknowledged, {stored} stored"
+        );
+
+        hosts.rejoin(former);
+        assert_eq!(write_name(one.address, turn).map(|(status, _)| status), Some(200));
+        wait_until("the former primary has the write", || {
+            hosts.clusters[former].query("SELECT name FROM users WHERE id = 2").as_deref() == Some(turn)
+        });
+        load.wait_for_writes("with all hosts");
+        let name = format!(r#"{{"name":"{turn}"}}"#);
+        assert_eq!(read_name(other.address), Some((200, name)));
+    }
+    assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "no read is refused");
+    load.end();
+}
