@@ -35,7 +35,8 @@ impl Database {
     /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned; it polls only while
     /// there are listeners.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        watch(Arc::clone(&self.pool), self.product(), changes)
+        // Their connections are to one server, while those for reads are to all servers of a cluster, whose times differ.
+        watch(Arc::clone(&self.writes), self.product(), changes)
     }
 }
 

@@ -14,11 +14,14 @@ use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError};
 use crate::pool::connect_url::{ConnectUrl, without_password};
-use crate::pool::{self, Pool, PoolError, Purpose};
+use crate::pool::{Pool, PoolError, Purpose, Server};
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::{catalog, read};
+
+/// Whether a server replicates transactions to a cluster.
+const IS_IN_CLUSTER: &str = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
 
 /// A MySQL or MariaDB database that is open for reads. Clones share connections.
 #[derive(Clone)]
@@ -48,14 +51,17 @@ impl Database {
             let target = ConnectUrl::parse(url)?;
             // Another provider may be installed; both do.
             let _ = rustls::crypto::ring::default_provider().install_default();
-            let mut conn = pool::open(&target, Vec::new(), 0).await?;
+            let (_, mut conn) = target.hosts.open(Purpose::Write, &[], 0).await?;
             let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
+            let replicates: Option<(String, String)> = conn.query_first(IS_IN_CLUSTER).await?;
             conn.disconnect().await?;
             let product = match version.is_some_and(|version| version.contains("MariaDB")) {
                 true => Product::MariaDb,
                 false => Product::MySql,
             };
-            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, product));
+            let is_in_cluster = replicates.is_some_and(|(_, value)| value == "ON");
+            let server = Server { product, is_in_cluster };
+            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, server));
             Ok::<_, BoxError>(Self {
                 pool: pool(Purpose::Read),
                 writes: pool(Purpose::Write),

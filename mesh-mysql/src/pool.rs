@@ -1,6 +1,7 @@
 //! A bounded pool of connections. A statement has a connection to itself while it runs.
 
 pub(crate) mod connect_url;
+pub(crate) mod hosts;
 mod idle;
 pub(crate) mod link;
 pub(crate) mod row_budget;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use mesh_plan::sql::mysql::Product;
 use mesh_plan::{Usage, Value, WaitCounter};
 use mysql_async::prelude::Queryable as _;
-use mysql_async::{Conn, DriverError, Error, OptsBuilder, Row};
+use mysql_async::{Error, Row};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -21,8 +22,6 @@ use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
 use crate::settings::Settings;
 
-/// The time limit for opening a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for ending a statement, after which its connection is dropped.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval of attempts to open a connection to a server that has no room for more.
@@ -32,6 +31,8 @@ const LOCK_WAIT_SECONDS: u64 = 10;
 
 /// Errors of the database by number.
 pub(crate) mod code {
+    /// The server has lost the others of its cluster.
+    pub(crate) const NOT_READY: u16 = 1047;
     pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
     pub(crate) const TOO_MANY_CONNECTIONS_OF_USER: u16 = 1203;
     pub(crate) const LIMIT_OF_ACCOUNT: u16 = 1226;
@@ -45,6 +46,14 @@ pub(crate) mod code {
     pub(crate) const EXECUTION_TIMEOUT: u16 = 3024;
 }
 
+/// What is known about the servers of a URL.
+#[derive(Clone, Copy)]
+pub(crate) struct Server {
+    pub(crate) product: Product,
+    /// Whether they replicate each transaction before it is committed.
+    pub(crate) is_in_cluster: bool,
+}
+
 /// The purpose of the connections of a pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -54,10 +63,11 @@ pub(crate) enum Purpose {
     Write,
 }
 
-/// Connections to one server. A slot is held while a connection is in use, and until the statement of a connection that was
+/// Connections to the servers of a URL. A slot is held while a connection is in use, and until the statement of a connection that was
 /// given up has ended.
 pub(crate) struct Pool {
     target: ConnectUrl,
+    purpose: Purpose,
     settings: Settings,
     /// The statements that a connection begins with.
     init: Vec<String>,
@@ -75,6 +85,9 @@ pub(crate) enum PoolError {
     /// The server did not accept a connection in time.
     #[error("the database does not respond")]
     TimedOut,
+    /// The server has lost the others of its cluster.
+    #[error("the database is not connected to its cluster")]
+    NotReady,
     /// No connection could be opened.
     #[error("cannot connect to the database: {0}")]
     Refused(Error),
@@ -97,7 +110,7 @@ impl PoolError {
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Self::Exhausted | Self::Exceeded(_) => false,
-            Self::TimedOut | Self::Refused(_) => true,
+            Self::TimedOut | Self::NotReady | Self::Refused(_) => true,
             Self::Failed(error) => is_stale(error),
         }
     }
@@ -114,7 +127,7 @@ impl PoolError {
 pub(crate) fn is_stale(error: &Error) -> bool {
     match error {
         Error::Io(_) | Error::Driver(_) => true,
-        error => is_one_of(error, &[code::SHUTDOWN, code::KILLED]),
+        error => is_one_of(error, &[code::SHUTDOWN, code::KILLED, code::NOT_READY]),
     }
 }
 
@@ -124,10 +137,11 @@ pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
 }
 
 impl Pool {
-    pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose, product: Product) -> Self {
+    pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose, server: Server) -> Self {
         Self {
             target,
-            init: init(settings, purpose, product),
+            purpose,
+            init: init(settings, purpose, server),
             slots: Arc::new(Semaphore::new(settings.connections)),
             waits: WaitCounter::default(),
             idle: IdleLinks::new(settings.idle_timeout),
@@ -222,35 +236,22 @@ impl Pool {
 
     /// Opens a connection outside of the pool.
     pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
-        let opening = open(&self.target, self.init.clone(), self.settings.statements);
-        let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
-        opened.map_err(|_| PoolError::TimedOut)?.map(Link::new).map_err(PoolError::Refused)
+        let opened = self.target.hosts.open(self.purpose, &self.init, self.settings.statements).await;
+        opened.map(|(host, conn)| Link::new(conn, host))
     }
 
     /// Ends the running statement of a connection.
-    async fn kill_query(&self, connection: u32) -> Result<(), Error> {
-        let mut other = open(&self.target, Vec::new(), 0).await?;
+    async fn kill_query(&self, (host, connection): (usize, u32)) -> Result<(), Error> {
+        let mut other = self.target.hosts.open_host(host, &[], 0).await?;
         other.query_drop(format!("KILL QUERY {connection}")).await?;
         other.disconnect().await
     }
 }
 
-/// Opens a connection, without TLS if the server has none and the URL allows that.
-pub(crate) async fn open(target: &ConnectUrl, init: Vec<String>, statements: usize) -> Result<Conn, Error> {
-    let builder =
-        || OptsBuilder::from_opts(target.opts.clone()).init(init.clone()).stmt_cache_size(statements);
-    match Conn::new(builder()).await {
-        Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) if target.is_plain_allowed => {
-            Conn::new(builder().ssl_opts(None)).await
-        }
-        opened => opened,
-    }
-}
-
 /// Returns the statements that a connection begins with.
-fn init(settings: &Settings, purpose: Purpose, product: Product) -> Vec<String> {
+fn init(settings: &Settings, purpose: Purpose, server: Server) -> Vec<String> {
     let timeout = settings.statement_timeout;
-    let limit = match product {
+    let limit = match server.product {
         // Seconds, for all statements.
         Product::MariaDb => format!("max_statement_time = {}", timeout.as_secs_f64()),
         // Milliseconds, for reads.
@@ -260,8 +261,8 @@ fn init(settings: &Settings, purpose: Purpose, product: Product) -> Vec<String> 
         Purpose::Read => "READ ONLY",
         Purpose::Write => "READ WRITE",
     };
-    vec![
-        format!("SET NAMES utf8mb4 COLLATE {}", product.binary_collation()),
+    let mut init = vec![
+        format!("SET NAMES utf8mb4 COLLATE {}", server.product.binary_collation()),
         // Values that do not fit are refused, and backslashes are escapes. Other modes would change what statements mean.
         format!(
             "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
@@ -269,7 +270,12 @@ fn init(settings: &Settings, purpose: Purpose, product: Product) -> Vec<String> 
         ),
         // A statement that waited for another transaction sees what it has written.
         format!("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}"),
-    ]
+    ];
+    if server.is_in_cluster {
+        // A transaction begins after those that were committed on any server before, so a read sees them.
+        init.push("SET SESSION wsrep_sync_wait = 1".to_owned());
+    }
+    init
 }
 
 /// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is dropped
@@ -312,7 +318,7 @@ impl Drop for Lease {
             if is_running {
                 // The statement may have ended in the meantime. The connection is not used again, because the command could
                 // then end its next statement.
-                let killed = tokio::time::timeout(KILL_TIMEOUT, pool.kill_query(link.id())).await;
+                let killed = tokio::time::timeout(KILL_TIMEOUT, pool.kill_query(link.address())).await;
                 if let Ok(Err(error)) = killed {
                     tracing::debug!("a statement could not be ended: {error}");
                 }

@@ -128,7 +128,9 @@ impl Writer {
         link.begin(BEGIN).await.map_err(|error| try_failure(&error, mutation))?;
         match self.run_steps(&mut link, mutation).await {
             Ok(outcome) => {
-                self.end(&mut link).await.map_err(|error| Failure::Final(write_error(&error, mutation)))?;
+                self.end(&mut link)
+                    .await
+                    .map_err(|error| commit_failure(&error, write_error(&error, mutation)))?;
                 Ok(outcome)
             }
             Err(failure) => {
@@ -257,6 +259,13 @@ fn key_of(row: &Row) -> Key {
 /// Returns whether a transaction that was not committed may succeed if it is tried again.
 pub(crate) fn is_transient(error: &Error) -> bool {
     is_stale(error) || is_one_of(error, &[code::DEADLOCK])
+}
+
+/// Returns the failure for an error of a commit.
+fn commit_failure<E>(error: &Error, failed: E) -> Failure<E> {
+    // Another server of a cluster has committed a conflicting transaction before, so this one is rolled back. After other
+    // errors it may be committed.
+    if is_one_of(error, &[code::DEADLOCK]) { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
 
 /// Returns the failure for an error inside a transaction that is not committed.

@@ -1,5 +1,6 @@
 //! Servers over MariaDB: events, shared state and values of every type.
 
+mod galera;
 mod types;
 
 use std::time::Duration;

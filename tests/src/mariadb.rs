@@ -23,7 +23,9 @@ const LOG_SIZE: &str = "--innodb-log-file-size=16M";
 pub struct MariaDb {
     server: PathBuf,
     folder: PathBuf,
-    options: Vec<String>,
+    pub(crate) options: Vec<String>,
+    /// Environment variables of the server.
+    pub(crate) variables: Vec<(String, String)>,
     child: Option<Child>,
 }
 
@@ -37,6 +39,15 @@ impl MariaDb {
     /// Starts a server with further options.
     #[must_use]
     pub fn start_with(options: &[&str]) -> Option<Self> {
+        let mut this = Self::prepare()?;
+        this.options = options.iter().map(|option| (*option).to_owned()).collect();
+        this.start_server();
+        this.create_database();
+        Some(this)
+    }
+
+    /// Returns a server with empty data that has not been started.
+    pub(crate) fn prepare() -> Option<Self> {
         let Some(server) = program("mariadbd") else {
             skip("MariaDB", "install Debian's mariadb-server");
             return None;
@@ -48,28 +59,52 @@ impl MariaDb {
         let _ = fs::remove_dir_all(&folder);
         // A server deletes temporary tables in its folder when it starts, those of other servers too.
         fs::create_dir_all(folder.join("tmp")).expect("a folder for the server");
-        let options = options.iter().map(|option| (*option).to_owned()).collect();
-        let mut this = Self { server, folder, options, child: None };
+        let this = Self { server, folder, options: Vec::new(), variables: Vec::new(), child: None };
         let template = template(&name);
         let copied = Command::new("cp").arg("-R").arg(&template).arg(this.data()).status().expect("cp runs");
         assert!(copied.success(), "{} is copied", template.display());
-        this.start_server();
-        this.execute_in("", &format!("CREATE DATABASE {DATABASE} {}", Self::COLLATION));
         Some(this)
+    }
+
+    /// Creates the database of [`MariaDb::url`].
+    pub(crate) fn create_database(&self) {
+        self.execute_in("", &format!("CREATE DATABASE {DATABASE} {}", Self::COLLATION));
     }
 
     /// The collation of new databases, under which only equal texts are equal, as in the other databases of the tests.
     pub const COLLATION: &'static str = "CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin";
 
-    fn data(&self) -> String {
+    pub(crate) fn data(&self) -> String {
         self.folder.join("data").display().to_string()
     }
 
     /// Starts the server process and waits until it accepts connections.
     pub fn start_server(&mut self) {
+        self.start_server_with(&[]);
+    }
+
+    /// Starts the server process with further options and waits until it accepts connections.
+    pub(crate) fn start_server_with(&mut self, options: &[&str]) {
+        self.spawn_server_with(options);
+        wait_for("MariaDB starts", || {
+            let answer = self.client("").args(["-e", "SELECT 1"]).output().expect("the client runs");
+            if answer.status.success() { Ok(()) } else { Err(self.log()) }
+        });
+    }
+
+    /// Starts the server process with further options.
+    pub(crate) fn spawn_server_with(&mut self, options: &[&str]) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"));
         let log = log.expect("a log");
-        let child = Command::new(&self.server)
+        let mut command = self.server_command();
+        command.args(options).stdout(log.try_clone().expect("a second handle of the log")).stderr(log);
+        self.child = Some(command.spawn().expect("MariaDB starts"));
+    }
+
+    /// Returns the command of the server.
+    pub(crate) fn server_command(&self) -> Command {
+        let mut command = Command::new(&self.server);
+        command
             .args(["--no-defaults", "--user=root", "--skip-networking", "--skip-log-bin"])
             .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", "--sync-frm=0"])
             .args([LOG_SIZE, "--max-connections=400"])
@@ -78,18 +113,14 @@ impl MariaDb {
             .arg(format!("--tmpdir={}", self.folder.join("tmp").display()))
             .arg(format!("--socket={}", self.socket().display()))
             .arg(format!("--pid-file={}", self.folder.join("pid").display()))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a second handle of the log"))
-            .stderr(log)
-            .spawn();
-        self.child = Some(child.expect("MariaDB starts"));
-        wait_for("MariaDB starts", || {
-            let answer = self.client("").args(["-e", "SELECT 1"]).output().expect("the client runs");
-            match answer.status.success() {
-                true => Ok(()),
-                false => Err(fs::read_to_string(self.folder.join("log")).unwrap_or_default()),
-            }
-        });
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Returns what the server has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
     /// Stops the server and waits for it to exit.

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use mysql_async::{Opts, OptsBuilder, SslOpts};
 use percent_encoding::percent_decode_str;
 
+use super::hosts::Hosts;
 use crate::error::BoxError;
 
 /// A parsed database URL.
 #[derive(Clone)]
 pub(crate) struct ConnectUrl {
-    pub(super) opts: Opts,
-    /// Whether a server without TLS is accepted.
-    pub(super) is_plain_allowed: bool,
+    pub(crate) hosts: Hosts,
     /// The URL without its password.
     pub(crate) name: String,
 }
@@ -50,11 +49,15 @@ impl ConnectUrl {
         let invalid = |why: String| format!("'{name}' is not a valid database URL: {why}");
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let base = base.replacen("mariadb:", "mysql:", 1);
-        let opts = Opts::from_url(&base).map_err(|error| invalid(error.to_string()))?;
-        if opts.db_name().is_none_or(str::is_empty) {
-            return Err(invalid("it names no database, as in mysql://user@host/database".to_owned()).into());
+        let mut hosts = Vec::new();
+        for url in urls_of_hosts(&base) {
+            let opts = Opts::from_url(&url).map_err(|error| invalid(error.to_string()))?;
+            if opts.db_name().is_none_or(str::is_empty) {
+                let why = "it names no database, as in mysql://user@host/database";
+                return Err(invalid(why.to_owned()).into());
+            }
+            hosts.push(OptsBuilder::from_opts(opts).prefer_socket(false).client_found_rows(true));
         }
-        let mut builder = OptsBuilder::from_opts(opts).prefer_socket(false).client_found_rows(true);
         let mut mode = SslMode::Preferred;
         let mut certificates: Option<PathBuf> = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -62,7 +65,10 @@ impl ConnectUrl {
             let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
             match key {
                 "socket" => {
-                    builder = builder.socket(Some(value));
+                    let [host] = &mut hosts[..] else {
+                        return Err(invalid("it has a socket and several hosts".to_owned()).into());
+                    };
+                    *host = host.clone().socket(Some(value));
                     mode = SslMode::Disabled;
                 }
                 "ssl-mode" => {
@@ -90,9 +96,19 @@ impl ConnectUrl {
                 Some(SslOpts::default().with_disable_built_in_roots(true).with_root_certs(roots))
             }
         };
-        let opts = builder.ssl_opts(ssl).into();
-        Ok(Self { opts, is_plain_allowed: mode == SslMode::Preferred, name })
+        let hosts = hosts.into_iter().map(|host| host.ssl_opts(ssl.clone()).into());
+        Ok(Self { hosts: Hosts::new(hosts, mode == SslMode::Preferred), name })
     }
+}
+
+/// Returns a URL for each host of a URL: `mysql://user@a,b:3307/db`.
+fn urls_of_hosts(url: &str) -> Vec<String> {
+    let Some((scheme, rest)) = url.split_once("://") else { return vec![url.to_owned()] };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // The password may contain commas.
+    let start = authority.rfind('@').map_or(0, |at| at + 1);
+    let (account, hosts) = authority.split_at(start);
+    hosts.split(',').map(|host| format!("{scheme}://{account}{host}{path}")).collect()
 }
 
 /// Returns a URL for messages: without its password and parameters.
@@ -116,10 +132,10 @@ mod tests {
     fn modes_of_encryption_are_those_of_the_programs_of_the_database() {
         let ssl = |url: &str| {
             let parsed = ConnectUrl::parse(url).unwrap();
-            let ssl = parsed.opts.ssl_opts();
+            let ssl = parsed.hosts.first().ssl_opts();
             (
                 ssl.map(|ssl| (ssl.accept_invalid_certs(), ssl.skip_domain_validation())),
-                parsed.is_plain_allowed,
+                parsed.hosts.is_plain_allowed,
             )
         };
         assert_eq!(ssl("mysql://db/x"), (Some((true, true)), true));
@@ -131,6 +147,17 @@ mod tests {
         );
         assert_eq!(ssl("mysql://db/x?ssl-mode=disabled"), (None, false));
         assert_eq!(ssl("mysql://db/x?socket=/run/db.sock"), (None, false));
+    }
+
+    #[test]
+    fn a_url_names_several_hosts() {
+        let urls = urls_of_hosts("mysql://ada:a,b@n1:3307,n2,[::1]:3308/x");
+        let expected = ["n1:3307", "n2", "[::1]:3308"].map(|host| format!("mysql://ada:a,b@{host}/x"));
+        assert_eq!(urls, expected);
+        assert_eq!(ConnectUrl::parse("mysql://ada:a,b@n1,n2/x").unwrap().name, "mysql://ada@n1,n2/x");
+        for url in ["mysql://ada@n1,/x", "mysql://ada@,n1/x", "mysql://ada@n1,n2/x?socket=/run/db.sock"] {
+            assert!(ConnectUrl::parse(url).is_err(), "{url}");
+        }
     }
 
     #[test]

@@ -7,12 +7,14 @@ use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::oneshot::{self, Receiver};
 
-use super::PoolError;
 use super::row_budget::RowBudget;
+use super::{PoolError, is_stale};
 
 /// A connection. At most one statement runs on it.
 pub(crate) struct Link {
     conn: Conn,
+    /// The index of the server.
+    host: usize,
     /// The runtime that opened it.
     pub(super) runtime: Id,
     /// Closed when that runtime ends, after which the connection cannot be used.
@@ -32,12 +34,12 @@ pub(crate) struct Outcome {
 }
 
 impl Link {
-    pub(super) fn new(conn: Conn) -> Self {
+    pub(super) fn new(conn: Conn, host: usize) -> Self {
         let (mut open, end) = oneshot::channel();
         let runtime = Handle::current();
         // The task ends with the connection or with the runtime.
         runtime.spawn(async move { open.closed().await });
-        Self { conn, runtime: runtime.id(), end, is_running: false, in_transaction: false }
+        Self { conn, host, runtime: runtime.id(), end, is_running: false, in_transaction: false }
     }
 
     /// Returns whether the runtime that opened it has ended.
@@ -45,9 +47,9 @@ impl Link {
         matches!(self.end.try_recv(), Err(TryRecvError::Closed))
     }
 
-    /// Returns the number of the connection in the database.
-    pub(super) fn id(&self) -> u32 {
-        self.conn.id()
+    /// Returns the index of the server, and the number of the connection there.
+    pub(super) fn address(&self) -> (usize, u32) {
+        (self.host, self.conn.id())
     }
 
     /// Whether a statement is running.
@@ -139,7 +141,8 @@ impl Link {
     /// Records the end of a statement. The state of a connection is unknown after other errors than those of the server.
     fn settle<T>(&mut self, ran: Result<T, Error>) -> Result<T, Error> {
         match &ran {
-            Ok(_) | Err(Error::Server(_)) => self.is_running = false,
+            Ok(_) => self.is_running = false,
+            Err(error @ Error::Server(_)) if !is_stale(error) => self.is_running = false,
             // Nothing runs on a connection that is lost, and it must not be used again.
             Err(_) => (self.is_running, self.in_transaction) = (false, true),
         }

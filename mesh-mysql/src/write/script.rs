@@ -12,7 +12,7 @@ use mesh_plan::{
 use mysql_async::{Error, Row};
 
 use super::failure::{is_unavailable, write_error};
-use super::{BEGIN, Failure, Writer, is_transient, key_of, params};
+use super::{BEGIN, Failure, Writer, commit_failure, is_transient, key_of, params};
 use crate::cells::{Fetched, Source};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
@@ -65,7 +65,7 @@ impl Writer {
         };
         match self.end(&mut link).await {
             Ok(()) => Ok(done),
-            Err(error) => Err(Failure::Final(commit_error(&error, &done))),
+            Err(error) => Err(commit_failure(&error, commit_error(&error, &done))),
         }
     }
 

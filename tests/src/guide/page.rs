@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{root, shell};
+use crate::port::free_port;
 
 /// A page with its ports replaced by free ones.
 #[derive(Debug)]
@@ -154,22 +153,6 @@ pub(super) fn with_url(text: &str, engine: Engine, url: &str) -> String {
         out.push_str(part.get(end..).unwrap_or_default());
     }
     out
-}
-
-/// Returns a free port below the ephemeral range. The port is bound some time later, so it must not be one that the
-/// system hands out to other tests.
-fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let ports = 10_000_u32..30_000;
-    let start = std::process::id().wrapping_mul(101);
-    for _ in ports.clone() {
-        let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % (ports.end - ports.start);
-        let port = u16::try_from(ports.start + offset).unwrap_or_default();
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-    panic!("no port is free")
 }
 
 fn blocks(text: &str) -> Vec<Block> {

@@ -1,0 +1,154 @@
+//! Galera: three nodes, each of which has all the data and accepts writes.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mesh_tests::{Galera, Request, Response, Server, TempDir, wait_until};
+use serde_json::{Value, json};
+
+const POSTS: &str = "CREATE TABLE posts (id int PRIMARY KEY, title varchar(100) NOT NULL); INSERT INTO posts VALUES (0, 'zero')";
+/// How long no request may succeed after a node was killed.
+const RECOVERY: Duration = Duration::from_secs(5);
+
+/// Starts a server with the nodes in this order.
+fn serve(cluster: &Galera, order: &[usize], folder: &TempDir) -> Server {
+    let entity = json!({"table": "posts", "fields": ["id", "title"], "writable": true});
+    let schema = folder.write("schema.json", &json!({"entities": {"post": entity}}).to_string());
+    Server::start(&["--database", &cluster.url(order), "--schema", &schema, "--mutations"])
+}
+
+fn write(server: &Server, method: &str, path: &str, body: &Value) -> Response {
+    let request = Request::new(method, &format!("/mesh{path}")).header("content-type", "application/json");
+    server.send(&request.body(body.to_string()))
+}
+
+fn title(server: &Server, id: u32) -> Response {
+    server.get(&format!("/post/{id}"), r#"{"post":{"$select":{"title":true}}}"#)
+}
+
+#[test]
+fn a_cluster_answers_while_any_node_is_killed() {
+    let Some(mut cluster) = Galera::start(3) else { return };
+    cluster.node(1).execute(POSTS);
+    let folder = TempDir::new();
+    let servers = [serve(&cluster, &[0, 1, 2], &folder), serve(&cluster, &[1, 2, 0], &folder)];
+    own_writes_are_read_on_every_server(&servers);
+    conflicts_are_tried_again(&cluster, &servers);
+    for node in 0..3 {
+        clients_are_answered_without(&mut cluster, &servers, node);
+    }
+}
+
+fn own_writes_are_read_on_every_server([one, other]: &[Server; 2]) {
+    for number in 0..50 {
+        let body = json!({"title": format!("title {number}")});
+        let (writer, reader) = if number % 2 == 0 { (one, other) } else { (other, one) };
+        assert_eq!(write(writer, "PUT", "/post/0", &body).status, 200);
+        assert_eq!(title(reader, 0).json(), body);
+    }
+}
+
+/// Two servers write the same record to different nodes, of which the second to commit loses.
+fn conflicts_are_tried_again(cluster: &Galera, servers: &[Server; 2]) {
+    thread::scope(|scope| {
+        for server in servers {
+            scope.spawn(move || {
+                for number in 0..60 {
+                    let written = write(server, "PUT", "/post/0", &json!({"title": number.to_string()}));
+                    assert_eq!(written.status, 200, "{}", written.text());
+                }
+            });
+        }
+    });
+    let conflicts = |name: &str| -> u64 {
+        let shown =
+            (0..3).map(|node| cluster.node(node).query(&format!("SHOW STATUS LIKE '{name}'")).unwrap());
+        shown.map(|status| status.rsplit('\t').next().unwrap().parse::<u64>().unwrap()).sum()
+    };
+    assert!(conflicts("wsrep_local_cert_failures") + conflicts("wsrep_local_bf_aborts") > 0);
+    let stored = (0..3)
+        .map(|node| cluster.node(node).query("SET SESSION wsrep_sync_wait = 1; SELECT title FROM posts"));
+    assert_eq!(stored.collect::<BTreeSet<_>>().len(), 1, "all nodes have the same record");
+}
+
+/// Kills a node under load, and starts it again. No read fails, no acknowledged write is lost.
+fn clients_are_answered_without(cluster: &mut Galera, servers: &[Server; 2], node: usize) {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let ends = AtomicBool::new(false);
+    let [reads, writes] = [(); 2].map(|()| AtomicU32::new(0));
+    let (written, gaps) = thread::scope(|scope| {
+        let clients: Vec<_> = servers
+            .iter()
+            .map(|server| {
+                let (ends, reads, writes) = (&ends, &reads, &writes);
+                let reader = scope.spawn(move || {
+                    let (mut last, mut gap) = (Instant::now(), Duration::ZERO);
+                    while !ends.load(Ordering::SeqCst) {
+                        let read = title(server, 0);
+                        assert_eq!(read.status, 200, "{}", read.text());
+                        gap = gap.max(last.elapsed());
+                        last = Instant::now();
+                        reads.fetch_add(1, Ordering::SeqCst);
+                    }
+                    gap
+                });
+                let writer = scope.spawn(move || {
+                    let (mut last, mut gap) = (Instant::now(), Duration::ZERO);
+                    let mut written = Vec::new();
+                    while !ends.load(Ordering::SeqCst) {
+                        let id = NEXT.fetch_add(1, Ordering::SeqCst);
+                        let reply = write(server, "POST", "/post", &json!({"id": id, "title": "new"}));
+                        if reply.status != 201 {
+                            // The commit may or may not have succeeded.
+                            assert_eq!(reply.status, 503, "{}", reply.text());
+                            continue;
+                        }
+                        // The other server reads what this one wrote.
+                        written.push(id);
+                        gap = gap.max(last.elapsed());
+                        last = Instant::now();
+                        writes.fetch_add(1, Ordering::SeqCst);
+                    }
+                    (written, gap)
+                });
+                (reader, writer)
+            })
+            .collect();
+        let more = |count: u32| {
+            let before = [&reads, &writes].map(|counter| counter.load(Ordering::SeqCst));
+            wait_until("requests succeed", || {
+                [&reads, &writes]
+                    .iter()
+                    .zip(before)
+                    .all(|(now, before)| now.load(Ordering::SeqCst) > before + count)
+            });
+        };
+        more(20);
+        cluster.kill(node);
+        more(40);
+        cluster.start_node(node);
+        more(20);
+        ends.store(true, Ordering::SeqCst);
+        let (mut written, mut gaps) = (Vec::new(), Vec::new());
+        for (reader, writer) in clients {
+            gaps.push(("reads", reader.join().unwrap()));
+            let (ids, gap) = writer.join().unwrap();
+            written.extend(ids);
+            gaps.push(("writes", gap));
+        }
+        (written, gaps)
+    });
+    eprintln!("without node {node}: {} records, longest times without success {gaps:?}", written.len());
+    for (what, gap) in gaps {
+        assert!(gap < RECOVERY, "no {what} for {gap:?} after node {node} was killed");
+    }
+    for node in 0..3 {
+        let stored =
+            cluster.node(node).query("SET SESSION wsrep_sync_wait = 1; SELECT id FROM posts").unwrap();
+        let stored: BTreeSet<u32> = stored.lines().map(|line| line.parse().unwrap()).collect();
+        let lost: Vec<_> = written.iter().filter(|id| !stored.contains(id)).collect();
+        assert!(lost.is_empty(), "node {node} lost {lost:?}");
+    }
+}
