@@ -6,7 +6,7 @@ mod script;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mesh_plan::sql::mysql::{self, Param};
 use mesh_plan::sql::{Part, Statement, Step};
@@ -28,6 +28,9 @@ use failure::write_error;
 
 /// How often a write is tried that conflicts with concurrent transactions.
 pub(crate) const TRIES: usize = 5;
+
+/// The longest time before the second try.
+const PAUSE: Duration = Duration::from_millis(4);
 
 /// The statement that begins a transaction.
 const BEGIN: &str = "START TRANSACTION";
@@ -73,12 +76,19 @@ enum Failure<E = WriteError> {
 
 impl<E> Failure<E> {
     /// Counts another try, which gets a new connection, or returns the error if there is none.
-    fn retry(self, tries: &mut usize) -> Result<(), E> {
+    async fn retry(self, tries: &mut usize) -> Result<(), E> {
         match self {
-            Self::Transient(_) if *tries < TRIES => *tries += 1,
-            Self::Transient(error) | Self::Final(error) => return Err(error),
+            Self::Transient(_) if *tries < TRIES => {
+                tokio::time::sleep(pause(*tries)).await;
+                *tries += 1;
+                Ok(())
+            }
+            Self::Transient(error) => {
+                tracing::warn!("a write has failed {TRIES} times because of others");
+                Err(error)
+            }
+            Self::Final(error) => Err(error),
         }
-        Ok(())
     }
 
     fn map<F>(self, convert: impl FnOnce(E) -> F) -> Failure<F> {
@@ -87,6 +97,14 @@ impl<E> Failure<E> {
             Self::Final(error) => Failure::Final(convert(error)),
         }
     }
+}
+
+/// Returns the time before another try: up to some milliseconds, differently for writes that conflict with each other.
+fn pause(tries: usize) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    PAUSE
+        .saturating_mul(u32::try_from(tries).unwrap_or(u32::MAX))
+        .mul_f64(f64::from(now.subsec_nanos() % 100) / 100.0)
 }
 
 impl Writer {
@@ -98,7 +116,7 @@ impl Writer {
                 match self.run(&mutation, tries > 1).await {
                     Ok(written) => return Ok::<_, WriteError>(written),
                     Err(Failure::Final(error)) if tries < TRIES && mutation.is_raced(&error) => tries += 1,
-                    Err(failure) => failure.retry(&mut tries)?,
+                    Err(failure) => failure.retry(&mut tries).await?,
                 }
             }
         };

@@ -168,7 +168,12 @@ impl MariaDb {
     /// Returns the rows of a statement with tabs between the cells, or `None` if it fails.
     #[must_use]
     pub fn query(&self, statement: &str) -> Option<String> {
-        let output = self.client(DATABASE).args(["-N", "-B", "-e", statement]).output();
+        self.query_in(DATABASE, statement)
+    }
+
+    /// Returns the rows of a statement in a database, or in none if its name is empty.
+    pub(crate) fn query_in(&self, database: &str, statement: &str) -> Option<String> {
+        let output = self.client(database).args(["-N", "-B", "-e", statement]).output();
         let output = output.expect("the client runs");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
     }

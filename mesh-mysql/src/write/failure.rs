@@ -8,7 +8,7 @@ use mysql_async::{Error, ServerError};
 use super::{Failure, params, try_failure};
 use crate::catalog::PRIMARY;
 use crate::pool::link::Link;
-use crate::pool::{PoolError, code};
+use crate::pool::{PoolError, code, is_one_of};
 
 /// Numbers of errors about what is written.
 mod number {
@@ -32,7 +32,7 @@ mod number {
 /// Maps an error of the database to that of a write.
 pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     let Error::Server(cause) = error else {
-        tracing::warn!("a write failed: {error}");
+        log(error);
         return ResolveError::Busy.into();
     };
     let rule = match cause.code {
@@ -43,7 +43,7 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         number::SIGNAL => Rule::Other,
         code if number::UNFIT.contains(&code) => return unfit(cause, mutation),
         _ if is_unavailable(cause.code) => {
-            tracing::warn!("a write failed: {cause}");
+            log(error);
             return ResolveError::Busy.into();
         }
         _ => return ResolveError::from(PoolError::Failed(error_of(cause))).into(),
@@ -51,10 +51,19 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
+/// Logs why a write failed. Most of those that lose a deadlock succeed when they are tried again.
+pub(super) fn log(error: &Error) {
+    match is_one_of(error, &[code::DEADLOCK]) {
+        true => tracing::debug!("a write failed: {error}"),
+        false => tracing::warn!("a write failed: {error}"),
+    }
+}
+
 /// Whether the database cannot be written now.
 pub(super) fn is_unavailable(number: u16) -> bool {
-    /// It is read-only, the disk is full, or another transaction is in the way.
-    const UNAVAILABLE: [u16; 8] = [1021, 1114, 1223, 1290, 1792, 1836, 3024, code::LOCK_WAIT_TIMEOUT];
+    /// It is read-only, the disk is full, another transaction is in the way, or the cluster is not there.
+    const UNAVAILABLE: [u16; 10] =
+        [1021, code::NOT_READY, 1114, 1180, 1223, 1290, 1792, 1836, 3024, code::LOCK_WAIT_TIMEOUT];
     UNAVAILABLE.contains(&number)
         || [code::DEADLOCK, code::SHUTDOWN, code::KILLED, code::TOO_MANY_CONNECTIONS].contains(&number)
 }

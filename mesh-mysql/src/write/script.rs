@@ -11,7 +11,7 @@ use mesh_plan::{
 };
 use mysql_async::{Error, Row};
 
-use super::failure::{is_unavailable, write_error};
+use super::failure::{is_unavailable, log, write_error};
 use super::{BEGIN, Failure, Writer, commit_failure, is_transient, key_of, params};
 use crate::cells::{Fetched, Source};
 use crate::pool::PoolError;
@@ -36,7 +36,7 @@ impl Writer {
             loop {
                 match self.try_script(script, tries > 1).await {
                     Ok(ran) => return Ok::<_, ScriptError>(ran),
-                    Err(failure) => failure.retry(&mut tries)?,
+                    Err(failure) => failure.retry(&mut tries).await?,
                 }
             }
         };
@@ -266,7 +266,7 @@ fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
     let failed = match error {
         Error::Server(cause) if !is_unavailable(cause.code) => ResolveError::new(cause.clone()),
         _ => {
-            tracing::warn!("a transaction failed: {error}");
+            log(error);
             ResolveError::Busy
         }
     };
