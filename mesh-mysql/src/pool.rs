@@ -131,6 +131,12 @@ pub(crate) fn is_stale(error: &Error) -> bool {
     }
 }
 
+/// Whether a read may succeed on another connection.
+fn may_be_repeated(error: &Error) -> bool {
+    // A read waits for no lock, but for the other servers of its cluster.
+    is_stale(error) || is_one_of(error, &[code::LOCK_WAIT_TIMEOUT])
+}
+
 /// Whether the database responded with one of these errors.
 pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
     matches!(error, Error::Server(cause) if codes.contains(&cause.code))
@@ -178,7 +184,7 @@ impl Pool {
         loop {
             let mut lease = self.take(fresh).await?;
             match lease.query_within(sql, params, budget).await {
-                Err(PoolError::Failed(error)) if !fresh && is_stale(&error) => {
+                Err(PoolError::Failed(error)) if !fresh && may_be_repeated(&error) => {
                     tracing::debug!("running a statement again on a new connection: {error}");
                     fresh = true;
                 }
@@ -217,13 +223,13 @@ impl Pool {
         std::iter::from_fn(|| self.idle.take()).find(|_| !fresh)
     }
 
-    /// Opens a connection. If the server has no room for another one, waits for as long as the settings allow until it has, or
-    /// until a connection of the pool is idle.
+    /// Opens a connection. If the server has no room for another one, or none of several servers can be reached, waits for as
+    /// long as the settings allow until that has changed, or until a connection of the pool is idle.
     async fn connect_or_wait(&self) -> Result<Link, PoolError> {
         let start = Instant::now();
         loop {
             match self.connect().await {
-                Err(error) if error.is_full() && start.elapsed() < self.settings.wait => {}
+                Err(error) if self.may_pass(&error) && start.elapsed() < self.settings.wait => {}
                 link => return link,
             }
             tokio::time::sleep(ROOM_INTERVAL).await;
@@ -232,6 +238,11 @@ impl Pool {
                 return Ok(link);
             }
         }
+    }
+
+    /// Whether a connection may be opened soon. The servers of a cluster do not respond while they find out that one is missing.
+    fn may_pass(&self, error: &PoolError) -> bool {
+        error.is_full() || (self.target.hosts.are_several() && error.is_unreachable())
     }
 
     /// Opens a connection outside of the pool.

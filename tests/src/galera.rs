@@ -40,8 +40,8 @@ else
 fi
 "#;
 
-/// How soon a node that does not respond is excluded; the defaults are five times as long.
-const EXCLUSION: &str = "evs.keepalive_period=PT0.2S;evs.inactive_check_period=PT0.2S;evs.suspect_timeout=PT1S;evs.inactive_timeout=PT3S";
+/// How soon a node that does not respond is excluded; the default is five seconds.
+const EXCLUSION: &str = "evs.keepalive_period=PT0.2S;evs.inactive_check_period=PT0.2S;evs.suspect_timeout=PT1.5S;evs.inactive_timeout=PT15S";
 
 /// A cluster, stopped and removed when this value is dropped.
 #[derive(Debug)]

@@ -43,6 +43,10 @@ impl Hosts {
         Self { hosts, is_plain_allowed, opened: Arc::default() }
     }
 
+    pub(super) fn are_several(&self) -> bool {
+        self.hosts.len() > 1
+    }
+
     /// Returns the options of the first server.
     #[cfg(test)]
     pub(super) fn first(&self) -> &Opts {
@@ -60,10 +64,10 @@ impl Hosts {
         let mut failed = PoolError::TimedOut;
         for index in self.order(purpose) {
             let Some(host) = self.hosts.get(index) else { continue };
-            let limit = if self.hosts.len() > 1 { CONNECT_TIMEOUT_OF_SEVERAL } else { CONNECT_TIMEOUT };
+            let limit = if self.are_several() { CONNECT_TIMEOUT_OF_SEVERAL } else { CONNECT_TIMEOUT };
             let opening = async {
                 let mut conn = self.open_host(index, init, statements).await?;
-                let is_ready = self.hosts.len() == 1 || is_ready(&mut conn).await?;
+                let is_ready = !self.are_several() || is_ready(&mut conn).await?;
                 Ok::<_, Error>((conn, is_ready))
             };
             failed = match tokio::time::timeout(limit, opening).await {

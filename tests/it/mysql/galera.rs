@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mesh_tests::{Galera, Request, Response, Server, TempDir, eventually};
+use mesh_tests::{Galera, Request, Response, Server, TempDir, command, eventually};
 use serde_json::{Value, json};
 
 const POSTS: &str = "CREATE TABLE posts (id int PRIMARY KEY, title varchar(100) NOT NULL); INSERT INTO posts VALUES (0, 'zero')";
@@ -16,7 +16,9 @@ const RECOVERY: Duration = Duration::from_secs(5);
 fn serve(cluster: &Galera, order: &[usize], folder: &TempDir) -> Server {
     let entity = json!({"table": "posts", "fields": ["id", "title"], "writable": true});
     let schema = folder.write("schema.json", &json!({"entities": {"post": entity}}).to_string());
-    Server::start(&["--database", &cluster.url(order), "--schema", &schema, "--mutations"])
+    let settings = ["--database", &cluster.url(order), "--schema", &schema, "--mutations"];
+    let server = ["serve", "--listen", "127.0.0.1:0", "--log", "warn"];
+    Server::spawn(&mut command(&[&server[..], &settings].concat()))
 }
 
 fn write(server: &Server, method: &str, path: &str, body: &Value) -> Response {
