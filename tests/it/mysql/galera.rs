@@ -9,8 +9,8 @@ use mesh_tests::{Galera, Request, Response, Server, TempDir, command, eventually
 use serde_json::{Value, json};
 
 const POSTS: &str = "CREATE TABLE posts (id int PRIMARY KEY, title varchar(100) NOT NULL); INSERT INTO posts VALUES (0, 'zero')";
-/// How long no request may succeed after a node was killed.
-const RECOVERY: Duration = Duration::from_secs(5);
+/// How long no request may succeed after a node was killed, on a busy machine. Otherwise it is less than three seconds.
+const RECOVERY: Duration = Duration::from_secs(10);
 
 /// Starts a server with the nodes in this order.
 fn serve(cluster: &Galera, order: &[usize], folder: &TempDir) -> Server {
