@@ -1,4 +1,4 @@
-//! Ports for programs that cannot be told to take any free one.
+//! Ports for programs that take only a port that is free already.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
