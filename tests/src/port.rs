@@ -1,4 +1,4 @@
-//! Ports for programs that take only a port that is free already.
+//! Free ports for programs that do not choose one themselves.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};

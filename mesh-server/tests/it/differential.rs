@@ -28,7 +28,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=300;
 
 #[test]
 fn databases_and_memory_agree() {
-    let others = Others::start(6);
+    let others = Others::start(10);
     if let Some(seed) = soak::number("MESH_DIFF_SEED") {
         let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         eprintln!("seed {seed}: {tally}");

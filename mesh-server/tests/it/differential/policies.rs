@@ -23,7 +23,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=14;
 
 #[test]
 fn policies_answer_as_the_data_that_they_leave() {
-    let others = Others::start(5);
+    let others = Others::start(7);
     if let Some(seed) = soak::number("MESH_DIFF_SEED") {
         let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         eprintln!("seed {seed}: {tally}");
@@ -45,7 +45,7 @@ const WRITE_SEEDS: std::ops::RangeInclusive<u64> = 1..=12;
 
 #[test]
 fn policies_hold_for_writes_and_streams() {
-    let others = Others::start(2);
+    let others = Others::start(4);
     let check = |seed| writes::seed(seed, &others);
     let mut tally = writes::Tally::default();
     let seeds = soak::number("MESH_DIFF_SEED").map_or(WRITE_SEEDS, |seed| seed..=seed);
