@@ -120,6 +120,8 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
 impl Reader {
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let mut connection = connect(path)?;
+        // Threads cache the statements of plans.
+        connection.set_prepared_statement_cache_capacity(0);
         connection.pragma_update(None, "query_only", true)?;
         // Otherwise SQLite considers bound values, such as a limit, in its query plan, and prepares the statement again
         // whenever one changes: a quarter of the work of a nested read.

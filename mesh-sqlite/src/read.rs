@@ -13,7 +13,7 @@ use mesh_plan::{
     ValueRef,
 };
 use mesh_schema::TableName;
-use rusqlite::{Connection, ErrorCode, StatementStatus};
+use rusqlite::{CachedStatement, Connection, ErrorCode, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
 use crate::cells::{Bound, SqliteRow};
@@ -79,7 +79,7 @@ enum PreparedRows<'c> {
 }
 
 struct PreparedStatement<'c> {
-    statement: rusqlite::Statement<'c>,
+    statement: CachedStatement<'c>,
     /// The parameters that change between runs, with their indexes, counted from 1.
     params: Vec<(usize, Param)>,
     /// The cost of traced runs.
@@ -87,9 +87,9 @@ struct PreparedStatement<'c> {
 }
 
 impl<'c> PreparedStatement<'c> {
-    /// Prepares a statement and binds the values that do not change between runs.
+    /// Takes a statement from the cache of the connection, or prepares it, and binds the values that do not change between runs.
     fn new(connection: &'c Connection, statement: &Statement<Param>) -> rusqlite::Result<Self> {
-        let mut prepared = connection.prepare(&statement.sql)?;
+        let mut prepared = connection.prepare_cached(&statement.sql)?;
         let mut params = Vec::new();
         for (index, param) in (1..).zip(&statement.params) {
             match param {

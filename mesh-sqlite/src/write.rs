@@ -16,11 +16,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::sqlite::{self, Param};
+use mesh_plan::sql::sqlite::{self, Param, Statements};
 use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
-    Action, BoxFuture, Cells as _, Context, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
-    StepResult, Value, ValueRef, WriteError, WriteOutcome,
+    Action, BoxFuture, Cells as _, Context, JsonBody, Key, LocalGenerations, Mutation, Mutator, PlanId,
+    ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, WriteOutcome,
 };
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
@@ -33,8 +33,8 @@ use crate::file::FileIdentity;
 use crate::functions::add_functions;
 use crate::pool::interrupt::{Budget, Interrupt};
 use crate::pool::{DEFAULT_TIMEOUT, Reader};
-use crate::read;
-use crate::read::sort_bound::TableSizes;
+use crate::read::sort_bound::{self, TableSizes};
+use crate::read::{self, StatementTree};
 use failure::failed;
 use log::Log;
 use queue::{Job, Queue};
@@ -42,6 +42,8 @@ use script::Scripted;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
+/// The number of plans of replies whose statements the connection caches.
+const REPLIES: usize = 64;
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs some ten times the size of a text.
 const CACHED_TEXT: usize = 4 * 1024;
 /// The time limit of waiting for other processes when a file is opened.
@@ -134,8 +136,10 @@ impl Mutator for Writer {
 /// The connection for writes to one file.
 pub(crate) struct WriteConnection {
     file: FileIdentity,
-    /// The connection, which also reads what its transaction has written.
+    /// The connection, which also reads what it has written.
     reader: Reader,
+    /// The statements of light replies by their plans.
+    replies: LocalGenerations<PlanId, Statements>,
 }
 
 impl WriteConnection {
@@ -160,7 +164,8 @@ impl WriteConnection {
         add_functions(&connection, &interrupt)?;
         // The log exists since the change of the mode.
         file.is_current();
-        Ok(Self { file, reader: Reader { connection, interrupt, sizes: TableSizes::default() } })
+        let reader = Reader { connection, interrupt, sizes: TableSizes::default() };
+        Ok(Self { file, reader, replies: LocalGenerations::bounded(REPLIES, REPLIES) })
     }
 
     /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
@@ -187,6 +192,24 @@ impl WriteConnection {
         {
             tracing::warn!("the log of the database could not be written back to it: {error}");
         }
+    }
+
+    /// Reads the reply of a write that is committed. `None` if another connection has to read it.
+    fn read_reply(&mut self, mutation: &Mutation, id: &Key) -> Option<JsonBody> {
+        let plan = mutation.reply(id)?;
+        let statements = match self.replies.get_mut(plan.id()) {
+            Some(statements) => &*statements,
+            None => {
+                let statements = read::lower(&self.reader, &plan);
+                sort_bound::check(&self.reader, &plan, &statements).ok()?;
+                if statements.iter().any(|statement| statement.sql.len() > CACHED_TEXT) {
+                    return None;
+                }
+                self.replies.insert(plan.id().clone(), statements, 1);
+                self.replies.get_mut(plan.id())?
+            }
+        };
+        StatementTree::prepare(&self.reader.connection, statements).ok()?.run(&plan).ok()
     }
 
     /// Begins a transaction in the file that is at the path.
@@ -241,7 +264,6 @@ impl WriteConnection {
                 id = written_id(first, mutation)?;
             }
         }
-        // The reply is read on a connection for reads, within the budget of reads, and does not delay other writes.
         let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
         Ok(WriteOutcome { id, body: None, created })
     }

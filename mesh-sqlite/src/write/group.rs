@@ -23,6 +23,8 @@ const OPEN: Duration = Duration::from_millis(2);
 /// What a write may take while others wait for its end, of which the first ones are done: some milliseconds, as a read on a
 /// thread of the runtime. With more to do it gets a transaction of its own.
 const SHARED: Budget = Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
+/// What the replies of a group may take together, while other writes wait: less than a millisecond.
+const REPLIES: Budget = Budget { checks: Some(10), time: Some(Duration::from_millis(1)), deadline: None };
 
 impl WriteConnection {
     /// Runs a write, and those that wait behind it in the same transaction.
@@ -34,11 +36,29 @@ impl WriteConnection {
             _ => true,
         };
         self.rollback();
+        if is_done {
+            self.read_replies(&mut group);
+        }
         for (written, waiting) in group {
             let written = if is_done { written } else { self.run_alone(&waiting) };
             // The receiver is gone if the request was cancelled.
             let _ = waiting.done.send(written);
         }
+    }
+
+    /// Reads the replies of writes in one snapshot. Most pages that they need are still in the cache of this connection, while
+    /// every commit empties those of the others. A reply that takes long is left to a connection for reads.
+    fn read_replies(&mut self, group: &mut [(Written, Waiting)]) {
+        self.reader.interrupt.begin(REPLIES);
+        if self.execute("BEGIN").is_err() {
+            return;
+        }
+        for (written, waiting) in group {
+            if let Ok(written) = written {
+                written.body = self.read_reply(&waiting.mutation, &written.id).map(Ok);
+            }
+        }
+        self.rollback();
     }
 
     /// Runs a write in a transaction of its own.

@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
-use mesh_plan::{Context, Fields, Mesh, RecordId, Rule, WriteError, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{
+    Context, Fields, Mesh, Mutator as _, RecordId, Rule, WriteError, WriteReply, WriteRequest, WriteTarget,
+};
+use mesh_ql::Format;
 use mesh_schema::Document;
 
 use super::*;
@@ -104,6 +107,40 @@ async fn writes_that_wait_are_committed_together() {
     }
     assert_eq!(t.numbers("log"), (0..20).collect::<Vec<_>>());
     assert!(t.commits() - before < 10, "{} commits", t.commits() - before);
+}
+
+/// Replies show the record of the least number in the group of the new one: a group of 10, and one of 50,000.
+#[tokio::test]
+async fn a_light_reply_is_read_by_the_writer_and_another_after_it() {
+    let file = File::new(
+        "PRAGMA journal_mode = wal;
+         CREATE TABLE t (id INTEGER PRIMARY KEY, of INTEGER, n INTEGER);
+         CREATE INDEX t_of ON t (of);
+         WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50000)
+             INSERT INTO t (of, n) SELECT CASE WHEN i < 10 THEN 1 ELSE 2 END, -i FROM c;",
+    );
+    let document = Document::parse(
+        r#"{"entities": {"t": {"table": "t", "fields": ["id", "of", "n"], "writable": true}},
+            "joins": {"t.same": {"entity": "t", "type": "many", "on": "t.of = t.of"}}}"#,
+    );
+    let database = file.database();
+    let catalog = database.contents(&[]).unwrap().catalog;
+    let schema = document.unwrap().load(Some(&catalog)).unwrap();
+    let writer = database.writer().unwrap();
+    let mesh = Mesh::builder(schema).default_resolver(database).default_mutator(writer.clone());
+    let mesh = mesh.build().unwrap();
+    let query = r#"{"t": {"$select": {"same": {"$select": {"n": true},
+        "$orderBy": [{"field": "n", "direction": "asc"}], "$page": {"first": 1}}}}}"#;
+    for (body, is_light, least) in [(r#"{"of":1}"#, true, -9), (r#"{"of":2}"#, false, -50_000)] {
+        let fields = Fields::parse(body.as_bytes()).unwrap();
+        let request = WriteRequest::new(WriteTarget::Create { entity: "t" }).with_fields(&fields);
+        let mutation = mesh.plan_write(&request.with_reply((Format::Json, query))).unwrap();
+        let written = writer.mutate(mutation.clone(), Context::new("test")).await.unwrap();
+        assert_eq!(written.body.is_some(), is_light, "{body}");
+        let reply = mesh.write(mutation, &Context::new("test")).await.unwrap();
+        let shown: serde_json::Value = serde_json::from_slice(&reply.body.unwrap().bytes).unwrap();
+        assert_eq!(shown["same"][0]["n"], least, "{shown}");
+    }
 }
 
 #[tokio::test]
