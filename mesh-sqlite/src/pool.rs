@@ -117,6 +117,11 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Sets whether a connection maps the file into memory.
+pub(crate) fn map_file(connection: &Connection, on: bool) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "mmap_size", if on { MAPPED_BYTES } else { 0 })
+}
+
 impl Reader {
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let mut connection = connect(path)?;
@@ -126,7 +131,7 @@ impl Reader {
         // Otherwise SQLite considers bound values, such as a limit, in its query plan, and prepares the statement again
         // whenever one changes: a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        connection.pragma_update(None, "mmap_size", if mapped { MAPPED_BYTES } else { 0 })?;
+        map_file(&connection, mapped)?;
         let interrupt = Interrupt::new(&mut connection)?;
         add_functions(&connection, &interrupt)?;
         Ok(Self { connection, interrupt, sizes: TableSizes::default() })

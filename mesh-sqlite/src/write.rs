@@ -32,7 +32,7 @@ use crate::error::OpenError;
 use crate::file::FileIdentity;
 use crate::functions::add_functions;
 use crate::pool::interrupt::{Budget, Interrupt};
-use crate::pool::{DEFAULT_TIMEOUT, Reader};
+use crate::pool::{self, DEFAULT_TIMEOUT, Reader};
 use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, StatementTree};
 use failure::failed;
@@ -72,7 +72,8 @@ impl Database {
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
         let unwritable = |error| OpenError::new(path, format!("it cannot be written to: {error}"));
-        let connection = Arc::new(Mutex::new(WriteConnection::open(path).map_err(unwritable)?));
+        let connection = WriteConnection::open(path, self.file.last().pool.is_mapped());
+        let connection = Arc::new(Mutex::new(connection.map_err(unwritable)?));
         let other = Arc::downgrade(&connection);
         self.file.on_replaced(move || {
             let Some(connection) = other.upgrade() else { return Ok(()) };
@@ -136,6 +137,8 @@ impl Mutator for Writer {
 /// The connection for writes to one file.
 pub(crate) struct WriteConnection {
     file: FileIdentity,
+    /// Whether the file is mapped into memory.
+    is_mapped: bool,
     /// The connection, which also reads what it has written.
     reader: Reader,
     /// The statements of light replies by their plans.
@@ -143,13 +146,14 @@ pub(crate) struct WriteConnection {
 }
 
 impl WriteConnection {
-    fn open(path: &Path) -> rusqlite::Result<Self> {
+    fn open(path: &Path, is_mapped: bool) -> rusqlite::Result<Self> {
         let mut file = FileIdentity::new(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(OPEN_TIMEOUT)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", true)?;
+        pool::map_file(&connection, is_mapped)?;
         // SQLite opens a read-only file without an error. Without this check, the first write would fail.
         if connection.is_readonly(rusqlite::MAIN_DB)? {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None));
@@ -165,7 +169,7 @@ impl WriteConnection {
         // The log exists since the change of the mode.
         file.is_current();
         let reader = Reader { connection, interrupt, sizes: TableSizes::default() };
-        Ok(Self { file, reader, replies: LocalGenerations::bounded(REPLIES, REPLIES) })
+        Ok(Self { file, is_mapped, reader, replies: LocalGenerations::bounded(REPLIES, REPLIES) })
     }
 
     /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
@@ -175,7 +179,7 @@ impl WriteConnection {
         }
         self.empty_log();
         self.file.check_successor().map_err(|_| ResolveError::Busy)?;
-        *self = Self::open(self.file.path()).map_err(read::failed)?;
+        *self = Self::open(self.file.path(), self.is_mapped).map_err(read::failed)?;
         tracing::warn!(
             "the database at {} was replaced; writing to the new file",
             self.file.path().display()
