@@ -149,8 +149,7 @@ pub(crate) struct Hosts {
 struct Found {
     timeline: u32,
     started: u64,
-    /// When it was found, unless it is the first.
-    at: Option<Instant>,
+    found_at: Instant,
 }
 
 /// A connection with its notifications.
@@ -210,8 +209,7 @@ impl Hosts {
             return;
         }
         if found.as_ref().is_none_or(|found| (found.timeline, found.started) != (timeline, role.started)) {
-            let at = found.is_some().then(Instant::now);
-            *found = Some(Found { timeline, started: role.started, at });
+            *found = Some(Found { timeline, started: role.started, found_at: Instant::now() });
         }
         let adopted = u64::from(timeline) << 32 | index as u64;
         let before = self.current.swap(adopted, Ordering::AcqRel);
@@ -220,15 +218,20 @@ impl Hosts {
         let name = self.names.get(index).map_or("", String::as_str);
         match before {
             _ if before == adopted || self.names.len() == 1 => {}
+            UNKNOWN if role.is_standby && self.attrs == SessionAttrs::Any => tracing::warn!(
+                "the database is used at {name}, a standby that accepts no writes: to use the primary, add \
+                 target_session_attrs=read-write to the URL"
+            ),
             UNKNOWN => tracing::info!("the database is used at {name}"),
             _ => tracing::warn!("the database is now used at {name}"),
         }
     }
 
-    /// Returns the time from which a write to the primary can be answered. Other servers may assume until then that there is no
-    /// primary, and read from standbys.
+    /// Returns the time from which a write to the primary can be answered. Until then other servers may assume that there is no
+    /// primary, or another one, and read what is older.
     pub(crate) fn settled_at(&self) -> Option<Instant> {
-        Some(self.found.lock().as_ref()?.at? + DOWN)
+        let is_chosen = self.attrs.is_primary() && self.names.len() > 1;
+        self.found.lock().as_ref().filter(|_| is_chosen).map(|found| found.found_at + DOWN)
     }
 
     /// Returns the error of a search that has just ended without success.

@@ -192,7 +192,7 @@ fn acknowledged_writes_are_there_and_none_is_made_twice() {
 
 /// Reads events up to this update. Between it and the one before there may be errors, but no other update.
 #[track_caller]
-fn wait_for_data(stream: &mut Stream, data: &str) {
+pub(super) fn wait_for_data(stream: &mut Stream, data: &str) {
     let mut errors = 0;
     loop {
         let event = stream.event();

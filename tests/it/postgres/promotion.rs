@@ -1,15 +1,20 @@
 //! Two servers over three hosts with synchronous replication, while primaries are killed and standbys promoted.
 
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
+
+use super::network::wait_for_data;
+use crate::events;
 
 use super::failover::{Load, SCHEMA, TABLES, read_name, try_send, write_name};
 
 /// A commit is answered when one of the standbys has it. `pg_rewind` needs the hints and the segments.
 const REPLICATION: &[&str] =
     &["synchronous_standby_names = 'ANY 1 (*)'", "wal_log_hints = on", "wal_keep_size = 64MB"];
+const NAME: &str = r#"{"user":{"$select":{"name":true}}}"#;
 /// The longest time without a write after a promotion.
 const OUTAGE: Duration = Duration::from_secs(10);
 
@@ -71,6 +76,8 @@ fn reads_continue_and_writes_resume_when_a_standby_is_promoted() {
     let serve = || Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);
     let (one, other) = (serve(), serve());
     let load = Load::start(vec![one.address, other.address]);
+    let mut stream = events::open(&other, "/user/2/events", NAME);
+    wait_for_data(&mut stream, r#"{"name":"Bo"}"#);
     load.wait_for_reads("at first");
     load.wait_for_writes("at first");
     for turn in ["first", "second"] {
@@ -100,8 +107,45 @@ fn reads_continue_and_writes_resume_when_a_standby_is_promoted() {
         });
         load.wait_for_writes("with all hosts");
         let name = format!(r#"{{"name":"{turn}"}}"#);
+        wait_for_data(&mut stream, &name);
         assert_eq!(read_name(other.address), Some((200, name)));
     }
     assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "no read is refused");
     load.end();
+}
+
+/// The primary is killed while a commit waits for a standby.
+#[test]
+fn a_write_that_may_have_been_made_is_not_repeated_and_says_so() {
+    let Some(mut primary) = Cluster::start() else { return };
+    primary.execute(TABLES);
+    let standby = primary.replica();
+    primary.wait_for_replica(&standby);
+    let folder = TempDir::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let config = folder.write("mesh.toml", "mutations.enabled = true\npostgres.wait = \"200ms\"\n");
+    let url = Cluster::url_of(&[&standby, &primary], "target_session_attrs=read-write");
+    let server = Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);
+    assert_eq!(write_name(server.address, "Bea").map(|(status, _)| status), Some(200));
+    primary.execute("ALTER SYSTEM SET synchronous_standby_names = 'nothing'; SELECT pg_reload_conf()");
+    let (status, body) = thread::scope(|scope| {
+        let writing = scope.spawn(|| write_name(server.address, "Bob").expect("a reply"));
+        wait_until("the commit waits", || {
+            let waiting =
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'";
+            primary.query(waiting).as_deref() == Some("1")
+        });
+        primary.kill();
+        writing.join().unwrap()
+    });
+    assert!(status == 500 && body.contains("may have been made or not"), "{status} {body}");
+
+    // Without a primary a write is refused, and was not made.
+    let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
+    let reply = server.send(&request.body(r#"{"name": "Bert"}"#));
+    assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true), "{}", reply.text());
+    let (status, body) = read_name(server.address).expect("a reply");
+    assert!(status == 200 && !body.contains("Bert"), "{status} {body}");
+    let ready = server.send(&Request::get("/readyz", "")).text();
+    assert!(ready.contains(r#""database":{"status":"warned""#), "{ready}");
 }
