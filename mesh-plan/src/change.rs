@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
-use mesh_schema::{Link, Schema, TableName};
+use mesh_schema::{FieldType, Link, Schema, TableName};
 use parking_lot::Mutex;
 
-use crate::RecordId;
-use crate::plan::{Node, Plan, Target};
+use crate::plan::{Column, Node, Plan, Target};
 use crate::planner::literal;
+use crate::{RecordId, Value};
 
 /// The number of changes that are kept for slow listeners.
 const CAPACITY: usize = 1_024;
@@ -68,6 +68,35 @@ impl Plan {
             _ => false,
         };
         (root.table == *table && !is_other()) || is_read_below(root, table)
+    }
+
+    /// Returns changes that together stand for all that may affect the response: of the record that is read, if no other
+    /// record of its entity may, and of whole entities. A record is only named by an integer or a UUID, which have one
+    /// spelling apart from upper case; texts can be equal by a collation.
+    pub fn sources(&self, schema: &Schema) -> Vec<Change> {
+        let root = self.node();
+        let read = match &self.target {
+            Target::Point(read) if !is_read_below(root, &root.table) => record_name(&root.id, read),
+            _ => None,
+        };
+        let entities = schema.entities().map(|(_, entity)| entity.key.as_str());
+        let changes = entities.map(|key| (key, Change::entity(key)));
+        let touching = changes.filter(|(_, change)| self.is_touched_by(change, schema));
+        touching
+            .map(|(key, change)| match &read {
+                Some(id) if *key == *root.entity => Change::record(key, id.as_str()),
+                _ => change,
+            })
+            .collect()
+    }
+}
+
+/// Returns the text of an id that has one spelling.
+fn record_name(columns: &[Column], key: &[Value]) -> Option<String> {
+    match (columns, key) {
+        (_, [Value::Integer(value)]) => Some(value.to_string()),
+        ([Column { ty: Some(FieldType::Uuid), .. }], [Value::Text(text)]) => Some(text.clone()),
+        _ => None,
     }
 }
 

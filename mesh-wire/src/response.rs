@@ -1,6 +1,7 @@
 //! Replies: results, errors and method lists with their headers. `SPEC §12.3`
 
 mod cache_control;
+mod cache_tags;
 pub mod cors;
 pub mod encoding;
 mod etag;
@@ -15,6 +16,7 @@ use http::{Method, Response, StatusCode};
 use crate::route::percent;
 use crate::{AllowedMethods, BasePath, ErrorKind, RequestId, WireError, headers};
 pub use cache_control::{CacheControl, CacheControlError};
+pub use cache_tags::{CacheTags, TagHeader};
 pub use etag::ETag;
 
 /// The parts of a request that its reply depends on.

@@ -117,6 +117,30 @@ mod touched {
     }
 
     #[test]
+    fn sources_name_the_record_if_no_other_one_counts() {
+        let mesh = mesh();
+        let sources = |request: Request<'_>| mesh.plan(&request).unwrap().sources(mesh.schema());
+        let point = |query| sources(Request::point(Format::Ql, query, "7"));
+        let keys = |changes: Vec<Change>| {
+            let mut keys: Vec<_> = changes
+                .iter()
+                .map(|change| match (change.entity.as_deref(), change.id.as_deref()) {
+                    (Some(entity), Some(id)) => format!("{entity}/{id}"),
+                    (entity, _) => entity.unwrap_or_default().to_owned(),
+                })
+                .collect();
+            keys.sort_unstable();
+            keys.join(" ")
+        };
+        assert_eq!(keys(point("{ post id }")), "draft post/7");
+        assert_eq!(keys(point("{ post author { id } }")), "draft post/7 user");
+        assert_eq!(keys(point("{ post related { id } }")), "draft post");
+        assert_eq!(keys(point("{ user posts { id } }")), "draft post user/7");
+        let tags = sources(Request::collection(Format::Ql, "{ post tags { id } }"));
+        assert_eq!(keys(tags), "draft post postTag tag");
+    }
+
+    #[test]
     fn changes_of_the_record_and_of_its_relations_touch_the_read() {
         let (all, posts, users) = (Change::anything(), Change::entity("post"), Change::entity("user"));
         let (seven, eight) = (Change::record("post", "7"), Change::record("post", "8"));

@@ -128,6 +128,11 @@ impl CacheControl {
         SHARED.iter().any(|name| self.has(name))
     }
 
+    /// Whether a shared cache may answer with the reply without asking the server each time.
+    pub fn is_reusable(&self) -> bool {
+        !["no-cache", "no-store", "private"].iter().any(|name| self.has(name))
+    }
+
     /// Returns the same directives for a reply that belongs to one client: shared caches must not store it.
     #[must_use]
     pub fn private(&self) -> Self {
