@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_plan::Registration;
-use mesh_server::{ClientLimits, Proxies, Timeouts};
+use mesh_server::{ClientLimits, Proxies, PurgeUrl, Timeouts};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 
@@ -21,7 +21,7 @@ use sections::{
     Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mcp,
     Mutations, Mysql, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
-pub(crate) use sections::{DocsAuth, Store, Users};
+pub(crate) use sections::{DocsAuth, Store, Tags, Users};
 pub(crate) use sources::{Flags, SettingsFile};
 
 mod caching;
@@ -146,6 +146,7 @@ impl Config {
             );
             reader.conflict([path, cause], &message);
         }
+        self.check_purge(reader);
         if audit.file.is_some() && !audit.table.is_empty() {
             let message = "and 'audit.table' exclude each other; set one of them";
             reader.conflict(["audit.file", "audit.table"], message);
@@ -172,6 +173,30 @@ impl Config {
         } else if mcp.enabled && surface.claims(&format!("{base}/mcp")) {
             let message = format!("must not be '{base}/mcp', where the tools for agents are");
             reader.conflict(["docs.path", "mcp.enabled"], &message);
+        }
+    }
+
+    /// Reports settings of shared caches that have no effect, and a credential that others could read.
+    fn check_purge(&self, reader: &mut Reader<'_>) {
+        let Self { caching, .. } = self;
+        let cause = match (caching.tags, caching.purge.urls.is_empty()) {
+            (_, false) => "caching.purge.urls",
+            (Tags::Off, true) => return,
+            _ => "caching.tags",
+        };
+        if self.identifies_callers() {
+            let message = "is for shared caches, which do not store answers to identified callers: remove it";
+            reader.conflict([cause, "integrity.enabled"], message);
+        } else if !caching.control.is_reusable() && !caching.entities.any_reusable() {
+            let message = "needs 'caching.control' or 'caching.entities' beside it, with a value that lets caches answer, such as \
+                           'public, max-age=60'";
+            reader.conflict([cause, "caching.control"], message);
+        }
+        let mut urls = caching.purge.urls.iter().filter_map(|url| PurgeUrl::parse(url).ok());
+        if caching.purge.header.is_some() && urls.any(|url| url.is_open()) {
+            let message = "must be 'https://…', or 'http://…' with a loopback address: others could read \
+                           'caching.purge.header'";
+            reader.conflict(["caching.purge.urls", "caching.purge.header"], message);
         }
     }
 
@@ -204,6 +229,11 @@ impl Config {
     /// Returns whether callers have to identify themselves.
     pub(crate) fn identifies_callers(&self) -> bool {
         self.integrity.enabled || self.bearer.is_on() || !self.api_keys.table.is_empty()
+    }
+
+    /// Returns whether something listens for changes of the database.
+    pub(crate) fn follows_changes(&self) -> bool {
+        self.events.enabled || !self.caching.purge.urls.is_empty()
     }
 
     /// Returns who may register queries.

@@ -37,7 +37,7 @@
 //! # Features
 //! Features are additive. `cli` and `tower` are on by default.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp` and `otlp`. Libraries should turn it off with
+//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp`, `otlp` and `purge`. Libraries should turn it off with
 //!   `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.
@@ -46,6 +46,7 @@
 //! - `jwks`: keys for bearer tokens from a URL or a file (`Jwks`).
 //! - `mcp`: tools for agents with the Model Context Protocol (`Mcp`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
+//! - `purge`: messages about changes to shared caches (`Purge`).
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
 
 #![deny(missing_docs)]
@@ -54,12 +55,16 @@ mod app;
 mod clients;
 mod connection;
 mod events;
+#[cfg(any(feature = "jwks", feature = "purge"))]
+mod https_client;
 mod identity;
 mod integrity;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod observability;
 mod pipeline;
+#[cfg(feature = "purge")]
+mod purge;
 mod rates;
 mod routes;
 mod uploads;
@@ -100,6 +105,8 @@ pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]
 pub use observability::otlp;
 pub use pipeline::body::{Body, BoxError};
+#[cfg(feature = "purge")]
+pub use purge::{Purge, PurgeUrl, PurgeUrlError};
 pub use rates::Rates;
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::rate::{Rate, RateError};

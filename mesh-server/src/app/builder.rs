@@ -97,7 +97,7 @@ impl App {
             #[cfg(feature = "mcp")]
             mcp: None,
             cors: None,
-            caching: Caching::default().values(true),
+            caching: Caching::default().values(true, &BasePath::default()),
             metrics: None,
             audit: None,
             server_timing: false,
@@ -354,7 +354,8 @@ impl AppBuilder {
             shared.identities.anonymous = None;
             shared.identities.local = local;
         }
-        shared.caching = caching.values(shared.identifies_callers() || shared.mesh.has_policies());
+        let is_private = shared.identifies_callers() || shared.mesh.has_policies();
+        shared.caching = caching.values(is_private, &shared.base);
         if let Some(uploads) = &mut shared.uploads {
             uploads.measure(shared.mesh.schema());
             let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);

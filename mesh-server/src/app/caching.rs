@@ -2,20 +2,35 @@
 
 use std::collections::HashMap;
 
-use http::HeaderValue;
-use mesh_wire::response::CacheControl;
+use http::{HeaderName, HeaderValue};
+use mesh_plan::{Change, Plan};
+use mesh_schema::Schema;
+use mesh_wire::BasePath;
+use mesh_wire::response::{CacheControl, CacheTags, TagHeader};
+
+/// Bytes of the tags of a reply. Proxies limit the size of a reply's head to 4 KiB by default.
+const MAX_TAGS: usize = 2_048;
 
 /// How long caches may keep replies to reads by GET.
 #[derive(Clone, Debug, Default)]
 pub struct Caching {
     control: CacheControl,
     entities: HashMap<String, CacheControl>,
+    tags: Option<TagHeader>,
 }
 
 impl Caching {
     /// Sets the directives of all reads.
     pub fn new(control: CacheControl) -> Self {
-        Self { control, entities: HashMap::new() }
+        Self { control, entities: HashMap::new(), tags: None }
+    }
+
+    /// Adds a header with tags to reads by GET that shared caches may store. They name what a reply was read from; the tags
+    /// of `/mesh/post/7` may be `/mesh /mesh/post/* /mesh/post/7 /mesh/user`.
+    #[must_use]
+    pub fn tags(mut self, header: TagHeader) -> Self {
+        self.tags = Some(header);
+        self
     }
 
     /// Sets the directives of reads whose root is this entity.
@@ -31,7 +46,7 @@ impl Caching {
     }
 
     /// Returns the values of the header. Private ones forbid shared caches to store the reply.
-    pub(crate) fn values(&self, private: bool) -> CacheControlValues {
+    pub(crate) fn values(&self, private: bool, base: &BasePath) -> CacheControlValues {
         let value =
             |control: &CacheControl| if private { control.private() } else { control.clone() }.value();
         let entities = self.entities.iter().map(|(key, control)| (key.clone(), value(control)));
@@ -39,6 +54,7 @@ impl Caching {
             get: value(&self.control),
             other: value(&CacheControl::default()),
             entities: entities.collect(),
+            tags: self.tags.filter(|_| !private).map(|header| (header, CacheTags::new(base))),
         }
     }
 }
@@ -52,6 +68,7 @@ pub(crate) struct CacheControlValues {
     other: HeaderValue,
     /// Of reads by GET of some entities.
     entities: HashMap<String, HeaderValue>,
+    tags: Option<(TagHeader, CacheTags)>,
 }
 
 impl CacheControlValues {
@@ -65,5 +82,24 @@ impl CacheControlValues {
     /// Returns the value for a read by another method.
     pub(crate) fn other(&self) -> &HeaderValue {
         &self.other
+    }
+
+    /// Returns the header with the tags of a read by GET, if replies have one.
+    pub(crate) fn tags(&self, plan: &Plan, schema: &Schema) -> Option<(HeaderName, HeaderValue)> {
+        let (header, tags) = self.tags.as_ref()?;
+        let mut list = vec![tags.all()];
+        for source in plan.sources(schema) {
+            match source {
+                Change { entity: Some(entity), id: Some(id), .. } => {
+                    list.extend([tags.records(&entity), tags.record(&entity, &id)]);
+                }
+                Change { entity: Some(entity), .. } => list.push(tags.entity(&entity)),
+                _ => {}
+            }
+        }
+        if list.iter().map(|tag| tag.len() + 1).sum::<usize>() > MAX_TAGS {
+            list = vec![tags.all(), tags.many()];
+        }
+        Some((header.name(), header.value(&list)))
     }
 }

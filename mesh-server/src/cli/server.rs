@@ -11,6 +11,7 @@ pub(super) mod database_url;
 pub(super) mod logging;
 pub(super) mod own_tables;
 pub(super) mod persisted;
+pub(super) mod purge;
 pub(super) mod run;
 pub(super) mod schema_reload;
 pub(super) mod tools;

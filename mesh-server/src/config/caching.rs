@@ -39,6 +39,11 @@ impl EntityControls {
         Ok(Self(entries.into_iter().map(control).collect::<Result<_, _>>()?))
     }
 
+    /// Whether some value allows caches to answer without asking the server.
+    pub(super) fn any_reusable(&self) -> bool {
+        self.0.values().any(CacheControl::is_reusable)
+    }
+
     /// Whether some value allows shared caches to store answers.
     pub(super) fn any_shared(&self) -> bool {
         self.0.values().any(CacheControl::is_shared)

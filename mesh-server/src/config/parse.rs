@@ -6,9 +6,10 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use mesh_schema::nearest;
 use mesh_server::otlp::Endpoint;
-use mesh_server::{Jwks, Proxies, Rate};
+use mesh_server::{Jwks, Proxies, PurgeUrl, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::response::CacheControl;
@@ -37,6 +38,16 @@ pub(crate) trait Choice: Copy + PartialEq + 'static {
 /// Text that no log and no message may contain; its `Debug` output is masked.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SecretText(pub(crate) String);
+
+impl SecretText {
+    /// Returns the name and the value of a header line.
+    pub(crate) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = self.0.split_once(':')?;
+        let mut value = HeaderValue::from_str(value.trim()).ok()?;
+        value.set_sensitive(true);
+        Some((name.trim().parse().ok()?, value))
+    }
+}
 
 impl From<String> for SecretText {
     fn from(text: String) -> Self {
@@ -130,6 +141,26 @@ pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
     let origins = list(value)?;
     mesh_wire::Cors::new(&origins).map_err(|error| format!("is invalid: {error}"))?;
     Ok(origins)
+}
+
+/// Parses the URLs of shared caches.
+pub(crate) fn purge_urls(value: &Value) -> Result<Vec<String>, String> {
+    let urls = list(value)?;
+    for url in &urls {
+        PurgeUrl::parse(url).map_err(|error| format!("is invalid: {error}"))?;
+    }
+    Ok(urls)
+}
+
+/// Parses a line such as `Fastly-Key: KEY`; the message does not quote it.
+pub(crate) fn header(value: &Value) -> Result<Option<SecretText>, String> {
+    let line = secret(value)?;
+    match &line {
+        Some(line) if line.header().is_none() => {
+            Err("must be the name of a header, a colon and its value, such as 'Fastly-Key: KEY'".to_owned())
+        }
+        _ => Ok(line),
+    }
 }
 
 /// Parses the directives of `Cache-Control`.

@@ -8,8 +8,8 @@ use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::Registration;
 use mesh_server::otlp::Endpoint;
-use mesh_server::{AppBuilder, ClientLimits, Rate};
-use mesh_wire::response::CacheControl;
+use mesh_server::{AppBuilder, ClientLimits, Purge, Rate};
+use mesh_wire::response::{CacheControl, TagHeader};
 
 use super::caching::EntityControls;
 use super::define::settings;
@@ -117,6 +117,21 @@ settings! {
         control: CacheControl = CacheControl::default(), parse::cache_control;
         /// `Cache-Control` of reads by GET whose root is the entity, a line for each; in a variable `post = max-age=60; user = no-store`.
         entities: EntityControls = EntityControls::default(), EntityControls::parse;
+        /// Header of the same reads that names what a reply was read from, by which CDNs purge: `surrogate-key`, `cache-tag` or `off`.
+        tags: Tags = Tags::Off, parse::choice;
+    }
+    sections {
+        purge: CachingPurge;
+    }
+
+    /// Shared caches that are told of changes.
+    CachingPurge["caching.purge."] {
+        /// URLs that changes are sent to, one for each shared cache.
+        urls: Vec<String> = Vec::new(), parse::purge_urls;
+        /// Header of each purge, such as `Fastly-Key: KEY`; for https only, and for this machine.
+        header: Option<SecretText> = None, parse::header;
+        /// Least time between two purges of a cache; changes in between are sent together.
+        interval: Duration = Purge::INTERVAL, parse::duration(Duration::ZERO, HOUR);
     }
 
     /// Sessions and signed requests.
@@ -393,6 +408,33 @@ pub(crate) enum DocsAuth {
     Open,
     /// Sessions with the role `admin`.
     Admin,
+}
+
+/// The header that names what a reply was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// There is none.
+    Off,
+    /// `Surrogate-Key`
+    SurrogateKey,
+    /// `Cache-Tag`
+    CacheTag,
+}
+
+impl Tags {
+    /// Returns the header, if there is one.
+    pub(crate) fn header(self) -> Option<TagHeader> {
+        match self {
+            Self::Off => None,
+            Self::SurrogateKey => Some(TagHeader::SurrogateKey),
+            Self::CacheTag => Some(TagHeader::CacheTag),
+        }
+    }
+}
+
+impl Choice for Tags {
+    const CHOICES: &[(&'static str, Self)] =
+        &[("off", Self::Off), ("surrogate-key", Self::SurrogateKey), ("cache-tag", Self::CacheTag)];
 }
 
 impl Choice for Binding {

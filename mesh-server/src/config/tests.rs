@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 
 mod bearer;
+mod purge;
 
 use super::*;
 use crate::config::reader::Loaded;

@@ -12,17 +12,12 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use mesh_integrity::bearer::{BearerVerifier, KeySet};
-use rustls::crypto::ring::default_provider;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::time::Instant;
 
 use super::bearer::{Bearer, Shared};
 use super::refresh::Refresh;
+use crate::https_client::{HttpsClient, is_loopback};
 use crate::observability::error_log::with_causes;
 use crate::pipeline::body::BoxError;
 
@@ -120,11 +115,6 @@ impl fmt::Display for Jwks {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
-    let address: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-    host == "localhost" || address.is_some_and(|address| address.is_loopback())
-}
-
 fn read_file(path: &Path) -> Result<Vec<u8>, BoxError> {
     let mut document = Vec::new();
     File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut document)?;
@@ -136,15 +126,9 @@ fn too_long() -> BoxError {
 }
 
 async fn fetch(uri: Uri) -> Result<Vec<u8>, BoxError> {
-    let trusted = Trusted::of(&uri);
-    let client: Client<_, Empty<Bytes>> =
-        Client::builder(TokioExecutor::new()).build(connector(trusted.roots)?);
+    let client: HttpsClient<Empty<Bytes>> = HttpsClient::new(&uri)?;
     let request = Request::get(uri).header(ACCEPT, "application/jwk-set+json, application/json");
-    let reply = client.request(request.body(Empty::new())?).await;
-    let reply = reply.map_err(|error| match trusted.faults.as_str() {
-        "" => BoxError::from(error),
-        faults => format!("{}; {faults}", with_causes(&error)).into(),
-    })?;
+    let reply = client.send(request.body(Empty::new())?).await?;
     let status = reply.status();
     if status.is_redirection() {
         return Err(format!("the answer is {status}; redirects are not followed").into());
@@ -156,39 +140,6 @@ async fn fetch(uri: Uri) -> Result<Vec<u8>, BoxError> {
     let body = body
         .map_err(|error| if error.is::<http_body_util::LengthLimitError>() { too_long() } else { error })?;
     Ok(body.to_bytes().to_vec())
-}
-
-/// The certificates of the system.
-struct Trusted {
-    roots: RootCertStore,
-    /// What is wrong with them. It explains an error of a connection that needs one that is missing.
-    faults: String,
-}
-
-impl Trusted {
-    /// Reads the certificates that a connection to a URL needs.
-    fn of(uri: &Uri) -> Self {
-        let mut roots = RootCertStore::empty();
-        if uri.scheme_str() != Some("https") {
-            return Self { roots, faults: String::new() };
-        }
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
-        let mut faults: Vec<_> =
-            found.errors.first().map(|error| format!("trusted certificates: {error}")).into_iter().collect();
-        if roots.is_empty() {
-            faults.push("there are no trusted certificates".to_owned());
-        }
-        Self { roots, faults: faults.join("; ") }
-    }
-}
-
-fn connector(roots: RootCertStore) -> Result<HttpsConnector<HttpConnector>, BoxError> {
-    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build())
 }
 
 impl Bearer {

@@ -44,9 +44,14 @@ pub(crate) async fn execute(
 
 /// Returns the reply. If it depends on the caller it is private, so that shared caches do not keep it.
 fn reply(cx: &RequestContext<'_>, plan: &Plan, body: JsonBody) -> Response<Body> {
-    let control = match *cx.head.method {
-        Method::GET | Method::HEAD => cx.shared.caching.get(&plan.node().entity),
-        _ => cx.shared.caching.other(),
+    let caching = &cx.shared.caching;
+    let (control, tags) = match *cx.head.method {
+        Method::GET | Method::HEAD => {
+            (caching.get(&plan.node().entity), caching.tags(plan, cx.shared.mesh.schema()))
+        }
+        _ => (caching.other(), None),
     };
-    response::read_with(&cx.head, body.bytes, body.digest, control.clone()).map(Body::from)
+    let mut reply = response::read_with(&cx.head, body.bytes, body.digest, control.clone());
+    reply.headers_mut().extend(tags);
+    reply.map(Body::from)
 }

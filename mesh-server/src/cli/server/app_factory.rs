@@ -47,7 +47,7 @@ pub(crate) struct AppFactory {
     pub(crate) admin: Admin,
     writer: Option<Writer>,
     cursor_secret: Option<[u8; 32]>,
-    changes: Changes,
+    pub(crate) changes: Changes,
     integrity: Option<Integrity>,
     bearer: Option<Bearer>,
     state: Option<State>,
@@ -76,7 +76,7 @@ impl AppFactory {
         let secret = secret(config)?;
         let state = state(config, database.as_ref()).await?;
         let changes = Changes::new();
-        if config.events.enabled
+        if config.follows_changes()
             && let Some(database) = &database
         {
             tokio::spawn(database.watch(changes.clone()));
@@ -149,6 +149,9 @@ impl AppFactory {
             mesh = database.serve(mesh, self.writer.as_ref());
         }
         let mesh = Arc::new(mesh.build()?);
+        if mesh.has_policies() {
+            useless_caching(config).iter().for_each(|warning| tracing::warn!("{warning}"));
+        }
         let mut app = App::builder(Arc::clone(&mesh))
             .caching(caching)
             .base_path(config.base.clone())
@@ -170,9 +173,7 @@ impl AppFactory {
         if let Some(spans) = &self.spans {
             app = app.spans(spans.clone());
         }
-        if config.events.enabled {
-            app = app.changes(self.changes.clone()).events(Events::new().heartbeat(config.events.heartbeat));
-        }
+        app = self.with_changes(app);
         app = self.identify(app);
         app = self.with_queries(app, &mesh)?;
         if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
@@ -188,6 +189,18 @@ impl AppFactory {
             app = app.docs(docs(config));
         }
         app.build().map_err(Failure::start)
+    }
+
+    /// Adds the changes, and the event streams of them.
+    fn with_changes(&self, mut app: AppBuilder) -> AppBuilder {
+        let config = &self.config;
+        if config.follows_changes() {
+            app = app.changes(self.changes.clone());
+        }
+        if config.events.enabled {
+            app = app.events(Events::new().heartbeat(config.events.heartbeat));
+        }
+        app
     }
 
     /// Adds the registered queries, and the tools for agents.
@@ -269,6 +282,9 @@ pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failu
     let settings = &config.caching;
     let mut faults = Vec::new();
     let mut caching = Caching::new(settings.control.clone());
+    if let Some(header) = settings.tags.header() {
+        caching = caching.tags(header);
+    }
     for (key, control) in &settings.entities.0 {
         if schema.find(key).is_none() {
             let near = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
@@ -278,6 +294,16 @@ pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failu
         caching = caching.entity(key, control.clone());
     }
     if faults.is_empty() { Ok(caching) } else { Err(Failure::faults(faults)) }
+}
+
+/// Returns a warning if shared caches are set up, and policies make all answers private.
+fn useless_caching(config: &Config) -> Option<&'static str> {
+    let caching = &config.caching;
+    let is_shared =
+        caching.control.is_shared() || !caching.purge.urls.is_empty() || caching.tags.header().is_some();
+    is_shared.then_some(
+        "[caching] has no effect on shared caches: the schema has policies, so all answers are private",
+    )
 }
 
 /// Returns the earlier secrets of the deployment, or all faults of them.

@@ -13,7 +13,7 @@ use crate::cli::output::print;
 use crate::cli::server::app_factory::AppFactory;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::schema_reload::SchemaReload;
-use crate::cli::server::{admin, audit};
+use crate::cli::server::{admin, audit, purge};
 use crate::config::Config;
 
 /// File descriptors reserved for databases, uploads and the like.
@@ -64,6 +64,7 @@ pub(crate) fn serve(
         let stop = stop_signal()?;
         admin::listen(config, &factory.admin, &current).await?;
         let (health, audit) = (factory.admin.health().clone(), factory.audit.clone());
+        purge::start(config, &factory, &current);
         let stopped = Arc::new(OnceLock::new());
         let stop_time = Arc::clone(&stopped);
         tokio::spawn(SchemaReload::new(factory, current).run());

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use mesh_plan::Change;
 use mesh_server::{Check, Current};
 
 use crate::cli::server::app_factory::AppFactory;
@@ -122,6 +123,8 @@ async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result
     let (app, entities, notes) = build.await?;
     let built = start.elapsed();
     current.replace(app);
+    // Replies that caches have stored may have another shape.
+    factory.changes.notify(Change::anything());
     let swapped = start.elapsed().saturating_sub(built);
     for note in notes {
         tracing::info!("{note}");

@@ -1,0 +1,211 @@
+//! Purges: shared caches are told which replies a change has made stale.
+//!
+//! Each cache has a task that listens for changes and sends their tags. Writes never wait for it. Changes that arrive during
+//! a purge are sent together by the next one, and a purge that fails is repeated with all that has changed since, so no change
+//! is lost while the server runs. Changes from before its start are covered by a first purge of everything.
+
+mod pending;
+#[cfg(test)]
+mod tests;
+mod url;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::header::{CONTENT_TYPE, HeaderMap};
+use http::{HeaderName, HeaderValue, Request};
+use http_body_util::Full;
+use mesh_plan::{Changes, Listener};
+use mesh_wire::response::{CacheTags, TagHeader};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::https_client::HttpsClient;
+use crate::observability::error_log::with_causes;
+use crate::observability::metrics::Metrics;
+use crate::pipeline::body::BoxError;
+use crate::{App, Current};
+use pending::Pending;
+pub use url::{PurgeUrl, PurgeUrlError};
+
+/// The time limit for a purge.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The first delay before a failed purge is repeated; each further one is twice as long.
+const FIRST_DELAY: Duration = Duration::from_millis(100);
+/// The longest delay before a failed purge is repeated.
+const LONGEST_DELAY: Duration = Duration::from_secs(10);
+
+/// Tells shared caches of changes. The tags are those that [`Caching::tags`](crate::Caching::tags) adds to replies.
+///
+/// A purge is a POST to the URL of the cache. The header of tags has those of the stale replies, and so has the body, as
+/// `{"surrogate_keys": [...]}` or `{"tags": [...]}`. Any status of success confirms it.
+#[derive(Clone, Debug)]
+pub struct Purge {
+    urls: Vec<PurgeUrl>,
+    headers: HeaderMap,
+    tags: TagHeader,
+    interval: Duration,
+}
+
+impl Purge {
+    /// The least time between two purges of a cache unless another one is set.
+    pub const INTERVAL: Duration = Duration::from_millis(100);
+
+    /// Creates purges of the caches at these URLs.
+    pub fn new(urls: impl IntoIterator<Item = PurgeUrl>) -> Self {
+        Self {
+            urls: urls.into_iter().collect(),
+            headers: HeaderMap::new(),
+            tags: TagHeader::SurrogateKey,
+            interval: Self::INTERVAL,
+        }
+    }
+
+    /// Adds a header to each purge, such as a credential.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.append(name, value);
+        self
+    }
+
+    /// Sets the form of the tags.
+    #[must_use]
+    pub fn tag_header(mut self, tags: TagHeader) -> Self {
+        self.tags = tags;
+        self
+    }
+
+    /// Sets the least time between two purges of a cache. Changes in between are sent together.
+    #[must_use]
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// Starts a task for each cache, which first purges everything. The tasks end with the runtime.
+    ///
+    /// # Panics
+    /// There is no current tokio runtime.
+    pub fn start(self, current: &Current, changes: &Changes, metrics: &Metrics) {
+        let counters: Vec<(String, Arc<Counters>)> =
+            self.urls.iter().map(|url| (url.to_string(), Arc::default())).collect();
+        for (url, (_, counters)) in self.urls.iter().zip(&counters) {
+            let task = Task {
+                url: url.clone(),
+                headers: self.headers.clone(),
+                tags: self.tags,
+                interval: self.interval,
+                counters: Arc::clone(counters),
+                current: current.clone(),
+            };
+            tokio::spawn(task.run(changes.listen()));
+        }
+        metrics.add(move |out| {
+            let counted = |count: fn(&Counters) -> f64| {
+                counters.iter().map(move |(url, counters)| (url.as_str(), count(counters)))
+            };
+            let mut write = |name: &str, help: &str, is_gauge: bool, count: fn(&Counters) -> f64| {
+                let labels: Vec<_> = counted(count).map(|(url, value)| ([("cache", url)], value)).collect();
+                let samples: Vec<_> = labels.iter().map(|(labels, value)| (&labels[..], *value)).collect();
+                if is_gauge { out.gauge(name, help, &samples) } else { out.counter(name, help, &samples) }
+            };
+            write("mesh_purges_total", "Purges that a cache has confirmed.", false, |it| {
+                it.sent.load(Ordering::Relaxed) as f64
+            });
+            write("mesh_purge_failures_total", "Purges that failed and are repeated.", false, |it| {
+                it.failed.load(Ordering::Relaxed) as f64
+            });
+            let help =
+                "Time that a cache has not been told of the oldest change; 0 if it has been told of all.";
+            write("mesh_purge_lag_seconds", help, true, |it| {
+                it.since.lock().map_or(0.0, |since| since.elapsed().as_secs_f64())
+            });
+        });
+    }
+}
+
+/// The counters of one cache.
+#[derive(Debug, Default)]
+struct Counters {
+    sent: AtomicU64,
+    failed: AtomicU64,
+    /// When the oldest change was noticed that the cache has not been told of.
+    since: Mutex<Option<Instant>>,
+}
+
+/// The purges of one cache.
+struct Task {
+    url: PurgeUrl,
+    headers: HeaderMap,
+    tags: TagHeader,
+    interval: Duration,
+    counters: Arc<Counters>,
+    current: Current,
+}
+
+impl Task {
+    async fn run(self, mut changes: Listener) {
+        let client = match HttpsClient::new(self.url.uri()) {
+            Ok(client) => client,
+            Err(error) => return tracing::error!("caches cannot be purged: {error}"),
+        };
+        let mut pending = Pending::everything();
+        let mut delay = None;
+        loop {
+            if pending.is_empty() {
+                let Some(change) = changes.next().await else { return };
+                pending.add(change);
+            }
+            while let Some(change) = changes.next_now() {
+                pending.add(change);
+            }
+            self.counters.since.lock().get_or_insert_with(Instant::now);
+            let sent = tokio::time::timeout(TIMEOUT, self.send(&client, &self.tags_of(&pending))).await;
+            match sent.unwrap_or_else(|_| Err(format!("no answer within {TIMEOUT:?}").into())) {
+                Ok(()) => {
+                    self.counters.sent.fetch_add(1, Ordering::Relaxed);
+                    *self.counters.since.lock() = None;
+                    if delay.take().is_some() {
+                        tracing::info!("the cache can be purged again at {}", self.url);
+                    }
+                    pending = Pending::default();
+                    tokio::time::sleep(self.interval).await;
+                }
+                Err(error) => {
+                    self.counters.failed.fetch_add(1, Ordering::Relaxed);
+                    // Logged once per outage, which may be long.
+                    if delay.is_none() {
+                        tracing::warn!(
+                            "purging the cache at {} failed: {}; it may send stale responses until they expire or a later \
+                             purge succeeds",
+                            self.url,
+                            with_causes(&*error)
+                        );
+                    }
+                    let longer = delay.map_or(FIRST_DELAY, |delay: Duration| delay.saturating_mul(2));
+                    tokio::time::sleep(*delay.insert(longer.min(LONGEST_DELAY))).await;
+                }
+            }
+        }
+    }
+
+    /// Returns the tags of the replies that the changes have made stale.
+    fn tags_of(&self, pending: &Pending) -> Vec<String> {
+        let App { shared } = self.current.get();
+        pending.tags(&CacheTags::new(&shared.base), shared.mesh.schema())
+    }
+
+    async fn send(&self, client: &HttpsClient<Full<Bytes>>, tags: &[String]) -> Result<(), BoxError> {
+        let body = json!({self.tags.member(): tags}).to_string();
+        let mut request = Request::post(self.url.uri().clone()).body(Full::new(Bytes::from(body)))?;
+        *request.headers_mut() = self.headers.clone();
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(self.tags.name(), self.tags.value(tags));
+        let status = client.send(request).await?.status();
+        tracing::debug!(%status, tags = tags.len(), "purged {}", self.url);
+        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}").into()) }
+    }
+}
