@@ -28,6 +28,7 @@ mod mariadb;
 mod moto;
 #[cfg(unix)]
 mod network;
+mod nginx;
 mod node;
 mod pooler;
 mod port;
@@ -47,6 +48,7 @@ pub use mesh_conformance::http::{Connection, Request, Response, encode};
 pub use moto::Moto;
 #[cfg(unix)]
 pub use network::{connect_from, raise_file_limit};
+pub use nginx::NginxCache;
 pub use node::node_tools;
 pub use pooler::Pooler;
 pub use postgres::{Cluster, Session};

@@ -1,6 +1,8 @@
 //! `Cache-Control` of replies as the settings say, and never public where replies depend on the caller.
 
-use mesh_tests::{Database, Request, Response, Server};
+use std::net::TcpListener;
+
+use mesh_tests::{Database, Request, Response, Server, wait_until};
 
 use crate::support::sessions::{Deployment, Session};
 
@@ -73,4 +75,60 @@ fn caching_of_an_unknown_entity_is_a_fault() {
         assert_eq!(output.status.code(), Some(status), "{said}");
         assert!(said.contains("there is no entity 'pots'; did you mean 'post'?"), "{said}");
     }
+}
+
+#[test]
+fn tags_name_what_a_response_was_read_from() {
+    let blog = Database::blog();
+    let server = serve(&blog, &CACHING.replace("[caching]\n", "[caching]\ntags = \"surrogate-key\"\n"));
+    let tags = |reply: &Response| reply.header("surrogate-key").unwrap_or_default().to_owned();
+    let point = server.get("/post/1", POST);
+    assert_eq!(tags(&point), "/mesh /mesh/post/* /mesh/post/1");
+    let tag = point.header("etag").expect("a tag").to_owned();
+    let unchanged = server.send(&Request::get("/mesh/post/1", POST).header("If-None-Match", &tag));
+    assert_eq!((unchanged.status, tags(&unchanged)), (304, tags(&point)));
+    assert_eq!(tags(&server.get("/post", POST)), "/mesh /mesh/post");
+    let author = r#"{"post":{"$select":{"author":{"$select":{"name":true}}}}}"#;
+    assert_eq!(tags(&server.get("/post/1", author)), "/mesh /mesh/post/* /mesh/post/1 /mesh/user");
+    for other in [
+        server.send(&Request::new("PUT", "/mesh/post/1").query(POST)),
+        server.get("/post/1", r#"{"post":{"$select":{"titel":true}}}"#),
+    ] {
+        assert_eq!(other.header("surrogate-key"), None, "{}", other.status);
+    }
+}
+
+#[test]
+fn private_answers_have_no_tags() {
+    let blog = Database::blog();
+    let schema = r#"{"entities": {"post": {"fields": ["id", "title"]}}, "policies": {"*": {"post": {"fields": ["title"]}}}}"#;
+    let schema = blog.dir.write("schema.json", schema);
+    let settings = "[caching]\ncontrol = \"public, max-age=5\"\ntags = \"cache-tag\"\n";
+    let server = serve(&blog, &format!("schema = \"{schema}\"\n{settings}"));
+    let reply = server.get("/post/1", POST);
+    assert_eq!((control(&reply), reply.header("cache-tag")), ("private, max-age=5", None));
+}
+
+#[test]
+fn writes_do_not_wait_for_purges() {
+    let blog = Database::blog();
+    let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": ["title"]}}, "joins": {}}"#;
+    let schema = blog.dir.write("schema.json", schema);
+    // It accepts connections and never answers.
+    let cache = TcpListener::bind("127.0.0.1:0").unwrap();
+    let purge = format!("[caching.purge]\nurls = [\"http://{}/purge\"]\n", cache.local_addr().unwrap());
+    let caching =
+        "caching.control = \"public, max-age=5\"\nmutations.enabled = true\nevents.enabled = false\n";
+    let server = serve(&blog, &format!("schema = \"{schema}\"\n{caching}{purge}"));
+    let metric = |name: &str| {
+        let text = server.send(&Request::new("GET", "/metrics")).text();
+        let line = text.lines().find(|line| line.starts_with(&format!("{name}{{")));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).expect("the metric")
+    };
+    wait_until("the first purge is under way", || metric("mesh_purge_lag_seconds") > 0.0);
+    let body = serde_json::json!({"title": "Rust at noon"}).to_string();
+    let write = Request::new("PUT", "/mesh/post/1").query(POST).header("Content-Type", "application/json");
+    let written = server.send(&write.body(&body));
+    assert_eq!((written.status, written.text().as_str()), (200, r#"{"title":"Rust at noon"}"#));
+    assert_eq!(metric("mesh_purges_total"), 0.0);
 }
