@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: compares the server with hand-written servers. Builds them, creates the data, verifies that their
 //! results are equal, puts load on them, and reports ratios.
 
+mod caching;
 mod cancel;
 mod events;
 mod load;
@@ -49,13 +50,14 @@ pub(crate) struct Ground {
 }
 
 /// The sections of `bench figures`: title, arguments, and whether `--no-build` is one of them.
-const FIGURES: [(&str, &[&str], bool); 17] = [
+const FIGURES: [(&str, &[&str], bool); 18] = [
     ("Reads", &["--workload", "reads"], false),
     ("Other forms of reads, writes, and an export", &["--workload", "forms"], true),
     ("Groups, related records, pages and parameters", &["--workload", "relational"], true),
     ("By persisted id, and signed", &["--workload", "persisted,signed"], true),
     ("Signed by many sessions, and bound to one use", &["signed"], true),
     ("From the response cache", &["--workload", "cache"], true),
+    ("With nginx in front", &["caching"], true),
     ("Growth", &["--workload", "growth"], true),
     ("Light reads beside full scans", &["--workload", "starve"], true),
     ("PostgreSQL", &["postgres"], true),
@@ -100,6 +102,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 fn dispatch(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
         ["figures"] => figures(root),
+        ["caching", rest @ ..] => caching::run(root, rest),
         ["cancel", rest @ ..] => cancel::run(root, rest),
         ["events", rest @ ..] => events::run(root, rest),
         ["uploads", rest @ ..] => uploads::run(root, rest),

@@ -46,6 +46,7 @@ Commands:
                        [--size 1MB,124MB,10GB] [--requests N]
   bench alternatives   Measure the server beside async-graphql, PostGraphile, Datasette and PostgREST's statement
                        [--workload w1,w2,w3,w4] [--seconds N] [--rounds N] [--no-build]
+  bench caching        Measure what nginx as a cache saves: hits, revalidations, and purges [OPTIONS]
   bench cancel         Measure the time until an abandoned read has left the database [--no-build]
   bench figures        Run all benchmarks, for the figures of the documentation; takes about an hour
   bench events         Measure event streams: 5,000 of one record and of 50 lists, 10,000 idle [--no-build]

@@ -16,6 +16,27 @@ pub(super) fn memory(process: u32, figure: &str) -> Result<u64, String> {
     kibibytes.map(|kibibytes| kibibytes << 10).ok_or_else(|| format!("{path} has no {figure}"))
 }
 
+/// Returns the processor time that a process has used, from the scheduler statistics of each thread. Threads that have ended
+/// only count in the statistics of the process, which have a resolution of 10 ms.
+pub(super) fn cpu_seconds(process: u32) -> Result<f64, String> {
+    let folder = format!("/proc/{process}/task");
+    let threads = std::fs::read_dir(&folder).map_err(|error| format!("cannot read {folder}: {error}"))?;
+    let nanos = threads.flatten().filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let nanos: u64 = nanos.sum();
+    Ok(cpu_ticks(process)?.max(nanos as f64 / 1e9))
+}
+
+fn cpu_ticks(process: u32) -> Result<f64, String> {
+    let path = format!("/proc/{process}/stat");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place).and_then(|text| text.parse::<f64>().ok());
+    Ok((ticks(11).unwrap_or_default() + ticks(12).unwrap_or_default()) / 100.0)
+}
+
 pub(super) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

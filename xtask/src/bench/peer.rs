@@ -2,13 +2,12 @@
 
 pub(super) mod alternatives;
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::Ground;
-use super::machine::{cores, memory};
+use super::machine::{self, cores, memory};
 use super::request::Kind;
 use super::workload::read::Read;
 use super::workload::{Workload, account};
@@ -91,25 +90,9 @@ impl Peer {
         &self.address
     }
 
-    /// Returns the processor time used so far, from the scheduler statistics of each thread. Threads that have ended
-    /// only count in the statistics of the process, which have a resolution of 10 ms.
+    /// Returns the processor time used so far.
     pub(crate) fn cpu_seconds(&mut self) -> Result<f64, String> {
-        let folder = format!("/proc/{}/task", self.child.id());
-        let threads = fs::read_dir(&folder).map_err(|error| format!("cannot read {folder}: {error}"))?;
-        let nanos = threads.flatten().filter_map(|thread| {
-            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
-            text.split_whitespace().next()?.parse::<u64>().ok()
-        });
-        let nanos: u64 = nanos.sum();
-        Ok(self.cpu_ticks()?.max(nanos as f64 / 1e9))
-    }
-
-    fn cpu_ticks(&self) -> Result<f64, String> {
-        let path = format!("/proc/{}/stat", self.child.id());
-        let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
-        let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |place: usize| fields.get(place).and_then(|text| text.parse::<f64>().ok());
-        Ok((ticks(11).unwrap_or_default() + ticks(12).unwrap_or_default()) / 100.0)
+        machine::cpu_seconds(self.child.id())
     }
 
     /// Returns the resident memory in bytes.

@@ -1,0 +1,217 @@
+//! `cargo xtask bench caching`: what nginx as a cache in front of the server saves, with the configuration of
+//! `docs/caching.md`.
+//!
+//! nginx and the server share one core, and the load has another. All requests have the id of a registered query.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use mesh_tests::kit::http;
+use mesh_tests::{NginxCache, Request};
+
+use super::load::Loader;
+use super::machine::{cores, cpu_seconds};
+use super::options::Options;
+use super::peer::Peer;
+use super::report::median;
+use super::request::{Kind, file_of};
+use super::workload::{Transport, Workload};
+use super::{Ground, prepare};
+
+/// Enough records that each of them has expired when it is requested again, a second later or more.
+const MANY_RECORDS: u32 = 65_536;
+
+/// Which requests reach the server, and by which configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// There is no nginx.
+    Alone,
+    /// nginx stores nothing.
+    Passed,
+    /// nginx answers, and cannot be purged.
+    HitByTime,
+    /// nginx answers, and looks for the current generation.
+    Hit,
+    /// Every response has expired, and the server answers 304.
+    Revalidated,
+}
+
+impl Form {
+    const ALL: [Self; 5] = [Self::Alone, Self::Passed, Self::HitByTime, Self::Hit, Self::Revalidated];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alone => "the server alone",
+            Self::Passed => "through nginx, not cached",
+            Self::HitByTime => "hit, without purges",
+            Self::Hit => "hit",
+            Self::Revalidated => "expired and revalidated",
+        }
+    }
+
+    /// The state that nginx reports for each request.
+    fn status(self) -> Option<&'static str> {
+        match self {
+            Self::Alone | Self::Passed => None,
+            Self::HitByTime | Self::Hit => Some("HIT"),
+            Self::Revalidated => Some("REVALIDATED"),
+        }
+    }
+
+    fn control(self) -> &'static str {
+        if self == Self::Revalidated { "public, s-maxage=1" } else { "public, s-maxage=3600" }
+    }
+
+    /// Changes the configuration of the page.
+    fn edit(self, page: &str) -> String {
+        let is_left_out = |line: &&str| {
+            let line = line.trim_start();
+            match self {
+                Self::Passed => line.starts_with("auth_request") || line.starts_with("proxy_cache mesh;"),
+                Self::HitByTime => line.starts_with("auth_request"),
+                Self::Alone | Self::Hit | Self::Revalidated => false,
+            }
+        };
+        let page = page.lines().filter(|line| !is_left_out(line)).map(|line| format!("{line}\n"));
+        let page: String = page.collect();
+        // Without `auth_request_set`, there is no such variable.
+        if matches!(self, Self::Passed | Self::HitByTime) { page.replace("$generation|", "") } else { page }
+    }
+}
+
+/// Microseconds of processor time per request, and requests per second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    nginx: f64,
+    server: f64,
+    per_second: f64,
+    p99: f64,
+}
+
+/// Runs the benchmark. Options are those of the other workloads.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let default = ["--workload", "w1,w2,w4"];
+    let is_named = arguments.iter().any(|argument| argument.starts_with("--workload"));
+    let options = Options::parse(&[if is_named { &[][..] } else { &default }, arguments].concat())?;
+    let ground = prepare(root, &options)?;
+    let mut table = String::from(
+        "| workload | request | nginx µs | server µs | together | req/s | p99 µs |\n|---|---|---|---|---|---|---|\n",
+    );
+    for workload in &options.workloads {
+        let workload = Workload { transport: Transport::Persisted, ..workload.clone() };
+        // A list is one request, which does not expire often enough.
+        let forms =
+            Form::ALL.into_iter().filter(|form| *form != Form::Revalidated || workload.read.has_record());
+        let mut runs: Vec<(Form, Vec<Cost>)> = forms.map(|form| (form, Vec::new())).collect();
+        for round in 1..=options.rounds {
+            for (form, costs) in &mut runs {
+                let cost = measure(&ground, &workload, *form, options.seconds)?;
+                eprintln!("{} round {round}: {:<26} {cost:?}", workload.name, form.name());
+                costs.push(cost);
+            }
+        }
+        for (form, costs) in runs {
+            let of = |figure: fn(&Cost) -> f64| median(costs.iter().map(figure).collect());
+            let _ = writeln!(
+                table,
+                "| {} | {} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} |",
+                workload.name,
+                form.name(),
+                of(|cost| cost.nginx),
+                of(|cost| cost.server),
+                of(|cost| cost.nginx + cost.server),
+                of(|cost| cost.per_second),
+                of(|cost| cost.p99)
+            );
+        }
+    }
+    println!("{table}");
+    Ok(true)
+}
+
+fn measure(ground: &Ground, workload: &Workload, form: Form, seconds: f64) -> Result<Cost, String> {
+    let place = ground.cores.for_server(workload.placing);
+    let mut cache = NginxCache::new();
+    let mut command = Peer::mesh(ground, workload, place.as_deref());
+    let data = ground.data(workload.posts, "wal")?;
+    command.args(["--database", &format!("sqlite:{}", data.display())]);
+    command.env("MESH_CACHING__CONTROL", form.control());
+    let mut server = Peer::spawn(&mut command)?;
+    let mut workload = workload.clone();
+    workload.prepare(server.address())?;
+    if form == Form::Revalidated {
+        if !workload.read.has_record() {
+            return Err(format!(
+                "'{}' has one request only, which does not expire often enough",
+                workload.name
+            ));
+        }
+        workload.records = MANY_RECORDS;
+    }
+    let mut address = server.address().to_owned();
+    if form != Form::Alone {
+        let upstream = address.parse().map_err(|error| format!("{address}: {error}"))?;
+        let nginx = cores::command(Path::new("nginx"), place.as_deref());
+        cache.start(nginx, upstream, |page| form.edit(&page))?;
+        address = cache.address.to_string();
+    }
+    let requests = distinct(workload.requests(Kind::Mesh));
+    let file = ground.folder.join("caching.requests");
+    std::fs::write(&file, file_of(requests.iter().cloned()))
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let loader = Loader::new(ground, &file, &address, workload.connections).with_placing(workload.placing);
+    loader.once()?;
+    if form == Form::Revalidated {
+        // Until the first responses have expired, which nginx counts in whole seconds.
+        std::thread::sleep(std::time::Duration::from_secs(3));
+    }
+    verify(&requests, &address, form)?;
+    let nginx_cpu = || if form == Form::Alone { Ok(0.0) } else { cpu_seconds(cache.process()) };
+    let before = (nginx_cpu()?, server.cpu_seconds()?);
+    let load = loader.run(seconds)?;
+    let after = (nginx_cpu()?, server.cpu_seconds()?);
+    if load.errors > 0 {
+        return Err(format!("{} of {} requests failed", load.errors, load.requests));
+    }
+    let each = |before: f64, after: f64| (after - before) * 1e6 / load.requests.max(1) as f64;
+    Ok(Cost {
+        nginx: each(before.0, after.0),
+        server: each(before.1, after.1),
+        per_second: load.per_second,
+        p99: load.p99,
+    })
+}
+
+/// Removes repeated requests, which would not have expired.
+fn distinct(mut requests: Vec<Request>) -> Vec<Request> {
+    let mut seen = HashSet::new();
+    requests.retain(|request| seen.insert(request.bytes_for("localhost")));
+    requests
+}
+
+/// Checks that nginx treats the requests as the form says.
+fn verify(requests: &[Request], address: &str, form: Form) -> Result<(), String> {
+    for request in requests.iter().rev().take(5) {
+        let reply = http::send(address, request)?;
+        let status = reply.header("x-cache-status");
+        if reply.status != 200 || status != form.status() {
+            return Err(format!("{}: {} {status:?}: {}", form.name(), reply.status, reply.text()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_change_the_configuration_of_the_page() {
+        let page = "location / {\n  auth_request /generation;\n  proxy_cache mesh;\n  proxy_cache_key $generation|$request_uri;\n}\n";
+        assert_eq!(Form::Hit.edit(page), page);
+        assert!(!Form::Passed.edit(page).contains("proxy_cache mesh;"));
+        let by_time = Form::HitByTime.edit(page);
+        assert!(by_time.contains("proxy_cache_key $request_uri;") && !by_time.contains("auth_request"));
+    }
+}
