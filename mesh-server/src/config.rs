@@ -11,6 +11,7 @@ use mesh_server::{ClientLimits, Proxies, PurgeUrl, Timeouts};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 
+use caching::Tags;
 use define::settings;
 pub(crate) use location::Location;
 use parse::{HOUR, MILLISECOND, SECOND};
@@ -21,7 +22,7 @@ use sections::{
     Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mcp,
     Mutations, Mysql, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
-pub(crate) use sections::{DocsAuth, Store, Tags, Users};
+pub(crate) use sections::{DocsAuth, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile};
 
 mod caching;

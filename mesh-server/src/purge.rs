@@ -1,4 +1,4 @@
-//! Purges: shared caches are told which replies a change has made stale.
+//! Purges: shared caches are notified of the replies that a change has made stale.
 //!
 //! Each cache has a task that listens for changes and sends their tags. Writes never wait for it. Changes that arrive during
 //! a purge are sent together by the next one, and a purge that fails is repeated with all that has changed since, so no change
@@ -38,7 +38,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 /// The longest delay before a failed purge is repeated.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
-/// Tells shared caches of changes. The tags are those that [`Caching::tags`](crate::Caching::tags) adds to replies.
+/// Notifies shared caches of changes. The tags are those that [`Caching::tags`](crate::Caching::tags) adds to replies.
 ///
 /// A purge is a POST to the URL of the cache. The header of tags has those of the stale replies, and so has the body, as
 /// `{"surrogate_keys": [...]}` or `{"tags": [...]}`. Any status of success confirms it.
@@ -118,8 +118,7 @@ impl Purge {
             write("mesh_purge_failures_total", "Purges that failed and are repeated.", false, |it| {
                 it.failed.load(Ordering::Relaxed) as f64
             });
-            let help =
-                "Time that a cache has not been told of the oldest change; 0 if it has been told of all.";
+            let help = "Age of the oldest change that a cache was not notified of; 0 if there is none.";
             write("mesh_purge_lag_seconds", help, true, |it| {
                 it.since.lock().map_or(0.0, |since| since.elapsed().as_secs_f64())
             });
@@ -132,7 +131,7 @@ impl Purge {
 struct Counters {
     sent: AtomicU64,
     failed: AtomicU64,
-    /// When the oldest change was noticed that the cache has not been told of.
+    /// When the oldest change was noticed that the cache was not notified of.
     since: Mutex<Option<Instant>>,
 }
 

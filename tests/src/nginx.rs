@@ -11,7 +11,7 @@ use crate::wait::eventually;
 /// The page with the configuration.
 const PAGE: &str = "docs/caching.md";
 
-/// A cache, which ends when it is dropped. Its addresses are known before it is started, so that a server can be told of them.
+/// A cache, which ends when it is dropped. Its addresses are known before it is started, so that the settings of a server can have them.
 #[derive(Debug)]
 pub struct NginxCache {
     /// Where clients connect to.

@@ -1,10 +1,10 @@
-//! The setting that has a value for each entity.
+//! Types of the settings of caches.
 
 use std::collections::BTreeMap;
 
-use mesh_wire::response::CacheControl;
+use mesh_wire::response::{CacheControl, TagHeader};
 
-use crate::config::parse;
+use crate::config::parse::{self, Choice};
 use crate::config::print::{PrintedValue, SettingValue, quoted};
 use crate::config::sources::Value;
 
@@ -62,4 +62,31 @@ impl SettingValue for EntityControls {
         let toml = if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join(", ")) };
         PrintedValue::Toml(toml)
     }
+}
+
+/// The header that names what a reply was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// There is none.
+    Off,
+    /// `Surrogate-Key`
+    SurrogateKey,
+    /// `Cache-Tag`
+    CacheTag,
+}
+
+impl Tags {
+    /// Returns the header, if there is one.
+    pub(crate) fn header(self) -> Option<TagHeader> {
+        match self {
+            Self::Off => None,
+            Self::SurrogateKey => Some(TagHeader::SurrogateKey),
+            Self::CacheTag => Some(TagHeader::CacheTag),
+        }
+    }
+}
+
+impl Choice for Tags {
+    const CHOICES: &[(&'static str, Self)] =
+        &[("off", Self::Off), ("surrogate-key", Self::SurrogateKey), ("cache-tag", Self::CacheTag)];
 }

@@ -9,9 +9,9 @@ use mesh_integrity::Binding;
 use mesh_plan::Registration;
 use mesh_server::otlp::Endpoint;
 use mesh_server::{AppBuilder, ClientLimits, Purge, Rate};
-use mesh_wire::response::{CacheControl, TagHeader};
+use mesh_wire::response::CacheControl;
 
-use super::caching::EntityControls;
+use super::caching::{EntityControls, Tags};
 use super::define::settings;
 use super::location::Location;
 use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
@@ -124,7 +124,7 @@ settings! {
         purge: CachingPurge;
     }
 
-    /// Shared caches that are told of changes.
+    /// Shared caches that are notified of changes.
     CachingPurge["caching.purge."] {
         /// URLs that changes are sent to, one for each shared cache.
         urls: Vec<String> = Vec::new(), parse::purge_urls;
@@ -408,33 +408,6 @@ pub(crate) enum DocsAuth {
     Open,
     /// Sessions with the role `admin`.
     Admin,
-}
-
-/// The header that names what a reply was read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tags {
-    /// There is none.
-    Off,
-    /// `Surrogate-Key`
-    SurrogateKey,
-    /// `Cache-Tag`
-    CacheTag,
-}
-
-impl Tags {
-    /// Returns the header, if there is one.
-    pub(crate) fn header(self) -> Option<TagHeader> {
-        match self {
-            Self::Off => None,
-            Self::SurrogateKey => Some(TagHeader::SurrogateKey),
-            Self::CacheTag => Some(TagHeader::CacheTag),
-        }
-    }
-}
-
-impl Choice for Tags {
-    const CHOICES: &[(&'static str, Self)] =
-        &[("off", Self::Off), ("surrogate-key", Self::SurrogateKey), ("cache-tag", Self::CacheTag)];
 }
 
 impl Choice for Binding {

@@ -1,4 +1,4 @@
-//! The changes that a cache has not been told of.
+//! The changes that a cache was not notified of.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,7 +1,7 @@
 //! Tags of replies, by which shared caches find those that a change makes stale.
 //!
 //! The tags of the record 7 of `post` under `/mesh`: `/mesh` has every reply, `/mesh/post` what depends on any post,
-//! `/mesh/post/7` what depends on no other post than this, and `/mesh/post/*` what depends on one post, whichever it is.
+//! `/mesh/post/7` what depends on no other post than this, and `/mesh/post/*` what depends on any single post.
 
 use http::HeaderValue;
 use http::header::HeaderName;
@@ -73,7 +73,7 @@ impl CacheTags {
         format!("{}/{}", self.prefix, percent::encode(entity))
     }
 
-    /// Returns the tag of replies that depend on one record of an entity, whichever it is.
+    /// Returns the tag of replies that depend on any single record of an entity.
     pub fn records(&self, entity: &str) -> String {
         format!("{}/*", self.entity(entity))
     }

@@ -49,7 +49,7 @@ fn metric(server: &Server, name: &str) -> f64 {
     line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect("the metric")
 }
 
-/// Waits until the cache was told of everything once.
+/// Waits until everything was purged once.
 fn wait_for_purge(server: &Server) {
     wait_until("the first purge", || metric(server, "mesh_purges_total") > 0.0);
 }

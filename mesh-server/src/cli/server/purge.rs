@@ -5,7 +5,7 @@ use mesh_server::{Current, Purge, PurgeUrl};
 use crate::cli::server::app_factory::AppFactory;
 use crate::config::Config;
 
-/// Starts to tell the caches of changes, if there are any.
+/// Starts to notify the caches of changes, if there are any.
 pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     let settings = &config.caching.purge;
     // The URLs and the header have been parsed before.
