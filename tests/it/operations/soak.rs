@@ -236,6 +236,9 @@ fn finish(sites: impl IntoIterator<Item = Site>, mut faults: Vec<String>) {
         if site.server.wait().code() != Some(0) {
             faults.push("the server did not exit with status 0".to_owned());
         }
+        if !faults.is_empty() {
+            eprintln!("soak: errors in the log: {:#?}", errors_in_log(&site));
+        }
     }
     faults.truncate(20);
     crate::support::refusals::report(&faults);
