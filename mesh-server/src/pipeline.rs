@@ -81,8 +81,7 @@ async fn answer(
         RouteMatch::Protocol(Route::Point { entity, id }) => {
             get(cx, &entity, Some(RecordId::Segment(id))).await
         }
-        // A connection keeps space for the largest future of its requests, so the larger ones are boxed.
-        other => Box::pin(routes::dispatch(cx, other, body)).await,
+        other => routes::dispatch(cx, other, body).await,
     }
 }
 

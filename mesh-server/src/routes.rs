@@ -26,17 +26,18 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::route::RouteMatch;
 
-/// Answers a request whose route is not a read by GET.
+/// Answers a request whose route is not a read by GET. A connection keeps space for the largest future of its requests, so that
+/// of each handler is boxed, with its own size.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
     route: RouteMatch<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     match route {
-        RouteMatch::Docs(call) => docs::answer(cx, call, body).await,
+        RouteMatch::Docs(call) => Box::pin(docs::answer(cx, call, body)).await,
         #[cfg(feature = "mcp")]
-        RouteMatch::Mcp(tools) => mcp::answer(cx, tools, body).await,
-        RouteMatch::Custom(route, params) => custom::answer(cx, route, params, body).await,
+        RouteMatch::Mcp(tools) => Box::pin(mcp::answer(cx, tools, body)).await,
+        RouteMatch::Custom(route, params) => Box::pin(custom::answer(cx, route, params, body)).await,
         RouteMatch::Protocol(route) => protocol(cx, route, body).await,
     }
 }
@@ -48,25 +49,26 @@ async fn protocol(
 ) -> Result<Response<Body>, WireError> {
     match &route {
         Route::Options { allow } => return Ok(response::options(&cx.head, *allow).map(Body::from)),
-        Route::Post => return posted::read(cx, body).await,
-        Route::Register => return posted::register(cx, body).await,
-        Route::Batch => return batch::answer(cx, body).await,
-        Route::Login => return auth::login(cx, body).await,
-        Route::Logout => return auth::logout(cx).await,
-        Route::Events { entity, id } => return events::of_record(cx, entity, Segment(id)).await,
-        Route::File { key } => return files::file(cx, key).await,
+        Route::Post => return Box::pin(posted::read(cx, body)).await,
+        Route::Register => return Box::pin(posted::register(cx, body)).await,
+        Route::Batch => return Box::pin(batch::answer(cx, body)).await,
+        Route::Login => return Box::pin(auth::login(cx, body)).await,
+        Route::Logout => return Box::pin(auth::logout(cx)).await,
+        Route::Events { entity, id } => return Box::pin(events::of_record(cx, entity, Segment(id))).await,
+        Route::File { key } => return Box::pin(files::file(cx, key)).await,
         Route::Create { entity } if upload::is_upload(cx) => {
-            return upload::upload(cx, upload::Path { entity, id: None, field: None }, body).await;
+            let path = upload::Path { entity, id: None, field: None };
+            return Box::pin(upload::upload(cx, path, body)).await;
         }
         Route::Attach { entity, id, member } if upload::is_upload(cx) => {
-            let id = Some(Segment(id));
-            return upload::upload(cx, upload::Path { entity, id, field: Some(member) }, body).await;
+            let path = upload::Path { entity, id: Some(Segment(id)), field: Some(member) };
+            return Box::pin(upload::upload(cx, path, body)).await;
         }
         _ => {}
     }
     // Routing refuses the routes of disabled profiles.
     let target = write_target(&route).ok_or_else(WireError::not_found)?;
-    write::answer(cx, target, body).await
+    Box::pin(write::answer(cx, target, body)).await
 }
 
 /// Returns what a write route writes.

@@ -104,7 +104,7 @@ impl Writer {
     }
 
     fn keep_log_short(&self) {
-        if self.log.is_long() {
+        if self.log.is_long_after_write() {
             self.empty_log();
         }
     }
@@ -246,14 +246,18 @@ impl WriteConnection {
 
     /// Runs the statements of a write, inside the transaction.
     fn run_steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
+        self.run_each(mutation, &sqlite::write_steps(mutation))
+    }
+
+    fn run_each(&self, mutation: &Mutation, steps: &[Step<Param>]) -> Result<WriteOutcome, WriteError> {
         let connection = &self.reader.connection;
         let mut id = mutation.expected_id();
         let mut found = false;
-        for step in sqlite::write_steps(mutation) {
+        for step in steps {
             if !step.part.is_run(found) {
                 continue;
             }
-            let (rows, first) = run_step(connection, &step, &id)
+            let (rows, first) = run_step(connection, step, &id)
                 .map_err(|error| failed(error, step.part.of(mutation), connection))?;
             found |= step.part == Part::Find && rows > 0;
             if rows == 0

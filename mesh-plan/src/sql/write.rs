@@ -65,6 +65,11 @@ pub enum Missing {
 }
 
 impl<P> Step<P> {
+    /// Returns whether the statement changes nothing.
+    pub fn is_read(&self) -> bool {
+        self.statement.sql.starts_with("SELECT ")
+    }
+
     /// Returns the failure of a write in which this step returned no row.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
         let mutation = self.part.of(mutation);

@@ -1,14 +1,16 @@
 //! Writes that are committed together.
 //!
 //! A commit waits for the disk, and takes most of the work of a write. So the writes that have arrived during a commit share
-//! the next one. Each is a savepoint, and one that fails undoes only itself. If one of them ends the transaction, as an
-//! interrupt or `RAISE(ROLLBACK)` does, or if the commit fails, nothing was written, and each gets a transaction of its own.
+//! the next one. One that fails undoes only itself: SQLite undoes a statement that fails, and a write of which several change
+//! something is a savepoint. If one of them ends the transaction, as an interrupt or `RAISE(ROLLBACK)` does, or leaves a part of
+//! its changes, as `RAISE(FAIL)` does, or if the commit fails, nothing was written, and each gets a transaction of its own.
 
 #[cfg(test)]
 mod tests;
 
 use std::time::{Duration, Instant};
 
+use mesh_plan::sql::sqlite;
 use mesh_plan::{ResolveError, WriteError};
 
 use super::WriteConnection;
@@ -103,17 +105,27 @@ impl WriteConnection {
 
     /// Adds a write to the transaction. Returns `None` if that has ended, or has to.
     fn add(&self, waiting: &Waiting) -> Option<Written> {
+        let connection = &self.reader.connection;
         self.reader.interrupt.begin(SHARED);
-        self.execute("SAVEPOINT one").ok()?;
-        let written = self.run_steps(&waiting.mutation);
+        let steps = sqlite::write_steps(&waiting.mutation);
+        let has_savepoint = steps.iter().rev().skip(1).any(|step| !step.is_read());
+        if has_savepoint {
+            self.execute("SAVEPOINT one").ok()?;
+        }
+        let before = connection.total_changes();
+        let written = self.run_each(&waiting.mutation, &steps);
         let took_long = matches!(written, Err(WriteError::Failed(ResolveError::TimedOut)));
-        if took_long || self.reader.connection.is_autocommit() {
+        if took_long || connection.is_autocommit() {
             return None;
         }
-        if written.is_err() {
-            self.execute("ROLLBACK TO one").ok()?;
+        if has_savepoint {
+            if written.is_err() {
+                self.execute("ROLLBACK TO one").ok()?;
+            }
+            self.execute("RELEASE one").ok()?;
+        } else if written.is_err() && connection.total_changes() != before {
+            return None;
         }
-        self.execute("RELEASE one").ok()?;
         Some(written)
     }
 

@@ -6,13 +6,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::Writer;
 
 /// The length of the log in bytes at which it is emptied, and by which it grows until the next attempt if another process
 /// keeps a snapshot.
 const BOUND: u64 = 64 << 20;
+/// How many writes pass until the length is looked at again, which is a system call.
+const WRITES: u32 = 16;
 
 /// The log of a database.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(super) struct Log {
     path: PathBuf,
     /// The length at which the log is emptied.
     next: AtomicU64,
+    /// The number of writes so far.
+    writes: AtomicU32,
     is_emptying: AtomicBool,
 }
 
@@ -27,16 +31,22 @@ impl Log {
     pub(super) fn new(database: &Path) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
-        Self { path: path.into(), next: AtomicU64::new(BOUND), is_emptying: AtomicBool::new(false) }
+        Self {
+            path: path.into(),
+            next: AtomicU64::new(BOUND),
+            writes: AtomicU32::new(0),
+            is_emptying: AtomicBool::new(false),
+        }
     }
 
     fn length(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |file| file.len())
     }
 
-    /// Returns whether the log is so long that it has to be emptied.
-    pub(super) fn is_long(&self) -> bool {
-        self.length() >= self.next.load(Ordering::Relaxed)
+    /// Counts a write. Returns whether the log is so long that it has to be emptied.
+    pub(super) fn is_long_after_write(&self) -> bool {
+        self.writes.fetch_add(1, Ordering::Relaxed) % WRITES == 0
+            && self.length() >= self.next.load(Ordering::Relaxed)
     }
 }
 

@@ -14,7 +14,7 @@ use super::*;
 use crate::tests::File;
 use crate::write::Writer;
 
-/// Triggers that fail for certain numbers, that end the transaction, and that take long.
+/// Triggers that fail for certain numbers, that end the transaction, that keep what was changed, and that take long.
 const TABLES: &str = "PRAGMA journal_mode = wal;
     CREATE TABLE parents (id INTEGER PRIMARY KEY);
     CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER UNIQUE,
@@ -23,6 +23,7 @@ const TABLES: &str = "PRAGMA journal_mode = wal;
     CREATE TRIGGER logged AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.n); END;
     CREATE TRIGGER fails AFTER INSERT ON t WHEN new.n = 100 BEGIN SELECT RAISE(ABORT, 'no'); END;
     CREATE TRIGGER ends AFTER INSERT ON t WHEN new.n = 200 BEGIN SELECT RAISE(ROLLBACK, 'no'); END;
+    CREATE TRIGGER keeps AFTER INSERT ON t WHEN new.n = 400 BEGIN SELECT RAISE(FAIL, 'no'); END;
     CREATE TRIGGER takes_long AFTER INSERT ON t WHEN new.n = 300 BEGIN
         INSERT INTO log SELECT sum(i) FROM (WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000)
             SELECT i FROM c);
@@ -155,8 +156,9 @@ async fn a_write_that_fails_undoes_only_itself() {
 
 #[tokio::test]
 async fn a_write_that_ends_the_transaction_fails_alone() {
-    // A trigger ends it, a reference is checked at the commit, and a write takes longer than others may wait for.
-    for wrong in [r#"{"n":200}"#, r#"{"n":9,"parent_id":7}"#, r#"{"n":300}"#] {
+    // A trigger ends it, or keeps what it has changed, a reference is checked at the commit, and a write takes longer than
+    // others may wait for.
+    for wrong in [r#"{"n":200}"#, r#"{"n":400}"#, r#"{"n":9,"parent_id":7}"#, r#"{"n":300}"#] {
         let t = Written::new();
         let replies = t.create_together(&[r#"{"n":1}"#, r#"{"n":2}"#, wrong, r#"{"n":3}"#]).await;
         let done: Vec<bool> = replies.iter().map(Result::is_ok).collect();
