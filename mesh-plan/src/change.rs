@@ -63,7 +63,7 @@ impl Plan {
         let is_other = || match (&self.target, &change.id) {
             (Target::Point(read), Some(changed)) if *root.entity == **key => {
                 let changed = literal::key(&root.id, RecordId::Text(changed));
-                changed.is_some_and(|changed| changed != *read)
+                changed.is_some_and(|changed| are_different(&changed, read))
             }
             _ => false,
         };
@@ -89,6 +89,16 @@ impl Plan {
             })
             .collect()
     }
+}
+
+/// Whether two ids are certainly not those of one record. Texts that differ in case only can be: those of UUIDs, and by a
+/// collation.
+fn are_different(one: &[Value], other: &[Value]) -> bool {
+    let differ = |parts: (&Value, &Value)| match parts {
+        (Value::Text(one), Value::Text(other)) => one.to_lowercase() != other.to_lowercase(),
+        (one, other) => one != other,
+    };
+    one.len() != other.len() || one.iter().zip(other).any(differ)
 }
 
 /// Returns the text of an id that has one spelling.

@@ -8,7 +8,7 @@ mod triggers;
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mesh_plan::{Change, Changes};
 
@@ -37,9 +37,16 @@ impl Database {
         let (pool, replicas) = (Arc::clone(&self.listening), Arc::clone(&self.replicas));
         async move {
             let mut is_first = true;
+            let mut last = String::new();
             loop {
+                let begun = Instant::now();
                 let Err(error) = listen(&pool, &replicas, &changes, &mut is_first).await;
-                tracing::warn!("cannot listen for changes of the database: {}", with_causes(&*error));
+                let error = with_causes(&*error);
+                // While the database is away, each attempt fails in the same way.
+                if error != last || begun.elapsed() > CHECK_INTERVAL {
+                    tracing::warn!("cannot listen for changes of the database: {error}");
+                }
+                last = error;
                 tokio::time::sleep(RECONNECT_DELAY).await;
             }
         }

@@ -328,9 +328,9 @@ impl WireError {
         )
     }
 
-    /// Creates a 500 `TIMEOUT`: a resolver exceeded its deadline.
+    /// Creates a 500 `TIMEOUT`: a resolver or a mutator exceeded its deadline.
     pub fn timeout() -> Self {
-        Self::new(ErrorKind::Resolver, "The read took too long and was stopped").with_code(Code::Timeout)
+        Self::new(ErrorKind::Resolver, "The request took too long and was stopped").with_code(Code::Timeout)
     }
 
     /// Creates a 500: the server failed. The cause belongs in the log only.

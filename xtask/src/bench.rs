@@ -292,6 +292,8 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
     if !options.no_build {
         cargo(root, SERVER)?;
         cargo(root, &peers)?;
+    } else if !folder.join("release").is_dir() {
+        return Err("the servers of the benchmark are not built: run it once without `--no-build`".into());
     }
     Ok(Ground {
         server: target(root).join("dist").join("mesh-server"),

@@ -168,6 +168,16 @@ mod touched {
     }
 
     #[test]
+    fn ids_that_differ_in_case_can_be_those_of_one_record() {
+        let mesh = mesh();
+        let id = "6F1C0AF2-9F3B-4E0B-8A55-0D4D6A1E7B11";
+        let plan = mesh.plan(&Request::point(Format::Ql, "{ tag id }", id)).unwrap();
+        let is_touched_by = |id: String| plan.is_touched_by(&Change::record("tag", id), mesh.schema());
+        assert!(is_touched_by(id.to_lowercase()));
+        assert!(!is_touched_by(id.replace('6', "7")));
+    }
+
+    #[test]
     fn keys_distinguish_reads() {
         let mesh = mesh();
         let key = |query, id| mesh.plan(&Request::point(Format::Ql, query, id)).unwrap().key();
