@@ -48,9 +48,9 @@ pub(crate) fn failed(error: rusqlite::Error) -> ResolveError {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => ResolveError::TimedOut,
         // The last one: other processes have opened or closed the log at the same time, again and again.
-        Some(
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed,
-        ) => ResolveError::Busy,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
+            ResolveError::Busy
+        }
         _ if is_overflow(&error) => ResolveError::SumOverflow,
         _ => ResolveError::new(error),
     }
