@@ -92,6 +92,7 @@ mod touched {
             .entity("post", |post| post.field("id", FieldType::Integer))
             .entity("draft", |draft| draft.field("id", FieldType::Integer).table("posts"))
             .entity("tag", |tag| tag.field("id", FieldType::Integer))
+            .entity("file", |file| file.field("id", FieldType::Uuid))
             .entity("postTag", |pair| pair.field("postId", FieldType::Integer).no_id().table("post_tags"))
             .relation("post.author", JoinDocument::one("user", "users.id = posts.author_id"))
             .relation("post.related", JoinDocument::many("post", "posts.id = posts.related_id"))
@@ -171,8 +172,8 @@ mod touched {
     fn ids_that_differ_in_case_can_be_those_of_one_record() {
         let mesh = mesh();
         let id = "6F1C0AF2-9F3B-4E0B-8A55-0D4D6A1E7B11";
-        let plan = mesh.plan(&Request::point(Format::Ql, "{ tag id }", id)).unwrap();
-        let is_touched_by = |id: String| plan.is_touched_by(&Change::record("tag", id), mesh.schema());
+        let plan = mesh.plan(&Request::point(Format::Ql, "{ file id }", id)).unwrap();
+        let is_touched_by = |id: String| plan.is_touched_by(&Change::record("file", id), mesh.schema());
         assert!(is_touched_by(id.to_lowercase()));
         assert!(!is_touched_by(id.replace('6', "7")));
     }
