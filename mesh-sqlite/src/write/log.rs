@@ -45,7 +45,7 @@ impl Log {
 
     /// Counts a write. Returns whether the log is so long that it has to be emptied.
     pub(super) fn is_long_after_write(&self) -> bool {
-        self.writes.fetch_add(1, Ordering::Relaxed) % WRITES == 0
+        self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES)
             && self.length() >= self.next.load(Ordering::Relaxed)
     }
 }
