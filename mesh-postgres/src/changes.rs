@@ -42,7 +42,7 @@ impl Database {
                 let begun = Instant::now();
                 let Err(error) = listen(&pool, &replicas, &changes, &mut is_first).await;
                 let error = with_causes(&*error);
-                // While the database is away, each attempt fails in the same way.
+                // While the database is away, each attempt fails at once for the same reason.
                 if error != last || begun.elapsed() > CHECK_INTERVAL {
                     tracing::warn!("cannot listen for changes of the database: {error}");
                 }

@@ -26,8 +26,8 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::route::RouteMatch;
 
-/// Answers a request whose route is not a read by GET. A connection keeps space for the largest future of its requests, so that
-/// of each handler is boxed, with its own size.
+/// Answers a request whose route is not a read by GET. The future of each handler has a box of its own: without one, a
+/// connection would keep space for the largest of them, and one box for all would have the size of the largest.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
     route: RouteMatch<'_>,

@@ -47,7 +47,7 @@ pub(crate) fn read_in_transaction(
 pub(crate) fn failed(error: rusqlite::Error) -> ResolveError {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => ResolveError::TimedOut,
-        // The last one: other processes have opened or closed the log at the same time, again and again.
+        // SQLite gives up with the last one if other processes open or close the log at the same time too often.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             ResolveError::Busy
         }

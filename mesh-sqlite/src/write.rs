@@ -249,6 +249,7 @@ impl WriteConnection {
         self.run_each(mutation, &sqlite::write_steps(mutation))
     }
 
+    /// Runs the statements that [`sqlite::write_steps`] has returned for a write.
     fn run_each(&self, mutation: &Mutation, steps: &[Step<Param>]) -> Result<WriteOutcome, WriteError> {
         let connection = &self.reader.connection;
         let mut id = mutation.expected_id();

@@ -1,9 +1,9 @@
 //! Writes that are committed together.
 //!
 //! A commit waits for the disk, and takes most of the work of a write. So the writes that have arrived during a commit share
-//! the next one. One that fails undoes only itself: SQLite undoes a statement that fails, and a write of which several change
-//! something is a savepoint. If one of them ends the transaction, as an interrupt or `RAISE(ROLLBACK)` does, or leaves a part of
-//! its changes, as `RAISE(FAIL)` does, or if the commit fails, nothing was written, and each gets a transaction of its own.
+//! the next one. One that fails undoes only itself: SQLite undoes a statement that fails, and a write with several statements
+//! that change something has a savepoint. All of them are rolled back, and each gets a transaction of its own, if one ends the
+//! transaction (an interrupt, `RAISE(ROLLBACK)`), if one fails but keeps some changes (`RAISE(FAIL)`), or if the commit fails.
 
 #[cfg(test)]
 mod tests;
