@@ -1,6 +1,7 @@
 //! A database that is open for reads.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -204,19 +205,20 @@ impl Database {
         self.pool.usage()
     }
 
-    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
+    async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        let reading = async {
+        // Pinned, so that it is not moved into the timeout.
+        let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
-                self.check_sorts(&plan).await?;
+                Box::pin(self.check_sorts(plan)).await?;
             }
-            self.read_any(&plan, deadline).await
-        };
+            self.read_any(plan, deadline).await
+        });
         let reading = tokio::time::timeout_at(deadline.into(), reading);
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
-            trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);
+            trace.record([Box::pin(self.traced(plan, trace, start.elapsed(), &body)).await]);
         }
         Ok(Answer::Json(body))
     }
@@ -303,7 +305,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(Box::pin(self.read(plan.clone(), context.clone())))
+        Either::Right(Box::pin(self.read(plan, context)))
     }
 
     fn export<'a>(

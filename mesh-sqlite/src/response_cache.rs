@@ -98,6 +98,10 @@ impl ResponseCache {
 
     /// Returns the answer to a plan that was read from this version of the database.
     pub(crate) fn get(&self, plan: &Plan, version: DataVersion) -> Option<JsonBody> {
+        // Nothing is kept, so no key is needed.
+        if self.largest == 0 {
+            return None;
+        }
         let entry = self.entries.get(&CacheKey::from_plan(plan)?)?;
         if entry.version != version {
             return None;

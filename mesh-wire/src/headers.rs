@@ -1,6 +1,8 @@
 //! Names of the headers that the protocol adds to HTTP.
 
-use http::header::{CONTENT_TYPE, HeaderName};
+use std::fmt;
+
+use http::header::{AsHeaderName, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
 use crate::WireError;
@@ -44,7 +46,10 @@ pub const JSON: &str = "application/json; charset=utf-8";
 ///
 /// # Errors
 /// 400 if the header is repeated.
-pub fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h HeaderValue>, WireError> {
+pub fn single<'h>(
+    headers: &'h HeaderMap,
+    name: impl AsHeaderName + Copy + fmt::Display,
+) -> Result<Option<&'h HeaderValue>, WireError> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
     match values.next() {
@@ -53,13 +58,13 @@ pub fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h Heade
     }
 }
 
-pub(crate) fn repeated(name: &str) -> WireError {
+pub(crate) fn repeated(name: impl fmt::Display) -> WireError {
     WireError::transport(format!("Header {name} is repeated; send it once"))
 }
 
 /// Returns whether there is one `Content-Type`, with this media type and any parameters.
 pub(crate) fn has_media_type(headers: &HeaderMap, media_type: &str) -> bool {
-    let value = single(headers, CONTENT_TYPE.as_str()).ok().flatten().and_then(|value| value.to_str().ok());
+    let value = single(headers, &CONTENT_TYPE).ok().flatten().and_then(|value| value.to_str().ok());
     let media = value.and_then(|value| value.split(';').next()).unwrap_or_default();
     media.trim_ascii().eq_ignore_ascii_case(media_type)
 }

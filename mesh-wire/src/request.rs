@@ -152,7 +152,7 @@ enum Inner {
 impl RequestId {
     /// Returns the client's id if it consists of 1 to 128 visible ASCII characters, else an id made of `random` bytes.
     pub fn from_headers(headers: &HeaderMap, random: [u8; 16]) -> Self {
-        let client_id = headers::single(headers, headers::REQUEST_ID.as_str()).ok().flatten();
+        let client_id = headers::single(headers, &headers::REQUEST_ID).ok().flatten();
         let is_valid = |value: &&HeaderValue| {
             (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic)
         };

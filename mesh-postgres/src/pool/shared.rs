@@ -32,13 +32,16 @@ pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 pub(crate) const SLOW: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
-/// The time that a read would wait for those before it on each connection of a runtime, from which another connection is
-/// opened. Fewer connections have more answers in each message and fewer processes that take turns.
-const WAIT_TO_GROW: Duration = Duration::from_millis(2);
+/// The time that a read would wait for those before it on each connection of a runtime, from which a second connection is
+/// opened. Two keep a thread of the server busy with light reads.
+const WAIT_FOR_SECOND: Duration = Duration::from_millis(2);
+/// The time from which further ones are opened. Fewer connections have more answers in each message and fewer processes
+/// that take turns.
+const WAIT_FOR_MORE: Duration = Duration::from_millis(8);
 /// The number of reads from which another one is opened in any case.
-const DEPTH_TO_GROW: usize = 48;
+const DEPTH_TO_GROW: usize = 112;
 /// The maximum number of reads on a connection.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 128;
 /// The part of a new time in the average.
 const AVERAGE_OF: u64 = 16;
 /// The delay after a connection could not be opened.
@@ -129,21 +132,22 @@ impl SharedLinks {
             return None;
         }
         let runtime = Handle::current().id();
-        let (chosen, count, has_closed) = {
+        let (chosen, count, own, has_closed) = {
             let links = self.links.read();
             let key = |link: &&Arc<SharedLink>| (link.link.runtime != runtime, link.depth());
             let is_closed = |link: &Arc<SharedLink>| link.link.is_closed();
             let open = links.iter().filter(|link| !is_closed(link));
-            (open.min_by_key(key).map(Arc::clone), links.len(), links.iter().any(is_closed))
+            let own = open.clone().filter(|link| link.link.runtime == runtime).count();
+            (open.min_by_key(key).map(Arc::clone), links.len(), own, links.iter().any(is_closed))
         };
         if has_closed {
             // The task that watches a connection ends with its runtime.
             self.links.write().retain(|link| !link.link.is_closed());
         }
-        let local = chosen.as_ref().filter(|link| link.link.runtime == runtime);
         // Each runtime has a connection, if possible, before the first ones take more.
-        let most = if local.is_none() { self.most } else { (self.most / 2).max(1) };
-        if count < most && local.is_none_or(|link| link.is_busy()) {
+        let most = if own == 0 { self.most } else { (self.most / 2).max(1) };
+        let bound = if own < 2 { WAIT_FOR_SECOND } else { WAIT_FOR_MORE };
+        if count < most && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(bound))) {
             self.open_another();
         }
         let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
@@ -211,12 +215,11 @@ impl SharedLink {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Whether a read would wait for long.
-    fn is_busy(&self) -> bool {
+    /// Whether a read would wait for as long as `bound`.
+    fn is_busy(&self, bound: Duration) -> bool {
         let depth = self.depth();
         let average = Duration::from_nanos(self.average.load(Ordering::Relaxed));
-        depth >= DEPTH_TO_GROW
-            || average.saturating_mul(u32::try_from(depth).unwrap_or(u32::MAX)) >= WAIT_TO_GROW
+        depth >= DEPTH_TO_GROW || average.saturating_mul(u32::try_from(depth).unwrap_or(u32::MAX)) >= bound
     }
 
     /// Counts an answer. Returns the time since the statement was sent, or since the answer before it if that is later:

@@ -132,7 +132,7 @@ impl ConnectionHandler {
                 let (body, drain) = DrainableBody::new(&head, body);
                 let app = Arc::clone(app.borrow_mut().latest());
                 let body = RequestBody::new(body, app.shared.limits.body_timeout);
-                let reply = poll_once(respond(app, head, body));
+                let reply = poll_once(respond(app, head, body), drain.is_some());
                 finish(reply, drain, guard, version, slot).map(Ok::<_, Infallible>)
             })
         };
@@ -143,7 +143,10 @@ impl ConnectionHandler {
         loop {
             tokio::select! {
                 biased;
-                result = poll_fn(|cx| phase.poll(cx, &self.builder, &service, &events_slot)) => {
+                result = poll_fn(|cx| {
+                    TASK.with_borrow_mut(|task| task.clone_from(cx.waker()));
+                    phase.poll(cx, &self.builder, &service, &events_slot)
+                }) => {
                     return result.unwrap_or_else(|error| tracing::debug!("connection failed: {error}"));
                 }
                 changed = shutdown.changed() => {
@@ -226,12 +229,14 @@ enum Duty {
 thread_local! {
     /// The memory of the last request of this thread that has completed: an `Option<Pin<Box<F>>>`.
     static SPACE: RefCell<Box<dyn Any>> = RefCell::new(Box::new(()));
+    /// The waker of the connection that this thread serves at the moment.
+    static TASK: RefCell<Waker> = RefCell::new(Waker::noop().clone());
 }
 
 /// Polls a request once before the connection reads on. Most reads complete at that, and their heads are then dropped, so
 /// that the connection reuses the buffer that held them. A request that has completed leaves its memory to the next one of
 /// the thread, because idle connections should not hold any.
-fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pin<Box<F>>> {
+fn poll_once<F: Future + 'static>(request: F, has_body: bool) -> Either<Ready<F::Output>, Polled<F>> {
     let used = SPACE.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
     let mut request = match used {
         Some(mut used) => {
@@ -240,7 +245,8 @@ fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pin<Bo
         }
         None => Box::pin(request),
     };
-    match request.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    let task = TASK.with_borrow(Waker::clone);
+    match request.as_mut().poll(&mut Context::from_waker(&task)) {
         Poll::Ready(reply) => {
             SPACE.with_borrow_mut(|space| match space.downcast_mut() {
                 Some(space) => *space = Some(request),
@@ -248,7 +254,27 @@ fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pin<Bo
             });
             Either::Left(ready(reply))
         }
-        Poll::Pending => Either::Right(request),
+        // A body may arrive before the request is polled again.
+        Poll::Pending => Either::Right(Polled { request, task: Some(task).filter(|_| !has_body) }),
+    }
+}
+
+/// A request that was polled and is pending.
+struct Polled<F> {
+    request: Pin<Box<F>>,
+    /// The task that it will wake, unless it has to be polled again before that.
+    task: Option<Waker>,
+}
+
+impl<F: Future> Future for Polled<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        // hyper polls a new request again at once, in HTTP/1.1 in the same task.
+        if self.task.take().is_some_and(|task| task.will_wake(cx.waker())) {
+            return Poll::Pending;
+        }
+        self.request.as_mut().poll(cx)
     }
 }
 
@@ -283,6 +309,9 @@ async fn finish(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
     use super::*;
 
     async fn request(waits: bool) -> &'static str {
@@ -301,12 +330,34 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_waits_is_resumed_by_its_connection() {
         for waits in [false, true, false] {
-            let polled = poll_once(request(waits));
+            let polled = poll_once(request(waits), false);
             assert_eq!((matches!(polled, Either::Right(_)), !has_space(request)), (waits, waits));
             assert_eq!(polled.await, "reply");
         }
         // Another type of request.
-        assert_eq!(poll_once(ready(1)).await, 1);
+        assert_eq!(poll_once(ready(1), false).await, 1);
         assert!(!has_space(request));
+    }
+
+    #[test]
+    fn a_request_without_a_body_is_polled_again_only_after_it_was_woken() {
+        let (task, other) = (futures_util::task::noop_waker(), Waker::noop().clone());
+        assert!(!task.will_wake(&other));
+        TASK.set(task.clone());
+        for (has_body, waker, polls) in
+            [(false, &task, [1, 2]), (true, &task, [2, 3]), (false, &other, [2, 3])]
+        {
+            let count = Rc::new(Cell::new(0));
+            let counted = Rc::clone(&count);
+            let request = poll_fn(move |_| {
+                counted.set(counted.get() + 1);
+                Poll::<()>::Pending
+            });
+            let mut polled = std::pin::pin!(poll_once(request, has_body));
+            for expected in polls {
+                assert!(polled.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
+                assert_eq!(count.get(), expected, "with a body: {has_body}");
+            }
+        }
     }
 }

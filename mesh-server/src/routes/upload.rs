@@ -182,7 +182,7 @@ async fn receive(
     (policy, stated): (&UploadPolicy, StatedParts<'_>),
     body: RequestBody,
 ) -> Result<ReceivedUpload, WireError> {
-    let content_type = headers::single(cx.head.headers, CONTENT_TYPE.as_str())?;
+    let content_type = headers::single(cx.head.headers, &CONTENT_TYPE)?;
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let incoming = ReceiveOptions { content_type, stated, policy, bounds: uploads.bounds };
     mesh_uploads::receive(&*uploads.store, incoming, body.into_paced(uploads.pace)).await.map_err(|error| {

@@ -3,7 +3,7 @@
 //! In a DNS rebinding attack, a foreign web page makes its own name resolve to the address of the server, so that browsers
 //! treat the server as part of the page's origin. `Host` then still has the name of the page.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::header::HOST;
 use http::{HeaderMap, Uri, Version};
@@ -154,7 +154,7 @@ fn split(authority: &str) -> Option<(Parsed<'_>, bool)> {
     if !is_name {
         return None;
     }
-    let parsed = host.parse().map_or(Parsed::Name(host), Parsed::Address);
+    let parsed = host.parse().map_or(Parsed::Name(host), |address: Ipv4Addr| Parsed::Address(address.into()));
     Some((parsed, port.is_some()))
 }
 

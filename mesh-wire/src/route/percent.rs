@@ -13,7 +13,7 @@ pub(crate) struct Undecodable(pub(crate) &'static str);
 
 /// Decodes a path segment or a parameter name once. Unlike [`percent_decode_str`], it refuses incomplete escapes.
 pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, Undecodable> {
-    if !text.contains('%') {
+    if !text.bytes().any(|byte| byte == b'%') {
         return Ok(Cow::Borrowed(text));
     }
     let is_escape =
