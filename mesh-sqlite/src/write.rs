@@ -10,6 +10,8 @@ mod group;
 mod log;
 mod queue;
 mod script;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::path::Path;
@@ -246,10 +248,17 @@ impl WriteConnection {
 
     /// Runs the statements of a write, inside the transaction.
     fn run_steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
-        self.run_each(mutation, &sqlite::write_steps(mutation))
+        self.run_each(mutation, &self.steps(mutation))
     }
 
-    /// Runs the statements that [`sqlite::write_steps`] has returned for a write.
+    /// Returns the statements of a write.
+    fn steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+        let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
+        let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
+        sqlite::write_steps(mutation, may_update && is_table().unwrap_or(false))
+    }
+
+    /// Runs the statements that [`WriteConnection::steps`] has returned for a write.
     fn run_each(&self, mutation: &Mutation, steps: &[Step<Param>]) -> Result<WriteOutcome, WriteError> {
         let connection = &self.reader.connection;
         let mut id = mutation.expected_id();
@@ -297,27 +306,27 @@ fn written_id(id: Key, mutation: &Mutation) -> Result<Key, WriteError> {
 /// Runs a step. Returns the number of rows, and the cells of the first row.
 fn run_step(connection: &Connection, step: &Step<Param>, id: &Key) -> rusqlite::Result<(usize, Key)> {
     let sql = &step.statement.sql;
+    let run = |statement: &mut Statement<'_>| {
+        if !step.counts_rows {
+            return run_statement(statement, &step.statement.params, id);
+        }
+        bind(statement, &step.statement.params, id)?;
+        Ok((statement.raw_execute()?, Key::default()))
+    };
     if sql.len() <= CACHED_TEXT {
-        run_statement(&mut *connection.prepare_cached(sql)?, &step.statement.params, id)
+        run(&mut *connection.prepare_cached(sql)?)
     } else {
-        run_statement(&mut connection.prepare(sql)?, &step.statement.params, id)
+        run(&mut connection.prepare(sql)?)
     }
 }
 
+/// Runs a statement that returns rows.
 fn run_statement(
     statement: &mut Statement<'_>,
     params: &[Param],
     id: &Key,
 ) -> rusqlite::Result<(usize, Key)> {
-    for (index, param) in params.iter().enumerate() {
-        let value = match param {
-            Param::Value(value) => Some(value),
-            // All other parameters of a write are parts of the id.
-            Param::Id(part) => id.get(*part),
-            _ => None,
-        };
-        statement.raw_bind_parameter(index + 1, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
-    }
+    bind(statement, params, id)?;
     let (mut count, mut first) = (0, Key::default());
     let width = statement.column_count();
     let mut rows = statement.raw_query();
@@ -328,6 +337,20 @@ fn run_statement(
         count += 1;
     }
     Ok((count, first))
+}
+
+/// Binds the parameters of a statement of a write. `id` is that of the record that was written.
+fn bind(statement: &mut Statement<'_>, params: &[Param], id: &Key) -> rusqlite::Result<()> {
+    for (index, param) in params.iter().enumerate() {
+        let value = match param {
+            Param::Value(value) => Some(value),
+            // All other parameters of a write are parts of the id.
+            Param::Id(part) => id.get(*part),
+            _ => None,
+        };
+        statement.raw_bind_parameter(index + 1, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
+    }
+    Ok(())
 }
 
 /// Returns the id in a row of so many cells.

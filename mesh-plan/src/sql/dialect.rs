@@ -29,6 +29,12 @@ pub(super) trait Dialect {
     /// the record is read by a select.
     const RETURNS_UPDATED: bool = true;
 
+    /// Whether the number of rows that an `UPDATE` has changed is known, so that it need not return a record whose id stays the
+    /// same.
+    fn counts_updated(&self) -> bool {
+        false
+    }
+
     /// Returns the printer of its SQL.
     fn builder(&self) -> impl QueryBuilder;
 

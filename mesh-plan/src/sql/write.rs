@@ -13,7 +13,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
+use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause, UpdateStatement};
 
 use super::dialect::Dialect;
 use super::links::table_operand;
@@ -40,6 +40,8 @@ pub struct Step<P> {
     pub statement: Statement<P>,
     /// Whether the first cells of its row are the id of the record that was written.
     pub returns_id: bool,
+    /// Whether it returns no rows, so that those that it has changed count.
+    pub counts_rows: bool,
     /// The reason if it returns no row; `None` if that is no failure.
     pub if_none: Option<Missing>,
     /// Whether it repeats a check of an earlier step, because another transaction may have changed the result while a statement
@@ -253,7 +255,14 @@ impl<D: Dialect> Steps<D> {
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<Missing>) {
         let params = std::mem::replace(&mut self.params, Params::new(None));
         let statement = params.render(statement, self.dialect.builder());
-        self.list.push(Step { statement, returns_id: false, if_none, repeats: false, part: self.part });
+        self.list.push(Step {
+            statement,
+            returns_id: false,
+            counts_rows: false,
+            if_none,
+            repeats: false,
+            part: self.part,
+        });
     }
 
     /// Adds a parameter for a value of the request.
@@ -271,6 +280,11 @@ impl<D: Dialect> Steps<D> {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
+        self.check_written(subject);
+    }
+
+    /// Adds a check that the record of the write may be its result.
+    fn check_written(&mut self, subject: &Subject) {
         if subject.check.is_some() {
             let parts = 0..subject.entity().id.len();
             let id = parts.map(|part| self.params.add(self.dialect.written_id(part))).collect();
@@ -383,6 +397,11 @@ impl<D: Dialect> Steps<D> {
             self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
         } else {
             let cells = self.cells(subject, values);
+            let keeps_id = subject.id_columns().all(|id| values.iter().all(|value| &*value.column != id));
+            if keeps_id && self.dialect.counts_updated() {
+                self.set_counted(subject, id, cells);
+                return self.check_written(subject);
+            }
             self.set(subject, id, cells, Missing::Subject);
             if !D::RETURNS_UPDATED {
                 let cells = self.cells(subject, values);
@@ -404,13 +423,24 @@ impl<D: Dialect> Steps<D> {
         self.push(&select, Some(missing));
     }
 
-    /// Adds an update of one record.
+    /// Adds an update of one record that returns its id.
     fn set(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>, missing: Missing) {
-        let mut update = Query::update();
-        let is_record = self.is_record(subject, id);
-        update.table(self.dialect.table(subject.table())).values(cells).and_where(is_record);
+        let mut update = self.update_of(subject, id, cells);
         update.returning(id_of(subject));
         self.push(&update, Some(missing));
+    }
+
+    /// Adds an update of one record whose changed rows are counted.
+    fn set_counted(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) {
+        let update = self.update_of(subject, id, cells);
+        self.push(&update, Some(Missing::Subject));
+        self.list.iter_mut().last().into_iter().for_each(|step| step.counts_rows = true);
+    }
+
+    fn update_of(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) -> UpdateStatement {
+        let is_record = self.is_record(subject, id);
+        let table = self.dialect.table(subject.table());
+        Query::update().table(table).values(cells).and_where(is_record).take()
     }
 
     /// Adds the deletion of one record that fulfills further conditions.

@@ -10,7 +10,6 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::sqlite;
 use mesh_plan::{ResolveError, WriteError};
 
 use super::WriteConnection;
@@ -107,7 +106,7 @@ impl WriteConnection {
     fn add(&self, waiting: &Waiting) -> Option<Written> {
         let connection = &self.reader.connection;
         self.reader.interrupt.begin(SHARED);
-        let steps = sqlite::write_steps(&waiting.mutation);
+        let steps = self.steps(&waiting.mutation);
         let has_savepoint = steps.iter().rev().skip(1).any(|step| !step.is_read());
         if has_savepoint {
             self.execute("SAVEPOINT one").ok()?;

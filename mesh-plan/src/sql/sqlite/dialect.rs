@@ -18,6 +18,12 @@ use crate::{JsonPointer, JsonType, Value};
 #[derive(Clone, Copy)]
 pub(super) struct Sqlite<'a> {
     pub(super) probe: &'a dyn Probe,
+    pub(super) counts_updated: bool,
+}
+
+impl Sqlite<'static> {
+    /// The dialect for a database of which nothing is known.
+    pub(super) const PLAIN: Self = Self { probe: &(), counts_updated: false };
 }
 
 /// What is known of the rows of a database before a plan is read.
@@ -55,6 +61,10 @@ impl Dialect for Sqlite<'_> {
     const REORDERS_EXISTS: bool = false;
     // A write holds the lock of the file from its first statement on.
     const RECHECKS: bool = false;
+
+    fn counts_updated(&self) -> bool {
+        self.counts_updated
+    }
 
     fn builder(&self) -> impl QueryBuilder {
         SqliteQueryBuilder

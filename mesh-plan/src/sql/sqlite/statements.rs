@@ -61,7 +61,7 @@ impl Statements {
     /// Lowers a plan to the statements that are best for the rows of a database.
     pub fn with_probe(plan: &Plan, probe: &dyn Probe) -> Self {
         let point = matches!(plan.target(), Target::Point(_));
-        Lowering { sqlite: Sqlite { probe }, nodes: 0 }.node(plan.node(), None, point)
+        Lowering { sqlite: Sqlite { probe, ..Sqlite::PLAIN }, nodes: 0 }.node(plan.node(), None, point)
     }
 
     /// Returns the statements, parents before children. That which counts all rows follows that of the rows.

@@ -11,7 +11,7 @@ use crate::{Fields, Key, RecordId, WriteRequest, WriteTarget};
 fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     let fields = Fields::parse(body.as_bytes()).unwrap();
     let mutation = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
-    let steps = sqlite::write_steps(&mutation);
+    let steps = sqlite::write_steps(&mutation, false);
     let mut shown = String::new();
     for step in &steps {
         let meaning = step.if_none.map(|missing| format!("  -- no row: {missing:?}\n")).unwrap_or_default();
@@ -85,6 +85,22 @@ fn records() {
           -- no row: Subject
     "#]],
     );
+}
+
+#[test]
+fn a_counted_update_returns_a_record_only_if_its_id_may_change() {
+    for (body, expected) in [
+        (r#"{"bio": "x"}"#, r#"UPDATE "profiles" SET "bio" = ? WHERE "id" = ?"#),
+        (r#"{"id": 8}"#, r#"UPDATE "profiles" SET "id" = ? WHERE "id" = ? RETURNING "id""#),
+    ] {
+        let fields = Fields::parse(body.as_bytes()).unwrap();
+        let target = WriteTarget::Update { entity: "profile", id: RecordId::Text("7") };
+        let mutation = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
+        let steps = sqlite::write_steps(&mutation, true);
+        let [step] = &steps[..] else { panic!("{steps:?}") };
+        assert_eq!(step.statement.sql, expected);
+        assert_eq!((step.counts_rows, step.returns_id), (body.contains("bio"), !body.contains("bio")));
+    }
 }
 
 #[test]
