@@ -46,10 +46,10 @@ pub const JSON: &str = "application/json; charset=utf-8";
 ///
 /// # Errors
 /// 400 if the header is repeated.
-pub fn single<'h>(
-    headers: &'h HeaderMap,
+pub fn single(
+    headers: &HeaderMap,
     name: impl AsHeaderName + Copy + fmt::Display,
-) -> Result<Option<&'h HeaderValue>, WireError> {
+) -> Result<Option<&HeaderValue>, WireError> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
     match values.next() {
