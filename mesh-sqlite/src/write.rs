@@ -39,7 +39,7 @@ use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, StatementTree};
 use failure::failed;
 use log::Log;
-use queue::{Job, Queue};
+use queue::{Job, Queue, Receipt};
 use script::Scripted;
 
 /// The number of prepared statements that the connection caches.
@@ -92,7 +92,10 @@ impl Writer {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let written = self
             .queue
-            .run(&self.connection, deadline, |done| Job::Write { mutation: Box::new(mutation), done })
+            .run(&self.connection, deadline, |done| Job::Write {
+                mutation: Box::new(mutation),
+                done: Receipt::new(done),
+            })
             .await?;
         self.keep_log_short();
         Ok(written)

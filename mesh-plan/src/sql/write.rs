@@ -7,13 +7,14 @@ pub(super) mod find;
 pub(super) mod many;
 mod part;
 mod recheck;
+mod record;
 mod reference;
 mod relation;
 mod select;
 #[cfg(test)]
 mod tests;
 
-use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause, UpdateStatement};
+use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
 
 use super::dialect::Dialect;
 use super::links::table_operand;
@@ -389,70 +390,6 @@ impl<D: Dialect> Steps<D> {
             select.and_where(filled);
             self.push(&select, Some(Missing::Rule(Rule::NotEmpty)));
         }
-    }
-
-    fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
-        if values.is_empty() {
-            self.find(subject, id, Missing::Subject);
-            self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
-        } else {
-            let cells = self.cells(subject, values);
-            let keeps_id = subject.id_columns().all(|id| values.iter().all(|value| &*value.column != id));
-            if keeps_id && self.dialect.counts_updated() {
-                self.set_counted(subject, id, cells);
-                return self.check_written(subject);
-            }
-            self.set(subject, id, cells, Missing::Subject);
-            if !D::RETURNS_UPDATED {
-                let cells = self.cells(subject, values);
-                self.returns_updated(subject, id, &cells, Missing::Subject);
-            }
-            self.returns_id(subject);
-        }
-    }
-
-    /// Adds a step that returns the id of a record of which these columns were set.
-    fn returns_updated(&mut self, subject: &Subject, id: &Key, cells: &[(String, Expr)], missing: Missing) {
-        let parts = subject.id_columns().zip(id.iter());
-        let id = parts.map(|(name, part)| {
-            let cell = cells.iter().find(|(column, _)| column == name);
-            cell.map_or_else(|| self.value(part), |(_, cell)| cell.clone())
-        });
-        let id = id.collect();
-        let select = self.select(subject, None, Some(id));
-        self.push(&select, Some(missing));
-    }
-
-    /// Adds an update of one record that returns its id.
-    fn set(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>, missing: Missing) {
-        let mut update = self.update_of(subject, id, cells);
-        update.returning(id_of(subject));
-        self.push(&update, Some(missing));
-    }
-
-    /// Adds an update of one record whose changed rows are counted.
-    fn set_counted(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) {
-        let update = self.update_of(subject, id, cells);
-        self.push(&update, Some(Missing::Subject));
-        self.list.iter_mut().last().into_iter().for_each(|step| step.counts_rows = true);
-    }
-
-    fn update_of(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) -> UpdateStatement {
-        let is_record = self.is_record(subject, id);
-        let table = self.dialect.table(subject.table());
-        Query::update().table(table).values(cells).and_where(is_record).take()
-    }
-
-    /// Adds the deletion of one record that fulfills further conditions.
-    fn delete(&mut self, subject: &Subject, id: &Key, conditions: Vec<Expr>, missing: Missing) {
-        let mut delete = Query::delete();
-        let is_record = self.is_record(subject, id);
-        delete.from_table(self.dialect.table(subject.table())).and_where(is_record);
-        for condition in conditions {
-            delete.and_where(condition);
-        }
-        delete.returning(id_of(subject));
-        self.push(&delete, Some(missing));
     }
 }
 

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use http::Method;
 use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RecordId, Request};
 use mesh_ql::{Format, ParamValues};
@@ -62,7 +63,14 @@ pub(crate) fn params(cx: &RequestContext<'_>) -> Result<Option<ParamValues>, Wir
 
 /// Finds the query of the headers. `SPEC §2.3`
 pub(crate) async fn decode<'r>(cx: &RequestContext<'r>) -> Result<Query<'r>, WireError> {
-    let id = match cx.mesh_headers.raw_query()? {
+    let headers = &cx.mesh_headers;
+    let is_write = *cx.head.method == Method::PUT && headers.query.is_none() && headers.query_id.is_none();
+    if is_write && !cx.shared.profiles.mutations {
+        let message = "Writes are off on this server, so PUT reads, and the request has no query; \
+                       turn writes on with the setting 'mutations.enabled', or send a query in X-Mesh-Query";
+        return Err(WireError::transport(message));
+    }
+    let id = match headers.raw_query()? {
         RawQuery::Text { format, raw } => return Ok(Query::Header { format, base64: raw }),
         RawQuery::Id(id) => id,
     };

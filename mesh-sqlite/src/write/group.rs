@@ -14,7 +14,7 @@ use mesh_plan::{ResolveError, WriteError};
 
 use super::WriteConnection;
 use super::failure::failed;
-use super::queue::{Queue, Waiting, Written};
+use super::queue::{Queue, Receipt, Waiting, Written};
 use crate::pool::interrupt::Budget;
 
 /// The most writes that are committed together.
@@ -39,11 +39,12 @@ impl WriteConnection {
         self.rollback();
         if is_done {
             self.read_replies(&mut group);
+            let results = group.into_iter().map(|(written, waiting)| (waiting.done, written));
+            return Receipt::send_all(results.collect());
         }
-        for (written, waiting) in group {
-            let written = if is_done { written } else { self.run_alone(&waiting) };
-            // The receiver is gone if the request was cancelled.
-            let _ = waiting.done.send(written);
+        for (_, waiting) in group {
+            let written = self.run_alone(&waiting);
+            Receipt::send_all(vec![(waiting.done, written)]);
         }
     }
 

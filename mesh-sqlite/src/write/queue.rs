@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use mesh_plan::{Mutation, ResolveError, Script, WriteError, WriteOutcome};
 use parking_lot::{Mutex, MutexGuard};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::WriteConnection;
@@ -21,7 +22,7 @@ pub(super) type Written = Result<WriteOutcome, WriteError>;
 /// What waits for the connection, and the receiver of its result.
 pub(super) enum Job {
     /// A write, which may share its transaction.
-    Write { mutation: Box<Mutation>, done: oneshot::Sender<Written> },
+    Write { mutation: Box<Mutation>, done: Receipt },
     /// A script, which gets a transaction of its own.
     Script { script: Arc<dyn Script>, done: oneshot::Sender<Scripted> },
 }
@@ -30,7 +31,7 @@ impl Job {
     /// Returns whether its request was given up.
     fn is_given_up(&self) -> bool {
         match self {
-            Self::Write { done, .. } => done.is_closed(),
+            Self::Write { done, .. } => done.sender.is_closed(),
             Self::Script { done, .. } => done.is_closed(),
         }
     }
@@ -60,7 +61,40 @@ struct Queued {
 pub(super) struct Waiting {
     pub(super) mutation: Box<Mutation>,
     pub(super) deadline: Instant,
-    pub(super) done: oneshot::Sender<Written>,
+    pub(super) done: Receipt,
+}
+
+/// The receiver of the result of a write.
+#[derive(Debug)]
+pub(super) struct Receipt {
+    sender: oneshot::Sender<Written>,
+    /// The runtime of the receiver.
+    runtime: Handle,
+}
+
+impl Receipt {
+    /// To be called by the receiver.
+    pub(super) fn new(sender: oneshot::Sender<Written>) -> Self {
+        Self { sender, runtime: Handle::current() }
+    }
+
+    /// Sends the results of writes. A task of each runtime sends those for it: sent from another thread, each of them would wake
+    /// the thread of the runtime.
+    pub(super) fn send_all(mut results: Vec<(Self, Written)>) {
+        while let Some((first, _)) = results.first() {
+            let runtime = first.runtime.clone();
+            let (own, others) =
+                results.into_iter().partition(|(receipt, _)| receipt.runtime.id() == runtime.id());
+            results = others;
+            let own: Vec<(Self, Written)> = own;
+            runtime.spawn(async move {
+                for (receipt, written) in own {
+                    // The receiver is gone if the request was cancelled.
+                    let _ = receipt.sender.send(written);
+                }
+            });
+        }
+    }
 }
 
 impl Queue {

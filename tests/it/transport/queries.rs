@@ -50,6 +50,9 @@ fn exactly_one_query_header_is_taken() {
     }
     check(&server, &cases);
 
+    let put = plain("PUT", "/post/1").header("Content-Type", "application/json").body(r#"{"title": "x"}"#);
+    check(&server, &[bad("a write while writes are off", put).says("mutations.enabled")]);
+
     // Padding is optional, and bits beyond the last byte are ignored.
     for query in ["{ post id }", "{ post id  }", "{ post id   }"] {
         let unpadded = encode(query).trim_end_matches('=').to_owned();
