@@ -132,7 +132,12 @@ impl ConnectionHandler {
                 let (body, drain) = DrainableBody::new(&head, body);
                 let app = Arc::clone(app.borrow_mut().latest());
                 let body = RequestBody::new(body, app.shared.limits.body_timeout);
-                let reply = poll_once(respond(app, head, body), drain.is_some());
+                let request = respond(app, head, body);
+                let reply = match drain {
+                    None => poll_once(request),
+                    // hyper passes on what has arrived of a body before it polls the request.
+                    Some(_) => Either::Right(PendingRequest { request: Box::pin(request), task: None }),
+                };
                 finish(reply, drain, guard, version, slot).map(Ok::<_, Infallible>)
             })
         };
@@ -236,7 +241,7 @@ thread_local! {
 /// Polls a request once before the connection reads on. Most reads complete at that, and their heads are then dropped, so
 /// that the connection reuses the buffer that held them. A request that has completed leaves its memory to the next one of
 /// the thread, because idle connections should not hold any.
-fn poll_once<F: Future + 'static>(request: F, has_body: bool) -> Either<Ready<F::Output>, Polled<F>> {
+fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, PendingRequest<F>> {
     let used = SPACE.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
     let mut request = match used {
         Some(mut used) => {
@@ -254,19 +259,18 @@ fn poll_once<F: Future + 'static>(request: F, has_body: bool) -> Either<Ready<F:
             });
             Either::Left(ready(reply))
         }
-        // A body may arrive before the request is polled again.
-        Poll::Pending => Either::Right(Polled { request, task: Some(task).filter(|_| !has_body) }),
+        Poll::Pending => Either::Right(PendingRequest { request, task: Some(task) }),
     }
 }
 
-/// A request that was polled and is pending.
-struct Polled<F> {
+/// A request that is pending.
+struct PendingRequest<F> {
     request: Pin<Box<F>>,
-    /// The task that it will wake, unless it has to be polled again before that.
+    /// The task that it will wake, if it was polled before hyper has polled it.
     task: Option<Waker>,
 }
 
-impl<F: Future> Future for Polled<F> {
+impl<F: Future> Future for PendingRequest<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
@@ -330,33 +334,30 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_waits_is_resumed_by_its_connection() {
         for waits in [false, true, false] {
-            let polled = poll_once(request(waits), false);
+            let polled = poll_once(request(waits));
             assert_eq!((matches!(polled, Either::Right(_)), !has_space(request)), (waits, waits));
             assert_eq!(polled.await, "reply");
         }
         // Another type of request.
-        assert_eq!(poll_once(ready(1), false).await, 1);
+        assert_eq!(poll_once(ready(1)).await, 1);
         assert!(!has_space(request));
     }
 
     #[test]
-    fn a_request_without_a_body_is_polled_again_only_after_it_was_woken() {
-        let (task, other) = (futures_util::task::noop_waker(), Waker::noop().clone());
-        assert!(!task.will_wake(&other));
-        TASK.set(task.clone());
-        for (has_body, waker, polls) in
-            [(false, &task, [1, 2]), (true, &task, [2, 3]), (false, &other, [2, 3])]
-        {
+    fn a_pending_request_is_not_polled_again_by_the_task_that_it_will_wake() {
+        let (task, other) = (futures_util::task::noop_waker(), Waker::noop());
+        assert!(!task.will_wake(other));
+        for (waker, polls) in [(&task, [1, 2]), (other, [2, 3])] {
             let count = Rc::new(Cell::new(0));
             let counted = Rc::clone(&count);
-            let request = poll_fn(move |_| {
+            TASK.set(task.clone());
+            let mut polled = std::pin::pin!(poll_once(poll_fn(move |_| {
                 counted.set(counted.get() + 1);
                 Poll::<()>::Pending
-            });
-            let mut polled = std::pin::pin!(poll_once(request, has_body));
+            })));
             for expected in polls {
                 assert!(polled.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
-                assert_eq!(count.get(), expected, "with a body: {has_body}");
+                assert_eq!(count.get(), expected);
             }
         }
     }
