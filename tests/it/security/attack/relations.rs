@@ -80,7 +80,7 @@ fn expensive_relational_reads_of_postgresql_end_at_the_deadline_and_do_not_delay
          CREATE TABLE replies (id integer PRIMARY KEY);
          CREATE TABLE note_replies (note_id integer, reply_id integer, PRIMARY KEY (reply_id, note_id));
          INSERT INTO users VALUES (1, 'Ada');
-         INSERT INTO posts SELECT generate_series(1, 700);
+         INSERT INTO posts SELECT generate_series(1, 1000);
          INSERT INTO tags SELECT id FROM posts;
          INSERT INTO post_tags SELECT posts.id, tags.id FROM posts, tags;
          INSERT INTO notes SELECT generate_series(1, 20000);
@@ -92,7 +92,7 @@ fn expensive_relational_reads_of_postgresql_end_at_the_deadline_and_do_not_delay
              ADD FOREIGN KEY (reply_id) REFERENCES replies NOT VALID;
          ANALYZE;",
     );
-    check_deadline(&cluster.url(), ("300ms", 5), || {
+    check_deadline(&cluster.url(), ("200ms", 3), || {
         let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server'";
         wait_until("the statement has ended", || cluster.query(active).as_deref() == Some("0"));
     });
