@@ -35,9 +35,10 @@ pub(super) const ROW_BYTES: usize = 256 << 10;
 /// The time that a read would wait for those before it on each connection of a runtime, from which a second connection is
 /// opened. Two keep a thread of the server busy with light reads.
 const WAIT_FOR_SECOND: Duration = Duration::from_millis(2);
-/// The time from which further ones are opened. Fewer connections have more answers in each message and fewer processes
-/// that take turns.
+/// The time from which further ones are opened, if an answer takes as long as the second time. Fewer connections have more
+/// answers in each message and fewer processes that take turns.
 const WAIT_FOR_MORE: Duration = Duration::from_millis(8);
+const LONG_ANSWER: Duration = Duration::from_micros(150);
 /// The number of reads from which another one is opened in any case.
 const DEPTH_TO_GROW: usize = 112;
 /// The maximum number of reads on a connection.
@@ -146,8 +147,7 @@ impl SharedLinks {
         }
         // Each runtime has a connection, if possible, before the first ones take more.
         let most = if own == 0 { self.most } else { (self.most / 2).max(1) };
-        let bound = if own < 2 { WAIT_FOR_SECOND } else { WAIT_FOR_MORE };
-        if count < most && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(bound))) {
+        if count < most && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(own))) {
             self.open_another();
         }
         let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
@@ -215,11 +215,14 @@ impl SharedLink {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Whether a read would wait for as long as `bound`.
-    fn is_busy(&self, bound: Duration) -> bool {
+    /// Whether a read would wait so long that another connection helps, if the runtime has so many.
+    fn is_busy(&self, own: usize) -> bool {
         let depth = self.depth();
         let average = Duration::from_nanos(self.average.load(Ordering::Relaxed));
-        depth >= DEPTH_TO_GROW || average.saturating_mul(u32::try_from(depth).unwrap_or(u32::MAX)) >= bound
+        let wait = average.saturating_mul(u32::try_from(depth).unwrap_or(u32::MAX));
+        let is_long =
+            if own < 2 { wait >= WAIT_FOR_SECOND } else { average >= LONG_ANSWER && wait >= WAIT_FOR_MORE };
+        is_long || depth >= DEPTH_TO_GROW
     }
 
     /// Counts an answer. Returns the time since the statement was sent, or since the answer before it if that is later:
