@@ -57,6 +57,10 @@ struct Run<'p> {
     shell: Shell,
     /// The output of the last command, for a block that shows it.
     output: Option<String>,
+    /// Whether a program was left out. If the page shows its output, the blocks below depend on it.
+    is_left_out: bool,
+    /// Whether the blocks below are left out, too.
+    is_ended: bool,
     /// A PostgreSQL cluster and its URL, started by the first block that needs it.
     cluster: Option<(Cluster, String)>,
     /// A server of MariaDB and its URL, started by the first block that needs it.
@@ -81,10 +85,26 @@ impl Page {
     pub fn run_then(&self, check: impl FnOnce(&Site<'_>)) {
         let folder = TempDir::new();
         let shell = Shell::start(&folder, self.port(4000));
-        let mut run = Run { page: self, folder, shell, output: None, cluster: None, mariadb: None };
+        let mut run = Run {
+            page: self,
+            folder,
+            shell,
+            output: None,
+            is_left_out: false,
+            is_ended: false,
+            cluster: None,
+            mariadb: None,
+        };
         for block in &self.blocks {
             if let Err(why) = run.block(block) {
                 panic!("{}, line {}: {why}", self.name, block.line);
+            }
+            if run.is_ended {
+                eprintln!(
+                    "skipped: {} from line {}: it depends on a program that was left out",
+                    self.name, block.line
+                );
+                break;
             }
         }
         check(&Site { run: RefCell::new(run) });
@@ -167,6 +187,10 @@ impl Run<'_> {
             Kind::Stream => self.shell.stream(text)?,
             Kind::Output { json } => {
                 let Some(output) = self.output.take() else {
+                    if self.is_left_out {
+                        self.is_ended = true;
+                        return Ok(());
+                    }
                     return Err("no command was run before this output".to_owned());
                 };
                 compare::compare(text, &output, *json)?;
@@ -209,6 +233,7 @@ impl Run<'_> {
         let compiler = root().join("mesh-docs/ui/node_modules/typescript/bin/tsc");
         if !compiler.exists() {
             skip("TypeScript", "run `npm ci` in mesh-docs/ui");
+            (self.output, self.is_left_out) = (None, true);
             return Ok(());
         }
         self.write("program.ts", text)?;
