@@ -39,7 +39,7 @@ use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, StatementTree};
 use failure::failed;
 use log::Log;
-use queue::{Job, Queue, Receipt};
+use queue::{Job, Queue, ResultSender};
 use script::Scripted;
 
 /// The number of prepared statements that the connection caches.
@@ -94,7 +94,7 @@ impl Writer {
             .queue
             .run(&self.connection, deadline, |done| Job::Write {
                 mutation: Box::new(mutation),
-                done: Receipt::new(done),
+                done: ResultSender::new(done),
             })
             .await?;
         self.keep_log_short();

@@ -36,9 +36,9 @@ pub mod functions {
     pub const SUM: &str = "mesh_sum";
 }
 
-/// Lowers a write. `counts_updated` is whether SQLite counts the rows of the written entity that an `UPDATE` changes, as it does
-/// for tables, but not for views. Such a statement returns no rows unless it may change an id: SQLite keeps the rows that are
-/// returned in a temporary table, which takes a quarter of the time of an update.
+/// Lowers a write. `counts_updated` says whether SQLite counts the rows that an `UPDATE` of the written entity changes: it does for
+/// tables, but not for views. An update of a table that keeps the id then has no `RETURNING`, for which SQLite fills a temporary
+/// table, a quarter of its work for an update.
 pub fn write_steps(mutation: &Mutation, counts_updated: bool) -> Vec<Step<Param>> {
     write::lower(mutation, Sqlite { counts_updated, ..Sqlite::PLAIN })
 }

@@ -41,7 +41,7 @@ pub struct Step<P> {
     pub statement: Statement<P>,
     /// Whether the first cells of its row are the id of the record that was written.
     pub returns_id: bool,
-    /// Whether it returns no rows, so that those that it has changed count.
+    /// Whether it returns no rows. The number of rows that it has changed then takes their place.
     pub counts_rows: bool,
     /// The reason if it returns no row; `None` if that is no failure.
     pub if_none: Option<Missing>,

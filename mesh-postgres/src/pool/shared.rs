@@ -35,9 +35,10 @@ pub(super) const ROW_BYTES: usize = 256 << 10;
 /// The time that a read would wait for those before it on each connection of a runtime, from which a second connection is
 /// opened. Two keep a thread of the server busy with light reads.
 const WAIT_FOR_SECOND: Duration = Duration::from_millis(2);
-/// The time from which further ones are opened, if an answer takes as long as the second time. Fewer connections have more
-/// answers in each message and fewer processes that take turns.
+/// The time from which further connections are opened, if answers are long. Fewer connections have more answers in each message
+/// and fewer processes that take turns.
 const WAIT_FOR_MORE: Duration = Duration::from_millis(8);
+/// The average time of a long answer.
 const LONG_ANSWER: Duration = Duration::from_micros(150);
 /// The number of reads from which another one is opened in any case.
 const DEPTH_TO_GROW: usize = 112;

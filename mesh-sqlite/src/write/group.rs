@@ -14,7 +14,7 @@ use mesh_plan::{ResolveError, WriteError};
 
 use super::WriteConnection;
 use super::failure::failed;
-use super::queue::{Queue, Receipt, Waiting, Written};
+use super::queue::{Queue, ResultSender, Waiting, Written};
 use crate::pool::interrupt::Budget;
 
 /// The most writes that are committed together.
@@ -40,11 +40,11 @@ impl WriteConnection {
         if is_done {
             self.read_replies(&mut group);
             let results = group.into_iter().map(|(written, waiting)| (waiting.done, written));
-            return Receipt::send_all(results.collect());
+            return ResultSender::send_all(results.collect());
         }
         for (_, waiting) in group {
             let written = self.run_alone(&waiting);
-            Receipt::send_all(vec![(waiting.done, written)]);
+            ResultSender::send_all(vec![(waiting.done, written)]);
         }
     }
 

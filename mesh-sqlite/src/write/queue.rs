@@ -22,7 +22,7 @@ pub(super) type Written = Result<WriteOutcome, WriteError>;
 /// What waits for the connection, and the receiver of its result.
 pub(super) enum Job {
     /// A write, which may share its transaction.
-    Write { mutation: Box<Mutation>, done: Receipt },
+    Write { mutation: Box<Mutation>, done: ResultSender },
     /// A script, which gets a transaction of its own.
     Script { script: Arc<dyn Script>, done: oneshot::Sender<Scripted> },
 }
@@ -61,36 +61,35 @@ struct Queued {
 pub(super) struct Waiting {
     pub(super) mutation: Box<Mutation>,
     pub(super) deadline: Instant,
-    pub(super) done: Receipt,
+    pub(super) done: ResultSender,
 }
 
-/// The receiver of the result of a write.
+/// Sends the result of a write to its request.
 #[derive(Debug)]
-pub(super) struct Receipt {
+pub(super) struct ResultSender {
     sender: oneshot::Sender<Written>,
     /// The runtime of the receiver.
     runtime: Handle,
 }
 
-impl Receipt {
-    /// To be called by the receiver.
+impl ResultSender {
+    /// Wraps the sender of a channel. To be called on the runtime of its receiver.
     pub(super) fn new(sender: oneshot::Sender<Written>) -> Self {
         Self { sender, runtime: Handle::current() }
     }
 
-    /// Sends the results of writes. A task of each runtime sends those for it: sent from another thread, each of them would wake
-    /// the thread of the runtime.
+    /// Sends the results of writes. Each result that is sent from this thread would wake the thread of its receiver, so a task of
+    /// each runtime sends those of its requests.
     pub(super) fn send_all(mut results: Vec<(Self, Written)>) {
         while let Some((first, _)) = results.first() {
             let runtime = first.runtime.clone();
-            let (own, others) =
-                results.into_iter().partition(|(receipt, _)| receipt.runtime.id() == runtime.id());
+            let (own, others) = results.into_iter().partition(|(done, _)| done.runtime.id() == runtime.id());
             results = others;
             let own: Vec<(Self, Written)> = own;
             runtime.spawn(async move {
-                for (receipt, written) in own {
+                for (done, written) in own {
                     // The receiver is gone if the request was cancelled.
-                    let _ = receipt.sender.send(written);
+                    let _ = done.sender.send(written);
                 }
             });
         }

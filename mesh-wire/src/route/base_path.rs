@@ -130,10 +130,8 @@ impl<'b, 'p> Segments<'b, 'p> {
     /// Decodes the next segment. Refuses an empty one with 404, and one that cannot be decoded with 400.
     pub(super) fn next(&mut self) -> Result<Option<Segment<'p>>, WireError> {
         let Some(rest) = self.rest else { return Ok(None) };
-        // Segments are short, so a look at each byte is faster than a search.
-        let end = rest.bytes().position(|byte| byte == b'/');
-        let (segment, rest) = match end.and_then(|end| rest.split_at_checked(end)) {
-            Some((segment, rest)) => (segment, rest.strip_prefix('/')),
+        let (segment, rest) = match rest.split_once('/') {
+            Some((segment, rest)) => (segment, Some(rest)),
             None => (rest, None),
         };
         self.rest = rest;
