@@ -18,11 +18,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::sqlite::{self, Param, Statements};
+use mesh_plan::sql::sqlite::{self, Param, Statements, WriteForm};
 use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
-    Action, BoxFuture, Cells as _, Context, JsonBody, Key, LocalGenerations, Mutation, Mutator, PlanId,
-    ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, WriteOutcome,
+    Action, BoxFuture, Cells as _, Context, Generations, JsonBody, Key, LocalGenerations, Mutation, Mutator,
+    PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, WriteOutcome,
 };
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
@@ -44,6 +44,8 @@ use script::Scripted;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
+/// The number of forms of writes whose statements are kept.
+const FORMS: usize = 256;
 /// The number of plans of replies whose statements the connection caches.
 const REPLIES: usize = 64;
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs some ten times the size of a text.
@@ -148,6 +150,8 @@ pub(crate) struct WriteConnection {
     reader: Reader,
     /// The statements of light replies by their plans.
     replies: LocalGenerations<PlanId, Statements>,
+    /// The statements of writes by their forms.
+    forms: Generations<WriteForm, Arc<[Step<Param>]>>,
 }
 
 impl WriteConnection {
@@ -174,7 +178,8 @@ impl WriteConnection {
         // The log exists since the change of the mode.
         file.is_current();
         let reader = Reader { connection, interrupt, sizes: TableSizes::default() };
-        Ok(Self { file, is_mapped, reader, replies: LocalGenerations::bounded(REPLIES, REPLIES) })
+        let replies = LocalGenerations::bounded(REPLIES, REPLIES);
+        Ok(Self { file, is_mapped, reader, replies, forms: Generations::new(FORMS) })
     }
 
     /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
@@ -255,10 +260,18 @@ impl WriteConnection {
     }
 
     /// Returns the statements of a write.
-    fn steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+    fn steps(&self, mutation: &Mutation) -> Arc<[Step<Param>]> {
         let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
         let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
-        sqlite::write_steps(mutation, may_update && is_table().unwrap_or(false))
+        let counts_updated = may_update && is_table().unwrap_or(false);
+        let Some(form) = WriteForm::of(mutation, counts_updated) else {
+            return sqlite::write_steps(mutation, counts_updated).into();
+        };
+        self.forms.get(&form).unwrap_or_else(|| {
+            let steps: Arc<[_]> = form.steps(mutation).into();
+            self.forms.insert(form, Arc::clone(&steps), 1);
+            steps
+        })
     }
 
     /// Runs the statements that [`WriteConnection::steps`] has returned for a write.
@@ -270,7 +283,7 @@ impl WriteConnection {
             if !step.part.is_run(found) {
                 continue;
             }
-            let (rows, first) = run_step(connection, step, &id)
+            let (rows, first) = run_step(connection, step, mutation, &id)
                 .map_err(|error| failed(error, step.part.of(mutation), connection))?;
             found |= step.part == Part::Find && rows > 0;
             if rows == 0
@@ -306,14 +319,20 @@ fn written_id(id: Key, mutation: &Mutation) -> Result<Key, WriteError> {
     Ok(id)
 }
 
-/// Runs a step. Returns the number of rows, and the cells of the first row.
-fn run_step(connection: &Connection, step: &Step<Param>, id: &Key) -> rusqlite::Result<(usize, Key)> {
+/// Runs a step. Returns the number of rows, and the cells of the first row. `id` is the one that an earlier step has returned.
+fn run_step(
+    connection: &Connection,
+    step: &Step<Param>,
+    mutation: &Mutation,
+    id: &Key,
+) -> rusqlite::Result<(usize, Key)> {
     let sql = &step.statement.sql;
+    let values = step.statement.params.iter().map(|param| param.for_write(mutation, id));
     let run = |statement: &mut Statement<'_>| {
         if !step.counts_rows {
-            return run_statement(statement, &step.statement.params, id);
+            return run_statement(statement, values);
         }
-        bind(statement, &step.statement.params, id)?;
+        bind(statement, values)?;
         Ok((statement.raw_execute()?, Key::default()))
     };
     if sql.len() <= CACHED_TEXT {
@@ -324,12 +343,11 @@ fn run_step(connection: &Connection, step: &Step<Param>, id: &Key) -> rusqlite::
 }
 
 /// Runs a statement that returns rows.
-fn run_statement(
+fn run_statement<'v>(
     statement: &mut Statement<'_>,
-    params: &[Param],
-    id: &Key,
+    values: impl Iterator<Item = Option<&'v Value>>,
 ) -> rusqlite::Result<(usize, Key)> {
-    bind(statement, params, id)?;
+    bind(statement, values)?;
     let (mut count, mut first) = (0, Key::default());
     let width = statement.column_count();
     let mut rows = statement.raw_query();
@@ -342,16 +360,13 @@ fn run_statement(
     Ok((count, first))
 }
 
-/// Binds the parameters of a statement of a write. `id` is that of the record that was written.
-fn bind(statement: &mut Statement<'_>, params: &[Param], id: &Key) -> rusqlite::Result<()> {
-    for (index, param) in params.iter().enumerate() {
-        let value = match param {
-            Param::Value(value) => Some(value),
-            // All other parameters of a write are parts of the id.
-            Param::Id(part) => id.get(*part),
-            _ => None,
-        };
-        statement.raw_bind_parameter(index + 1, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
+/// Binds the values of the parameters of a statement.
+fn bind<'v>(
+    statement: &mut Statement<'_>,
+    values: impl Iterator<Item = Option<&'v Value>>,
+) -> rusqlite::Result<()> {
+    for (index, value) in (1..).zip(values) {
+        statement.raw_bind_parameter(index, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod prefix;
 mod statements;
 #[cfg(test)]
 mod tests;
+mod write_form;
 
 use crate::Key;
 use crate::mutation::{Mutation, Subject};
@@ -22,6 +23,7 @@ use dialect::Sqlite;
 pub use param::Param;
 pub(crate) use prefix::has_beginning;
 pub use statements::{NodeRows, Statements};
+pub use write_form::WriteForm;
 
 /// Names of the functions that a back end must register. They have a prefix, so that the views of a database keep
 /// the built-in functions.

@@ -2,7 +2,7 @@
 
 use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::sql::{SetReference, Statement};
-use mesh_plan::{Mutation, Rule, Subject, ValueRef, WriteError};
+use mesh_plan::{Mutation, Rule, Subject, Value, ValueRef, WriteError};
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
 use crate::cells::Bound;
@@ -75,7 +75,7 @@ pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -
     let exists = |statement: &Statement<Param>| -> rusqlite::Result<bool> {
         let mut prepared = connection.prepare(&statement.sql)?;
         for (index, param) in statement.params.iter().enumerate() {
-            let value = if let Param::Value(value) = param { value.as_ref() } else { ValueRef::Null };
+            let value = param.value().map_or(ValueRef::Null, Value::as_ref);
             prepared.raw_bind_parameter(index + 1, Bound(value))?;
         }
         Ok(prepared.raw_query().next()?.is_some())

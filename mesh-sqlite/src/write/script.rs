@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mesh_plan::sql::sqlite;
+use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
     Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult, Subject,
     Target, WriteError,
@@ -131,7 +131,7 @@ impl WriteConnection {
         let permitted = run.first().and_then(|first| sqlite::permitted(first.subject(), ids));
         let Some(permitted) = permitted else { return Ok(true) };
         let mut statement = self.reader.connection.prepare(&permitted.sql)?;
-        let (found, _) = run_statement(&mut statement, &permitted.params, &Key::default())?;
+        let (found, _) = run_statement(&mut statement, permitted.params.iter().map(Param::value))?;
         Ok(found == ids.len())
     }
 
@@ -168,7 +168,8 @@ impl WriteConnection {
             (Some(id), Some(subject)) if !id.is_impossible() => {
                 let statement = sqlite::find(subject, id);
                 let prepared = self.reader.connection.prepare(&statement.sql);
-                let found = prepared.and_then(|mut it| run_statement(&mut it, &statement.params, id));
+                let values = statement.params.iter().map(Param::value);
+                let found = prepared.and_then(|mut it| run_statement(&mut it, values));
                 if found.map_err(read::failed)?.0 == 0 {
                     return Err(subject.not_found(id).into());
                 }

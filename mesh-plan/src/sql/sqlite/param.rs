@@ -14,6 +14,9 @@ pub enum Param {
     Value(Value),
     /// A part of the id of a point read, or of the id that an earlier step of a write has returned.
     Id(usize),
+    /// A value of a write by its position: those of the body, then the parts of the ids that the path or the body names
+    /// ([`super::WriteForm`]).
+    Written(usize),
     /// A cell of the parent's row, by the index of its column.
     Parent(usize),
     /// A value of the session, by its slot in [`crate::Plan::session_value`].
@@ -31,6 +34,14 @@ pub enum Param {
 }
 
 impl Param {
+    /// Returns the value of the query; `None` if it is known only in a run.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Returns the value to bind in a run of the plan; `None` for one that each row of the parent has, and for a constant.
     pub fn for_read<'p>(&self, plan: &'p Plan) -> Option<Cow<'p, Value>> {
         let found = |value: Option<&'p Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
@@ -48,7 +59,9 @@ impl Param {
                 _ => Cow::Owned(Value::Integer(0)),
             },
             (Self::After(index), _) => found(plan.cursor().and_then(|cursor| cursor.get(*index))),
-            (Self::Id(_), Target::Collection) | (Self::Value(_) | Self::Parent(_), _) => return None,
+            (Self::Id(_), Target::Collection) | (Self::Value(_) | Self::Written(_) | Self::Parent(_), _) => {
+                return None;
+            }
         })
     }
 }
@@ -70,6 +83,7 @@ impl fmt::Display for Param {
         match self {
             Self::Id(0) => f.write_str("the id"),
             Self::Id(part) => write!(f, "part {part} of the id"),
+            Self::Written(position) => write!(f, "the written value {position}"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
             Self::SessionList(slot) => write!(f, "the session's list {slot}"),

@@ -1,0 +1,126 @@
+//! Writes of one form, which have the same statements.
+
+use std::hash::{Hash, Hasher};
+use std::mem::{Discriminant, discriminant};
+use std::sync::Arc;
+
+use mesh_schema::{EntityId, Schema};
+
+use super::{Param, write_steps};
+use crate::mutation::{Action, Assignment, Mutation, Subject};
+use crate::sql::write::Step;
+use crate::{Key, Value};
+
+/// What the statements of a write depend on. Writes of one form differ only in their values and ids, so a back end can keep the
+/// statements of a form ([`WriteForm::steps`]).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WriteForm {
+    schema: SchemaId,
+    entity: EntityId,
+    action: Discriminant<Action>,
+    relation: Option<String>,
+    columns: Vec<Arc<str>>,
+    counts_updated: bool,
+}
+
+/// A schema, compared by its address. Clones keep it from being reused.
+#[derive(Clone, Debug)]
+struct SchemaId(Arc<Schema>);
+
+impl PartialEq for SchemaId {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for SchemaId {}
+
+impl Hash for SchemaId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl WriteForm {
+    /// Returns the form of a write; `None` if it shares its statements with no other: conditions of policies have values of
+    /// their own. `counts_updated` is as in [`write_steps`].
+    pub fn of(mutation: &Mutation, counts_updated: bool) -> Option<Self> {
+        let Mutation { subject, action, references, .. } = mutation;
+        let is_free = |subject: &Subject| subject.guard.is_none() && subject.check.is_none();
+        let other = action.other();
+        let has_form = references.is_empty()
+            && is_free(subject)
+            && other.is_none_or(|other| is_free(&other.subject))
+            && ids(action).all(|id| !id.is_impossible())
+            && !matches!(action, Action::Merge { .. });
+        has_form.then(|| Self {
+            schema: SchemaId(Arc::clone(&subject.schema)),
+            entity: subject.entity,
+            action: discriminant(action),
+            relation: other.map(|other| other.relation.clone()),
+            columns: action.values().iter().map(|value| Arc::clone(&value.column)).collect(),
+            counts_updated,
+        })
+    }
+
+    /// Returns the statements of all writes of this form, of which the given one is any. Their parameters refer to the values and
+    /// ids of a write ([`Param::Written`]).
+    pub fn steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+        let mut steps = write_steps(&numbered(mutation), self.counts_updated);
+        for param in steps.iter_mut().flat_map(|step| &mut step.statement.params) {
+            if let Param::Value(Value::Integer(number)) = param {
+                *param = Param::Written(usize::try_from(*number).unwrap_or(usize::MAX));
+            }
+        }
+        steps
+    }
+}
+
+impl Param {
+    /// Returns the value to bind in a write; `None` if there is none. `id` is the one that an earlier step has returned.
+    pub fn for_write<'m>(&'m self, mutation: &'m Mutation, id: &'m Key) -> Option<&'m Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Id(part) => id.get(*part),
+            Self::Written(number) => {
+                let action = mutation.action();
+                let values = action.values();
+                match values.get(*number) {
+                    Some(assigned) => Some(&assigned.value),
+                    None => ids(action).flat_map(|id| id.iter()).nth(number - values.len()),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The ids that a write names.
+fn ids(action: &Action) -> impl Iterator<Item = &Key> {
+    action.id().into_iter().chain(action.other_id())
+}
+
+/// Returns a write with numbers in place of its values and of the parts of its ids: their positions, in this order.
+fn numbered(mutation: &Mutation) -> Mutation {
+    let mut numbers = (0..).map(Value::Integer);
+    let mut number = || numbers.next().unwrap_or(Value::Null);
+    let mut mutation = mutation.clone();
+    if let Action::Create { values } | Action::Update { values, .. } | Action::CreateChild { values, .. } =
+        &mut mutation.action
+    {
+        values.iter_mut().for_each(|Assignment { value, .. }| *value = number());
+    }
+    let mut renumber = |id: &mut Key| *id = id.iter().map(|_| number()).collect();
+    match &mut mutation.action {
+        Action::Create { .. } | Action::Merge { .. } => {}
+        Action::Update { id, .. }
+        | Action::Delete { id }
+        | Action::CreateChild { id, .. }
+        | Action::Disconnect { id, .. } => renumber(id),
+        Action::Link { id, to, .. } | Action::Connect { id, to, .. } => {
+            [id, to].into_iter().for_each(renumber)
+        }
+        Action::Remove { id, child, .. } => [id, child].into_iter().for_each(renumber),
+    }
+    mutation
+}
