@@ -44,8 +44,9 @@ const LONG_ANSWER: Duration = Duration::from_micros(150);
 const DEPTH_TO_GROW: usize = 112;
 /// The maximum number of reads on a connection.
 const MAX_DEPTH: usize = 128;
-/// The part of a new time in the average.
-const AVERAGE_OF: u64 = 16;
+/// The number of answers that the average is over. A message brings up to [`MAX_DEPTH`] answers, of which the first one seems to
+/// have taken as long as all of them.
+const AVERAGE_OF: u64 = 256;
 /// The delay after a connection could not be opened.
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
@@ -230,7 +231,7 @@ impl SharedLink {
     /// PostgreSQL begins a statement when the one before it has ended.
     fn record_answer(&self, sent: Instant) -> Duration {
         self.depth.fetch_sub(1, Ordering::Relaxed);
-        self.answered.fetch_add(1, Ordering::Relaxed);
+        let answers = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
         let now = self.opened.elapsed();
         let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let before = Duration::from_nanos(self.last_answer.swap(nanoseconds, Ordering::Relaxed));
@@ -238,7 +239,8 @@ impl SharedLink {
         // One of several concurrent answers may not count.
         let (average, new) =
             (self.average.load(Ordering::Relaxed), u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        self.average.store(average - average / AVERAGE_OF + new / AVERAGE_OF, Ordering::Relaxed);
+        let of = answers.min(AVERAGE_OF);
+        self.average.store(average - average / of + new / of, Ordering::Relaxed);
         took
     }
 }
