@@ -12,7 +12,7 @@ use crate::Error;
 /// The role of administrators, which [`Access::Admin`] requires.
 pub(crate) const ADMIN: &str = "admin";
 
-/// Who may see the schema and run queries. The page itself contains no data and is public. `SPEC §13.3`
+/// The visitors that may see the schema and run queries. The page itself contains no data and is public. `SPEC §13.3`
 #[derive(Clone, Default)]
 pub enum Access {
     /// Everyone.
@@ -24,7 +24,7 @@ pub enum Access {
     Predicate(Arc<Predicate>),
 }
 
-/// Decides from the context of a request.
+/// A predicate that decides from the context of a request.
 pub type Predicate = dyn Fn(&Visitor<'_>) -> bool + Send + Sync;
 
 /// A request before it is admitted.
@@ -41,7 +41,7 @@ pub struct Visitor<'r> {
     pub user: Option<&'r str>,
     /// The context for reads of this request.
     pub context: &'r Context,
-    /// The queries that execute is restricted to; `None` if it runs all.
+    /// The queries that execute is restricted to; `None` if it runs all queries.
     pub only: Option<&'r Persisted>,
 }
 
@@ -79,7 +79,7 @@ impl Access {
         Self::Predicate(Arc::new(decide))
     }
 
-    /// Whether everyone is admitted.
+    /// Returns whether everyone is admitted.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open)
     }
@@ -145,7 +145,7 @@ mod tests {
             HeaderMap::from_iter([(http::header::HOST, http::HeaderValue::from_static("x"))]),
             Context::default(),
         );
-        // Without sessions, a login is not suggested.
+        // Without sessions, the error does not suggest a login.
         assert!(matches!(access.check(&Visitor::new(&headers, &context), false), Err(Error::Forbidden)));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-/// A file of the page. Its URL contains a digest of all files, so that caches may keep it forever and scripts import each other by
-/// their names.
+/// A file of the page. Its URL contains a digest of all files, so that caches can keep it forever and scripts can
+/// import each other by name.
 #[derive(Debug)]
 pub(crate) struct Asset {
     file: &'static str,
@@ -12,13 +12,13 @@ pub(crate) struct Asset {
     pub(crate) compressed: Option<Compressed>,
 }
 
-/// A file as it was compressed at build time. It is an extension of the reply that has the file; the server sends it to
-/// clients that accept the encoding.
+/// The compressed forms of a file, made at build time. They are an extension of the reply with the file; the server
+/// sends one of them to clients that accept the encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Compressed {
-    /// With gzip.
+    /// The gzip form.
     pub gzip: &'static [u8],
-    /// With Brotli.
+    /// The Brotli form.
     pub brotli: &'static [u8],
 }
 
@@ -38,7 +38,7 @@ macro_rules! compressed {
 }
 
 pub(crate) static SCRIPT: Asset = compressed!("app.js", "text/javascript; charset=utf-8");
-/// What the other scripts have in common.
+/// The code that the other scripts share.
 pub(crate) static SHARED: Asset = compressed!("shared.js", "text/javascript; charset=utf-8");
 /// The views that are loaded when they are first shown.
 static PICTURES: Asset = compressed!("pictures.js", "text/javascript; charset=utf-8");

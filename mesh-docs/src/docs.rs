@@ -22,7 +22,7 @@ const READS: &str = "GET, HEAD, OPTIONS";
 const RUNS: &str = "POST, OPTIONS";
 const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
-/// For files whose URL contains a digest of their content.
+/// The `Cache-Control` of files whose URL contains a digest of their content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// The docs surface: page, introspection and execute. `SPEC §13`
@@ -51,13 +51,13 @@ enum Target {
 }
 
 impl Call {
-    /// Whether it has a body, which must be read before [`Docs::answer`].
+    /// Returns whether the call has a body, which must be read before [`Docs::answer`].
     pub fn takes_body(&self) -> bool {
         matches!(self.target, Target::Execute)
     }
 
-    /// Whether the reply contains data, so that the server must authenticate the visitor. The page and its files are
-    /// public.
+    /// Returns whether the reply contains data, so that the server must authenticate the visitor. The page and its
+    /// files are public.
     pub fn is_guarded(&self) -> bool {
         matches!(self.target, Target::Schema | Target::Execute)
     }

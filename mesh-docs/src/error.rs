@@ -30,7 +30,7 @@ pub enum Error {
         /// The largest length.
         bound: usize,
     },
-    /// Only registered queries may run, and this is none that the visitor can read.
+    /// Only registered queries may run, and this is not one that the visitor can read.
     #[error("Only registered queries are allowed, and this is none")]
     NotRegistered,
     /// The store of registered queries failed.

@@ -49,8 +49,8 @@ pub(crate) async fn execute(
     Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
 }
 
-/// Refuses a query that is not registered, and one that the principal could not have registered. Adds the defaults of its
-/// parameters.
+/// Refuses a query that is not registered, or that the principal could not have registered. Adds the defaults of the
+/// query's parameters.
 async fn check_registered(
     mesh: &Mesh,
     only: &Persisted,

@@ -10,8 +10,8 @@ use crate::rights::{self, RelationWrite};
 use crate::visible::Visible;
 use crate::{Options, members};
 
-/// Returns the introspection of a schema that policies have already restricted. That of a view as another role offers
-/// nothing but reads. `SPEC §13.1`
+/// Returns the introspection of a schema that policies have already restricted. If an administrator views the data as
+/// another role, it offers only reads. `SPEC §13.1`
 pub(crate) fn document(
     schema: &Schema,
     visible: &Visible,

@@ -1,4 +1,4 @@
-//! Changes of JSON objects.
+//! Helpers that set members of JSON objects.
 
 use serde_json::Value;
 

@@ -44,7 +44,8 @@ fn reference(name: &str, part: &str) -> String {
     format!("#/$defs/{name}.{part}")
 }
 
-/// Returns the definition of one of these names. No value satisfies it if there are none: an empty `enum` is invalid.
+/// Returns the definition of one of these names. Without names, no value satisfies it, because an empty `enum` is
+/// invalid.
 fn one_of(names: &[impl AsRef<str>]) -> Value {
     if names.is_empty() {
         return Value::Bool(false);
@@ -52,7 +53,7 @@ fn one_of(names: &[impl AsRef<str>]) -> Value {
     json!({"enum": names.iter().map(AsRef::as_ref).collect::<Vec<&str>>()})
 }
 
-/// Writes the definitions of one entity.
+/// A writer of the definitions of one entity.
 struct Writer<'s> {
     schema: &'s Schema,
     names: &'s Names<'s>,
@@ -124,7 +125,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Returns what an alias may stand for: a field, or a relation with its node. `SPEC §14.4`
+    /// Returns the definition of the target of an alias: a field, or a relation with its node. `SPEC §14.4`
     fn alias(&self) -> Value {
         let fields = members::fields(self.entity).map(|field| &field.name);
         let computed = members::computed(self.entity).map(|computed| &computed.name);
@@ -154,9 +155,9 @@ impl Writer<'_> {
         })
     }
 
-    /// Returns the rules between the controls of a list. Groups and distinct items have their keys only, and only beside
-    /// aggregates the selection may be empty. The aggregates of a relation are one object, unless they are grouped.
-    /// `SPEC §3.8`, `SPEC §3.12`, `SPEC §14.5`
+    /// Returns the rules that involve several controls of a list. Groups and distinct items have only their keys. The
+    /// selection may be empty only with aggregates. The aggregates of a relation are one object, unless they are
+    /// grouped. `SPEC §3.8`, `SPEC §3.12`, `SPEC §14.5`
     fn rules(&self, at_root: bool) -> Vec<Value> {
         let groupable = controls::groupable(self.entity);
         let keys: Map<_, _> = groupable.iter().map(|name| (name.clone(), json!(true))).collect();
@@ -190,8 +191,8 @@ impl Writer<'_> {
         rules
     }
 
-    /// Returns the names of the fields that satisfy a condition, here and at the end of paths through one to-one relation.
-    /// `SPEC §14.2`
+    /// Returns the names of the fields that satisfy a condition, in this entity and at the end of paths through one
+    /// to-one relation. `SPEC §14.2`
     fn paths(&self, is_wanted: impl Fn(&Field) -> bool) -> Vec<String> {
         let here = members::fields(self.entity).filter(|field| is_wanted(field));
         let mut all: Vec<_> = here.map(|field| field.name.clone()).collect();
@@ -203,7 +204,7 @@ impl Writer<'_> {
         all
     }
 
-    /// Returns the form of paths through two to-one relations and more; `None` if there are none.
+    /// Returns the form of paths through two or more to-one relations; `None` if there are none.
     fn long_paths(&self) -> Option<Value> {
         let hops = to_one(self.entity).flat_map(|first| {
             let second = to_one(self.schema.entity(first.target));

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! # Invariants
-//! - Introspection and execute answer only visitors that [`Access`] lets in; the page holds no data.
+//! - Introspection and execute answer only visitors that [`Access`] admits; the page contains no data.
 //! - An entity that is not on the allowlist does not exist here: not in introspection, queries or error messages.
 //! - The crate reads no clock and assigns no status codes to errors; the server does both.
 

@@ -74,7 +74,7 @@ impl Options {
         self.integrity.is_some() || self.bearers
     }
 
-    /// Describes a server at a base path without optional profiles.
+    /// Creates the options of a server at a base path without optional profiles.
     pub fn new(base: impl Into<String>) -> Self {
         Self { title: "Mesh".to_owned(), base: base.into(), ..Self::default() }
     }
@@ -155,7 +155,7 @@ impl Api<'_> {
         set(self.paths.entry(path).or_insert_with(|| json!({})), method, operation);
     }
 
-    /// Adds an operation that may need more than a read.
+    /// Adds an operation whose security requirements may be stricter than those of a read.
     fn add_write(&mut self, path: &str, method: &str, mut operation: Value) {
         if let Some(security) = security::of_writes(self.options) {
             set(&mut operation, "security", security);

@@ -50,7 +50,7 @@ impl Options {
         self
     }
 
-    /// Returns whether a path belongs to the surface, apart from the few paths of a surface at the root.
+    /// Returns whether a path belongs to the surface. The few paths of a surface at the root are not included.
     pub fn claims(&self, path: &str) -> bool {
         let is_below = |rest: &str| rest.is_empty() || (rest.starts_with('/') && !self.path.is_empty());
         path.strip_prefix(self.path.as_str()).is_some_and(is_below)
@@ -91,8 +91,9 @@ impl Options {
         self
     }
 
-    /// Sets the roles that an administrator, a session with the role `admin`, can view the data as: it reads what the
-    /// policies permit to them, which can be more than they permit to itself.
+    /// Sets the roles that an administrator, a session with the role `admin`, can view the data as. The administrator
+    /// then reads everything that the policies permit to the role, which can be more than they permit to the
+    /// administrator.
     #[must_use]
     pub fn view_as<N: Into<String>>(mut self, roles: impl IntoIterator<Item = N>) -> Self {
         self.view_as = roles.into_iter().map(Into::into).collect();
@@ -144,10 +145,10 @@ impl fmt::Display for Theme {
 /// Whether replies contain the SQL statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sql {
-    /// They do. For development only, because statements reveal tables and columns.
+    /// Replies contain them. For development only, because statements reveal tables and columns.
     #[default]
     Dev,
-    /// They do not.
+    /// Replies do not contain them.
     Hidden,
 }
 
@@ -178,7 +179,7 @@ pub struct Offers {
     pub bearer: bool,
     /// Whether signatures must cover method and path.
     pub binding: bool,
-    /// Whether signatures of writes must.
+    /// Whether signatures of writes must cover method and path.
     pub bound_writes: bool,
     /// Whether clients may register queries.
     pub persisted: bool,
@@ -193,12 +194,12 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// Describes a server at a base path without optional profiles.
+    /// Creates the features of a server at a base path without optional profiles.
     pub fn new(base: impl Into<String>) -> Self {
         Self { base: base.into(), ..Self::default() }
     }
 
-    /// Returns what is left of the features for someone who views the data as another role: nothing but reads, which the
+    /// Returns the features that remain when an administrator views the data as another role: only reads, which the
     /// docs surface runs.
     pub(crate) fn for_views(&self) -> Self {
         Self { persisted: false, events: false, exports: false, mutations: false, ..self.clone() }

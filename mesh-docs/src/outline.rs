@@ -1,4 +1,5 @@
-//! A compact outline of a schema for agents, whose context is small. The texts of people in it are bounded and cleaned.
+//! A compact outline of a schema for agents, whose context is small. Descriptions in it are cleaned and limited in
+//! length.
 
 use mesh_schema::{Cardinality, Entity, FieldType, Schema};
 use serde_json::{Map, Value, json};
@@ -7,11 +8,11 @@ use crate::json::{set, set_some};
 use crate::text::one_line;
 use crate::{members, rights};
 
-/// Characters of a description.
+/// The maximum number of characters of a description.
 const DESCRIPTION: usize = 300;
 
-/// Returns the outline of the entities whose names follow `after`, at most `first` of them: `{entities, next?}`. `next` is
-/// the name to continue after. The schema is that of the caller: what policies hide is not in it.
+/// Returns the outline of the entities whose names follow `after`, at most `first` of them: `{entities, next?}`. `next`
+/// is the name to continue after. `schema` must be the schema of the caller, without anything that policies hide.
 ///
 /// ```
 /// use mesh_docs::outline;
@@ -95,7 +96,7 @@ fn outlined(schema: &Schema, entity: &Entity, with_writes: bool) -> Value {
     outline
 }
 
-/// Returns a text on one line, without characters that people cannot see, and of at most `length` characters.
+/// Returns a text on one line, without invisible characters, and of at most `length` characters.
 pub fn cleaned(text: &str, length: usize) -> String {
     let line = one_line(text);
     match line.char_indices().nth(length) {

@@ -3,11 +3,11 @@
 use crate::assets::{Asset, ICON, SCRIPT, SHARED, STYLE};
 use crate::{Options, Sql};
 
-/// Permits files and replies of this server only, and nothing inline.
+/// The content security policy. It permits files and replies of this server only, and nothing inline.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the page for these options. Until its script is there, it shows its title.
+/// Returns the page for these options. It shows its title until its script has loaded.
 pub(crate) fn html(options: &Options) -> String {
     let asset = |asset: &Asset| format!("{}/assets/{}", escape(&options.path), asset.path());
     let title = options.title.as_deref().unwrap_or("Mesh");

@@ -1,7 +1,7 @@
 //! Python types of a schema, and a client.
 //!
 //! [`types`] generates the module that depends on the schema: a type for the records of each entity, and an object that
-//! has its fields and relations. It imports [`CLIENT`], which is equal for all schemas and needs only the standard
+//! has its fields and relations. It imports [`CLIENT`], which is the same for all schemas and needs only the standard
 //! library.
 
 mod entity;

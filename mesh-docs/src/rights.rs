@@ -1,4 +1,4 @@
-//! The writes of an entity that the caller may do.
+//! The writes of an entity that the caller has permission for.
 
 use mesh_plan::LinkKey;
 use mesh_schema::{Cardinality, Entity, Field, Link, Relation};
@@ -30,17 +30,18 @@ impl RelationWrite {
     }
 }
 
-/// Whether records of an entity can be created.
+/// Returns whether records of an entity can be created.
 pub(crate) fn is_creatable(entity: &Entity) -> bool {
     !entity.id.is_empty() && entity.is_creatable()
 }
 
-/// Whether records of an entity can be updated.
+/// Returns whether records of an entity can be updated.
 pub(crate) fn is_updatable(entity: &Entity) -> bool {
     !entity.id.is_empty() && entity.is_updatable()
 }
 
-/// Returns the fields that the caller may set and change, and whether it may delete records; `None` if it may do nothing.
+/// Returns the fields that the caller may set and change, and whether the caller may delete records; `None` if nothing
+/// is permitted.
 pub(crate) fn of_records(entity: &Entity) -> Option<Value> {
     let names = |is_writable: fn(&Field) -> bool| -> Vec<_> {
         members::fields(entity).filter(|field| is_writable(field)).map(|field| &field.name).collect()
@@ -52,7 +53,7 @@ pub(crate) fn of_records(entity: &Entity) -> Option<Value> {
         .then(|| json!({"create": create, "update": update, "delete": entity.deletable}))
 }
 
-/// Returns the writes of a relation.
+/// Returns the writes of a relation that the caller has permission for.
 pub(crate) fn of_relation(entity: &Entity, relation: &Relation, target: &Entity) -> Vec<RelationWrite> {
     if entity.id.is_empty() || target.id.is_empty() {
         return Vec::new();
@@ -69,7 +70,7 @@ pub(crate) fn of_relation(entity: &Entity, relation: &Relation, target: &Entity)
     all.into_iter().filter_map(|(write, can)| can.then_some(write)).collect()
 }
 
-/// Whether policies let a new child have its link to the parent.
+/// Returns whether policies permit a new child to set its link to the parent.
 fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
     let Link::Direct { pairs } = &relation.link else { return true };
     let is_denied =
@@ -77,7 +78,7 @@ fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
     !pairs.iter().any(|pair| is_denied(&pair.target))
 }
 
-/// Whether the columns that store a to-one relation are writable.
+/// Returns whether the columns that store a to-one relation are writable.
 fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
     let (entity, columns): (_, Vec<_>) = match LinkKey::of_relation(entity, relation, target) {
         LinkKey::InSubject(key) => (entity, key.set.into_iter().map(|pair| pair.parent).collect()),

@@ -1,9 +1,9 @@
-//! Texts that people have written, such as descriptions, in what is generated from a schema.
+//! Cleaning of texts that people wrote, such as descriptions, for output that is generated from a schema.
 
-/// Returns a text on one line and without characters that people cannot see.
+/// Returns a text on one line, without invisible characters.
 ///
-/// Text in tags, bidirectional controls and the like is read by compilers and language models, but not by those who
-/// review a schema or generated code.
+/// Compilers and language models read text in tag characters, bidirectional controls and similar characters, but people
+/// who review a schema or generated code do not see it.
 pub(crate) fn one_line(text: &str) -> String {
     let is_hidden = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

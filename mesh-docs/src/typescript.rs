@@ -1,7 +1,7 @@
 //! TypeScript types of a schema, and a client.
 //!
-//! [`types`] generates the types that depend on the schema. They import [`CLIENT`], which is equal for all schemas: a
-//! client without dependencies, and the types that derive the shape of a result from its selection.
+//! [`types`] generates the types that depend on the schema. They import [`CLIENT`], which is the same for all schemas:
+//! a client without dependencies, and the types that derive the shape of a result from its selection.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -37,7 +37,7 @@ pub const REACT: &str = include_str!("typescript/client/react.ts");
 /// The file name of [`REACT`], in the directory of the generated types.
 pub const REACT_FILE: &str = "mesh-react.ts";
 
-/// Names defined by the generated file, which types of entities must not have.
+/// Names defined by the generated file, which must not be names of entity types.
 const RESERVED: [&str; 6] = ["Entities", "Query", "PointQuery", "Item", "Result", "Params"];
 
 const HEAD: &str = "\
@@ -149,7 +149,7 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
     let _ = writeln!(out, "    deletable: {deletable};\n    required: {required};\n  }};");
 }
 
-/// Returns the union of the required fields of the target that a new record in the relation gets from it.
+/// Returns the union of the required fields of the target that the relation sets in a new record.
 fn link(relation: &Relation, target: &Entity) -> Option<String> {
     let Link::Direct { pairs } = &relation.link else { return None };
     let columns: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
@@ -158,7 +158,7 @@ fn link(relation: &Relation, target: &Entity) -> Option<String> {
     Some(one_of(fields)).filter(|fields| fields != "never")
 }
 
-/// Returns the union of the names of some fields.
+/// Returns the union of the names of the given fields.
 fn one_of<'f>(fields: impl Iterator<Item = &'f Field>) -> String {
     let names: Vec<_> = fields.map(|field| text(&field.name)).collect();
     if names.is_empty() { "never".to_owned() } else { names.join(" | ") }
@@ -211,7 +211,7 @@ fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Writes a description as a comment, which the description cannot end.
+/// Writes a description as a comment, which the description cannot terminate.
 fn comment(out: &mut String, indent: &str, description: &str) {
     let description = one_line(description).replace("*/", "* /");
     // Writing to a String cannot fail.

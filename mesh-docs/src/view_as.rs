@@ -33,7 +33,7 @@ struct Members {
 }
 
 impl ViewAs {
-    /// Parses the header; `None` if the request does not have it. Whether the visitor may view the data so is not checked.
+    /// Parses the header; `None` if the request does not have it. Does not check whether the visitor may use the view.
     ///
     /// # Errors
     /// The header is repeated, or it is not a JSON object as expected.
@@ -70,7 +70,7 @@ impl ViewAs {
         &self.role
     }
 
-    /// Returns the principal. It has no session.
+    /// Returns the principal, which has no session.
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
@@ -87,7 +87,8 @@ impl ViewAs {
     }
 }
 
-/// Whether a visitor is an administrator, who can view the data as one of the roles of [`crate::Options::view_as`].
+/// Returns whether a visitor is an administrator, who can view the data as one of the roles of
+/// [`crate::Options::view_as`].
 pub(crate) fn may_view_as(visitor: &Visitor<'_>) -> bool {
     visitor.user.is_some() && visitor.role == Some(ADMIN)
 }

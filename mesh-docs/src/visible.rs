@@ -52,7 +52,7 @@ impl Visible {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(&id))
     }
 
-    /// Whether a name is a relation to a hidden entity.
+    /// Returns whether a name is a relation to a hidden entity.
     fn hides(&self, entity: &Entity, name: &str) -> bool {
         match entity.member(name) {
             Some(Member::Relation(id)) => !self.shows(entity.relation(id).target),

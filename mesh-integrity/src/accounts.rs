@@ -1,4 +1,4 @@
-//! Accounts in a database table, as back ends look them up.
+//! Accounts in a database table, which back ends look up.
 
 pub(crate) mod api_keys;
 
@@ -24,11 +24,11 @@ pub struct UsersTable {
 }
 
 impl UsersTable {
-    /// Checks the names against the columns of the table, of which there are none if it does not exist. `is_column` compares
-    /// a column of the table with a name.
+    /// Checks the names against `columns`, the columns of the table, which are empty if the table does not exist.
+    /// `is_column` compares a column of the table with a name.
     ///
     /// # Errors
-    /// The table or some of its columns are missing.
+    /// [`UsersTableError`] if the table or some of its columns are missing.
     pub fn check(
         &self,
         columns: &[String],
@@ -56,11 +56,11 @@ impl UsersTable {
     }
 }
 
-/// The table of accounts does not match the settings.
+/// The faults of an accounts table that does not match the settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", faults.join("; "))]
 pub struct UsersTableError {
-    /// Each fault, at least one.
+    /// The faults, at least one.
     pub faults: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ pub trait AccountSource: Send + Sync + 'static {
 /// An error of an [`AccountSource`]. [`AccountsUnavailable`] is temporary.
 pub type AccountError = Box<dyn Error + Send + Sync>;
 
-/// The accounts cannot be reached at the moment, or there is too much to do, so the login may succeed later.
+/// A temporary failure: the accounts are unreachable or the back end is overloaded, so the login may succeed later.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the accounts cannot be reached")]
 pub struct AccountsUnavailable;

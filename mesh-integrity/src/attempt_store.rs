@@ -13,8 +13,8 @@ pub struct AttemptKey {
 
 /// Counts login attempts for all servers of a deployment.
 ///
-/// For each key a store keeps the time at which all counted attempts will have expired, one per interval. That
-/// time is at most one minute ahead.
+/// For each key, a store keeps the time at which all counted attempts will have expired. One attempt expires per
+/// interval. The time is at most one minute ahead.
 pub trait AttemptStore: Send + Sync + 'static {
     /// Counts an attempt under each key. If one of the keys has reached its limit, counts nothing and returns the
     /// number of milliseconds after which to try again.

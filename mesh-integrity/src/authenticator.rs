@@ -40,9 +40,10 @@ pub trait Authenticator: Send + Sync + 'static {
         credentials: &'a Credentials,
     ) -> BoxFuture<'a, Result<Identity, LoginError>>;
 
-    /// Returns the name of the account that the unverified credentials refer to, under which attempts are counted; `None`
-    /// counts them by address only. All spellings that find one account must return one name. Credentials of an unknown
-    /// account return a name as well, because its attempts must be refused like those of a known one.
+    /// Returns the name of the account that the unverified credentials refer to. Attempts are counted under this name;
+    /// with `None`, they are counted by address only. All spellings that find the same account must return the same
+    /// name. Credentials of an unknown account must return a name too, because its attempts are refused like those of
+    /// an existing account.
     ///
     /// # Errors
     /// [`LoginError`] if the account cannot be looked up.
@@ -54,7 +55,7 @@ pub trait Authenticator: Send + Sync + 'static {
     }
 }
 
-/// A login failed.
+/// The reason why a login failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {

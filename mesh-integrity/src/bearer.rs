@@ -1,9 +1,9 @@
 //! Bearers: JWTs that an issuer outside of this deployment has signed. `SPEC §17`
 //!
-//! A [`BearerVerifier`] has the rules: the issuer, the audience, the leeway and the names of claims. A [`KeySet`] has the keys
-//! of the issuer. Verification depends on the token, the keys and the time only, and has two steps, so that the result of the
-//! first, which is expensive, can be cached: [`BearerVerifier::open`] verifies the signature and reads the claims,
-//! [`BearerVerifier::check`] compares the times and the keys that are in use.
+//! A [`BearerVerifier`] contains the rules: the issuer, the audience, the leeway and the names of claims. A [`KeySet`]
+//! contains the keys of the issuer. Verification depends only on the token, the keys and the time. It has two steps, so
+//! that the result of the expensive first step can be cached: [`BearerVerifier::open`] verifies the signature and reads
+//! the claims; [`BearerVerifier::check`] checks the times, and that the key is still in use.
 
 #[cfg(feature = "bearer")]
 mod compact;

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::StoreError;
 
-/// A request was refused.
+/// The reason for refusing a request.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IntegrityError {
@@ -38,7 +38,7 @@ pub enum IntegrityError {
     /// A bound signature was used before, or its timestamp is too far from the current time.
     #[error("{0}")]
     Replayed(ReplayReason),
-    /// The session has sent more bound signatures than are remembered for it.
+    /// The session has sent more bound signatures than the number of nonces that are kept for it.
     #[error("The session has sent too many requests with nonces")]
     TooManyNonces {
         /// The time until one of them expires.
@@ -50,7 +50,7 @@ pub enum IntegrityError {
     /// The statement of an upload lacks the hash of the file.
     #[error("The signed statement of an upload must have 'contentHash'")]
     ContentHashMissing,
-    /// The uploaded file has another hash than stated.
+    /// The hash of the uploaded file differs from the stated one.
     #[error("The file does not have the hash that was signed")]
     ContentHashMismatch,
     /// The query may not be run or registered.
@@ -73,7 +73,8 @@ pub enum ReplayReason {
     /// The timestamp is too far from the server's time.
     #[error("X-Mesh-Timestamp is too far from the server's time; sign the request again")]
     Late,
-    /// The timestamp is from before the server took over from another process, which may have accepted the signature.
+    /// The timestamp precedes the time at which the server took over from another process, which may have accepted the
+    /// signature.
     #[error("X-Mesh-Timestamp is from before the server has started; sign the request again")]
     Unknown,
     /// The nonce was used before.

@@ -13,8 +13,8 @@ use crate::session::{from_unix_millis, unix_millis};
 use crate::token::{self, FieldTooLong, OpenedToken};
 use crate::{Identity, IntegrityError, Keys, Session, SessionId};
 
-/// How long a revocation outlives its token, in milliseconds. A clock that runs ahead and is then set back must not make a revoked
-/// session valid again.
+/// How long a revocation outlives its token, in milliseconds. A clock that runs ahead and is then set back must not
+/// make a revoked session valid again.
 const CLOCK_JUMP: u64 = 60 * 60 * 1000;
 
 /// Whether signatures are bound to one use by a timestamp and a nonce. `SPEC §7.9`
@@ -31,8 +31,9 @@ pub enum Binding {
 
 /// Issues tokens and verifies requests.
 ///
-/// A request passes in three steps: [`Gate::open_token`] checks the MAC of its token, [`Gate::check`] that the session
-/// has neither expired nor been revoked, and [`Gate::verify`] its signature. [`Gate::open`] does the first two.
+/// A request is verified in three steps: [`Gate::open_token`] checks the MAC of its token, [`Gate::check`] checks that
+/// the session has neither expired nor been revoked, and [`Gate::verify`] verifies its signature. [`Gate::open`]
+/// combines the first two.
 pub struct Gate {
     keys: Keys,
     lifetime: u64,
@@ -44,7 +45,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// The default number of nonces that are remembered for one session.
+    /// The default number of nonces that are kept for one session.
     pub const NONCES_PER_SESSION: usize = NonceBudget::PER_SESSION;
 
     /// Creates a gate with the defaults of the protocol: tokens are valid for 15 minutes, bound signatures are accepted
@@ -101,10 +102,10 @@ impl Gate {
         self
     }
 
-    /// Sets how many nonces are remembered for one session at a time. Each is needed until the timestamp of its signature
-    /// has left the replay window; a session that needs more is refused. This gate counts the nonces that it has
-    /// accepted, in any store. It accepts about a million in all: an account with more than a hundred is refused while it
-    /// holds as many as are left for all others.
+    /// Sets how many nonces are kept for one session at a time. A nonce is kept until the timestamp of its signature
+    /// has left the replay window. A session that needs more nonces is refused. This gate counts the nonces that it has
+    /// accepted, in any store. It accepts about a million in total: an account with a hundred or more is refused while
+    /// it holds as many as are left for all other accounts.
     #[must_use]
     pub fn nonces_per_session(mut self, nonces: usize) -> Self {
         self.budget = NonceBudget::new(nonces, NonceBudget::CAPACITY);
@@ -124,7 +125,8 @@ impl Gate {
         self.login_until(identity, session_id, now, None)
     }
 
-    /// Begins a session like [`Gate::login`] that ends at `end` at the latest: at the expiry of what proved the identity.
+    /// Begins a session like [`Gate::login`] that ends no later than `end`: the expiry of the credential that proved
+    /// the identity.
     ///
     /// # Errors
     /// [`FieldTooLong`] if the identity does not fit into a token.
@@ -152,7 +154,7 @@ impl Gate {
     /// Checks the MAC of a token and decodes it.
     ///
     /// The result depends only on the token's bytes and on the keys of this gate, so a caller may cache it under the
-    /// whole token for as long as it uses this gate. It does not say that the session is still valid; see
+    /// whole token for as long as it uses this gate. The result does not imply that the session is still valid; see
     /// [`Gate::check`].
     ///
     /// # Errors
@@ -166,7 +168,7 @@ impl Gate {
     /// Opens a token and checks its session.
     ///
     /// # Errors
-    /// Those of [`Gate::open_token`] and [`Gate::check`].
+    /// The errors of [`Gate::open_token`] and [`Gate::check`].
     pub async fn open(&self, token: Option<&[u8]>, now: SystemTime) -> Result<OpenedToken, IntegrityError> {
         let opened = self.open_token(token)?;
         self.check(opened.session(), now).await?;
@@ -204,10 +206,10 @@ impl Gate {
     }
 
     /// Verifies that the session of a token signed `message`, and that the signature is bound to one use. With
-    /// [`Binding::Off`] no signature is bound, and this is [`Gate::verify`].
+    /// [`Binding::Off`] no signature is bound, and this method is equivalent to [`Gate::verify`].
     ///
     /// # Errors
-    /// Those of [`Gate::verify`]; [`IntegrityError::SignatureMissing`] if the signature is not bound.
+    /// The errors of [`Gate::verify`]; [`IntegrityError::SignatureMissing`] if the signature is not bound.
     pub async fn verify_bound(
         &self,
         token: &OpenedToken,
@@ -220,11 +222,11 @@ impl Gate {
         self.verify_with(binding, token, message, headers, target, now).await
     }
 
-    /// Ends the session of a token. The token suffices; a signature that is sent must be that of the empty message.
+    /// Ends the session of a token. The token suffices; if a signature is sent, it must sign the empty message.
     /// `SPEC §7.5`
     ///
     /// # Errors
-    /// Those of [`Gate::check`] and [`Gate::verify`].
+    /// The errors of [`Gate::check`] and [`Gate::verify`].
     pub async fn logout(
         &self,
         token: &OpenedToken,

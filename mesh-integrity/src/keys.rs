@@ -29,7 +29,7 @@ impl Secret {
         Ok(Self(bytes.into()))
     }
 
-    /// Returns the bytes, for a key that another party derives from them too.
+    /// Returns the bytes, for a key that another party also derives from them.
     #[cfg(feature = "bearer")]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
@@ -53,7 +53,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret is too short.
+/// The error of a secret that is too short.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "the secret has {length} bytes and needs at least {}; generate one with `openssl rand -hex 32`",
@@ -64,8 +64,8 @@ pub struct SecretTooShort {
     pub length: usize,
 }
 
-/// The keys of a deployment. Those of the current secret issue tokens; those of previous secrets verify tokens during a
-/// rotation.
+/// The keys of a deployment. The keys of the current secret issue tokens; the keys of previous secrets verify tokens
+/// during a rotation.
 pub struct Keys {
     pub(crate) current: Pair,
     pub(crate) previous: Vec<Pair>,

@@ -2,10 +2,10 @@
 //!
 //! A [`Gate`] verifies requests. [`Gate::login`] begins a session for the [`Identity`] that an [`Authenticator`]
 //! returned, and issues a token and a signing token. Requests carry the token and a signature whose key is the signing
-//! token. [`Gate::open`] checks the token, [`Gate::verify`] the signature of a [`Message`], and [`Gate::logout`] ends
-//! the session. Revoked sessions and used nonces are kept in a [`RevocationStore`] and a [`NonceStore`]. The stores in
-//! memory belong to one process; servers that must honor each other's logouts share other stores, and their nonces in
-//! [`SharedNonces`].
+//! token. [`Gate::open`] checks the token, [`Gate::verify`] verifies the signature of a [`Message`], and
+//! [`Gate::logout`] ends the session. Revoked sessions and used nonces are kept in a [`RevocationStore`] and a
+//! [`NonceStore`]. The in-memory stores belong to one process; servers that must honor each other's logouts share other
+//! stores, and keep their nonces in [`SharedNonces`].
 //!
 //! # Invariants
 //!

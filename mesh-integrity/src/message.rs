@@ -36,7 +36,7 @@ impl<'a> Message<'a> {
     }
 
     /// Creates the message of a write that an application defines: the statement alone if it is the base64 form of the
-    /// body, else that of a request with a JSON body.
+    /// body, else the message of a request with a JSON body.
     pub fn for_application(statement: &'a [u8], body: &[u8]) -> Self {
         if encodes(statement, body) { Self::new(statement) } else { Self::with_body(statement, body) }
     }

@@ -21,7 +21,7 @@ pub struct Nonce<'a> {
     pub text: &'a str,
     /// The timestamp of the signature.
     pub time: u64,
-    /// When the signature expires, and the nonce may be forgotten.
+    /// The time at which the signature expires and the nonce can be removed.
     pub until: u64,
 }
 
@@ -32,7 +32,7 @@ pub enum NonceUse {
     New,
     /// The nonce was used before.
     Used,
-    /// The store does not know whether it was used, because another process may have accepted it.
+    /// It is unknown whether the nonce was used, because another process may have accepted it.
     Unknown,
 }
 
@@ -60,7 +60,7 @@ pub struct MemoryNonces {
 struct SessionNonces {
     /// The expiry of each nonce.
     expiries: HashMap<Box<str>, u64>,
-    /// The number of nonces at which expired ones are removed: twice those that had not expired the last time.
+    /// The number of nonces at which expired ones are removed: twice the number that remained after the last removal.
     sweep_at: usize,
 }
 
@@ -73,9 +73,9 @@ impl MemoryNonces {
         Self::default()
     }
 
-    /// Creates an empty store that refuses timestamps up to `time`, in milliseconds since the Unix epoch. With the time at
-    /// which a server starts, what an earlier process has accepted cannot be sent to it again, unless the clock of its sender
-    /// is ahead.
+    /// Creates an empty store that refuses timestamps up to `time`, in milliseconds since the Unix epoch. If `time` is
+    /// the start of the server, requests that an earlier process accepted cannot be replayed, unless the clock of their
+    /// sender is ahead.
     pub fn after(time: u64) -> Self {
         Self { unknown: time, ..Self::default() }
     }

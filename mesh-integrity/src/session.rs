@@ -107,7 +107,8 @@ pub fn unix_millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns a time; the epoch, at which everything has expired, if the system cannot represent it.
+/// Converts milliseconds since the Unix epoch to a time. Returns the epoch, at which everything has expired, if the
+/// system cannot represent the time.
 pub(crate) fn from_unix_millis(millis: u64) -> SystemTime {
     UNIX_EPOCH.checked_add(Duration::from_millis(millis)).unwrap_or(UNIX_EPOCH)
 }

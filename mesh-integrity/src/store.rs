@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use futures_util::future::Either;
 
-/// A future on the heap, as trait objects need it.
+/// A boxed future, which trait objects require.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A result that is available immediately or later. A store that answers from memory returns the left variant and

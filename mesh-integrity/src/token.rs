@@ -155,7 +155,7 @@ fn read_field(bytes: &[u8]) -> Option<(Option<String>, &[u8])> {
     Some((Some(std::str::from_utf8(text).ok()?.to_owned()), rest))
 }
 
-/// A field of an identity does not fit into a token.
+/// A field of an identity that does not fit into a token.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the {name} of the identity has {length} bytes; at most {FIELD_MAX} fit into a token")]
 pub struct FieldTooLong {

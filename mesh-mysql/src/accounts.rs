@@ -24,7 +24,7 @@ pub struct Accounts {
 }
 
 impl Database {
-    /// Returns the accounts of a table.
+    /// Returns the accounts stored in a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing ([`OpenError::faults`]).
@@ -46,7 +46,7 @@ impl Database {
         let accounts = Accounts {
             pool: Arc::clone(&self.pool),
             find: select(optional(&users.role), optional(&users.tenant))
-                // The first condition can use an index. Its collation may take other texts for equal.
+                // The first condition can use an index. Its collation may treat other texts as equal.
                 .and_where(column(&users.login).eq(login()))
                 .and_where(text(&users.login).eq(login()))
                 .limit(2)

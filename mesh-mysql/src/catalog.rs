@@ -1,6 +1,6 @@
 //! The catalog: tables and views, read into a [`Catalog`].
 //!
-//! The database shows only what the account may use in some way, so other tables are left out.
+//! The database shows only tables that the account may use in some way, so other tables are left out.
 
 mod indexes;
 mod keys;
@@ -20,8 +20,8 @@ use crate::cells::{integer, optional_text, text};
 use crate::pool::link::Link;
 use crate::state::layout;
 
-/// Reads the tables of the database of a connection, and returns them with notes for the log. `times` names tables and columns
-/// that hold times although their types do not say so.
+/// Reads the tables of the database of a connection, and returns them with notes for the log. `times` names tables and
+/// columns that hold times although their types do not show it.
 pub(super) async fn read(
     link: &mut Link,
     times: &[(String, String)],
@@ -59,7 +59,7 @@ pub(super) async fn read(
 const TABLES: &str = "SELECT TABLE_NAME, TABLE_TYPE, TABLE_COMMENT FROM information_schema.TABLES \
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'SEQUENCE' ORDER BY TABLE_NAME";
 
-/// Returns the views of which no row can be written.
+/// Returns the views that cannot be written.
 async fn computed_views(link: &mut Link) -> Result<HashSet<String>, Error> {
     let sql = "SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() AND IS_UPDATABLE = 'NO'";
     Ok(link.query(sql, &[]).await?.iter().map(|row| text(row, 0)).collect())
@@ -108,7 +108,7 @@ fn column(row: &Row, name: String, ty: mesh_schema::FieldType, native: mesh_sche
     }
 }
 
-/// Returns the columns of MariaDB that are declared as JSON: a type of text with the condition that it is JSON.
+/// Returns the columns of MariaDB that are declared as JSON: text columns with a check that the text is JSON.
 async fn documents(link: &mut Link) -> Result<HashSet<(String, String)>, Error> {
     let mut documents = HashSet::new();
     for (table, Constraint { name, columns }, clause) in keys::checks(link).await? {
@@ -125,7 +125,7 @@ fn param(text: &str) -> Value {
     Value::from(text)
 }
 
-/// Returns a cell with a size.
+/// Reads a size from a cell.
 fn size(row: &Row, index: usize) -> Option<u32> {
     integer(row, index).and_then(|size| u32::try_from(size).ok())
 }

@@ -1,4 +1,4 @@
-//! Cells: the values of the driver as those of mesh-plan, and the rows of each level by parent.
+//! Cells: conversion of the driver's values to mesh-plan values, and the rows of each level by parent.
 
 use std::cell::OnceCell;
 use std::fmt::Write as _;
@@ -8,7 +8,8 @@ use mesh_plan::{Cells, Flow, JoinForm, Node, ResolveError, RowSource, Value, Val
 use mysql_async::consts::ColumnType;
 use mysql_async::{Column, Row, Value as Cell};
 
-/// The columns with the number of the level, of the parent's row and of the row, if there are several levels.
+/// The columns with the numbers of the level, the parent's row and the row itself. They exist only if there are several
+/// levels.
 const LEVEL: usize = 0;
 const PARENT: usize = 1;
 const ROW: usize = 2;
@@ -18,18 +19,18 @@ const EXACT_DIGITS: usize = 15;
 /// The least absolute value of a double that is written without an exponent.
 const EXACT_MIN: f64 = 1e-4;
 
-/// The number of the character set of bytes.
+/// The number of the character set `binary`.
 const BINARY: u16 = 63;
 
 /// A row with the numbers of its parent's row and of itself.
 type Numbered = (i64, i64, Row);
 
-/// All rows of a read: those of each level, in their order.
+/// All rows of a read, by level, in their order.
 pub(super) struct Fetched(Vec<Vec<Numbered>>);
 
 impl Fetched {
     pub(super) fn new(rows: Vec<Row>, levels: usize) -> Self {
-        // The columns of numbers are missing if there is one level, whose rows are in order.
+        // The columns of numbers are missing if there is only one level, whose rows are in order.
         if levels <= 1 {
             return Self(vec![rows.into_iter().map(|row| (0, 0, row)).collect()]);
         }
@@ -63,7 +64,8 @@ pub(super) struct Source<'f> {
 }
 
 impl<'f> Source<'f> {
-    /// Creates the source of a node and those of its joins. The recursion is as deep as the query, which is bounded.
+    /// Creates the source of a node and the sources of its joins. The recursion is as deep as the query, whose depth is
+    /// bounded.
     pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
         let joins = layout.joins.iter().zip(&node.joins).map(|(below, join)| Self {
             is_beside: join.form == JoinForm::Record && below.level == layout.level,
@@ -119,7 +121,7 @@ impl RowSource for Source<'_> {
 pub(super) struct MySqlRow<'r> {
     row: &'r Row,
     layout: &'r Layout,
-    /// Texts of cells that are no text, by column.
+    /// The text forms of cells that are not text, by column.
     texts: OnceCell<Box<[OnceCell<String>]>>,
 }
 
@@ -128,7 +130,7 @@ impl<'r> MySqlRow<'r> {
         Self { row, layout, texts: OnceCell::new() }
     }
 
-    /// Continues with another row of the same layout, in the memory of this one.
+    /// Moves to another row of the same layout, and reuses the memory of this one.
     fn next(mut self, row: &'r Row) -> Self {
         if let Some(cells) = self.texts.get_mut() {
             cells.iter_mut().for_each(|cell| drop(cell.take()));
@@ -159,7 +161,7 @@ impl Cells for MySqlRow<'_> {
                 Ok(value) => ValueRef::Integer(value),
                 Err(_) => self.text(column, || value.to_string()),
             },
-            // The double with the shortest decimal representation of the single.
+            // The double that has the same shortest decimal representation as the single.
             Cell::Float(value) => {
                 ValueRef::Real(value.to_string().parse().unwrap_or_else(|_| f64::from(*value)))
             }
@@ -167,7 +169,7 @@ impl Cells for MySqlRow<'_> {
             Cell::Bytes(bytes) if is_binary(sent) => ValueRef::Bytes(bytes),
             Cell::Bytes(text) if sent.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL => exact(text),
             Cell::Bytes(text) => ValueRef::Text(text),
-            // The database has dates without a month, which are no dates.
+            // The database allows dates without a month or a day, which are not valid dates.
             Cell::Date(_, 0, ..) | Cell::Date(_, _, 0, ..) => ValueRef::Null,
             Cell::Date(year, month, day, hour, minute, second, micros) => self.text(column, || {
                 let mut text = format!("{year:04}-{month:02}-{day:02}");
@@ -191,7 +193,7 @@ impl Cells for MySqlRow<'_> {
 fn exact(text: &[u8]) -> ValueRef<'_> {
     let short = without_zeros(text);
     let Ok(digits) = std::str::from_utf8(short) else { return ValueRef::Text(short) };
-    // The number of digits of the fraction is that of the column, so it says nothing about the value.
+    // The type of the column determines the number of fraction digits, so that number says nothing about the value.
     if !short.contains(&b'.') {
         return digits.parse().map_or(ValueRef::Text(short), ValueRef::Integer);
     }
@@ -214,7 +216,7 @@ fn without_zeros(number: &[u8]) -> &[u8] {
     number.get(..end).unwrap_or(number)
 }
 
-/// Whether a column has bytes. Numbers in text form have their character set too.
+/// Returns whether a column has bytes. Numbers in text form have the same character set.
 fn is_binary(column: &Column) -> bool {
     use ColumnType::{
         MYSQL_TYPE_BLOB, MYSQL_TYPE_LONG_BLOB, MYSQL_TYPE_MEDIUM_BLOB, MYSQL_TYPE_STRING,
@@ -239,12 +241,12 @@ pub(super) fn value(row: &Row, index: usize) -> Value {
     MySqlRow::new(row, &layout).cell(0).to_value()
 }
 
-/// Returns a cell with text; empty for NULL.
+/// Returns the text of a cell; empty for NULL.
 pub(super) fn text(row: &Row, index: usize) -> String {
     optional_text(row, index).unwrap_or_default()
 }
 
-/// Returns a cell with text; `None` for NULL.
+/// Returns the text of a cell; `None` for NULL.
 pub(super) fn optional_text(row: &Row, index: usize) -> Option<String> {
     match row.as_ref(index)? {
         Cell::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -258,7 +260,7 @@ fn is_null(row: &Row, index: usize) -> bool {
     matches!(row.as_ref(index), None | Some(Cell::NULL))
 }
 
-/// Returns a cell with a number, which may be the text of a number.
+/// Returns the number in a cell, which may be stored as text.
 pub(super) fn integer(row: &Row, index: usize) -> Option<i64> {
     match row.as_ref(index)? {
         Cell::Int(value) => Some(*value),

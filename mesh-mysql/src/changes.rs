@@ -1,9 +1,9 @@
 //! The change feed: the times of the last commits to the tables, polled while there are listeners.
 //!
-//! The database shows for each table the second in which its last transaction was committed, to every account that may use the
-//! table, and without any setup. Triggers with a table of versions could name the records, but they need further rights, slow
-//! down each write, and make concurrent writers wait for each other or for gaps in the numbers of versions; the binary log needs
-//! the rights of a replica. So every notice says that anything may have changed.
+//! For each table, the database shows the second of the last commit to every account that may use the table, without
+//! any setup. Triggers with a table of versions could name the records, but they need further rights, slow down each
+//! write, and make concurrent writers wait for each other or for gaps in the numbers of versions; the binary log needs
+//! the rights of a replica. Every notice therefore states that anything may have changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ impl Database {
     /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned; it polls only while
     /// there are listeners.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        // Their connections are to one server, while those for reads are to all servers of a cluster, whose times differ.
+        // Connections for writes use one server, while those for reads use all servers of a cluster, whose times
+        // differ.
         watch(Arc::clone(&self.writes), self.product(), changes)
     }
 }
@@ -65,8 +66,8 @@ async fn watch(pool: Arc<Pool>, product: Product, changes: Changes) {
     }
 }
 
-/// Whether there may have been a commit since the last reading. In the second in which a table was read, there may be commits
-/// afterwards.
+/// Returns whether there may have been a commit since the last reading. More commits may follow in the second in which
+/// a table was read.
 fn has_changed(last: &Times, times: &Times) -> bool {
     times.tables.len() != last.tables.len()
         || times
@@ -78,7 +79,7 @@ fn has_changed(last: &Times, times: &Times) -> bool {
 async fn times(pool: &Arc<Pool>, product: Product) -> Result<Times, PoolError> {
     let mut link = pool.take(false).await?;
     if product == Product::MySql {
-        // It would show what it has seen up to a day before.
+        // MySQL would otherwise show cached times that are up to a day old.
         link.execute("SET SESSION information_schema_stats_expiry = 0").await?;
     }
     let mut times = Times::default();

@@ -49,7 +49,7 @@ impl Database {
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
             let target = ConnectUrl::parse(url)?;
-            // Another provider may be installed; both do.
+            // Another provider may already be installed; either one works.
             let _ = rustls::crypto::ring::default_provider().install_default();
             let (_, mut conn) = target.hosts.open(Purpose::Write, &[], 0).await?;
             let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
@@ -72,17 +72,17 @@ impl Database {
         connecting.await.map_err(|cause| OpenError { database: without_password(url), cause })
     }
 
-    /// Returns which database it is.
+    /// Returns the product of the database.
     pub fn product(&self) -> Product {
         self.statements.product
     }
 
-    /// Returns the error of work on this database.
+    /// Converts the cause of a failure to an error of this database.
     pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
         OpenError { database: self.pool.name().to_owned(), cause: cause.into() }
     }
 
-    /// Reads the catalog. `times` names tables and columns that hold times although their types do not say so
+    /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
     /// ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Database {
         reading.await.map_err(|error: PoolError| self.open_error(error))
     }
 
-    /// Returns the statement of a plan and its query plan, a line for each step.
+    /// Returns the statement of a plan and its query plan, one line for each step.
     ///
     /// # Errors
     /// The statement cannot be prepared.
@@ -107,7 +107,7 @@ impl Database {
         Ok((statement.statement.to_string(), read::steps(&rows)))
     }
 
-    /// Checks the bound on orders by values of related records ([`Plan::related_sort_rows`]), as every read does.
+    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
     ///
     /// # Errors
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
@@ -133,7 +133,7 @@ impl Database {
         Ok(catalog::has_index(&mut link, table, columns).await.map_err(PoolError::Failed)?)
     }
 
-    /// Checks that the database responds. If all connections are in use, it does.
+    /// Checks that the database responds. The check succeeds if all connections are in use.
     ///
     /// # Errors
     /// The database does not respond.
@@ -168,7 +168,7 @@ impl Database {
         Ok(Answer::Json(body))
     }
 
-    /// Returns the record of a statement for a trace.
+    /// Returns the trace record of a statement.
     async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
         let statement = self.statements.of_plan(plan);
         let traced = TracedStatement::new(&*statement.statement.sql, took, body.rows as u64)

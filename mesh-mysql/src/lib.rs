@@ -1,12 +1,12 @@
 //! A MySQL or MariaDB database as the data source of a Mesh service.
 //!
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
-//! [`Database::writer`] takes writes. [`State`] keeps what outlives a server in the same database: ended sessions, used nonces,
-//! login attempts and registered queries.
+//! [`Database::writer`] takes writes. [`State`] keeps data that outlives a server in the same database: revoked
+//! sessions, used nonces, login attempts and registered queries.
 //!
-//! The driver is [`mysql_async`]: it is maintained, implements the protocol in Rust, keeps prepared statements per connection,
-//! and has TLS with rustls and ring, so that no other library for TLS is linked. It has a pool too, which is not used: a
-//! connection whose statement was given up has to be ended by `KILL QUERY`, and keeps its slot until then.
+//! The driver is [`mysql_async`]: it is maintained, implements the protocol in Rust, keeps prepared statements per
+//! connection, and supports TLS with rustls and ring, so that no other library for TLS is linked. Its pool is not used:
+//! a connection whose statement was given up has to be ended by `KILL QUERY`, and keeps its slot until then.
 
 #![deny(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! A bounded pool of connections. A statement has a connection to itself while it runs.
+//! A bounded pool of connections. A statement uses a connection exclusively while it runs.
 
 pub(crate) mod connect_url;
 pub(crate) mod hosts;
@@ -24,14 +24,14 @@ use crate::settings::Settings;
 
 /// The time limit for ending a statement, after which its connection is dropped.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval of attempts to open a connection to a server that has no room for more.
+/// The interval between attempts to connect to a server that accepts no more connections.
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// The time that a statement waits for a lock of another transaction.
 const LOCK_WAIT_SECONDS: u64 = 10;
 
 /// Errors of the database by number.
 pub(crate) mod code {
-    /// The server has lost the others of its cluster.
+    /// The server has lost the connection to its cluster.
     pub(crate) const NOT_READY: u16 = 1047;
     pub(crate) const TOO_MANY_CONNECTIONS: u16 = 1040;
     pub(crate) const TOO_MANY_CONNECTIONS_OF_USER: u16 = 1203;
@@ -46,11 +46,11 @@ pub(crate) mod code {
     pub(crate) const EXECUTION_TIMEOUT: u16 = 3024;
 }
 
-/// What is known about the servers of a URL.
+/// Properties of the servers of a URL.
 #[derive(Clone, Copy)]
 pub(crate) struct Server {
     pub(crate) product: Product,
-    /// Whether they replicate each transaction before it is committed.
+    /// Whether the servers replicate each transaction before it is committed.
     pub(crate) is_in_cluster: bool,
 }
 
@@ -63,8 +63,8 @@ pub(crate) enum Purpose {
     Write,
 }
 
-/// Connections to the servers of a URL. A slot is held while a connection is in use, and until the statement of a connection that was
-/// given up has ended.
+/// Connections to the servers of a URL. A slot is held while a connection is in use. If a connection was given up, its
+/// slot is held until its statement has ended.
 pub(crate) struct Pool {
     target: ConnectUrl,
     purpose: Purpose,
@@ -76,7 +76,7 @@ pub(crate) struct Pool {
     idle: Arc<IdleLinks>,
 }
 
-/// Why a statement has no result.
+/// The reason why a statement has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PoolError {
     /// All connections stayed in use for as long as a request waits.
@@ -85,7 +85,7 @@ pub(crate) enum PoolError {
     /// The server did not accept a connection in time.
     #[error("the database does not respond")]
     TimedOut,
-    /// The server has lost the others of its cluster.
+    /// The server has lost the connection to its cluster.
     #[error("the database is not connected to its cluster")]
     NotReady,
     /// No connection could be opened.
@@ -106,7 +106,7 @@ impl From<Error> for PoolError {
 }
 
 impl PoolError {
-    /// Whether the server cannot be reached.
+    /// Returns whether the server cannot be reached.
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Self::Exhausted | Self::Exceeded(_) => false,
@@ -115,7 +115,7 @@ impl PoolError {
         }
     }
 
-    /// Whether the server accepts no more connections.
+    /// Returns whether the server accepts no more connections.
     fn is_full(&self) -> bool {
         const FULL: [u16; 3] =
             [code::TOO_MANY_CONNECTIONS, code::TOO_MANY_CONNECTIONS_OF_USER, code::LIMIT_OF_ACCOUNT];
@@ -123,7 +123,7 @@ impl PoolError {
     }
 }
 
-/// Whether a connection is broken, so that a statement may succeed on a new one.
+/// Returns whether a connection is broken, so that a statement may succeed on a new one.
 pub(crate) fn is_stale(error: &Error) -> bool {
     match error {
         Error::Io(_) | Error::Driver(_) => true,
@@ -131,13 +131,13 @@ pub(crate) fn is_stale(error: &Error) -> bool {
     }
 }
 
-/// Whether a read may succeed on another connection.
+/// Returns whether a read may succeed on another connection.
 fn may_be_repeated(error: &Error) -> bool {
-    // A read waits for no lock, but for the other servers of its cluster.
+    // A read does not wait for locks, but it waits for the other servers of its cluster.
     is_stale(error) || is_one_of(error, &[code::LOCK_WAIT_TIMEOUT])
 }
 
-/// Whether the database responded with one of these errors.
+/// Returns whether the database responded with one of these errors.
 pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
     matches!(error, Error::Server(cause) if codes.contains(&cause.code))
 }
@@ -172,8 +172,8 @@ impl Pool {
         }
     }
 
-    /// Runs an idempotent statement, a second time on a new connection if the first one is broken. Stops to read when the rows
-    /// exceed the budget.
+    /// Runs an idempotent statement, and repeats it on a new connection if the first one is broken. Stops reading when
+    /// the rows exceed the budget.
     pub(crate) async fn run(
         self: &Arc<Self>,
         sql: &str,
@@ -213,7 +213,7 @@ impl Pool {
         Ok(Lease { link: Some(link), pool: Arc::clone(self), slot: Some(slot) })
     }
 
-    /// Opens a connection that needs no slot, for work that takes as long as a client.
+    /// Opens a connection that needs no slot, for work whose duration depends on a client.
     pub(crate) async fn take_extra(self: &Arc<Self>) -> Result<Lease, PoolError> {
         Ok(Lease { link: Some(self.connect().await?), pool: Arc::clone(self), slot: None })
     }
@@ -223,8 +223,8 @@ impl Pool {
         std::iter::from_fn(|| self.idle.take()).find(|_| !fresh)
     }
 
-    /// Opens a connection. If the server has no room for another one, or none of several servers can be reached, waits for as
-    /// long as the settings allow until that has changed, or until a connection of the pool is idle.
+    /// Opens a connection. If the server accepts no more connections, or none of several servers can be reached, waits
+    /// until that has changed or until a connection of the pool is idle, for as long as the settings allow.
     async fn connect_or_wait(&self) -> Result<Link, PoolError> {
         let start = Instant::now();
         loop {
@@ -240,7 +240,8 @@ impl Pool {
         }
     }
 
-    /// Whether a connection may be opened soon. The servers of a cluster do not respond while they find out that one is missing.
+    /// Returns whether an error may be temporary. The servers of a cluster do not respond while they detect that one is
+    /// missing.
     fn may_pass(&self, error: &PoolError) -> bool {
         error.is_full() || (self.target.hosts.are_several() && error.is_unreachable())
     }
@@ -274,7 +275,8 @@ fn init(settings: &Settings, purpose: Purpose, server: Server) -> Vec<String> {
     };
     let mut init = vec![
         format!("SET NAMES utf8mb4 COLLATE {}", server.product.binary_collation()),
-        // Values that do not fit are refused, and backslashes are escapes. Other modes would change what statements mean.
+        // Values that do not fit are refused, and backslashes are escapes. Other modes would change the meaning of
+        // statements.
         format!(
             "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
              time_zone = '+00:00', {limit}, innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}"
@@ -283,7 +285,7 @@ fn init(settings: &Settings, purpose: Purpose, server: Server) -> Vec<String> {
         format!("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}"),
     ];
     if server.is_in_cluster {
-        // A transaction begins after those that were committed on any server before, so a read sees them.
+        // A transaction begins after all transactions that were committed earlier on any server, so a read sees them.
         init.push("SET SESSION wsrep_sync_wait = 1".to_owned());
     }
     init

@@ -36,12 +36,12 @@ impl From<PoolError> for ResolveError {
     }
 }
 
-/// Whether the database has ended a statement.
+/// Returns whether the database has ended a statement.
 fn is_timeout(error: &Error) -> bool {
     is_one_of(error, &[code::INTERRUPTED, code::STATEMENT_TIMEOUT, code::EXECUTION_TIMEOUT])
 }
 
-/// Reads a plan with one statement, so all rows are of one snapshot.
+/// Reads a plan with one statement, so all rows belong to one snapshot.
 pub(crate) async fn run(
     pool: &Arc<Pool>,
     plan: &Plan,
@@ -69,7 +69,7 @@ pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
     }
 }
 
-/// Whether a plan has sums. Averages are computed from sums.
+/// Returns whether a plan has sums. Averages are computed from sums.
 fn has_sums(plan: &Plan) -> bool {
     let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
     plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
@@ -85,7 +85,7 @@ pub(crate) async fn explain(
     Ok(link.query(&sql, &params(plan, statement)).await?)
 }
 
-/// Returns a query plan as text, a line for each step.
+/// Returns a query plan as text, one line for each step.
 pub(crate) fn steps(rows: &[Row]) -> Vec<String> {
     let step = |row: &Row| {
         let names = row.columns_ref().iter().map(|column| column.name_str().into_owned());

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// The time limit of reads and writes that come without a deadline.
+/// The time limit for reads and writes without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Settings of the connections to a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The maximum number of connections to the server, for reads and for writes.
+    /// The maximum number of connections to the server, separately for reads and for writes.
     pub connections: usize,
     /// The time after which an idle connection is closed.
     pub idle_timeout: Duration,
-    /// The number of prepared statements of one connection. 0 prepares each statement anew.
+    /// The number of prepared statements of one connection. With 0, each statement is prepared anew.
     pub statements: usize,
     /// The time that a request waits for a connection before it is refused.
     pub wait: Duration,

@@ -1,5 +1,5 @@
-//! State in tables of the served database that all servers share: revoked sessions, used nonces, login attempts and persisted
-//! queries. Their names begin with `mesh_`, because a database of MySQL has no schemas below it.
+//! State in tables of the served database that all servers share: revoked sessions, used nonces, login attempts and
+//! persisted queries. The names of the tables begin with `mesh_`, because a MySQL database does not contain schemas.
 
 mod attempts;
 pub(crate) mod layout;
@@ -25,7 +25,7 @@ use nonces::Presence;
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
 
-/// The deletion of expired entries of each table.
+/// The statement for each table that deletes its expired entries.
 const SWEEP: [&str; 3] = [
     "DELETE FROM mesh_nonce WHERE until <= ?",
     "DELETE FROM mesh_revocation WHERE until <= ?",
@@ -36,7 +36,7 @@ const FIND_QUERY: &str = "SELECT format, text, params FROM mesh_query WHERE id =
 
 const INSERT_QUERY: &str = "INSERT IGNORE INTO mesh_query (id, format, text, params) VALUES (?, ?, ?, ?)";
 
-/// Deletes the oldest queries, above a number of queries and of bytes of their texts.
+/// Deletes the oldest queries beyond a number of queries and a number of bytes of their texts.
 const TRIM_QUERIES: &str = "
 DELETE FROM mesh_query WHERE number IN (
     SELECT number FROM (

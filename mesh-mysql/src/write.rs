@@ -26,10 +26,10 @@ use crate::read::statement_cache::StatementCache;
 use crate::settings::DEFAULT_TIMEOUT;
 use failure::write_error;
 
-/// How often a write is tried that conflicts with concurrent transactions.
+/// The maximum number of tries of a write that conflicts with concurrent transactions.
 pub(crate) const TRIES: usize = 5;
 
-/// The longest time before the second try.
+/// The maximum delay before the second try.
 const PAUSE: Duration = Duration::from_millis(4);
 
 /// The statement that begins a transaction.
@@ -59,14 +59,14 @@ impl Database {
         }
     }
 
-    /// Returns a writer that rolls each write back after all its checks. Replies show the records as they were. Generated
-    /// numbers still advance.
+    /// Returns a writer that rolls each write back after all its checks. Replies show the records without the write.
+    /// Generated numbers still advance.
     pub fn discarding_writer(&self) -> Writer {
         Writer { discards: true, ..self.writer() }
     }
 }
 
-/// Why a try of a transaction failed.
+/// The reason why a try of a transaction failed.
 enum Failure<E = WriteError> {
     /// Another try may succeed.
     Transient(E),
@@ -75,7 +75,7 @@ enum Failure<E = WriteError> {
 }
 
 impl<E> Failure<E> {
-    /// Counts another try, which gets a new connection, or returns the error if there is none.
+    /// Counts another try, which uses a new connection, or returns the error if no try is left.
     async fn retry(self, tries: &mut usize) -> Result<(), E> {
         match self {
             Self::Transient(_) if *tries < TRIES => {
@@ -99,7 +99,8 @@ impl<E> Failure<E> {
     }
 }
 
-/// Returns the time before another try: up to some milliseconds, differently for writes that conflict with each other.
+/// Returns the delay before another try: up to some milliseconds, and different for writes that conflict with each
+/// other.
 fn pause(tries: usize) -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     PAUSE
@@ -178,8 +179,8 @@ impl Writer {
         let found = !outcome.created;
         for step in repeated.iter().filter(|step| step.part.is_run(found)) {
             if run_step(link, mutation, step, &outcome.id, self.statements.product).await?.affected == 0 {
-                // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
-                // that transaction, and not the write.
+                // Another transaction or the write itself has hidden a record. The first checks are repeated and
+                // decide, because they now see that transaction, but not the write.
                 link.execute("ROLLBACK TO SAVEPOINT checked").await.map_err(failed)?;
                 outcome = self.run_each(link, mutation, &steps).await?;
                 break;
@@ -226,7 +227,7 @@ impl Writer {
     }
 }
 
-/// Runs one statement of a write. The number of rows is that of those it returned or found.
+/// Runs one statement of a write. The outcome has the number of rows that it returned or found.
 async fn run_step(
     link: &mut Link,
     mutation: &Mutation,
@@ -281,8 +282,8 @@ pub(crate) fn is_transient(error: &Error) -> bool {
 
 /// Returns the failure for an error of a commit.
 fn commit_failure<E>(error: &Error, failed: E) -> Failure<E> {
-    // Another server of a cluster has committed a conflicting transaction before, so this one is rolled back. After other
-    // errors it may be committed.
+    // Another server of a cluster has committed a conflicting transaction first, so this one is rolled back. After
+    // other errors, this one may be committed.
     if is_one_of(error, &[code::DEADLOCK]) { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
 

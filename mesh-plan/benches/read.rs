@@ -57,7 +57,7 @@ struct Rows {
     joins: Vec<Self>,
 }
 
-/// Cells that are constant, except integers, which count.
+/// A row whose cells are constant, except integers, which increase from row to row.
 #[derive(Clone)]
 struct Row {
     types: Vec<Option<FieldType>>,
@@ -159,7 +159,7 @@ fn shaping(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Measures the cursors of pages, which are sealed, and opened when a client sends them back.
+/// Measures the cursors of pages: sealing them, and opening them when a client sends them back.
 fn paging(criterion: &mut Criterion) {
     let mesh = mesh(100);
     let plan = mesh.plan(&page(W4)).unwrap();

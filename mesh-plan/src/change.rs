@@ -24,7 +24,7 @@ use crate::{RecordId, Value};
 /// The number of changes that are kept for slow listeners.
 const CAPACITY: usize = 1_024;
 
-/// A change of records, as precise as it is known.
+/// A change of records, with as much detail as is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Change {
@@ -52,9 +52,9 @@ impl Change {
 }
 
 impl Plan {
-    /// Returns whether a change may affect the response. Entities over one table change together, and relations through
-    /// a junction table change with the entity over it. The tables that a view reads are unknown, so changes of them do
-    /// not count as changes of the view.
+    /// Returns whether a change may affect the response. Entities that share a table change together, and a relation through
+    /// a junction table changes with the entity of that table. The tables that a view reads are unknown, so changes of these
+    /// tables do not count as changes of the view.
     pub fn is_touched_by(&self, change: &Change, schema: &Schema) -> bool {
         let Some(key) = &change.entity else { return true };
         let Some(id) = schema.find(key) else { return true };
@@ -70,9 +70,10 @@ impl Plan {
         (root.table == *table && !is_other()) || is_read_below(root, table)
     }
 
-    /// Returns changes that together stand for all that may affect the response: of the record that is read, if no other
-    /// record of its entity may, and of whole entities. A record is only named by an integer or a UUID, which have one
-    /// spelling apart from upper case; texts can be equal by a collation.
+    /// Returns changes that together cover everything that may affect the response. For the entity that is read, this is a
+    /// change of the one record if no other record of the entity may affect the response; otherwise they are changes of
+    /// whole entities. Only integers and UUIDs name a record, since they have one spelling apart from letter case. Other
+    /// texts can be equal by a collation.
     pub fn sources(&self, schema: &Schema) -> Vec<Change> {
         let root = self.node();
         let read = match &self.target {
@@ -91,8 +92,8 @@ impl Plan {
     }
 }
 
-/// Whether two ids are certainly not those of one record. Texts that differ in case only can be: those of UUIDs, and by a
-/// collation.
+/// Returns whether two ids certainly identify different records. Texts that differ only in case may identify the same
+/// record, as UUIDs or by a collation.
 fn are_different(one: &[Value], other: &[Value]) -> bool {
     let differ = |parts: (&Value, &Value)| match parts {
         (Value::Text(one), Value::Text(other)) => one.to_lowercase() != other.to_lowercase(),
@@ -101,7 +102,7 @@ fn are_different(one: &[Value], other: &[Value]) -> bool {
     one.len() != other.len() || one.iter().zip(other).any(differ)
 }
 
-/// Returns the text of an id that has one spelling.
+/// Returns the text of an id; `None` if the id may have several spellings.
 fn record_name(columns: &[Column], key: &[Value]) -> Option<String> {
     match (columns, key) {
         (_, [Value::Integer(value)]) => Some(value.to_string()),
@@ -110,8 +111,8 @@ fn record_name(columns: &[Column], key: &[Value]) -> Option<String> {
     }
 }
 
-/// Returns whether a relation below a node, or one that a condition or an order uses, reads a table. The depth of the recursion
-/// is bounded by that of queries and of policies.
+/// Returns whether a relation below a node, or one that a condition or an order uses, reads a table. The recursion is
+/// bounded by the depth of queries and policies.
 fn is_read_below(node: &Node, table: &TableName) -> bool {
     let joins = node.joins.iter().map(|join| (&join.link, &join.node));
     let mut below = joins.chain(node.related.iter().map(|related| (&related.link, &related.node)));

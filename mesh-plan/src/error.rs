@@ -21,9 +21,9 @@ pub enum Error {
     Syntax(#[from] SyntaxError),
     /// The query does not fit the schema.
     Plan(#[from] PlanError),
-    /// The query is valid; fetching or shaping the rows failed.
+    /// The query is valid, but fetching or shaping the rows failed.
     Resolve(#[from] ResolveError),
-    /// The write is valid; carrying it out failed, and nothing was written.
+    /// The write is valid, but executing it failed, and nothing was written.
     Write(#[from] WriteError),
 }
 
@@ -38,7 +38,7 @@ impl Error {
     }
 }
 
-/// The query does not fit the schema.
+/// The error of a query that does not fit the schema.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{kind}")]
 #[non_exhaustive]
@@ -47,9 +47,9 @@ pub struct PlanError {
     pub kind: PlanErrorKind,
     /// Dotted names from the root entity to the read node at fault; empty if the root is unknown.
     pub path: String,
-    /// The offender in the query, if that was parsed from a text.
+    /// The location of the fault in the query, if the query was parsed from text.
     pub span: Option<Span>,
-    /// Line and column of the offender, if the text is known.
+    /// Line and column of the fault, if the text is known.
     pub position: Option<Position>,
 }
 
@@ -59,7 +59,7 @@ impl PlanError {
         Self { kind: kind.into(), path: path.into(), span: None, position: None }
     }
 
-    /// Sets the location of the offender.
+    /// Sets the location of the fault.
     #[must_use]
     pub fn with_span(self, span: Option<Span>) -> Self {
         Self { span, ..self }
@@ -73,7 +73,8 @@ impl PlanError {
 }
 
 impl PlanErrorKind {
-    /// Returns the error of a parameter that the query does not have. The name may be any text of a client.
+    /// Returns the error of a parameter that the query does not have. The name may be any text of a client, so it is
+    /// shortened and escaped.
     pub(crate) fn unknown_parameter(name: &str) -> Self {
         Self::UnknownParameter { name: name.chars().take(64).flat_map(char::escape_debug).collect() }
     }
@@ -177,17 +178,17 @@ pub enum PlanErrorKind {
     Policy { entity: String, fault: String },
 }
 
-/// Returns the end of a message about an unknown name.
+/// Returns the suggestion at the end of a message about an unknown name.
 pub(crate) fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|nearest| format!("; did you mean '{nearest}'?")).unwrap_or_default()
 }
 
-/// Returns the control that lists what can be selected beside a control.
+/// Returns the control that lists the names that can be selected together with a control.
 fn group_control(control: &'static str) -> &'static str {
     if control == "$aggregate" { "$groupBy" } else { control }
 }
 
-/// Fetching or shaping rows failed.
+/// The failure to fetch or shape the rows of a read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ResolveError {
@@ -236,10 +237,10 @@ pub enum ResolveError {
         scanned: u64,
         /// The bound.
         bound: u64,
-        /// What would help.
+        /// Advice on how to stay within the bound.
         hint: String,
     },
-    /// A sum does not fit 64 bits: one of integers, or one of reals if the database has no infinity. `SPEC §3.12`
+    /// A sum of integers does not fit 64 bits, or a sum of reals if the database has no infinity. `SPEC §3.12`
     #[error("A sum does not fit 64 bits; narrow it with `$where`, or use `avg` for integers")]
     SumOverflow,
 }

@@ -1,9 +1,9 @@
 //! A bounded cache with two generations.
 //!
 //! Entries are added to the newer generation. When both together are full, the newer one replaces the older one, whose
-//! entries are dropped. A hit in the older generation moves the entry to the newer one while that is at most half full;
-//! else the entry is marked and moved when the older generation is dropped. So entries in use stay without a list of when
-//! each was used.
+//! entries are dropped. A hit in the older generation moves the entry to the newer one while that is at most half full; else
+//! the entry is marked and moved when the older generation is dropped. This keeps entries in use without tracking when each
+//! was used.
 
 #[cfg(test)]
 mod tests;
@@ -30,8 +30,8 @@ use parking_lot::RwLock;
 pub struct Generations<K, V>(RwLock<LocalGenerations<K, V>>);
 
 impl<K: Hash + Eq, V: Clone> Generations<K, V> {
-    /// Creates a cache whose entries have at most this weight in all. What a weight measures, entries or bytes, is
-    /// decided by what is passed to [`Generations::insert`]. A cache of capacity 0 keeps nothing.
+    /// Creates a cache whose entries have at most this total weight. The weights that are passed to [`Generations::insert`]
+    /// determine the unit, such as entries or bytes. A cache of capacity 0 keeps nothing.
     pub fn new(capacity: usize) -> Self {
         Self::bounded(usize::MAX, capacity)
     }
@@ -103,9 +103,9 @@ pub struct LocalGenerations<K, V> {
     older: HashMap<K, Entry<V>, RandomState>,
     newer_weight: usize,
     older_weight: usize,
-    /// The number of entries of both generations, at most.
+    /// The largest number of entries of both generations.
     entries: usize,
-    /// The weight of both generations, at most.
+    /// The largest weight of both generations.
     capacity: usize,
 }
 
@@ -121,7 +121,7 @@ struct Entry<V> {
 type Displaced<K, V> = HashMap<K, Entry<V>, RandomState>;
 
 impl<K: Hash + Eq, V> LocalGenerations<K, V> {
-    /// Creates a cache whose entries have at most this weight in all.
+    /// Creates a cache whose entries have at most this total weight.
     pub fn new(capacity: usize) -> Self {
         Self::bounded(usize::MAX, capacity)
     }
@@ -203,7 +203,7 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         displaced
     }
 
-    /// Moves displaced entries that were used to the newer generation, as many as it takes beside a new entry.
+    /// Moves displaced entries that were used to the newer generation, as many as fit beside a new entry.
     fn keep_used(&mut self, displaced: &mut Displaced<K, V>, new_weight: usize) {
         let (mut count, mut weight) = (self.len() + 1, self.weight() + new_weight);
         let (mut newer_count, mut newer_weight) = (1, new_weight);
@@ -225,7 +225,7 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         self.newer_weight = newer_weight - new_weight;
     }
 
-    /// Returns whether the newer generation is at most half of the cache with another entry of this weight.
+    /// Returns whether the newer generation would still be at most half of the cache with another entry of this weight.
     fn newer_takes(&self, weight: usize) -> bool {
         self.newer_weight.saturating_add(weight) <= self.capacity.div_ceil(2)
             && self.newer.len() < self.entries.div_ceil(2)

@@ -2,13 +2,13 @@
 //!
 //! [`Mesh`] combines the stages of a read. Each stage is also a public function with a result that can be printed:
 //!
-//! 1. [`Mesh::plan`]: text → [`Plan`], the checked query with every name resolved;
-//! 2. [`sql`] (feature `sql`): plan → SQL text with bound parameters;
-//! 3. a [`Resolver`]: plan → [`Rows`], or rows that are passed directly to [`Plan::shape`];
-//! 4. [`Plan::nest`] and [`Plan::shape`]: rows → JSON.
+//! 1. [`Mesh::plan`]: from text to a [`Plan`], the checked query with every name resolved;
+//! 2. [`sql`] (feature `sql`): from a plan to SQL text with bound parameters;
+//! 3. a [`Resolver`]: from a plan to [`Rows`], or to rows that are passed directly to [`Plan::shape`];
+//! 4. [`Plan::nest`] and [`Plan::shape`]: from rows to JSON.
 //!
-//! A query can be text or built in code. This one reads a relation under two aliases, of records that a condition on the
-//! relation lets through, ordered by the number of related records:
+//! A query can be text or built in code. This query selects users by a condition on a relation, orders them by the number of
+//! related records, and reads the relation under two aliases:
 //!
 //! ```
 //! use mesh_plan::{Context, Mesh, Request, memory::Tables};

@@ -1,4 +1,4 @@
-//! Answers queries without transport and runtime: query text in, JSON of exactly that shape out.
+//! The [`Mesh`] type, which answers queries without a transport or runtime: query text in, JSON of exactly that shape out.
 
 mod builder;
 mod by_entity;
@@ -87,7 +87,7 @@ pub struct Request<'a> {
     pub id: Option<RecordId<'a>>,
     /// The entity of the path, if there is a path; the query must read it.
     pub entity: Option<&'a str>,
-    /// The principal that policies are applied to; without one the request counts as anonymous.
+    /// The principal that policies apply to. Without a principal, the request is anonymous.
     pub principal: Option<&'a Principal>,
     /// The values of the query's parameters.
     pub params: Option<&'a ParamValues>,
@@ -96,7 +96,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Creates a collection read of a query as `(format, text)` or parsed.
+    /// Creates a collection read of a query, which is given as `(format, text)` or parsed.
     pub fn new(query: impl Into<QuerySource<'a>>) -> Self {
         Self { query: query.into(), id: None, entity: None, principal: None, params: None, is_export: false }
     }
@@ -123,7 +123,7 @@ impl<'a> Request<'a> {
         Self { entity: Some(entity), ..self }
     }
 
-    /// Sets the principal that policies are applied to.
+    /// Sets the principal that policies apply to.
     #[must_use]
     pub fn with_principal(self, principal: Option<&'a Principal>) -> Self {
         Self { principal, ..self }
@@ -150,7 +150,7 @@ impl<'a> Request<'a> {
     }
 
     /// Returns the key of the plan cache: the policy class of the principal, a letter for format and kind, and the text. A
-    /// class begins with a digit, so keys of different parts differ.
+    /// class begins with a digit, so different parts give different keys.
     fn cache_key(&self, class: &str) -> String {
         let (format, text) = self.query.canonical();
         let prefix = match (format, self.kind()) {
@@ -232,7 +232,7 @@ impl Mesh {
         let planner::Planned { query, cursor, inputs } = self.plan_query(view, request, given)?;
         let query = Arc::new(query);
         let has_cursor_param = query.params.as_deref().is_some_and(Parameters::have_cursor);
-        // The key of a cursor that `LaterPage` does not find contains the cursor, so it is hardly requested twice.
+        // If `LaterPage` does not find the cursor, the key contains it, so the key is hardly ever requested again.
         let key = match variant {
             Some(variant) => Some(variant),
             None => Some(key).filter(|_| is_new && (is_later || has_cursor_param || cursor.is_none())),
@@ -244,7 +244,7 @@ impl Mesh {
         Ok(plan_of(query, request, cursor, inputs))
     }
 
-    /// Finds the plan of a query whose conditions have that form. `found` is the plan of the form that came first.
+    /// Finds the plan of a query whose conditions have that form. `found` is the plan that was cached first.
     fn of_form(&self, found: Arc<PlannedQuery>, key: &str, form: &str) -> Option<Arc<PlannedQuery>> {
         if found.form() == form {
             return Some(found);
@@ -252,10 +252,11 @@ impl Mesh {
         self.cache.get(variant_key(key, form).as_str()).filter(|query| query.form() == form)
     }
 
-    /// Checks a query that is to be run later, with the default values of its parameters. Returns their names.
+    /// Checks a query that will be run later, with the default values of its parameters. Returns the names of the
+    /// parameters.
     ///
     /// # Errors
-    /// Those of [`Mesh::plan`], but none for parameters without a value.
+    /// Those of [`Mesh::plan`]. A parameter without a value is not an error.
     pub fn check(&self, request: &Request<'_>) -> Result<Vec<String>, Error> {
         self.check_in_view(&self.views.find(request.principal), request)
     }
@@ -286,7 +287,8 @@ impl Mesh {
         self.check_in_view(self.views.unrestricted(), request)
     }
 
-    /// Parses and checks a query. Returns what does not depend on an id, a cursor or parameters, and their values.
+    /// Parses and checks a query. Returns the part that does not depend on an id, a cursor or parameters, and separately the
+    /// values of the cursor and the parameters.
     fn plan_query(
         &self,
         view: &View,
@@ -320,7 +322,7 @@ impl Mesh {
         self.resolvers.find(&plan.node().entity).is_none_or(|resolver| resolver.is_personal())
     }
 
-    /// Runs a plan's resolver and shapes its answer. The result is ready if the resolver's is.
+    /// Runs a plan's resolver and shapes its answer. The result is ready if the resolver's result is ready.
     ///
     /// # Errors
     /// Those of the resolver. A panic of the resolver fails this read only, with [`ResolveError::Panicked`].
@@ -368,8 +370,8 @@ fn shape(answer: Answer, plan: &Plan, context: &Context) -> Result<JsonBody, Res
 /// The values of a request without parameters.
 static NO_PARAMS: LazyLock<ParamValues> = LazyLock::new(ParamValues::new);
 
-/// Returns the key of a plan whose conditions have another form than those of the plan under `key`. It begins with another
-/// character than all other keys, and a form has no NUL.
+/// Returns the key of a plan whose conditions differ in form from those of the plan under `key`. No other key begins with
+/// the same character, and a form contains no NUL.
 fn variant_key(key: &str, form: &str) -> String {
     ["v", form, "\0", key].concat()
 }
@@ -396,8 +398,8 @@ fn target(query: &PlannedQuery, id: Option<RecordId<'_>>) -> Target {
 }
 
 impl Plan {
-    /// Returns the plan for another request of the same query: its id, and the values of its parameters. `None` if the values
-    /// are wrong, or their conditions have another form than those of the plan.
+    /// Returns the plan for another request of the same query, with the id and the parameter values of that request. `None`
+    /// if the values are invalid, or if they give the conditions another form than in this plan.
     pub fn for_request(&self, id: Option<RecordId<'_>>, params: Option<&ParamValues>) -> Option<Self> {
         if self.query.params.is_none() && params.is_none() {
             return Some(self.aimed_at(id));
@@ -421,7 +423,7 @@ impl Plan {
         Some(Self { inputs: None, cursor: None, ..self.clone() })
     }
 
-    /// Returns the plan for the record with another id. Without an id, the plan must be one of a collection read.
+    /// Returns the plan for the record with another id. Without an id, the plan must be a collection read.
     #[must_use]
     pub fn aimed_at(&self, id: Option<RecordId<'_>>) -> Self {
         Self { target: target(&self.query, id), ..self.clone() }

@@ -25,7 +25,7 @@ pub struct Mutation {
     pub(crate) subject: Subject,
     pub(crate) action: Action,
     pub(crate) references: Vec<Reference>,
-    /// Shared by the creations of a list.
+    /// The read that shapes the reply. The creations of a list share it.
     pub(crate) reply: Option<Arc<Plan>>,
 }
 
@@ -35,19 +35,19 @@ impl Mutation {
         &self.subject
     }
 
-    /// Returns what the write does.
+    /// Returns the action of the write.
     pub fn action(&self) -> &Action {
         &self.action
     }
 
-    /// Returns the records that values of the body refer to and that policies might hide. The mutator has to check that
-    /// they exist ([`Reference`]).
+    /// Returns the references in the body to records that policies might hide. The mutator must check that the records exist
+    /// ([`Reference`]).
     pub fn references(&self) -> &[Reference] {
         &self.references
     }
 
-    /// Returns whether the write failed because of another one, possibly one that created or deleted the record at the same
-    /// time, so that it may succeed when it is repeated.
+    /// Returns whether the error may come from a concurrent write that created or deleted the record. If so, the write may
+    /// succeed when it is repeated.
     pub fn is_raced(&self, error: &WriteError) -> bool {
         let is_of_id =
             |fields: &[String]| self.subject.entity().id_fields().any(|id| fields.contains(&id.name));
@@ -72,7 +72,8 @@ impl Mutation {
     }
 }
 
-/// A write of a record or of one of its relations. `id` is the record of the path, and `other` the relation with its target.
+/// A write of a record or of one of its relations. `id` is the id of the record in the path, and `other` is the relation
+/// with its target.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
@@ -81,7 +82,7 @@ pub enum Action {
     Create { values: Vec<Assignment> },
     /// Changes values of a record. Without any, the record is only read.
     Update { id: Key, values: Vec<Assignment> },
-    /// Changes a record if the one with that id exists and its guard accepts it, else creates it. `update` is an
+    /// Updates the record with that id if it exists and fulfills its guard, else creates it. `update` is an
     /// [`Action::Update`], and `create` an [`Action::Create`].
     Merge { id: Key, update: Box<Mutation>, create: Box<Mutation> },
     /// Deletes a record.
@@ -99,7 +100,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the id of the record of the path; `None` if that is created.
+    /// Returns the id of the record in the path; `None` if the write creates it.
     pub fn id(&self) -> Option<&Key> {
         match self {
             Self::Create { .. } => None,
@@ -135,7 +136,7 @@ impl Action {
         }
     }
 
-    /// Returns the entity of the record that gets the values, if it may get any.
+    /// Returns the entity of the record that the values are written to; `None` if the action writes no values.
     pub fn assigned<'m>(&'m self, subject: &'m Subject) -> Option<&'m Subject> {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Merge { .. } => Some(subject),
@@ -144,7 +145,7 @@ impl Action {
         }
     }
 
-    /// Returns the values that are written; of a record that may be created, those of the new one.
+    /// Returns the values to write. For an [`Action::Merge`], returns the values of the new record.
     pub fn values(&self) -> &[Assignment] {
         match self {
             Self::Create { values } | Self::Update { values, .. } | Self::CreateChild { values, .. } => {
@@ -156,36 +157,37 @@ impl Action {
     }
 }
 
-/// A field and its new value, which its type can hold.
+/// A field and its new value, which the type of the field can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The field's name.
     pub field: Arc<str>,
     /// The storage column.
     pub column: Arc<str>,
-    /// The value in the form of the storage.
+    /// The value in its storage form.
     pub value: Value,
 }
 
-/// A record that values of the body refer to. One of the targets must have a record that fulfills [`Subject::guard`] and has
-/// these values, else the write fails with [`WriteError::NoReferred`], also if there is no target. Only references to
-/// targets that the principal cannot see completely are listed.
+/// A reference in the body to another record. One of the targets must have a record that fulfills [`Subject::guard`] and has
+/// these values. Otherwise, or if there is no target, the write fails with [`WriteError::NoReferred`]. A reference is listed
+/// only if policies restrict each of its targets.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The field of the body, for messages.
     pub field: String,
-    /// Whether the condition of the written record excludes the value. Then the write is refused instead.
+    /// Whether the condition on the written record excludes the value. If so, the write fails with [`WriteError::Refused`]
+    /// instead.
     pub is_excluded: bool,
     /// The entities that the columns may refer to and that the principal may see.
     pub targets: Vec<ReferenceTarget>,
 }
 
-/// An entity that a reference may lead to.
+/// An entity that a reference may point to.
 #[derive(Clone, Debug)]
 pub struct ReferenceTarget {
     /// The entity.
     pub subject: Subject,
-    /// The columns that a record of it is found by.
+    /// The columns by which the referenced record is found.
     pub columns: Vec<ReferenceColumn>,
 }
 
@@ -196,18 +198,18 @@ pub struct ReferenceColumn {
     pub target: String,
     /// The column of the record that is written.
     pub column: String,
-    /// The value of the body; `None` if the record keeps the one that it has.
+    /// The value in the body; `None` if the record keeps its current value.
     pub value: Option<Value>,
 }
 
-/// An entity with records to write, which are found by their ids.
+/// An entity whose records are written. The records are found by their ids.
 #[derive(Clone)]
 pub struct Subject {
     pub(crate) schema: Arc<Schema>,
     pub(crate) entity: EntityId,
-    /// The records that may be used as the write uses them.
+    /// The records that the write may use; `None` without a condition.
     pub(crate) guard: Option<Arc<Node>>,
-    /// The records that may be the result of the write.
+    /// The records that may result from the write; `None` without a condition.
     pub(crate) check: Option<Arc<Node>>,
 }
 
@@ -227,7 +229,7 @@ impl Subject {
         &self.entity().table
     }
 
-    /// Returns the storage columns of its id, in the order of the parts.
+    /// Returns the storage columns of the id, in the order of its parts.
     pub fn id_columns(&self) -> impl Iterator<Item = &str> {
         self.entity().id_fields().map(|field| field.column.as_str())
     }
@@ -239,14 +241,14 @@ impl Subject {
         entity.member(name).map(|_| name)
     }
 
-    /// Returns the fields that a constraint or index of that name is about, if the principal may see them. For messages.
+    /// Returns the fields of the constraint or index with that name, if the principal may see them. For messages.
     pub fn fields_of_constraint(&self, name: &str) -> Vec<String> {
         let mut rules = self.entity().constraints.iter();
         let columns = rules.find(|rule| rule.name == name).map(|rule| rule.columns.as_slice());
         self.fields_of_columns(columns.unwrap_or_default().iter().map(String::as_str))
     }
 
-    /// Returns the fields that the condition of a check is about, if the principal may see them. For messages.
+    /// Returns the fields in the condition of a CHECK constraint, if the principal may see them. For messages.
     #[cfg(feature = "sql")]
     pub fn fields_of_condition(&self, sql: &str) -> Vec<String> {
         let all = self.entity().fields.iter().map(|field| field.column.as_str());
@@ -269,12 +271,12 @@ impl Subject {
         self.check.as_deref()?.filter.as_ref()
     }
 
-    /// Returns the records that fulfill the condition before the write, with the related records that it depends on.
+    /// Returns the records that fulfill the condition before the write, with the related records that the condition uses.
     pub fn guarded(&self) -> Option<&Node> {
         self.guard.as_deref()
     }
 
-    /// Returns the records that fulfill the condition after the write, with the related records that it depends on.
+    /// Returns the records that fulfill the condition after the write, with the related records that the condition uses.
     pub fn checked(&self) -> Option<&Node> {
         self.check.as_deref()
     }
@@ -306,7 +308,7 @@ impl Subject {
         ids.iter().map(|id| Change::record(Arc::clone(&entity), self.id_text(id))).collect()
     }
 
-    /// Returns the error of a write of a record that does not exist.
+    /// Returns the error of a write to a record that does not exist.
     pub fn not_found(&self, id: &Key) -> WriteError {
         WriteError::NotFound { entity: self.key().to_owned(), id: self.id_text(id) }
     }
@@ -355,13 +357,13 @@ pub enum LinkKey {
     },
 }
 
-/// The columns of a link that is stored in one of the two records. In each pair, `parent` is a column of the record of the
-/// path and `target` one of the other record.
+/// The columns of a link that is stored in one of the two records. In each pair, `parent` is a column of the record in the
+/// path, and `target` is a column of the other record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyColumns {
-    /// Pairs of which one side is set to create a link, and set to NULL to remove it.
+    /// Pairs that store the link: one side is set to create the link, and set to NULL to remove it.
     pub set: Vec<ColumnPair>,
-    /// Pairs that must be equal for a link, and are not changed.
+    /// Pairs that must be equal for a link. The write does not change them.
     pub same: Vec<ColumnPair>,
 }
 
@@ -379,8 +381,8 @@ pub struct WriteOutcome {
     pub id: Key,
     /// Whether an [`Action::Merge`] has created the record.
     pub created: bool,
-    /// The reply's body, if the mutator has read it ([`Mutation::reply`]). It must not do so before the write is committed:
-    /// a slow reply would hold the locks of the write. Without it, [`crate::Mesh`] reads the reply with the resolver.
+    /// The reply's body, if the mutator has read it ([`Mutation::reply`]). It must be read after the commit, since a slow
+    /// reply would hold the locks of the write. If it is `None`, [`crate::Mesh`] reads the reply with the resolver.
     pub body: Option<Result<JsonBody, ResolveError>>,
 }
 
@@ -409,7 +411,7 @@ pub trait Mutator: Send + Sync + 'static {
     /// of several steps.
     ///
     /// # Errors
-    /// Those of the script, and as [`Mutator::mutate`] for the steps.
+    /// The errors of the script, and for its steps those of [`Mutator::mutate`].
     fn transact(
         &self,
         script: Arc<dyn Script>,

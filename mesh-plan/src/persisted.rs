@@ -134,11 +134,11 @@ pub trait QueryStore: Send + Sync + 'static {
     /// Finds the query with that id.
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>>;
 
-    /// Stores a query, which may be stored already. A full store removes older queries.
+    /// Stores a query, which may already be stored. A full store removes older queries.
     fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>>;
 }
 
-/// A store of queries failed.
+/// The failure of a query store.
 #[derive(Debug, Error)]
 #[error("the store of registered queries failed")]
 pub struct QueryStoreError(#[source] Box<dyn StdError + Send + Sync>);
@@ -200,7 +200,7 @@ impl Persisted {
         self
     }
 
-    /// Sets the number of queries that memory holds beside the preloaded ones, and the size of their texts in bytes.
+    /// Sets the number of queries that memory holds in addition to the preloaded ones, and the size of their texts in bytes.
     #[must_use]
     pub fn memory(mut self, entries: usize, bytes: usize) -> Self {
         self.recent = Generations::bounded(entries, bytes);
@@ -232,7 +232,8 @@ impl Persisted {
     /// Checks a query and keeps it in memory for the lifetime of the registry.
     ///
     /// # Errors
-    /// Those of [`Mesh::check`], and the query does not have a declared parameter, or a default is not of its type.
+    /// Those of [`Mesh::check`]. Also fails if the query lacks a declared parameter, or if a default does not have the
+    /// declared type.
     pub fn preload(&mut self, mesh: &Mesh, query: PersistedQuery) -> Result<QueryId, Error> {
         // The principal that runs it later may see more than a request without a session.
         query.check_with(|request| mesh.check_unrestricted(request))?;
@@ -241,8 +242,8 @@ impl Persisted {
         Ok(id)
     }
 
-    /// Checks a query as a collection read of the principal, and stores it. The caller checks before whether the principal
-    /// may register queries.
+    /// Checks a query as a collection read of the principal, and stores it. The caller must first check whether the
+    /// principal may register queries.
     ///
     /// # Errors
     /// [`RegisterError::Query`] for errors of [`Persisted::preload`], [`RegisterError::OtherParams`] and
@@ -254,18 +255,18 @@ impl Persisted {
         principal: Option<&Principal>,
     ) -> Result<QueryId, RegisterError> {
         let id = query.id;
-        // Before it is looked up: another principal may have registered what this one may not read. A query that can read
-        // one record can read a collection.
+        // The check precedes the look-up, since another principal may have registered a query that this one may not run. A
+        // query that can read one record can read a collection.
         let checked = query.check_with(|request| mesh.check(&request.with_principal(principal)));
         checked.map_err(RegisterError::Query)?;
         let is_in_memory = self.in_memory_by_id(id).is_some();
         let query = match self.find_by_id(id).await.map_err(RegisterError::Store)? {
-            // Another client must not change what the query does for those who registered it.
+            // A client must not change the query for the clients that registered it.
             Some(known) if !query.params.is_empty() && query.params != known.params => {
                 return Err(RegisterError::OtherParams);
             }
             Some(_) if is_in_memory => return Ok(id),
-            // A query that is still in use is among the last that a full store removes.
+            // The query is stored again, so that a full store removes it after queries that are no longer in use.
             Some(known) => known,
             None => Arc::new(query),
         };
@@ -329,7 +330,7 @@ impl fmt::Debug for Persisted {
     }
 }
 
-/// A query was not registered.
+/// The reason why a query was not registered.
 #[derive(Debug, Error)]
 pub enum RegisterError {
     /// It is not a query, or does not fit the schema.

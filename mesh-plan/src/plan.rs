@@ -1,4 +1,4 @@
-//! Plans: checked queries with every name resolved, which specify what to fetch and the shape of the response.
+//! Plans: checked queries with every name resolved, which specify the rows to fetch and the shape of the response.
 
 pub(crate) mod computed;
 mod conditions;
@@ -52,7 +52,7 @@ pub(crate) struct PlannedQuery {
     pub(crate) rows: usize,
     /// The largest number of bytes of a response.
     pub(crate) bytes: usize,
-    /// How many rows orders by values of related records may scan, if there are such orders.
+    /// The number of rows that orders by values of related records may scan; `None` without such an order.
     pub(crate) related_sort_rows: Option<u64>,
     /// The session values that conditions need, by slot.
     pub(crate) slots: Vec<SessionBinding>,
@@ -68,8 +68,8 @@ impl PlannedQuery {
     }
 }
 
-/// Identifies the query of a plan: runs with other targets and pages of the same query that were found in the plan cache
-/// share it. An id stays unique as long as a clone of it exists, so it can be the key of a cache.
+/// The identity of a plan's query. Plans with other targets or pages of the same cached query share it. An id stays unique
+/// as long as a clone of it exists, so it can be the key of a cache.
 #[derive(Clone, Debug, Default)]
 pub struct PlanId(Arc<()>);
 
@@ -87,7 +87,7 @@ impl Hash for PlanId {
     }
 }
 
-/// Identifies the result of a plan: plans with equal keys read the same rows.
+/// The identity of a plan's result: plans with equal keys read the same rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlanKey {
     query: PlanId,
@@ -102,7 +102,7 @@ impl PlanKey {
     }
 }
 
-/// One record or many.
+/// The target of a read: one record or many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// The record whose id fields have these values.
@@ -153,8 +153,8 @@ impl Plan {
         self.session_input(slot).one()
     }
 
-    /// Returns the session values of the list of a slot ([`Predicate::SessionIn`]). NULL stands for values that no record has;
-    /// it is the only value if the session lacks the list.
+    /// Returns the session values of the list in a slot ([`Predicate::SessionIn`]). NULL replaces values that no record has,
+    /// and is the only value if the session lacks the list.
     pub fn session_values(&self, slot: usize) -> &[Value] {
         self.session_input(slot).many()
     }
@@ -196,7 +196,8 @@ impl Plan {
         predicate.bound(self.session.as_deref().unwrap_or_default(), self.inputs())
     }
 
-    /// Returns the values of parameters as bytes, for the keys of caches beside [`Plan::id`]; `None` if there are none.
+    /// Returns the values of parameters as bytes, for use in cache keys together with [`Plan::id`]; `None` if there are
+    /// none.
     pub fn input_key(&self) -> Option<Box<[u8]>> {
         let inputs = self.inputs.as_deref()?;
         let mut bytes = Vec::with_capacity(16 * inputs.len());
@@ -204,8 +205,8 @@ impl Plan {
         Some(bytes.into())
     }
 
-    /// Returns the plan of the next `size` records of an export: after the record with these sort values, or the first ones.
-    /// Back ends that cannot pass rows on while they read use it.
+    /// Returns the plan of the next `size` records of an export: those after the record with these sort values, or the first
+    /// ones. For back ends that cannot pass rows on while they read.
     pub fn export_page(&self, size: u32, after: Option<&[Value]>) -> Self {
         let query = &self.query;
         let mut node = query.node.clone();

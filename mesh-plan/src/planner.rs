@@ -44,7 +44,7 @@ enum Role<'a> {
     Relation(&'a Name, Cardinality),
 }
 
-/// What a read returns.
+/// The kind of a read, which determines the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadKind {
     /// One record.
@@ -55,7 +55,7 @@ pub(crate) enum ReadKind {
     Export,
 }
 
-/// A planned query, with what belongs to its first run only.
+/// A planned query, with the values of its first run.
 pub(crate) struct Planned {
     pub(crate) query: PlannedQuery,
     /// The sort values of its cursor.
@@ -124,7 +124,7 @@ pub(crate) fn plan(
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.
 fn cursor_scope(node: &Node) -> digest::Digest {
     let mut text = format!("mesh cursor 1\n{}\n", node.entity);
-    // A cursor belongs to pages in both directions.
+    // A cursor is valid for pages in both directions.
     let mut order = node.order.clone();
     if node.page.as_ref().is_some_and(|page| page.reversed) {
         order.iter_mut().for_each(SortKey::reverse);
@@ -313,7 +313,7 @@ fn check_controls(context: &NodeContext<'_>, controls: &Controls, role: Role<'_>
     Err(context.error(span, kind))
 }
 
-/// Returns the columns that identify an entity's rows; none if only all columns together do.
+/// Returns the columns that identify an entity's rows; an empty list if only all columns together do.
 fn row_key(entity: &Entity) -> Vec<Column> {
     let mut columns = Columns::default();
     let is_key = |name: &String| entity.tie_break.iter().any(|key| key.column == *name);

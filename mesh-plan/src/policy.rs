@@ -73,7 +73,7 @@ where
     }
 }
 
-/// What a class may do with an entity.
+/// The rights of a class on an entity.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "it has no effect unless a policy returns it"]
 pub struct Access {
@@ -126,20 +126,20 @@ impl Access {
     }
 
     /// Requires that a record fulfills a condition after it was created or updated, instead of the conditions of
-    /// [`Access::when`]. Several must all be fulfilled.
+    /// [`Access::when`]. If there are several, all must be fulfilled.
     pub fn checking(mut self, condition: Condition) -> Self {
         self.written.created.get_or_insert_default().push(condition.clone());
         self.written.updated.get_or_insert_default().push(condition);
         self
     }
 
-    /// Gives a field a value in all records that are created or updated. Clients cannot write it. A write without that value
-    /// of the session is refused.
+    /// Sets a field to a value in all records that are created or updated. Clients cannot write the field. If the session
+    /// lacks the value, the write is refused.
     pub fn setting(self, field: impl Into<String>, value: impl Into<Operand>) -> Self {
         self.preset(field.into(), value.into(), true)
     }
 
-    /// Gives a field a value in all records that are created, as [`Access::setting`] does.
+    /// Sets a field to a value in all records that are created, as [`Access::setting`] does.
     pub fn setting_on_create(self, field: impl Into<String>, value: impl Into<Operand>) -> Self {
         self.preset(field.into(), value.into(), false)
     }
@@ -149,20 +149,20 @@ impl Access {
         self
     }
 
-    /// Restricts writes to creating and updating records with these fields, including uploads; nothing is deleted. They
-    /// must also be writable in the schema.
+    /// Restricts writes, including uploads, to these fields of created and updated records, and refuses deletions. The
+    /// fields must also be writable in the schema.
     pub fn writing<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
         let names = owned(names);
         let names = || names.iter().map(String::as_str);
         self.creating(names()).updating(names()).keeping()
     }
 
-    /// Restricts the fields of records that are created, including files. Without any, none is created.
+    /// Restricts the fields, including files, that can be set in created records. An empty list refuses creations.
     pub fn creating<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
         Self { create: both(self.create, Some(owned(names))), ..self }
     }
 
-    /// Restricts the fields that are updated, including files. Without any, none is.
+    /// Restricts the fields, including files, that can be updated. An empty list refuses updates.
     pub fn updating<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
         Self { update: both(self.update, Some(owned(names))), ..self }
     }
@@ -177,7 +177,7 @@ impl Access {
         self.writing([])
     }
 
-    /// Returns what both allow.
+    /// Returns the rights that both grant.
     pub fn and(mut self, other: Self) -> Self {
         self.allowed &= other.allowed;
         self.only = both(self.only, other.only);
@@ -192,7 +192,7 @@ impl Access {
         self
     }
 
-    /// Returns the conditions of one kind of use of a record, if they are not those of reads.
+    /// Returns the conditions of one use of a record; `None` if the conditions of reads apply.
     fn conditions_of(&self, of: RecordUse) -> Option<&[Condition]> {
         match of {
             RecordUse::Read => None,
@@ -223,7 +223,7 @@ impl Access {
     }
 }
 
-/// What writes require instead of the conditions of reads; `None` for these.
+/// The conditions of writes. `None` means that the conditions of reads apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct WriteConditions {
     /// Before a record is updated.
@@ -237,7 +237,7 @@ struct WriteConditions {
 }
 
 impl WriteConditions {
-    /// Returns what both require. `read` and `other_read` are the conditions of reads of each.
+    /// Returns the conditions of both. `read` and `other_read` are their conditions of reads.
     fn and(self, other: Self, read: &[Condition], other_read: &[Condition]) -> Self {
         let both = |left: Option<Vec<Condition>>, right: Option<Vec<Condition>>| {
             if left.is_none() && right.is_none() {
@@ -256,23 +256,23 @@ impl WriteConditions {
     }
 }
 
-/// What a request does with a record, as far as it requires conditions of its own.
+/// A use of a record by a request. Each use can have separate conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RecordUse {
-    /// It reads the record or refers to it.
+    /// A read of the record, or a reference to it.
     Read,
-    /// It is going to update the record.
+    /// An update; the condition applies before it.
     Update,
-    /// It is going to delete the record.
+    /// A deletion; the condition applies before it.
     Delete,
-    /// It has created the record.
+    /// A creation; the condition applies after it.
     Created,
-    /// It has updated the record.
+    /// An update; the condition applies after it.
     Updated,
 }
 
 impl RecordUse {
-    /// Those of writes.
+    /// The uses by writes.
     const WRITES: [Self; 4] = [Self::Update, Self::Delete, Self::Created, Self::Updated];
 }
 
@@ -315,13 +315,14 @@ pub enum Condition {
     Any(Vec<Self>),
     /// The condition does not hold.
     Not(Box<Self>),
-    /// A condition on the records of a relation. These are the records of the database, whether the role sees them or not.
+    /// A condition on the records of a relation. It applies to all records in the database, including those that the role
+    /// cannot see.
     Related {
         /// The relation's name.
         relation: String,
         /// Whether some, none or all of the records fulfill the condition.
         op: Quantifier,
-        /// The condition on a related record; `None` if each fulfills it.
+        /// The condition on a related record; `None` accepts every record.
         condition: Option<Box<Self>>,
     },
     /// A comparison of a field.
@@ -341,8 +342,8 @@ impl Condition {
         Self::Field { field: field.into(), op, value: value.into() }
     }
 
-    /// Requires that some, none or all records of a relation fulfill a condition. These are the records of the database,
-    /// whether the role sees them or not.
+    /// Requires that some, none or all records of a relation fulfill a condition. The condition applies to all records in the
+    /// database, including those that the role cannot see.
     ///
     /// ```
     /// use mesh_plan::policy::{Condition, SessionValue};

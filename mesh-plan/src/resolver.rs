@@ -41,8 +41,7 @@ pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
 /// ```
 pub trait Resolver: Send + Sync + 'static {
     /// Fetches the plan's rows. A resolver that can answer without waiting and within about a millisecond returns
-    /// [`Either::Left`]; work that takes longer belongs into the future of [`Either::Right`], which does nothing until
-    /// it is polled.
+    /// [`Either::Left`]; longer work belongs in the future of [`Either::Right`], which does nothing until it is polled.
     ///
     /// # Errors
     /// Any failure to fetch. Clients see a fixed text; the log has the chain of sources.
@@ -52,8 +51,8 @@ pub trait Resolver: Send + Sync + 'static {
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>>;
 
-    /// Passes all records of a plan to an export, and returns their number. By default, the rows of [`Self::resolve`] are
-    /// exported, which are in memory together.
+    /// Passes all records of a plan to an export, and returns their number. By default, this exports the rows of
+    /// [`Self::resolve`], which are all in memory at once.
     ///
     /// # Errors
     /// Any failure to fetch, and errors of the export.
@@ -116,7 +115,7 @@ impl From<JsonBody> for Answer {
     }
 }
 
-/// The length of a request id in bytes, at most.
+/// The largest length of a request id in bytes.
 const REQUEST_ID: usize = 128;
 
 /// The part of a request that resolvers and mutators receive in addition to the plan. Creating and cloning it does not
@@ -125,18 +124,18 @@ const REQUEST_ID: usize = 128;
 #[non_exhaustive]
 pub struct Context {
     request_id: ArrayString<REQUEST_ID>,
-    /// The time until which the answer is needed.
+    /// The deadline of the answer.
     pub deadline: Option<Instant>,
     /// The authenticated principal; `None` if there are no sessions, or if the application itself reads.
     pub principal: Option<Arc<Principal>>,
     /// The `traceparent` value for calls to other services; `None` if the request belongs to no trace.
     pub trace_parent: Option<Arc<str>>,
-    /// Where back ends record their statements. Set during development only.
+    /// The trace in which back ends record their statements. It is set only during development.
     pub trace: Option<Arc<Trace>>,
 }
 
 impl Context {
-    /// Creates the context of a request with this id, of which the first 128 bytes are kept.
+    /// Creates the context of a request with this id. Only the first 128 bytes of the id are kept.
     pub fn new(request_id: &str) -> Self {
         let request_id = ArrayString::from(request_id).unwrap_or_else(|_| {
             let mut kept = ArrayString::new();
@@ -172,7 +171,7 @@ impl Context {
         self
     }
 
-    /// Sets where back ends record their statements.
+    /// Sets the trace in which back ends record their statements.
     #[must_use]
     pub fn with_trace(mut self, trace: Option<Arc<Trace>>) -> Self {
         self.trace = trace;

@@ -18,9 +18,9 @@ pub(crate) use tree::HashKey;
 
 /// The flat rows of a resolver, which [`crate::Mesh`] filters, groups, sorts, pages and nests.
 ///
-/// [`Rows::new`] makes an empty table for every node of a plan, and only for those: a relation that is not part of the
-/// query has no table. Children are matched to their parents by their keys, and of several rows with one row key below
-/// one parent the first is kept.
+/// [`Rows::new`] makes an empty table for every node of a plan, and only for those: a relation that is not part of the query
+/// has no table. Children are matched to their parents by key. If several rows below one parent have the same row key, the
+/// first is kept.
 ///
 /// A resolver that applies controls itself, such as a filter in a request to another service, declares that with
 /// [`Rows::applied`].
@@ -43,9 +43,9 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Creates an empty table for each node of the plan, with the columns that its rows need: those of the response
-    /// ([`Node::columns`]), those that lead to the parent ([`Join::child_keys`](crate::Join::child_keys)) and those that controls use
-    /// ([`Node::control_columns`]). The table of a grouped read has the columns of the rows that are grouped.
+    /// Creates an empty table for each node of the plan, with the columns that its rows need: the columns of the response
+    /// ([`Node::columns`]), the parent's key ([`Join::child_keys`](crate::Join::child_keys)) and the columns that controls
+    /// use ([`Node::control_columns`]). The table of a grouped read has the columns of the rows that are grouped.
     pub fn new(plan: &Plan) -> Self {
         Self::with_applied(plan, Applied::empty())
     }
@@ -59,23 +59,23 @@ impl Rows {
         rows
     }
 
-    /// Creates rows from one wide table of joined rows, one for each combination. Columns of the root node have their
-    /// name, those of a nested one its path and their name: `comments.author.name`. A nested object is absent from a row
-    /// if all its columns are NULL. Rows that occur several times are folded by the node's row key ([`Node::row_key`]),
-    /// or by all columns if the table lacks that.
+    /// Creates rows from one wide table of joined rows, with a row for each combination. Columns of the root node have plain
+    /// names; columns of a nested node are prefixed with its path, such as `comments.author.name`. A nested object is absent
+    /// from a row if all its columns are NULL. Repeated rows of a node are folded by its row key ([`Node::row_key`]), or by
+    /// all its columns if the table lacks the row key.
     pub fn joined(table: Table) -> Self {
         Self { tables: HashMap::from([(String::new(), table)]), joined: true, ..Self::default() }
     }
 
-    /// Declares controls that these rows satisfy already. Rows are filtered before they are grouped and sorted, and paged
-    /// last, so a declaration of a later control must include those before it.
+    /// Declares the controls that have already been applied to these rows. Rows are filtered before they are grouped and
+    /// sorted, and paged last, so a declaration of a later control must include the earlier ones.
     #[must_use]
     pub fn applied(mut self, applied: Applied) -> Self {
         self.applied |= applied;
         self
     }
 
-    /// Sets the number of all records, groups or distinct combinations, whatever the page. A resolver that has applied
+    /// Sets the number of all records, groups or distinct combinations, regardless of the page. A resolver that has applied
     /// [`Applied::PAGE`] counts them if [`crate::Page::total`] is set.
     #[must_use]
     pub fn total(mut self, total: u64) -> Self {
@@ -88,8 +88,8 @@ impl Rows {
         self.tables.entry(String::new()).or_default()
     }
 
-    /// Returns the table of a nested node by its refs from the root, such as `comments.author`; `None` if it is not part
-    /// of the query.
+    /// Returns the table of a nested node by its path from the root, such as `comments.author`; `None` if the node is not
+    /// part of the query.
     pub fn table(&mut self, path: &str) -> Option<&mut Table> {
         self.tables.get_mut(path)
     }
@@ -179,7 +179,7 @@ impl Table {
         self.rows == 0
     }
 
-    /// Returns the cells of a row in the order of the columns; none past the end.
+    /// Returns the cells of a row in the order of the columns; an empty slice past the end.
     pub fn row(&self, index: usize) -> &[Value] {
         let width = self.columns.len();
         self.cells.get(index * width..(index + 1) * width).unwrap_or_default()

@@ -9,10 +9,10 @@ use crate::{Change, Error, JsonBody, Key, ResolveError, WriteError};
 
 /// The steps of a transaction, each of which may depend on the results of those before it.
 ///
-/// If a concurrent transaction is in the way, a storage rolls back and starts again. So the same results have to give the
-/// same next step, and a script must not have side effects.
+/// If a concurrent transaction conflicts, the storage rolls back and starts again. A script must therefore return the same
+/// next step for the same results, and must not have side effects.
 pub trait Script: Send + Sync + 'static {
-    /// Returns the step after those that are done, or `None` at the end. The transaction is committed after that.
+    /// Returns the step after the completed ones, or `None` at the end. The transaction is then committed.
     ///
     /// # Errors
     /// The transaction has to be rolled back.
@@ -30,8 +30,7 @@ pub enum ScriptStep {
     Read {
         /// The point read.
         plan: Plan,
-        /// If set, the record must be one that fulfills [`Subject::guard`], and others cannot write it before the end of the
-        /// transaction.
+        /// If set, the record must fulfill [`Subject::guard`], and other transactions cannot write it before this one ends.
         lock: Option<Subject>,
     },
 }
@@ -43,7 +42,7 @@ pub struct StepResult {
     pub step: ScriptStep,
     /// For each write, the id of the record that its reply shows.
     pub ids: Vec<Key>,
-    /// For each write its reply, `None` if that has no body; for a read its response.
+    /// For a write, the reply of each mutation, or `None` for a reply without a body; for a read, its response.
     pub bodies: Vec<Option<JsonBody>>,
 }
 

@@ -26,11 +26,11 @@ pub(crate) use scalar::{number_text, write_text};
 /// Bounds of the memory in bytes that is reserved for a response.
 const SIZE_MIN: usize = 512;
 const SIZE_MAX: usize = 64 * 1_024;
-/// The size in bytes from which on a response is large. Space is reserved for the largest one at once: pages that are not
-/// written take no memory, and growing would keep several copies for a moment. The rest is given back in the end, since
-/// the response may wait for its reader for long.
+/// The size in bytes from which a response is large. A large response reserves the maximum at once: pages that are not
+/// written take no memory, whereas growing the buffer would briefly keep several copies. The unused rest is released at the
+/// end, since the response may wait for its reader for a long time.
 const SIZE_LARGE: usize = 1_024 * 1_024;
-/// The most that is reserved for a large response.
+/// The largest number of bytes that is reserved for a large response.
 const RESERVED_MAX: usize = 64 * 1_024 * 1_024;
 
 /// The cells of one row, by their index in [`Node::columns`].
@@ -53,8 +53,9 @@ pub trait RowSource: Sized {
     /// A row of this node, valid while it is visited.
     type Row<'r>: Cells;
 
-    /// Visits the rows of the node in the order of the plan: all rows of the root node, or the rows that belong to `parent`,
-    /// which are none if its key is NULL. The visitor receives the sources of the node's joins in the order of the plan.
+    /// Visits the rows of the node in the order of the plan: all rows of the root node, or the rows that belong to `parent`.
+    /// A parent whose key is NULL has no rows. The visitor receives the sources of the node's joins in the order of the
+    /// plan.
     ///
     /// # Errors
     /// Fails if the rows cannot be fetched, and passes on errors of the visitor.
@@ -64,8 +65,8 @@ pub trait RowSource: Sized {
         visitor: impl FnMut(&Self::Row<'_>, &mut [Self]) -> Result<Flow, ResolveError>,
     ) -> Result<(), ResolveError>;
 
-    /// Returns the number of all rows of the root, whatever the page. It is asked for if the page has
-    /// [`Page::total`](crate::Page::total), after the rows were visited.
+    /// Returns the number of all rows of the root, regardless of the page. It is called after the rows were visited, if
+    /// [`Page::total`](crate::Page::total) is set.
     ///
     /// # Errors
     /// Fails if the rows cannot be counted.
@@ -250,7 +251,7 @@ impl<'p> Shaper<'p> {
         ResolveError::TooManyBytes { bytes: self.bytes_max }
     }
 
-    /// Refuses a response that is too long already.
+    /// Refuses a response that is already too long.
     fn check_length(&self) -> Result<(), ResolveError> {
         if self.out.len() > self.bytes_max { Err(self.too_many_bytes()) } else { Ok(()) }
     }

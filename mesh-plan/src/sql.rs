@@ -1,11 +1,11 @@
 //! Lowering of plans and writes to SQL.
 //!
-//! Lowering is a pure function from a [`crate::Plan`] or a [`crate::Mutation`] to statements; back ends keep the result
-//! for as long as the plan is in use. Statements are built with sea-query. Values are parameters and never part of
-//! the text; identifiers come from the schema and are quoted.
+//! Lowering is a pure function from a [`crate::Plan`] or a [`crate::Mutation`] to statements; back ends keep the result while
+//! the plan is in use. Statements are built with sea-query. Values are parameters and never part of the text; identifiers come
+//! from the schema and are quoted.
 //!
-//! The files beside the two modules are shared. Each database implements the trait in `dialect.rs` and lowers plans to
-//! statements in its own way.
+//! The modules `mysql`, `postgres` and `sqlite` are each specific to a database; the other files are shared. Each database
+//! implements the trait in `dialect.rs` and lowers plans to statements in its own way.
 
 mod custom;
 mod dialect;

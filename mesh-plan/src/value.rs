@@ -11,13 +11,13 @@ pub enum Value {
     /// SQL NULL, JSON `null`.
     #[default]
     Null,
-    /// A truth value; back ends without such a type store 0 and 1.
+    /// A boolean; back ends without a boolean type store 0 and 1.
     Boolean(bool),
     /// A 64-bit integer.
     Integer(i64),
     /// A double; NaN and the infinities become `null` in a response.
     Real(f64),
-    /// Text, also of dates, times, UUIDs, exact decimals and JSON.
+    /// Text, including dates, times, UUIDs, exact decimals and JSON.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
@@ -69,7 +69,7 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 pub enum ValueRef<'a> {
     /// SQL NULL.
     Null,
-    /// A truth value.
+    /// A boolean.
     Boolean(bool),
     /// A 64-bit integer.
     Integer(i64),

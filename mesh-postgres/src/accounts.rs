@@ -25,7 +25,7 @@ pub struct Accounts {
 }
 
 impl Database {
-    /// Returns the accounts of a table.
+    /// Returns the accounts stored in a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing ([`OpenError::faults`]).
@@ -78,7 +78,7 @@ impl Database {
         Ok(rows.map_err(PoolError::Failed)?.iter().map(|row| row.get(0)).collect())
     }
 
-    /// Returns the name of a table with the first schema of the search path that has it.
+    /// Qualifies the name of a table with the first schema of the search path that has it.
     pub(crate) async fn find_table(&self, table: TableName) -> Result<TableName, PoolError> {
         if table.schema.is_some() {
             return Ok(table);
@@ -96,8 +96,8 @@ impl Database {
         Ok(TableName { schema: schema.or_else(|| self.default_schema().cloned()), ..table })
     }
 
-    /// Returns the schema of the operators that compare a column with text: that of the extension type of case-insensitive
-    /// text, else that of the built-in operators.
+    /// Returns the schema of the operators that compare a column with text: the schema of `citext` if the column has
+    /// this extension type, else the schema of the built-in operators.
     async fn operators_of(&self, table: &TableName, column: &str) -> Result<String, PoolError> {
         let sql = "SELECT n.nspname FROM pg_catalog.pg_attribute AS a \
                    JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid \
@@ -135,7 +135,7 @@ impl Accounts {
 impl AccountSource for Accounts {
     fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
         Box::pin(async move {
-            // Text of PostgreSQL cannot contain this character, and a parameter with it is an error.
+            // PostgreSQL text cannot contain this character, and a parameter with it is an error.
             if login.contains('\0') {
                 return Ok(None);
             }

@@ -36,16 +36,16 @@ pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features
     Ok(Features { icu_folds, is_json, default_schema: schemas.first().cloned() })
 }
 
-/// Returns the schemas of the database's search path that exist, except `mesh`. Unqualified names of the schema document
-/// are in the first one, and the triggers of served tables find theirs in all of them.
+/// Returns the existing schemas of the database's search path, except `mesh`. Unqualified names of the schema document
+/// refer to the first one; triggers of served tables resolve their names in all of them.
 pub(super) async fn search_path(link: &Link) -> Result<Vec<String>, Error> {
     let rows = link.query_once("SELECT pg_catalog.current_schemas(false)", &[]).await?;
     let all: Vec<String> = rows.first().map(|row| row.get(0)).unwrap_or_default();
     Ok(all.into_iter().filter(|schema| schema != MESH_SCHEMA && schema != SYSTEM_SCHEMA).collect())
 }
 
-/// Returns those of the schemas in which accounts may create objects that are neither this one, nor the schema's owner, nor a
-/// superuser.
+/// Returns the schemas in which other accounts may create objects: accounts except this one, the schema's owner and
+/// superusers.
 pub(super) async fn open_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>, Error> {
     let sql = "SELECT n.nspname FROM pg_catalog.pg_namespace AS n \
                WHERE n.nspname IN (SELECT pg_catalog.jsonb_array_elements_text($1::jsonb)) AND EXISTS ( \
@@ -57,8 +57,8 @@ pub(super) async fn open_schemas(link: &Link, schemas: &[String]) -> Result<Vec<
     Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// Reads the tables of schemas, or of the default schema if there are none, and returns them with notes for the log.
-/// `times` names tables and columns that hold times although their types do not say so.
+/// Reads the tables of the given schemas, or of the default schema if none are given, and returns them with notes for
+/// the log. `times` names tables and columns that hold times although their types do not show it.
 pub(super) async fn read(
     link: &Link,
     (schemas, default): (&[String], Option<&String>),
@@ -107,7 +107,7 @@ pub(super) async fn read(
     Ok((Catalog { tables }, notes))
 }
 
-/// Returns the tables of all schemas that can have triggers. Those of the default schema have no schema.
+/// Returns the tables of all schemas that can have triggers. Tables of the default schema are unqualified.
 pub(super) async fn tables(link: &Link, default: Option<&String>) -> Result<HashSet<TableName>, Error> {
     let sql = "SELECT CASE WHEN n.nspname = $1::text THEN NULL ELSE n.nspname::text END, c.relname \
                FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
@@ -130,8 +130,8 @@ async fn missing_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>,
     Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// Notes tables whose row-level security the account bypasses, and views that bypass that of the tables they read: they
-/// have the rights of their owner, whatever the account.
+/// Adds notes for tables whose row-level security the account bypasses, and for views that bypass the row-level
+/// security of the tables they read. Such views have the rights of their owner, regardless of the account.
 async fn row_security(link: &Link, ids: &str, notes: &mut Vec<String>) -> Result<(), Error> {
     let sql = "WITH RECURSIVE source AS ( \
                  SELECT c.oid AS root, c.oid, c.relkind, false AS by_owner \

@@ -1,4 +1,4 @@
-//! Cells: the binary values of PostgreSQL as those of mesh-plan, and the rows of each level by parent.
+//! Cells: conversion of PostgreSQL's binary values to mesh-plan values, and the rows of each level by parent.
 
 use std::cell::OnceCell;
 
@@ -11,17 +11,19 @@ use uuid::Uuid;
 mod numeric;
 mod time;
 
-/// The columns with the number of the level, of the parent's row and of the row, if there are several levels.
+/// The columns with the numbers of the level, the parent's row and the row itself. They exist only if there are several
+/// levels.
 const LEVEL: usize = 0;
 const PARENT: usize = 1;
 const ROW: usize = 2;
 
-/// All rows of a read: for each level, the numbers of the parents' rows in ascending order, with the rows.
+/// All rows of a read: for each level, its rows with the numbers of their parents' rows, in ascending order of these
+/// numbers.
 pub(super) struct Fetched(Vec<Vec<(i64, Row)>>);
 
 impl Fetched {
     pub(super) fn new(rows: Vec<Row>, levels: usize) -> Self {
-        // The columns of numbers are missing if there is one level.
+        // The columns of numbers are missing if there is only one level.
         if levels <= 1 {
             return Self(vec![rows.into_iter().map(|row| (0, row)).collect()]);
         }
@@ -53,7 +55,8 @@ pub(super) struct Source<'f> {
 }
 
 impl<'f> Source<'f> {
-    /// Creates the source of a node and those of its joins. The recursion is as deep as the query, which is bounded.
+    /// Creates the source of a node and the sources of its joins. The recursion is as deep as the query, whose depth is
+    /// bounded.
     pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
         let joins = layout.joins.iter().zip(&node.joins).map(|(layout, join)| Self {
             is_one: join.form == JoinForm::Record,
@@ -126,7 +129,7 @@ impl<'r> PostgresRow<'r> {
         Self { row, layout, converted: OnceCell::new() }
     }
 
-    /// Continues with another row of the same layout, in the memory of this one.
+    /// Moves to another row of the same layout, and reuses the memory of this one.
     fn next(mut self, row: &'r Row) -> Self {
         if let Some(cells) = self.converted.get_mut() {
             cells.iter_mut().for_each(|cell| drop(cell.take()));
@@ -164,7 +167,7 @@ impl Cells for PostgresRow<'_> {
             }
             Type::FLOAT4 => bytes.try_into().map_or(ValueRef::Null, |it| {
                 let value = f32::from_be_bytes(it);
-                // The double with the shortest decimal representation of the single.
+                // The double that has the same shortest decimal representation as the single.
                 ValueRef::Real(value.to_string().parse().unwrap_or_else(|_| f64::from(value)))
             }),
             Type::JSONB => ValueRef::Text(bytes.get(1..).unwrap_or_default()),

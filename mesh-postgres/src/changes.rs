@@ -42,7 +42,7 @@ impl Database {
                 let begun = Instant::now();
                 let Err(error) = listen(&pool, &replicas, &changes, &mut is_first).await;
                 let error = with_causes(&*error);
-                // While the database is away, each attempt fails at once for the same reason.
+                // While the database is unavailable, each attempt fails immediately for the same reason.
                 if error != last || begun.elapsed() > CHECK_INTERVAL {
                     tracing::warn!("cannot listen for changes of the database: {error}");
                 }
@@ -53,7 +53,7 @@ impl Database {
     }
 }
 
-/// Notifies `changes` until the connection fails. `is_first` is whether there was no connection before.
+/// Notifies `changes` until the connection fails. `is_first` states whether there was no connection before.
 async fn listen(
     pool: &Pool,
     replicas: &Replicas,
@@ -66,7 +66,7 @@ async fn listen(
         answered(link.execute(LISTEN)).await??;
         has_triggers = !answered(link.query_once(FIND_TRIGGERS, &[])).await??.is_empty();
     }
-    // Writes since the last connection was lost were not notified.
+    // There were no notifications of writes since the last connection was lost.
     if !std::mem::take(is_first) {
         answered(replicas.require_current(&link)).await??;
     }
@@ -101,7 +101,7 @@ async fn listen(
     }
 }
 
-/// Waits for an answer of the database.
+/// Waits for an answer of the database, for a limited time.
 async fn answered<T>(answer: impl Future<Output = T>) -> Result<T, BoxError> {
     let answered = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
     answered.map_err(|_| "the connection does not answer".into())

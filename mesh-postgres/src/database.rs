@@ -24,7 +24,7 @@ use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::sql::TextParam;
 use crate::{catalog, read, sql};
 
-/// The interval at which a read is tried that no server can answer.
+/// The interval between attempts of a read that no server can answer.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A PostgreSQL database that is open for reads. Connections belong to the runtime that opens them. Clones share
@@ -33,7 +33,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 pub struct Database {
     pub(crate) pool: Arc<Pool>,
     pub(crate) writes: Arc<Pool>,
-    /// Opens the connections that listen.
+    /// The pool that opens the connections for listening.
     pub(crate) listening: Arc<Pool>,
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) other_servers: Arc<OtherServers>,
@@ -83,7 +83,7 @@ impl Database {
             let mut replicas = Vec::new();
             for url in &settings.replicas {
                 let url = parse(url)?;
-                // Each host is a replica, because each has a position of its own.
+                // Each host is a separate replica, because each has its own position in the log.
                 replicas.extend(url.split(url.hosts.attrs).into_iter().map(open));
             }
             let spares = match target.hosts.attrs.is_primary() && target.hosts.count() > 1 {
@@ -113,17 +113,17 @@ impl Database {
         connecting.await.map_err(|cause| OpenError { database: without_password(url), cause })
     }
 
-    /// Returns the schema of tables without one.
+    /// Returns the schema of unqualified tables.
     pub(crate) fn default_schema(&self) -> Option<&String> {
         self.statements.features.default_schema.as_ref()
     }
 
-    /// Returns the error of work on this database.
+    /// Converts the cause of a failure to an error of this database.
     pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
         OpenError { database: self.pool.name().to_owned(), cause: cause.into() }
     }
 
-    /// Reads the catalog. `times` names tables and columns that hold times although their types do not say so
+    /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
     /// ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Database {
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let reading = async {
             let link = self.pool.take(false).await?;
-            // One transaction for a consistent snapshot, and behind a pooler for one connection.
+            // One transaction gives a consistent snapshot and, behind a pooler, a single connection.
             link.begin().await?;
             let schemas = (&*self.schemas, self.default_schema());
             let (catalog, notes) = catalog::read(&link, schemas, times).await?;
@@ -141,7 +141,7 @@ impl Database {
         reading.await.map_err(|error: PoolError| self.open_error(error))
     }
 
-    /// Returns the statement of a plan and its query plan, a line for each step.
+    /// Returns the statement of a plan and its query plan, one line for each step.
     ///
     /// # Errors
     /// The statement cannot be prepared.
@@ -152,7 +152,7 @@ impl Database {
         Ok((statement.read.statement.to_string(), steps))
     }
 
-    /// Checks the bound on orders by values of related records ([`Plan::related_sort_rows`]), as every read does.
+    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
     ///
     /// # Errors
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
@@ -179,7 +179,7 @@ impl Database {
         Ok(indexes::has_index(&link, &table, columns).await.map_err(PoolError::Failed)?)
     }
 
-    /// Checks that the database responds. If all connections are in use, it does.
+    /// Checks that the database responds. The check succeeds if all connections are in use.
     ///
     /// # Errors
     /// The database does not respond.
@@ -192,7 +192,7 @@ impl Database {
         pinged.map_err(|error| self.open_error(error))
     }
 
-    /// Whether reads are answered although the primary does not respond: by replicas, or by other hosts of its URL.
+    /// Returns whether reads are answered while the primary does not respond, by replicas or by other hosts of its URL.
     pub fn answers_without_primary(&self) -> bool {
         !self.replicas.is_empty() && {
             self.replicas.watch(&self.pool);
@@ -208,7 +208,7 @@ impl Database {
     async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        // Pinned, so that it is not moved into the timeout.
+        // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
                 Box::pin(self.check_sorts(plan)).await?;
@@ -224,7 +224,7 @@ impl Database {
     }
 
     /// Reads from a replica if this server has received all messages about writes that the read must see, else from the
-    /// primary. While the primary is down there are no writes, so then messages need not be complete.
+    /// primary. While the primary is down there are no writes, so the messages need not be complete.
     async fn read_any(&self, plan: &Plan, deadline: Instant) -> Result<JsonBody, ResolveError> {
         if self.replicas.is_empty() {
             return read::run(&self.pool, plan, &self.statements).await?;
@@ -256,8 +256,9 @@ impl Database {
         }
     }
 
-    /// Returns the time until which a read waits that neither the primary nor a replica can answer: until a poll notices that
-    /// there is no primary, a standby is promoted, or one has replayed what the read must see.
+    /// Returns the time until which a read waits if neither the primary nor a replica can answer it. By then a poll has
+    /// noticed that there is no primary, a standby has been promoted, or a standby has replayed the writes that the
+    /// read must see.
     fn waits_until(&self, start: Instant, deadline: Instant) -> Instant {
         let hosts = self.pool.hosts();
         let may_be_promoted = hosts.attrs.is_primary() && hosts.count() > 1;
@@ -279,7 +280,7 @@ impl Database {
         result.ok()
     }
 
-    /// Returns the record of a statement for a trace.
+    /// Returns the trace record of a statement.
     async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
         let statement = self.statements.of_plan(plan);
         let params = read::params(plan, &statement.read).into_iter().map(|TextParam(text)| match text {

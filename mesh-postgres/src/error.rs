@@ -9,7 +9,7 @@ use crate::state::layout::NewerLayout;
 /// An error with its sources.
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// A database cannot be reached or read.
+/// The error for a database that cannot be reached or read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the database {database}: {}", with_causes(&**cause))]
 pub struct OpenError {
@@ -18,7 +18,7 @@ pub struct OpenError {
 }
 
 impl OpenError {
-    /// Returns each fault on its own, if there are several.
+    /// Returns the faults of the error as separate messages, or its only message.
     pub fn faults(&self) -> Vec<String> {
         let users = self.cause.downcast_ref().map(|error: &UsersTableError| &error.faults);
         let faults =
@@ -27,7 +27,7 @@ impl OpenError {
     }
 
     /// Returns whether the state in the database was written by a newer server, in a layout that this one cannot read.
-    /// Without the state, the sessions that were revoked would be accepted.
+    /// A server that runs without the state would accept revoked sessions.
     pub fn is_newer_layout(&self) -> bool {
         self.cause.is::<NewerLayout>()
     }

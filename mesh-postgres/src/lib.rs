@@ -1,8 +1,8 @@
 //! A PostgreSQL database as the data source of a Mesh service.
 //!
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
-//! [`Database::writer`] takes writes. Reads go to replicas if there are any. [`State`] keeps what outlives a server in
-//! the same database: ended sessions, used nonces, login attempts and registered queries.
+//! [`Database::writer`] takes writes. Reads go to replicas if there are any. [`State`] keeps data that outlives a
+//! server in the same database: revoked sessions, used nonces, login attempts and registered queries.
 #![doc = ""]
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]

@@ -3,10 +3,10 @@
 //! Each server listens on a connection to the primary and acknowledges every message, so that a reply that other servers
 //! must not contradict can wait for all of them.
 //!
-//! What a server has received is complete only while its connection works. So it sends a query over that connection a few
-//! times a second, and each result is a lease of [`LEASE`]: messages arrive before results. Without a lease a server queries
-//! the primary instead. A sender waits no longer than a lease, because a server that has not acknowledged by then has
-//! lost its own.
+//! A server has received all messages only while its connection works. It therefore sends a query over that connection
+//! a few times a second, and each result grants a lease of [`LEASE`], because messages arrive before results. Without a
+//! lease, a server queries the primary instead. A sender waits no longer than a lease, because a server that has not
+//! acknowledged by then has lost its lease.
 
 pub(crate) mod revoked_sessions;
 
@@ -30,12 +30,12 @@ use crate::pool::link::Link;
 use crate::pool::replicas::Replicas;
 use crate::sql::TextParam;
 
-/// Starts to receive messages.
+/// The statements that subscribe to messages.
 const LISTEN: &str = "LISTEN mesh_announcements; LISTEN mesh_acknowledgements";
 /// The channel of [`ACKNOWLEDGE`].
 const ACKNOWLEDGEMENTS: &str = "mesh_acknowledgements";
 const ACKNOWLEDGE: &str = "SELECT pg_notify('mesh_acknowledgements', $1::text)";
-/// Takes a lock that all listening servers share, by which they are counted.
+/// Takes a shared lock, by which listening servers are counted.
 const REGISTER: &str = "SELECT pg_backend_pid(), pg_advisory_lock_shared(7815104, 972318)";
 
 macro_rules! count_others {
@@ -58,7 +58,7 @@ const ANNOUNCE_POSITION: &str = concat!(
     ") AS others OFFSET 0) AS it"
 );
 
-/// The time for which received messages are complete after a query was sent that has succeeded.
+/// The time after sending a successful query for which the received messages are complete.
 const LEASE: Duration = Duration::from_secs(2);
 /// The interval of the queries that renew the lease.
 const RENEW_INTERVAL: Duration = Duration::from_millis(500);
@@ -109,8 +109,8 @@ impl OtherServers {
         }
     }
 
-    /// Starts to listen in the current runtime, unless it was started before or there is a pooler, through which listening
-    /// is impossible.
+    /// Starts listening in the current runtime, unless it was started before or there is a pooler, through which
+    /// listening is impossible.
     pub(crate) fn start(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.pool.has_pooler() || self.is_started() || self.started.swap(true, Ordering::Relaxed) {
@@ -130,12 +130,12 @@ impl OtherServers {
         });
     }
 
-    /// Whether [`Self::start`] has started to listen.
+    /// Returns whether [`Self::start`] has started listening.
     pub(crate) fn is_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Whether this server has received all messages that were acknowledged.
+    /// Returns whether this server has received all messages that were acknowledged.
     pub(crate) fn has_lease(&self) -> bool {
         self.leased_until.lock().is_some_and(|end| Instant::now() < end)
     }
@@ -148,8 +148,8 @@ impl OtherServers {
         Announcement { other_servers: self, token, acknowledgements }
     }
 
-    /// Announces that the connection has committed a write. Later reads on this server see the write; those on other
-    /// servers do when the announcement, which is returned with their number, is acknowledged.
+    /// Announces that the connection has committed a write. Later reads on this server see the write. Reads on other
+    /// servers see it once they have acknowledged the announcement, which is returned with the number of these servers.
     pub(crate) async fn announce_write(&self, link: &Link) -> Option<(Announcement<'_>, i64)> {
         if self.replicas.is_empty() {
             return None;
@@ -159,7 +159,7 @@ impl OtherServers {
             return None;
         }
         let announcement = self.announce();
-        // A server that is not counted starts to listen after this, and then requires the current position.
+        // A server that is not counted here starts listening later, and then requires the current position.
         let params = [self.process(), TextParam::text(&announcement.token)];
         let rows = link.query_once(ANNOUNCE_POSITION, &params).await.unwrap_or_default();
         let row = rows.first();
@@ -213,11 +213,11 @@ impl OtherServers {
             if message.channel() == ACKNOWLEDGEMENTS {
                 let waiting = self.waiting.lock();
                 for sender in message.payload().split(' ').filter_map(|token| waiting.get(token)) {
-                    // Without a receiver the announcement waits no longer.
+                    // Without a receiver, the announcement no longer waits.
                     let _ = sender.send(());
                 }
             } else if let Some(token) = self.apply(link, message.payload())
-                // This server does not acknowledge its messages to itself.
+                // A server does not acknowledge its own messages.
                 && !token.starts_with(&self.token_prefix)
             {
                 tokens.push(token.to_owned());

@@ -1,4 +1,5 @@
-//! A bounded pool of connections. Light reads share some of them; everything else has one to itself while it runs.
+//! A bounded pool of connections. Light reads share some of them; any other statement uses one exclusively while it
+//! runs.
 
 pub(crate) mod connect_url;
 pub(crate) mod hosts;
@@ -34,7 +35,7 @@ use crate::sql::TextParam;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for cancelling a statement, after which its connection is dropped.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval of attempts to open a connection to a server that has no room for more.
+/// The interval between attempts to connect to a server that accepts no more connections.
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// The time after which a statement that still runs is cancelled again.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
@@ -48,8 +49,8 @@ pub(crate) enum Purpose {
     Write,
 }
 
-/// Connections to one server. A slot is held while a connection is in use, and until a connection whose statement is
-/// cancelled is closed. A shared connection holds one while it is open.
+/// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
+/// cancelled, its slot is held until the connection is closed. A shared connection holds a slot while it is open.
 pub(crate) struct Pool {
     target: ConnectUrl,
     purpose: Purpose,
@@ -64,7 +65,7 @@ pub(crate) struct Pool {
     reserved: Arc<Semaphore>,
 }
 
-/// Why a statement has no result.
+/// The reason why a statement has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PoolError {
     /// All connections stayed in use for as long as a request waits.
@@ -76,7 +77,7 @@ pub(crate) enum PoolError {
     /// No connection could be opened.
     #[error("cannot connect to the database: {}", with_causes(.0))]
     Refused(Error),
-    /// No host of the database fits, and why.
+    /// No host of the database fits, for this reason.
     #[error("{0}")]
     NoHost(Arc<str>),
     /// The statement returns more rows or bytes than it may.
@@ -94,7 +95,7 @@ impl From<Error> for PoolError {
 }
 
 impl PoolError {
-    /// Whether the server cannot be reached, so that another one may give the answer.
+    /// Returns whether the server cannot be reached, so that another one may answer.
     pub(crate) fn is_unreachable(&self) -> bool {
         match self {
             Self::Exhausted | Self::Exceeded(_) => false,
@@ -103,19 +104,19 @@ impl PoolError {
         }
     }
 
-    /// Whether the server accepts no more connections.
+    /// Returns whether the server accepts no more connections.
     fn is_full(&self) -> bool {
         matches!(self, Self::Refused(error) if is_full(error))
     }
 }
 
-/// Whether a server accepts no more connections.
+/// Returns whether a server accepts no more connections.
 fn is_full(error: &Error) -> bool {
     error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS)
 }
 
-/// Whether a connection is broken or a prepared statement is out of date, so that the statement may succeed on a new
-/// connection.
+/// Returns whether a connection is broken or a prepared statement is out of date, so that the statement may succeed on
+/// a new connection.
 pub(crate) fn is_stale(error: &Error) -> bool {
     let Some(cause) = error.as_db_error() else {
         return error.is_closed()
@@ -132,22 +133,23 @@ pub(crate) fn is_stale(error: &Error) -> bool {
     let code = cause.code();
     stale.contains(code)
         || code.code().starts_with("08")
-        // The tables of a prepared statement were altered. The message is localized and the code is that of all
-        // unsupported features, so the routine in the source of PostgreSQL identifies the error.
+        // The tables of a prepared statement were altered. The message is localized and all unsupported features share
+        // the code, so the routine in the source of PostgreSQL identifies the error.
         || *code == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
 }
 
 impl Pool {
     pub(crate) fn new(mut target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
         let milliseconds = |timeout: Duration| timeout.as_millis().to_string();
-        // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its use.
+        // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its
+        // benefit.
         let mut parameters = vec![("jit", "off".to_owned())];
         parameters.extend(target.search_path().map(|path| ("search_path", path)));
         let mut begin = String::from("BEGIN");
         if purpose == Purpose::Read {
             begin.push_str(" READ ONLY");
             if target.hosts.is_checked() && !settings.pooler {
-                // A check could not see whether the transactions of the host are read-only if this one's were.
+                // If this session were read-only, the check could not see whether the transactions of the host are.
                 target.after_check = "SET default_transaction_read_only = on".to_owned();
             } else {
                 parameters.push(("default_transaction_read_only", "on".to_owned()));
@@ -164,7 +166,8 @@ impl Pool {
         } else {
             target.add_options(&parameters);
         }
-        // Behind a pooler a read is a transaction of several statements, and those of other reads must not come between.
+        // Behind a pooler a read is a transaction of several statements, and statements of other reads must not come in
+        // between.
         let is_shared = purpose == Purpose::Read && !settings.pooler && settings.connections > 1;
         let reserved = if is_shared { (settings.connections / 4).max(1) } else { 0 };
         let slots = Arc::new(Semaphore::new(settings.connections - reserved));
@@ -189,7 +192,8 @@ impl Pool {
         &self.target.name
     }
 
-    /// Whether a pooler may assign another connection to each transaction. Then no state is kept on a connection.
+    /// Returns whether a pooler may assign another connection to each transaction. If so, no state is kept on a
+    /// connection.
     pub(crate) fn has_pooler(&self) -> bool {
         self.settings.pooler
     }
@@ -218,18 +222,18 @@ impl Pool {
         }
     }
 
-    /// Returns the number of shared connections, and of the answers on them.
+    /// Returns the number of shared connections and the number of answers on them.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> (usize, u64) {
         (self.shared.counts().0, self.shared.answers())
     }
 
-    /// Runs an idempotent statement in a transaction, a second time on a new connection if the first one is stale.
+    /// Runs an idempotent statement in a transaction, and repeats it on a new connection if the first one is stale.
     pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
         Ok(self.run_within(sql, params, RowBudget::UNLIMITED, false).await?.0)
     }
 
-    /// Runs a read: on a shared connection if its statement is light, else on one of its own. Stops to read when the
+    /// Runs a read on a shared connection if its statement is light, else on an exclusive one. Stops reading when the
     /// rows exceed the budget.
     pub(crate) async fn read(
         &self,
@@ -258,8 +262,8 @@ impl Pool {
         Ok(rows)
     }
 
-    /// Runs an idempotent statement as [`Self::run`] does, and stops to read when the rows exceed the budget. Returns the
-    /// rows with the time that the statement took, which is exact if it `is_timed`.
+    /// Runs an idempotent statement as [`Self::run`] does, and stops reading when the rows exceed the budget. Returns
+    /// the rows and the time that the statement took. The time is exact if `is_timed` is set.
     async fn run_within(
         &self,
         sql: &str,
@@ -310,13 +314,13 @@ impl Pool {
         };
         let link = match self.take_idle(fresh) {
             Some(link) => link,
-            // In a box, so that reads which need no connection do not carry the state of opening one.
+            // Boxed, so that reads which need no new connection do not carry the state of opening one.
             None => Box::pin(self.connect_or_wait()).await?,
         };
         Ok(Lease { link, idle: Arc::clone(&self.idle), slot: Some(slot) })
     }
 
-    /// Opens a connection that needs no slot, for work that takes as long as a client.
+    /// Opens a connection that needs no slot, for work whose duration depends on a client.
     pub(crate) async fn take_extra(&self) -> Result<Lease, PoolError> {
         let link = Arc::new(self.connect().await?);
         Ok(Lease { link, idle: Arc::clone(&self.idle), slot: None })
@@ -327,8 +331,8 @@ impl Pool {
         std::iter::from_fn(|| self.idle.take()).find(|link| !fresh && !link.is_closed())
     }
 
-    /// Opens a connection. If the server has no room for another one, waits for as long as the settings allow until it
-    /// has, or until a connection of the pool is idle. A write also waits for a standby to be promoted.
+    /// Opens a connection. If the server accepts no more connections, waits until it does or until a connection of the
+    /// pool is idle, for as long as the settings allow. A write also waits for a standby to be promoted.
     async fn connect_or_wait(&self) -> Result<Arc<Link>, PoolError> {
         let start = Instant::now();
         loop {
@@ -344,7 +348,7 @@ impl Pool {
         }
     }
 
-    /// Whether a request waits until there is no such error any more.
+    /// Returns whether an error may be temporary, so that a request waits.
     fn may_pass(&self, error: &PoolError) -> bool {
         let waits_for_promotion = self.purpose == Purpose::Write && self.target.hosts.count() > 1;
         error.is_full() || waits_for_promotion && matches!(error, PoolError::NoHost(_))

@@ -36,7 +36,7 @@ impl From<PoolError> for ResolveError {
     }
 }
 
-/// Reads a plan with one statement, so all rows are of one snapshot.
+/// Reads a plan with one statement, so all rows belong to one snapshot.
 ///
 /// # Errors
 /// The server cannot be reached. Another one may answer.
@@ -97,13 +97,13 @@ pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
     }
 }
 
-/// Whether a plan has sums. Averages are computed from sums.
+/// Returns whether a plan has sums. Averages are computed from sums.
 fn has_sums(plan: &Plan) -> bool {
     let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
     plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }
 
-/// Returns the query plan of a plan's statement, a line for each step.
+/// Returns the query plan of a plan's statement, one line for each step.
 pub(crate) async fn query_plan(
     link: &Link,
     plan: &Plan,

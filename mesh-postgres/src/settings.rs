@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-/// The time limit of reads and writes that come without a deadline.
+/// The time limit for reads and writes without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Settings of the connections to a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The maximum number of connections to one server, for reads and for writes. Light reads share up to half of those for
-    /// reads; more are opened as needed.
+    /// The maximum number of connections to one server, separately for reads and for writes. Light reads share up to
+    /// half of the connections for reads; more are opened as needed.
     pub connections: usize,
     /// The time after which an idle connection is closed.
     pub idle_timeout: Duration,
-    /// The memory of the server for the prepared statements of one connection, in bytes, estimated from their texts. The
-    /// statements that were not used recently are closed. 0 prepares no statement.
+    /// The memory of the server for the prepared statements of one connection, in bytes, estimated from their texts.
+    /// Statements that were not used recently are closed. With 0, no statement is prepared.
     pub statements: usize,
     /// The time that a request waits for a connection before it is refused.
     pub wait: Duration,
     /// The time after which the database cancels a statement.
     pub statement_timeout: Duration,
-    /// Whether there is a pooler that assigns a connection per transaction. Then nothing is prepared, and settings
+    /// Whether there is a pooler that assigns a connection per transaction. If so, nothing is prepared, and settings
     /// last for one transaction.
     pub pooler: bool,
     /// The address of the primary itself, for connections that listen if `pooler` is set. Without it messages of other

@@ -21,12 +21,12 @@ impl<'a> TextParam<'a> {
         Self(Some(Cow::Borrowed(text)))
     }
 
-    /// A `bigint`. Numbers out of its range, such as times, become its maximum.
+    /// Creates a `bigint`. Numbers out of its range, such as times, become its maximum.
     pub(crate) fn number(number: u64) -> Self {
         Self(Some(Cow::Owned(number.min(i64::MAX as u64).to_string())))
     }
 
-    /// A `bytea`.
+    /// Creates a `bytea`.
     pub(crate) fn bytes(bytes: &[u8]) -> Self {
         Self(postgres::text(&Value::Bytes(bytes.to_vec())).map(Cow::Owned))
     }
@@ -57,18 +57,18 @@ pub(crate) fn identifier(name: &str) -> String {
     sql
 }
 
-/// Returns the name of a table, after its schema if it has one.
+/// Returns the quoted name of a table, with its schema if it has one.
 pub(crate) fn table(table: &TableName) -> String {
     let parts = table.schema.iter().chain([&table.name]);
     parts.map(|part| identifier(part)).collect::<Vec<_>>().join(".")
 }
 
-/// Returns the name of a table with its schema, which is the default one if it has none.
+/// Returns the name of a table with its schema, or with the default schema if it has none.
 pub(crate) fn qualified(table: &TableName, default: Option<&String>) -> TableName {
     TableName { schema: table.schema.clone().or_else(|| default.cloned()), name: table.name.clone() }
 }
 
-/// Returns a table for the builder of a statement.
+/// Returns a table for a statement builder.
 pub(crate) fn table_ref(table: &TableName) -> TableRef {
     match &table.schema {
         Some(schema) => (schema.clone(), table.name.clone()).into_table_ref(),

@@ -25,7 +25,7 @@ use nonces::Presence;
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
 
-/// The deletion of expired entries of each table.
+/// The statement for each table that deletes its expired entries.
 const SWEEP: [(&str, &str); 3] = [
     ("nonce", "DELETE FROM mesh.nonce WHERE until <= $1::bigint"),
     ("revocation", "DELETE FROM mesh.revocation WHERE until <= $1::bigint"),
@@ -35,7 +35,7 @@ const SWEEP: [(&str, &str); 3] = [
 /// The number of login counters that are kept.
 const ATTEMPTS: u64 = 300_000;
 
-/// Deletes counters beyond that number, those with the fewest attempts first.
+/// Deletes the counters beyond this number, those with the fewest attempts first.
 const TRIM_ATTEMPTS: &str = "
 DELETE FROM mesh.attempt
 WHERE key IN (SELECT key FROM mesh.attempt ORDER BY paid_off DESC, key OFFSET $1::bigint)";
@@ -46,7 +46,7 @@ const INSERT_QUERY: &str = "
 INSERT INTO mesh.query (id, format, text, params) VALUES ($1::bytea, $2::text, $3::text, $4::text)
 ON CONFLICT (id) DO NOTHING";
 
-/// Deletes the oldest queries, above a number of queries and of bytes of their texts.
+/// Deletes the oldest queries beyond a number of queries and a number of bytes of their texts.
 const TRIM_QUERIES: &str = "
 DELETE FROM mesh.query WHERE number IN (
     SELECT number FROM (
@@ -95,7 +95,7 @@ impl State {
         self.rows(sql, params).await.map_err(StoreError::new)
     }
 
-    /// Runs a statement within the time limit of statements, which the database cannot keep on a lost connection.
+    /// Runs a statement within the time limit of statements, which the database cannot enforce on a lost connection.
     async fn rows(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
         let run = tokio::time::timeout(self.pool.statement_timeout(), self.pool.run(sql, params)).await;
         run.unwrap_or(Err(PoolError::TimedOut))

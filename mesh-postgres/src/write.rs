@@ -32,9 +32,9 @@ use crate::settings::DEFAULT_TIMEOUT;
 use crate::sql::TextParam;
 use failure::{commit_error, write_error};
 
-/// How often a write is tried that conflicts with concurrent transactions.
+/// The maximum number of tries of a write that conflicts with concurrent transactions.
 const TRIES: usize = 5;
-/// The most statements that are sent at once.
+/// The maximum number of statements that are sent at once.
 const BATCH: usize = 16;
 
 /// Writes to a PostgreSQL database. Cheap to clone; clones share connections.
@@ -66,8 +66,8 @@ impl Database {
         }
     }
 
-    /// Returns a writer that rolls each write back after all its checks, deferred constraints included. Replies show the
-    /// records as they were. Sequences that a write uses still advance.
+    /// Returns a writer that rolls each write back after all its checks, deferred constraints included. Replies show
+    /// the records without the write. Sequences that a write uses still advance.
     pub fn discarding_writer(&self) -> Writer {
         Writer { discards: true, ..self.writer() }
     }
@@ -76,7 +76,7 @@ impl Database {
 /// The announcement of a commit to other servers, with their number.
 type Announced<'w> = Option<(Announcement<'w>, i64)>;
 
-/// Why a try of a transaction failed.
+/// The reason why a try of a transaction failed.
 enum Failure<E = WriteError> {
     /// Another try may succeed.
     Transient(E),
@@ -85,7 +85,7 @@ enum Failure<E = WriteError> {
 }
 
 impl<E> Failure<E> {
-    /// Counts another try, which gets a new connection, or returns the error if there is none.
+    /// Counts another try, which uses a new connection, or returns the error if no try is left.
     fn retry(self, tries: &mut usize) -> Result<(), E> {
         match self {
             Self::Transient(_) if *tries < TRIES => *tries += 1,
@@ -139,7 +139,7 @@ impl Writer {
         acknowledged.await.map(drop).map_err(|_| ResolveError::TimedOut)
     }
 
-    /// Reads the reply of a write on a connection for reads of the primary, since replicas may be behind.
+    /// Reads the reply of a write on a connection to the primary for reads, since replicas may be behind.
     async fn read_reply(
         &self,
         mutation: &Mutation,
@@ -155,8 +155,9 @@ impl Writer {
         })
     }
 
-    /// Reads the reply of a write on its connection, if the read is light. It is sent directly after the end of the
-    /// transaction, so that it holds no locks. `None` if it has to be read on another connection.
+    /// Reads the reply of a write on the connection of the write, if the read is light. The read is sent directly after
+    /// the end of the transaction, so that it holds no locks. Returns `None` if the reply has to be read on another
+    /// connection.
     async fn read_reply_on(
         &self,
         link: &Link,
@@ -256,8 +257,8 @@ impl Writer {
             return Err(self.failure_of(link, mutation, repeated.get(rows.len()), &error).await);
         }
         if rows.iter().any(Vec::is_empty) {
-            // Another transaction has hidden a record, or the write itself has. The first checks decide, which now see
-            // that transaction, and not the write.
+            // Another transaction or the write itself has hidden a record. The first checks are repeated and decide,
+            // because they now see that transaction, but not the write.
             outcome = self.run_each(link, mutation, &steps, link.execute("ROLLBACK TO checked")).await?;
         }
         link.execute("RELEASE checked").await.map_err(|error| try_failure(&error, mutation))?;
@@ -313,8 +314,8 @@ impl Writer {
         }
     }
 
-    /// Runs statements of a write after `opening`, and returns the rows of those before the first error, with that error. A check
-    /// that fails does not keep the others from being run: the transaction is rolled back.
+    /// Runs statements of a write after `opening`, and returns the rows of those before the first error, with that
+    /// error. The statements after a failed check still run, because the transaction is rolled back.
     async fn run_batch(
         &self,
         link: &Link,
@@ -382,7 +383,7 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// Returns the number of the next statements that can be sent at once: none depends on the result of another.
+/// Returns the number of the next statements that can be sent at once, because none depends on the result of another.
 fn batch_length(steps: &[Step<Param>], found: bool, id: &Key) -> usize {
     let run = steps.iter().enumerate().filter(|(_, step)| step.part.is_run(found));
     for (count, (index, step)) in run.enumerate() {

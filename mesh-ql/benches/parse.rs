@@ -1,6 +1,6 @@
 //! Parsing times. Run with `cargo bench -p mesh-ql --bench parse`.
 //!
-//! w1, w2 and w4 are the reads of the workloads of `cargo xtask bench`.
+//! `w1`, `w2` and `w4` are reads from the workloads of `cargo xtask bench`.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark, whose macros document nothing")]
 
@@ -14,7 +14,7 @@ const W2: &str = r#"{"post":{"$select":{"title":true,"author":{"$select":{"name"
 const W4: &str = r#"{"post":{"$select":{"id":true,"title":true,"publishedAt":true,"author":{"$select":{"name":true}},"comments":{"$select":{"body":true,"author":{"$select":{"name":true}}}}},"$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}}}"#;
 const BRACES: &str = "{ post id title publishedAt author { name } comments { body author { name } } }";
 
-/// A query with a filter of that many conditions.
+/// Returns a query whose filter has the given number of conditions.
 fn filter(conditions: usize) -> String {
     let one = |number| format!(r#"{{"field":"views","op":"gt","value":{number}}}"#);
     let all: Vec<String> = (0..conditions).map(one).collect();

@@ -12,7 +12,7 @@
 //! assert_eq!(busy.build().root.controls.order.len(), 2);
 //! ```
 //!
-//! A relation can be read more than once, under aliases, and its records can be counted, ordered by and be part of a condition:
+//! A relation can be read several times under aliases. Its records can be counted, sorted by, and used in conditions:
 //!
 //! ```
 //! use mesh_ql::build::{asc, count, desc, field, query, related};
@@ -50,7 +50,7 @@ pub fn query(entity: impl Into<String>) -> QueryBuilder {
     QueryBuilder { name: name(entity), node: ReadNode::default() }
 }
 
-/// Builds one level of a query: the root, or within [`QueryBuilder::relation`] a related entity.
+/// A builder for one level of a query: the root, or a related entity inside [`QueryBuilder::relation`].
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct QueryBuilder {
@@ -74,7 +74,7 @@ impl QueryBuilder {
         names.into_iter().fold(self, Self::field)
     }
 
-    /// Selects a relation and what the closure selects of the related entity.
+    /// Selects a relation. The closure sets the selection and the controls of the related entity.
     pub fn relation(self, name: impl Into<String>, describe: impl FnOnce(Self) -> Self) -> Self {
         let Self { name, node } = describe(query(name));
         self.select(Selection::Relation { name, alias: None, node: node.into() })
@@ -107,7 +107,7 @@ impl QueryBuilder {
         self
     }
 
-    /// Adds a key to the order, less significant than the earlier ones: [`asc`] or [`desc`].
+    /// Adds a sort key, created by [`asc`] or [`desc`]. Earlier keys take precedence.
     pub fn order_by(mut self, key: OrderBy) -> Self {
         self.node.controls.order.push(key);
         self
@@ -119,25 +119,25 @@ impl QueryBuilder {
         self
     }
 
-    /// Starts after the record of a cursor.
+    /// Starts the page after the record that a cursor refers to.
     pub fn after(mut self, cursor: impl Into<OrParam<String>>) -> Self {
         self.page().after = Some(cursor.into().into());
         self
     }
 
-    /// Reads the last records, at most so many, instead of the first ones.
+    /// Reads at most `count` records from the end instead of the start.
     pub fn last(mut self, count: impl Into<OrParam<u32>>) -> Self {
         self.page().last = Some(count.into().into());
         self
     }
 
-    /// Ends before the record of a cursor. [`QueryBuilder::last`] sets the number of records.
+    /// Ends the page before the record that a cursor refers to. [`QueryBuilder::last`] sets the number of records.
     pub fn before(mut self, cursor: impl Into<OrParam<String>>) -> Self {
         self.page().before = Some(cursor.into().into());
         self
     }
 
-    /// Counts all records that match, whatever the page.
+    /// Counts all records that match, not only those on the page.
     pub fn total(mut self) -> Self {
         self.page().total = true;
         self
@@ -147,7 +147,7 @@ impl QueryBuilder {
         &mut self.node.controls.page.get_or_insert_default().value
     }
 
-    /// Keeps one record of those that have the same values in these fields.
+    /// Keeps one record for each distinct combination of values in these fields.
     pub fn distinct(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.node.controls.distinct = names(fields);
         self
@@ -159,13 +159,14 @@ impl QueryBuilder {
         self
     }
 
-    /// Adds a function of each group, or of all records: [`count`], [`sum`] and so on. Its result has the key `alias`.
+    /// Adds an aggregate such as [`count`] or [`sum`] over each group, or over all records if there are no groups. The result
+    /// has the key `alias`.
     pub fn aggregate(mut self, alias: impl Into<String>, function: Aggregate) -> Self {
         self.node.controls.aggregates.push(Aggregate { alias: name(alias), ..function });
         self
     }
 
-    /// Adds a filter of groups. Groups must match all of them.
+    /// Adds a filter on groups. Groups must match all of these filters.
     pub fn having(mut self, filter: Filter) -> Self {
         let controls = &mut self.node.controls;
         controls.having = Some(both(controls.having.take(), filter));
@@ -200,7 +201,7 @@ pub fn field(field: impl Into<String>) -> Subject {
     Subject::Field(name(field))
 }
 
-/// Returns the result of [`QueryBuilder::aggregate`] with that alias, to compare or to order by.
+/// Returns the aggregate that [`QueryBuilder::aggregate`] added under this alias, to compare or to order by.
 pub fn aggregate(alias: impl Into<String>) -> Subject {
     Subject::Aggregate(name(alias))
 }
@@ -217,12 +218,12 @@ impl From<String> for Subject {
     }
 }
 
-/// Returns a parameter: a request sends its value beside the query.
+/// Returns a parameter. The request sends its value along with the query.
 pub fn param(param: impl Into<String>) -> Param {
     Param(name(param))
 }
 
-/// A parameter, in place of a value.
+/// A parameter that takes the place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param(Name);
 
@@ -238,18 +239,18 @@ impl<T: Into<Subject>> From<T> for OrderKey {
     }
 }
 
-/// Orders from the least to the greatest, NULL last.
+/// Sorts in ascending order, with NULL last.
 pub fn asc(key: impl Into<OrderKey>) -> OrderBy {
     OrderBy { key: key.into(), direction: Direction::Asc, nulls: Nulls::Last }
 }
 
-/// Orders from the greatest to the least, NULL last.
+/// Sorts in descending order, with NULL last.
 pub fn desc(key: impl Into<OrderKey>) -> OrderBy {
     OrderBy { direction: Direction::Desc, ..asc(key) }
 }
 
 impl OrderBy {
-    /// Orders NULL before other values.
+    /// Sorts NULL before other values.
     #[must_use]
     pub fn nulls_first(self) -> Self {
         Self { nulls: Nulls::First, ..self }
@@ -261,14 +262,15 @@ impl Aggregate {
         Self { alias: Name::default(), function, field, distinct: false }
     }
 
-    /// Counts equal values once.
+    /// Counts equal values only once.
     #[must_use]
     pub fn distinct(self) -> Self {
         Self { distinct: true, ..self }
     }
 }
 
-/// Counts the records. This function and those below are for [`QueryBuilder::aggregate`], which sets the alias.
+/// Counts the records. Pass the result of this and the following functions to [`QueryBuilder::aggregate`], which sets the
+/// alias.
 pub fn count() -> Aggregate {
     Aggregate::new(AggregateFn::Count, None)
 }
@@ -288,12 +290,12 @@ pub fn avg(field: impl Into<String>) -> Aggregate {
     Aggregate::new(AggregateFn::Avg, Some(name(field)))
 }
 
-/// Finds the least value of a field.
+/// Finds the smallest value of a field.
 pub fn min(field: impl Into<String>) -> Aggregate {
     Aggregate::new(AggregateFn::Min, Some(name(field)))
 }
 
-/// Finds the greatest value of a field.
+/// Finds the largest value of a field.
 pub fn max(field: impl Into<String>) -> Aggregate {
     Aggregate::new(AggregateFn::Max, Some(name(field)))
 }

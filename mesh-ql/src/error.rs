@@ -6,14 +6,14 @@ use thiserror::Error;
 
 use crate::span::{Position, Span};
 
-/// The text is not a query, or exceeds a bound. `SPEC §3.4`
+/// The error for a text that is not a query or exceeds a bound. `SPEC §3.4`
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message} ({}{position})", .path.as_ref().map(|path| format!("in {path}, ")).unwrap_or_default())]
 #[non_exhaustive]
 pub struct SyntaxError {
-    /// One sentence that names the wrong part and, where it is not obvious, what is allowed.
+    /// A sentence that names the wrong part and, unless it is obvious, states what is allowed.
     pub message: String,
-    /// The read node that contains the wrong part: dotted names from the root entity. `None` outside of nodes.
+    /// The path of the read node that contains the wrong part: dotted names from the root entity. `None` outside nodes.
     pub path: Option<String>,
     /// The wrong part of the text.
     pub span: Span,
@@ -44,7 +44,8 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// Returns the message about a name that is not one of `choices`: with the nearest choice, or with all if none is near.
+/// Returns the message for a name that is not one of `choices`. It suggests the nearest choice, or lists all choices if
+/// none is near.
 pub(crate) fn unknown(thing: &str, name: &str, choices: &[&str]) -> String {
     let quoted = Quoted(name);
     if let Some(choice) = nearest(name, choices) {
@@ -54,8 +55,8 @@ pub(crate) fn unknown(thing: &str, name: &str, choices: &[&str]) -> String {
     format!("Unknown {thing} {quoted}; expected '{}' or '{last}'", others.join("', '"))
 }
 
-/// Returns the choice that `name` probably is a misspelling of: it may begin with the choice, or differ from it in a third
-/// of the letters.
+/// Returns the choice that `name` is probably a misspelling of. `name` may begin with the choice, or differ from it in up
+/// to a third of the letters.
 fn nearest<'c>(name: &str, choices: &[&'c str]) -> Option<&'c str> {
     // The comparison takes time proportional to the product of both lengths.
     const MAX_BYTES: usize = 24;

@@ -9,7 +9,7 @@ pub struct Limits {
     pub depth: usize,
     /// Selected fields and relations in total.
     pub fields: usize,
-    /// Selected relations in total, each of which takes the database a statement or a part of one.
+    /// Selected relations in total. Each relation costs the database a statement or a part of one.
     pub relations: usize,
     /// Levels of a filter tree; a single condition has depth 1.
     pub filter_depth: usize,
@@ -17,7 +17,7 @@ pub struct Limits {
     pub filter_nodes: usize,
     /// Values of one `in` or `nin` list.
     pub in_values: usize,
-    /// Fields of `$groupBy`; also of `$distinct` and keys of `$orderBy`.
+    /// Fields of `$groupBy`, fields of `$distinct`, and keys of `$orderBy`; each list is limited separately.
     pub group_keys: usize,
     /// Entries of `$aggregate`.
     pub aggregates: usize,

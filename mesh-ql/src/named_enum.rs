@@ -16,7 +16,7 @@ macro_rules! named_enum {
         }
 
         impl $type {
-            /// All variants, in the order in which documents list them.
+            /// All variants, in the order in which the documentation lists them.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// Returns the name on the wire.

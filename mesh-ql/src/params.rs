@@ -1,4 +1,4 @@
-//! The values of parameters, which a request sends beside its query. `SPEC §19.2`
+//! The values of parameters, which a request sends along with its query. `SPEC §19.2`
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,18 +27,18 @@ pub struct ParamValues(BTreeMap<String, ParamValue>);
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// `null`, which stands for no cursor.
+    /// `null`, which means that there is no cursor.
     Null,
     /// A scalar.
     One(Literal),
     /// A list of scalars.
     Many(Vec<Literal>),
-    /// Any other JSON value, with a description of it. No parameter takes it.
+    /// Any other JSON value, which no parameter accepts, as a description for messages.
     Other(&'static str),
 }
 
 impl ParamValues {
-    /// Creates an empty set.
+    /// Creates an empty set of values.
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,19 +46,19 @@ impl ParamValues {
     /// Parses a JSON object of values.
     ///
     /// # Errors
-    /// A description of what is wrong: the text is no JSON object, or gives a parameter twice.
+    /// A description of the mistake: the text is not a JSON object, or it contains a parameter twice.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Adds a value, or replaces the one of that name.
+    /// Adds a value, or replaces the value with that name.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<ParamValue>) -> Self {
         self.insert(name, value);
         self
     }
 
-    /// Adds a value, or replaces the one of that name.
+    /// Adds a value, or replaces the value with that name.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<ParamValue>) {
         self.0.insert(name.into(), value.into());
     }

@@ -21,7 +21,7 @@ named_enum! {
 }
 
 impl Format {
-    /// Returns the only format that a text can be in: in QL a name follows the first brace, in JSON it does not.
+    /// Detects the format of a text, which is unambiguous: in QL a name follows the first brace, in JSON it does not.
     /// `SPEC §4`
     pub fn detect(text: &str) -> Self {
         let blank = [' ', '\t', '\r', '\n'];
@@ -33,8 +33,8 @@ impl Format {
     }
 }
 
-/// Parses a query and checks every bound of `limits`. Bounds on nesting above [`Limits::MAX_DEPTH`] and
-/// [`Limits::MAX_FILTER_DEPTH`] are reduced to these.
+/// Parses a query and checks every bound of `limits`. Bounds on nesting are clamped to [`Limits::MAX_DEPTH`] and
+/// [`Limits::MAX_FILTER_DEPTH`].
 ///
 /// # Errors
 /// The first fault in the text with its location: wrong syntax, a violated rule of `SPEC §3` or `§4` that needs

@@ -1,7 +1,7 @@
 //! Printing of queries in either format.
 //!
-//! The output parses to the same query if the query keeps the rules that its types document. Printing recurses over the
-//! nesting of the query, which the parser bounds.
+//! The output parses to the same query if the query follows the rules that are documented at its types. Printing recurses
+//! over the nesting of the query, which the parser bounds.
 
 use thiserror::Error;
 
@@ -28,12 +28,12 @@ pub fn print_ql(query: &Query) -> Result<String, NotQl> {
     Ok(text)
 }
 
-/// A query cannot be written in the brace format. `SPEC §4`
+/// The error for a query that cannot be written in the brace format. `SPEC §4`
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("QL cannot express {reason}{}; use JSON", in_path(.path))]
 #[non_exhaustive]
 pub struct NotQl {
-    /// The read node concerned: dotted refs from the root entity. Empty if the entity itself is concerned.
+    /// The path of the affected read node: dotted refs from the root entity. Empty if the entity itself is affected.
     pub path: String,
     /// The part that the format cannot express.
     pub reason: NotQlReason,
@@ -52,7 +52,7 @@ pub enum NotQlReason {
     /// A name that is not an ASCII identifier.
     #[error("the name {}", Quoted(.0))]
     Name(String),
-    /// A selection without fields and relations.
+    /// A selection without fields or relations.
     #[error("an empty selection")]
     EmptySelection,
 }
@@ -75,7 +75,7 @@ impl From<NotQlReason> for NotQl {
     }
 }
 
-/// Prints the items of a node, each after a blank.
+/// Prints the items of a node, each after a space.
 fn print_selection(text: &mut String, node: &ReadNode) -> Result<(), NotQl> {
     if let Some((control, _)) = node.controls.present().next() {
         return Err(NotQlReason::Control(control).into());

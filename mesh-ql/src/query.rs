@@ -1,7 +1,7 @@
 //! The syntax tree of queries, for both formats.
 //!
 //! It is independent of schemas: names are text, values are literals. The order of `$select` is kept, since it is
-//! the order of the response. Every part that errors refer to has the location of what was parsed ([`Spanned`]). The
+//! the order of the response. Every part that errors can refer to has its location in the text ([`Spanned`]). The
 //! tree serializes as a query in the JSON format.
 
 use serde::{Serialize, Serializer};
@@ -9,12 +9,12 @@ use serde::{Serialize, Serializer};
 use crate::named_enum;
 use crate::span::{Name, Span, Spanned};
 
-/// A whole query: one entity and what to read of it. `SPEC §3.1`
+/// A whole query: one entity and the read node at its root. `SPEC §3.1`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     /// The entity key at the root.
     pub entity: Name,
-    /// What to read of it.
+    /// The selection and the controls of the entity.
     pub root: ReadNode,
 }
 
@@ -27,7 +27,7 @@ impl Serialize for Query {
 /// One level of a query: a selection and its controls. `SPEC §3.2`
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadNode {
-    /// What `$select` lists, in its order, every name once. Empty only beside aggregates.
+    /// The entries of `$select`, in order, each key once. Empty only if there are aggregates.
     #[serde(rename = "$select", serialize_with = "serialize_select")]
     pub select: Vec<Selection>,
     /// Filters, order, paging and grouping of this level.
@@ -70,16 +70,16 @@ pub enum Selection {
     Field {
         /// The field.
         name: Name,
-        /// Its key in the response, if that is not the name.
+        /// Its key in the response, if it differs from the name.
         alias: Option<Name>,
     },
     /// `"name": {…}`, or `"alias": {"$relation": "name", …}`: a nested relation.
     Relation {
         /// The relation.
         name: Name,
-        /// Its key in the response, if that is not the name.
+        /// Its key in the response, if it differs from the name.
         alias: Option<Name>,
-        /// What to read of the related entity.
+        /// The selection and the controls of the related entity.
         node: Box<ReadNode>,
     },
 }
@@ -92,7 +92,7 @@ impl Selection {
         }
     }
 
-    /// Returns the key in the response: the alias, or without one the name.
+    /// Returns the key in the response: the alias if there is one, else the name.
     pub fn key(&self) -> &Name {
         match self {
             Self::Field { name, alias } | Self::Relation { name, alias, .. } => {
@@ -156,7 +156,7 @@ impl Controls {
     }
 }
 
-/// Every key of a read node that starts with `$`, as they are written. `SPEC §13.1`
+/// The keys of a read node that start with `$`, as written in queries. `SPEC §13.1`
 pub const CONTROLS: [&str; 8] =
     ["$select", "$where", "$orderBy", "$page", "$distinct", "$groupBy", "$aggregate", "$having"];
 
@@ -199,7 +199,7 @@ pub struct RelationCondition {
     pub relation: Name,
     /// How many of the related records must match.
     pub op: Spanned<Quantifier>,
-    /// The filter of related records; without one, all match. `every` always has one.
+    /// The filter on related records; without a filter, all match. `every` always has a filter.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub filter: Option<Box<Filter>>,
 }
@@ -211,12 +211,12 @@ named_enum! {
         Some = "some",
         /// None.
         None = "none",
-        /// All; also if there are none.
+        /// All; this also matches if there are none.
         Every = "every",
     }
 }
 
-/// The left side of a condition or the key of an order.
+/// The left side of a condition, or a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
@@ -224,7 +224,7 @@ pub enum Subject {
     Field(Name),
     /// An alias of `$aggregate`.
     Aggregate(Name),
-    /// A scalar in a JSON field. Only conditions have it. `SPEC §14.8`
+    /// A scalar in a JSON field; used in conditions only. `SPEC §14.8`
     #[serde(untagged)]
     Json {
         /// The field, or a path to it.
@@ -243,7 +243,7 @@ impl Subject {
     }
 }
 
-/// A value, or the parameter in its place. `SPEC §19.1`
+/// A value, or a parameter that takes its place. `SPEC §19.1`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum OrParam<T> {
@@ -258,7 +258,7 @@ pub enum OrParam<T> {
 }
 
 impl<T> OrParam<T> {
-    /// Returns the value, unless a parameter stands for it.
+    /// Returns the value; `None` for a parameter.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Value(value) => Some(value),
@@ -274,7 +274,7 @@ pub enum Operand {
     /// For `isNull` and `isNotNull`.
     #[default]
     None,
-    /// For all operators not listed here; a parameter also for `in` and `nin`, whose value is a list then.
+    /// For all other operators. For `in` and `nin`, it is a parameter whose value is a list.
     One(Spanned<OrParam<Literal>>),
     /// For `in` and `nin`; may be empty.
     Many(Vec<Spanned<OrParam<Literal>>>),
@@ -316,21 +316,21 @@ named_enum! {
 /// One key of `$orderBy`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OrderBy {
-    /// What is compared.
+    /// The value to sort by.
     #[serde(flatten)]
     pub key: OrderKey,
     /// The direction of values other than NULL.
     pub direction: Direction,
-    /// The position of NULL; [`Nulls::Last`] in both directions unless written. `SPEC §3.9`
+    /// The position of NULL; by default [`Nulls::Last`] in both directions. `SPEC §3.9`
     #[serde(skip_serializing_if = "is_default")]
     pub nulls: Nulls,
 }
 
-/// What an order compares.
+/// A value that records are sorted by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum OrderKey {
-    /// A field, a path through to-one relations, or at grouped reads an aggregate's alias.
+    /// A field, a path through to-one relations, or the alias of an aggregate in a grouped read.
     Subject(Subject),
     /// An aggregate of a to-many relation. `SPEC §14.3`
     Relation {
@@ -364,17 +364,17 @@ named_enum! {
 /// `$page`. `SPEC §3.10`, `SPEC §14.6`, `SPEC §14.7`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Page {
-    /// The size of a page of the first records, or of those after a cursor. The default applies if neither this nor
-    /// `last` is present.
+    /// The maximum number of records from the start, or after the cursor in `after`. The default applies if neither this
+    /// nor `last` is present.
     #[serde(skip_serializing_if = "is_default")]
     pub first: Option<Spanned<OrParam<u32>>>,
     /// A cursor from an earlier page; `null` and absent both mean the first page.
     #[serde(skip_serializing_if = "is_default")]
     pub after: Option<Spanned<OrParam<String>>>,
-    /// The size of a page of the last records, or of those before a cursor. Not beside `first` or `after`.
+    /// The maximum number of records from the end, or before the cursor in `before`. Refused beside `first` or `after`.
     #[serde(skip_serializing_if = "is_default")]
     pub last: Option<Spanned<OrParam<u32>>>,
-    /// A cursor from another page, beside `last`; `null` and absent both mean the last page.
+    /// A cursor from another page, which requires `last`; `null` and absent both mean the last page.
     #[serde(skip_serializing_if = "is_default")]
     pub before: Option<Spanned<OrParam<String>>>,
     /// Whether to count all records that match.
@@ -388,10 +388,10 @@ pub struct Aggregate {
     /// The key of the result in the item: `[A-Za-z_][A-Za-z0-9_]{0,63}`.
     #[serde(skip)]
     pub alias: Name,
-    /// The function that is computed.
+    /// The function to compute.
     #[serde(rename = "fn")]
     pub function: AggregateFn,
-    /// The field that it is computed over; `None` only for `count`, where `"*"` is parsed as `None`.
+    /// The field that the function is applied to; `None` only for `count`, where `"*"` is parsed as `None`.
     #[serde(skip_serializing_if = "is_default")]
     pub field: Option<Name>,
     /// Whether equal values count once.

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Serialize, Serializer};
 
-/// A range of bytes of a query's text. Offsets above [`u32::MAX`] count as that.
+/// A range of bytes in the text of a query. Offsets above [`u32::MAX`] are clamped to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// Offset of the first byte.
@@ -15,13 +15,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// Creates the span of the bytes from `start` up to and excluding `end`.
+    /// Creates the span of the bytes `start..end`.
     pub fn new(start: usize, end: usize) -> Self {
         let offset = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
         Self { start: offset(start), end: offset(end) }
     }
 
-    /// Returns the line and the column of the first byte in `text`, the text that the span was made for.
+    /// Returns the line and the column of the first byte. `text` must be the text that the span refers to.
     pub fn position(self, text: &str) -> Position {
         let mut start = text.len().min(self.start as usize);
         while !text.is_char_boundary(start) {
@@ -74,7 +74,7 @@ pub struct Spanned<T> {
     pub span: Option<Span>,
 }
 
-/// A name in a query, of an entity, a field, a relation or an aggregate.
+/// The name of an entity, a field, a relation or an aggregate in a query.
 pub type Name = Spanned<String>;
 
 impl<T> Spanned<T> {

@@ -89,7 +89,7 @@ fn syntax_errors_have_the_expected_positions() {
 
 #[test]
 fn rules_about_the_text_are_checked_without_a_schema() {
-    // Cases of rules about the text alone.
+    // Prefixes of the cases whose rules concern the text alone.
     let about_text =
         ["3.1-", "3.2-", "3.3-empty", "3.3-no-select", "3.3-select-", "3.8-and-", "3.8-or-", "3.8-alias-"];
     let mut count = 0;

@@ -5,7 +5,7 @@ use crate::{
     Upload, Writable,
 };
 
-/// Builds a [`Schema`] in code. The builder fills a [`Document`], which [`SchemaBuilder::build`] loads.
+/// A builder for a [`Schema`]. It fills a [`Document`], which [`SchemaBuilder::build`] loads.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct SchemaBuilder {
@@ -20,7 +20,7 @@ impl Schema {
 }
 
 impl SchemaBuilder {
-    /// Adds an entity, which `describe` fills.
+    /// Adds an entity. The closure `describe` sets its fields and properties.
     pub fn entity(mut self, key: &str, describe: impl FnOnce(EntityBuilder) -> EntityBuilder) -> Self {
         let EntityBuilder { document } = describe(EntityBuilder::default());
         self.document.entities.push(key, document);
@@ -56,7 +56,7 @@ impl SchemaBuilder {
     }
 }
 
-/// Builds an entity inside [`SchemaBuilder::entity`].
+/// A builder for an entity, used inside [`SchemaBuilder::entity`].
 #[derive(Clone, Debug, Default)]
 #[must_use = "the closure has to give the builder back"]
 pub struct EntityBuilder {
@@ -111,18 +111,18 @@ impl EntityBuilder {
         self.writes(Writable::all())
     }
 
-    /// Makes these fields writable in records that are created or updated.
+    /// Makes these fields writable when records are created or updated.
     pub fn writable_fields<'n>(self, fields: impl IntoIterator<Item = &'n str>) -> Self {
         self.writes(Writable::fields(fields))
     }
 
-    /// Sets which records can be created, updated and deleted.
+    /// Sets the writes that are permitted.
     pub fn writes(mut self, writable: Writable) -> Self {
         self.document.writable = writable;
         self
     }
 
-    /// Lets a field accept files.
+    /// Makes a field accept files.
     pub fn upload(mut self, field: &str, upload: Upload) -> Self {
         self.document.uploads.push(field, upload);
         self
@@ -140,13 +140,13 @@ impl EntityBuilder {
         self
     }
 
-    /// Sets what the records are, for people.
+    /// Sets the description of the records, for people.
     pub fn description(mut self, text: &str) -> Self {
         self.document.description = Some(text.to_owned());
         self
     }
 
-    /// Sets what a field or a computed field contains, for people.
+    /// Sets the description of a field or a computed field, for people.
     pub fn describe(mut self, field: &str, text: &str) -> Self {
         self.document.descriptions.push(field, text.to_owned());
         self

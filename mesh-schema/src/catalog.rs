@@ -24,13 +24,13 @@ pub struct Table {
     pub unique: Vec<Vec<String>>,
     /// Foreign keys, in declaration order.
     pub foreign_keys: Vec<ForeignKey>,
-    /// Constraints and unique indexes whose names errors of the database contain.
+    /// Constraints and unique indexes whose names occur in errors of the database.
     pub constraints: Vec<Constraint>,
     /// The name of a hidden row id, if there is one (SQLite's `rowid`, unless a column shadows it).
     pub row_id: Option<String>,
     /// The comment stored in the database.
     pub description: Option<String>,
-    /// Whether reads include the rows of inheriting tables, for which its keys are not unique.
+    /// Whether reads include the rows of tables that inherit from this one. Its keys are not unique among all these rows.
     pub has_heirs: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Column {
     pub nullable: bool,
     /// Whether a new row needs a value for it, because it cannot hold NULL and nothing else provides a value.
     pub required: bool,
-    /// Whether the database computes its values, or those of the view that it belongs to, so that no statement can set them.
+    /// Whether no statement can set its values, because the database computes them or the view of the column is read-only.
     pub generated: bool,
     /// How it stores times, found by sampling; `None` if it contains no times.
     pub time_form: Option<TimeForm>,
@@ -83,26 +83,26 @@ pub struct NativeType {
     pub labels: Vec<String>,
     /// Whether a key guarantees that values of this column are unique in its table.
     pub unique: bool,
-    /// Whether different texts may be equal, because the column's collation is not deterministic.
+    /// Whether different texts may compare as equal, because the column's collation is not deterministic.
     pub is_loose: bool,
-    /// The size that the declaration of the column limits its values to, if it does.
+    /// The maximum size of its values, if the declaration of the column limits it.
     pub size: Option<Size>,
 }
 
 /// The largest values that a column can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Texts with that many characters.
+    /// Texts of at most that many characters.
     Chars(u32),
-    /// Numbers with that many digits before the decimal point.
+    /// Numbers with at most that many digits before the decimal point.
     Digits(u32),
-    /// Texts of exactly that many digits 0 and 1.
+    /// Texts of exactly that many digits, each 0 or 1.
     Bits(u32),
-    /// Texts of that many bytes in UTF-8. The database cuts longer ones without an error.
+    /// Texts of at most that many bytes in UTF-8. The database truncates longer texts without an error.
     Bytes(u32),
 }
 
-/// A rule of a table with the columns that it is about.
+/// A constraint or unique index of a table, with its columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Constraint {
     /// The name of the constraint or of the index.
@@ -127,13 +127,13 @@ pub enum NativeKind {
 /// A foreign key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignKey {
-    /// Its columns.
+    /// The referencing columns.
     pub columns: Vec<String>,
     /// The namespace of the referenced table, as in [`Table::schema`].
     pub target_schema: Option<String>,
     /// The referenced table, which may not exist.
     pub target: String,
-    /// The referenced columns, in the order of `columns`; empty for the primary key of the target.
+    /// The referenced columns, in the order of `columns`; empty if they are the primary key of the target.
     pub target_columns: Vec<String>,
 }
 

@@ -22,12 +22,12 @@ use crate::{Cardinality, Catalog, Faults, FieldType, Schema, TableName, Upload, 
 /// A parsed schema document. Its structure has been checked, its meaning has not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Document {
-    /// Entity key → entity.
+    /// Entities by key.
     pub entities: Entries<EntityDocument>,
-    /// `entityKey.ref` → relation.
+    /// Relations by `entityKey.ref`.
     #[serde(skip_serializing_if = "is_default")]
     pub joins: Entries<JoinDocument>,
-    /// Role → what it may read and write; `None` permits everything to every role.
+    /// Permissions by role; `None` permits everything to every role.
     #[serde(skip_serializing_if = "is_default")]
     pub policies: Option<Entries<RoleDocument>>,
     #[serde(skip)]
@@ -106,28 +106,28 @@ pub struct EntityDocument {
     /// The storage table; `None` for the default name.
     #[serde(skip_serializing_if = "is_default")]
     pub table: Option<String>,
-    /// Field → storage column, if the two differ.
+    /// Storage columns by field, where the names differ.
     #[serde(skip_serializing_if = "is_default")]
     pub columns: Entries<String>,
     /// The fields that identify a row.
     #[serde(skip_serializing_if = "is_default")]
     pub id_field: IdField,
-    /// Field → type, if it differs from that of the storage column.
+    /// Types by field, where they differ from the type of the storage column.
     #[serde(skip_serializing_if = "is_default")]
     pub types: Entries<FieldType>,
-    /// Field → which files it accepts.
+    /// Accepted files by field.
     #[serde(skip_serializing_if = "is_default")]
     pub uploads: Entries<Upload>,
     /// The writes that are permitted.
     #[serde(skip_serializing_if = "is_default")]
     pub writable: Writable,
-    /// Name → computed field.
+    /// Computed fields by name.
     #[serde(skip_serializing_if = "is_default")]
     pub computed: Entries<ComputedDocument>,
-    /// What its records are; `None` for the comment of the table.
+    /// The description of its records; `None` for the comment of the table.
     #[serde(skip_serializing_if = "is_default")]
     pub description: Option<String>,
-    /// Field or computed field → what it contains, if that differs from the comment of the column.
+    /// Descriptions by field or computed field, where they differ from the comment of the column.
     #[serde(skip_serializing_if = "is_default")]
     pub descriptions: Entries<String>,
 }
@@ -147,7 +147,7 @@ pub enum IdField {
     Fields(Vec<String>),
 }
 
-/// Collects the names of fields. No field is `null`, one is written as text.
+/// Collects the names of fields. No name becomes `null`, and a single name is written as text.
 impl FromIterator<String> for IdField {
     fn from_iter<I: IntoIterator<Item = String>>(fields: I) -> Self {
         let mut fields: Vec<String> = fields.into_iter().collect();

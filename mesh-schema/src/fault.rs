@@ -84,7 +84,7 @@ impl Positions {
     }
 }
 
-/// Maximum number of faults with hints, because searching hints for hostile documents would be expensive.
+/// Maximum number of faults with hints, because searching for hints in hostile documents would be expensive.
 const HINTED_FAULTS: usize = 100;
 
 /// Returns `; did you mean 'x'?` with the nearest name, or an empty string if no name is near.
@@ -103,7 +103,7 @@ const MAX_LENGTH: usize = 48;
 const MAX_NAMES: usize = 2_000;
 
 /// Returns the name with the smallest edit distance to `word`. A swap of neighboring letters counts as one edit, and
-/// letter case is ignored. At most a third of the word may change; of equally near names the first wins.
+/// letter case is ignored. At most a third of the letters may differ; of equally near names the first wins.
 ///
 /// ```
 /// use mesh_schema::nearest;

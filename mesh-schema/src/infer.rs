@@ -27,7 +27,7 @@ pub struct Inference {
 pub struct Note {
     /// The table or column.
     pub path: String,
-    /// What was decided, and how to change it.
+    /// The decision, and how to change it.
     pub message: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Whether a table belongs to the server or to the database system. Such tables are never served.
+/// Returns whether a table belongs to the server or to the database system. Such tables are never served.
 fn is_internal_table(schema: Option<&str>, name: &str) -> bool {
     let begins =
         |prefix: &str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
@@ -88,14 +88,14 @@ impl Served<'_> {
         self.columns.iter().find(|served| served.column.name == column).map(|served| served.field.as_str())
     }
 
-    /// Returns the column that alone identifies a row, if it is served.
+    /// Returns the column of a primary key of one column, if that column is served.
     fn id_column(&self) -> Option<&str> {
         let [only] = self.table.primary_key.as_slice() else { return None };
         let column = self.table.column(only)?;
         self.field_of(&column.name).map(|_| column.name.as_str())
     }
 
-    /// Returns the fields of the primary key; `None` if it is not served completely.
+    /// Returns the fields of the primary key; `None` if one of its columns is not served.
     fn id_fields(&self) -> Option<Vec<String>> {
         let field = |name: &String| self.field_of(&self.table.column(name)?.name).map(str::to_owned);
         let mut fields: Vec<String> = self.table.primary_key.iter().map(field).collect::<Option<_>>()?;

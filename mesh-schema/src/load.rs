@@ -15,12 +15,12 @@ use crate::{Catalog, Document, Fault, Faults, Schema, Table};
 /// Entity keys that are reserved for routes. `SPEC §2.2`
 const RESERVED_ENTITIES: [&str; 6] = ["queries", "auth", "logout", "write", "files", "batch"];
 
-/// Whether an entity key is reserved.
+/// Returns whether an entity key is reserved.
 pub(crate) fn is_reserved_entity(key: &str) -> bool {
     RESERVED_ENTITIES.contains(&key)
 }
 
-/// Whether a field or relation name is reserved for a route below a record. `SPEC §2.2`
+/// Returns whether a field or relation name is reserved for a route below a record. `SPEC §2.2`
 pub(crate) fn is_reserved_member(name: &str) -> bool {
     name == "events"
 }
@@ -77,7 +77,7 @@ impl Loader<'_> {
         hint(&self.faults, name, names)
     }
 
-    /// Checks the rules for all names in a document.
+    /// Checks the rules that apply to every name in a document.
     fn check_name(&mut self, path: &str, what: &str, name: &str) {
         if name.is_empty() {
             self.fault(path, format!("{what} needs a name"));

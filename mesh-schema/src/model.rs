@@ -1,4 +1,4 @@
-//! The schema after loading: every name resolved to a small id, every join to columns.
+//! The loaded schema, in which every name is resolved to a small id and every join to columns.
 //!
 //! Only the loader ([`crate::Document::load`]) creates a [`Schema`], so every schema is complete: relations point to
 //! entities and fields to columns. After loading, only names sent by clients are looked up by text.
@@ -65,7 +65,7 @@ impl Schema {
     }
 }
 
-/// An entity: named by URLs, stored as the rows of one table.
+/// An entity, which URLs name and whose records are the rows of one table.
 #[derive(Clone, Debug, Default)]
 pub struct Entity {
     /// The key, used in URLs and at the root of queries.
@@ -74,8 +74,8 @@ pub struct Entity {
     pub table: TableName,
     /// The allowlist of scalar fields, in document order.
     pub fields: Vec<Field>,
-    /// The fields that together identify a row, in the order of the parts of its id; without any, there are collection
-    /// reads only. `SPEC §15`
+    /// The fields that together identify a row, in the order of the parts of its id. If there are none, only collections
+    /// can be read. `SPEC §15`
     pub id: Vec<FieldId>,
     /// Storage columns that make an order total if the id fields alone do not: the key columns or the row id of a
     /// table without id fields, or further columns if an id field may be NULL. `SPEC §3.9`
@@ -104,11 +104,11 @@ pub struct Entity {
 pub struct KeyReference {
     /// The referenced table.
     pub table: TableName,
-    /// Its columns as `target`, and those that refer to them as `parent`.
+    /// The column pairs: `parent` is the referencing column, `target` the referenced one.
     pub pairs: Vec<ColumnPair>,
 }
 
-/// What a name inside an entity refers to.
+/// A member of an entity that a name can refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Member {
     /// A scalar field.
@@ -120,7 +120,7 @@ pub enum Member {
 }
 
 impl Entity {
-    /// Returns what a name refers to. Fields, relations and computed fields share one namespace.
+    /// Returns the member with that name. Fields, relations and computed fields share one namespace.
     pub fn member(&self, name: &str) -> Option<Member> {
         self.members.get(name).copied()
     }
@@ -136,7 +136,7 @@ impl Entity {
         self.id.iter().map(|id| self.field(*id))
     }
 
-    /// Returns whether a column is one of those of the id, in any letter case.
+    /// Returns whether a column is the column of an id field, ignoring ASCII letter case.
     pub fn is_id_column(&self, column: &str) -> bool {
         self.id_fields().any(|field| field.column.eq_ignore_ascii_case(column))
     }
@@ -147,17 +147,17 @@ impl Entity {
         &self.relations[id.0 as usize]
     }
 
-    /// Whether its records may be created, which requires a field that can be set then.
+    /// Returns whether its records may be created, which requires a field that can be set on creation.
     pub fn is_creatable(&self) -> bool {
         self.fields.iter().any(|field| field.writable.create)
     }
 
-    /// Whether its records may be updated.
+    /// Returns whether its records may be updated.
     pub fn is_updatable(&self) -> bool {
         self.fields.iter().any(|field| field.writable.update)
     }
 
-    /// Whether any write of its records is permitted.
+    /// Returns whether any write of its records is permitted.
     pub fn is_writable(&self) -> bool {
         self.deletable || self.is_creatable() || self.is_updatable()
     }
@@ -192,7 +192,7 @@ pub struct Field {
     pub name: String,
     /// The storage column that holds it.
     pub column: String,
-    /// The type from the document, else that of the storage column; `None` if unknown.
+    /// The type from the document, else the type of the storage column; `None` if unknown.
     pub ty: Option<FieldType>,
     /// Whether it can be NULL; `true` if unknown.
     pub nullable: bool,
@@ -206,9 +206,9 @@ pub struct Field {
     pub time_form: Option<TimeForm>,
     /// The writes whose bodies may set it.
     pub writable: FieldWrites,
-    /// Set if the field accepts files.
+    /// The limits on its files; `None` if the field accepts no files.
     pub upload: Option<Upload>,
-    /// The writes and uploads that a restriction of the schema takes away, such as a policy.
+    /// The writes and uploads that a restriction of the schema, such as a policy, denies.
     pub denied: FieldWrites,
     /// The description shown by introspection.
     pub description: Option<String>,
@@ -223,7 +223,7 @@ pub struct FieldWrites {
     pub update: bool,
 }
 
-/// A storage column that is part of an order without being a field.
+/// A storage column that is part of an order but need not be a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyColumn {
     /// The storage name.
@@ -232,7 +232,7 @@ pub struct KeyColumn {
     pub nullable: bool,
 }
 
-/// Bounds of a field that accepts files. `SPEC §9`
+/// The limits on the files of a field. `SPEC §9`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Upload {
@@ -279,14 +279,14 @@ pub struct Relation {
     pub name: String,
     /// The target entity.
     pub target: EntityId,
-    /// Whether it gives one object or an array.
+    /// Whether it yields one object or an array.
     pub cardinality: Cardinality,
     /// The columns that connect the rows.
     pub link: Link,
 }
 
 named_enum! {
-    /// Whether a relation gives one object or an array.
+    /// Whether a relation yields one object or an array.
     Cardinality {
         /// An object or `null`.
         One = "one",
@@ -328,7 +328,7 @@ pub struct ColumnPair {
     pub parent: String,
     /// A column of the target's table.
     pub target: String,
-    /// Whether the database stores integers in both columns, or text in both, so that they compare alike everywhere.
+    /// Whether both columns store integers, or both store text, so that every database compares them in the same way.
     pub is_alike: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Access policies: the part `policies` of a schema document.
+//! Access policies: the `policies` part of a schema document.
 //!
 //! ```json
 //! {"policies": {
@@ -25,42 +25,42 @@ pub const ANY_ROLE: &str = "*";
 /// Maximum depth of a condition, as in queries. `SPEC §3.11`
 pub(crate) const CONDITION_DEPTH: usize = 8;
 
-/// The operators of conditions, which are those of `$where`. `SPEC §3.7`
+/// The operators of conditions, the same as in `$where`. `SPEC §3.7`
 pub const OPERATORS: [&str; 12] =
     ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike", "isNull", "isNotNull"];
 
 /// The operators of conditions on related records. `SPEC §14.1`
 pub const QUANTIFIERS: [&str; 3] = ["some", "none", "every"];
 
-/// The keys under which a rule has the values of fields that a role cannot choose.
+/// The keys of a rule that set the values of fields, so that the role cannot choose these values.
 pub const PRESETS: [&str; 2] = ["$set", "$setOnCreate"];
 
-/// What one role may do.
+/// The permissions of one role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum RoleDocument {
     /// `true`: everything that the schema permits.
     #[serde(serialize_with = "serialize_all")]
     All,
-    /// Entity key → rule. Entities that are not listed do not exist for the role.
+    /// Rules by entity key. Entities that are not listed do not exist for the role.
     Entities(Entries<RuleDocument>),
-    /// The rights of other roles, and further ones.
+    /// The permissions of other roles, and additional permissions.
     Inheriting(InheritingDocument),
 }
 
-/// A role that may do what other roles may do.
+/// A role that inherits the permissions of other roles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InheritingDocument {
     /// The other roles.
     #[serde(rename = "$inherits")]
     pub inherits: Vec<String>,
-    /// Entity key → rule, for further rights.
+    /// Rules by entity key, which add permissions.
     #[serde(flatten)]
     pub rules: Entries<RuleDocument>,
 }
 
 impl RoleDocument {
-    /// Returns the names of the roles whose rights it has too.
+    /// Returns the names of the roles that it inherits.
     pub fn inherits(&self) -> &[String] {
         match self {
             Self::Inheriting(document) => &document.inherits,
@@ -77,8 +77,8 @@ impl RoleDocument {
     }
 }
 
-/// Returns the rules that a role has for an entity, those of the roles that it inherits included, each with the role that has
-/// it. The record that a request may read or write fulfills one of them.
+/// Returns the rules of a role for an entity, including inherited rules, each with the role that declares it. A request
+/// may read or write a record that satisfies at least one of these rules.
 pub fn rules_for<'d>(
     roles: &'d Entries<RoleDocument>,
     role: &'d str,
@@ -107,18 +107,18 @@ pub fn rules_for<'d>(
     found
 }
 
-/// What a role may do with one entity.
+/// The permissions of a role for one entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum RuleDocument {
     /// `true`: everything that the schema permits.
     #[serde(serialize_with = "serialize_all")]
     All,
-    /// Only what is listed.
+    /// Only the listed permissions.
     Listed(Box<ListedDocument>),
 }
 
-/// The permissions of a role for an entity.
+/// The listed permissions of a role for one entity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedDocument {
@@ -128,13 +128,13 @@ pub struct ListedDocument {
     /// The hidden fields, computed fields and relations, instead of `fields`.
     #[serde(skip_serializing_if = "is_default")]
     pub except: Vec<String>,
-    /// A condition that every record must satisfy which the role reads or writes.
+    /// A condition that every record that the role reads or writes must satisfy.
     #[serde(rename = "$where", skip_serializing_if = "is_default")]
     pub condition: Option<ConditionDocument>,
-    /// A condition that a record must satisfy after the role has created or updated it; by default the one above.
+    /// A condition that a record must satisfy after the role has created or updated it; by default the same as `condition`.
     #[serde(rename = "$check", skip_serializing_if = "is_default")]
     pub check: Option<ConditionDocument>,
-    /// The values of fields in records that the role creates or updates. It cannot write these fields otherwise.
+    /// The values of fields in records that the role creates or updates. The role cannot set other values in these fields.
     #[serde(rename = "$set", skip_serializing_if = "is_default")]
     pub set: Entries<OperandDocument>,
     /// The values of fields in records that the role creates.
@@ -145,7 +145,7 @@ pub struct ListedDocument {
     pub writable: Writable,
 }
 
-/// A condition on records, in the form of `$where`. The parser bounds its depth, and with it the recursion.
+/// A condition on records, in the form of `$where`. The parser bounds its depth, which bounds the recursion.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConditionDocument {
@@ -158,7 +158,7 @@ pub enum ConditionDocument {
     /// `{"relation", "op", "where"}`
     #[serde(untagged)]
     Related {
-        /// The relation. Neither the role nor the entity's own condition has to let the role see its records.
+        /// The relation. Its records count even if the role cannot see them; the policy of their entity is not applied.
         relation: String,
         /// One of [`QUANTIFIERS`].
         op: String,
@@ -169,7 +169,7 @@ pub enum ConditionDocument {
     /// `{"field", "op", "value"}`
     #[serde(untagged)]
     Compare {
-        /// The field, or a path to one through to-one relations. The role need not be able to read it.
+        /// The field, or a path to a field through to-one relations. The role does not need permission to read it.
         field: String,
         /// One of [`OPERATORS`].
         op: String,
@@ -183,8 +183,8 @@ pub enum ConditionDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperandDocument {
-    /// `{"session": name}`: a value of the request's session. Without that value the comparison is never true. `in` and
-    /// `nin` take claims only.
+    /// `{"session": name}`: a value of the request's session. If the session has no such value, the comparison is never
+    /// true. `in` and `nin` accept claims only.
     Session(SessionValue),
     /// No operand, for `isNull` and `isNotNull`.
     #[default]
@@ -220,15 +220,15 @@ pub enum SessionValue {
     Tenant,
     /// The id of the session.
     Session,
-    /// The claim of that name: a scalar, or a list of them for `in` and `nin`.
+    /// The claim with that name: a scalar, or a list of scalars for `in` and `nin`.
     Claim(Arc<str>),
 }
 
 impl SessionValue {
-    /// The names of the values in schema documents; `NAME` stands for that of any claim.
+    /// The names of the values in schema documents; `NAME` stands for the name of any claim.
     pub const NAMES: [&str; 5] = ["userId", "role", "tenant", "session", "claim.NAME"];
 
-    /// Returns the value of a claim.
+    /// Creates the session value of a claim.
     pub fn claim(name: impl Into<Arc<str>>) -> Self {
         Self::Claim(name.into())
     }
@@ -270,7 +270,7 @@ fn serialize_all<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 impl ListedDocument {
-    /// Returns the presets of the keys of [`PRESETS`].
+    /// Returns the presets under each key of [`PRESETS`].
     pub fn presets(&self) -> [(&'static str, &Entries<OperandDocument>); 2] {
         let [set, set_on_create] = PRESETS;
         [(set, &self.set), (set_on_create, &self.set_on_create)]

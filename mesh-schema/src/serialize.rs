@@ -13,7 +13,7 @@ macro_rules! named_enum {
         }
 
         impl $type {
-            /// All variants, in the order in which documents list them.
+            /// All variants, in the order in which the documentation lists them.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// Returns the name in schema documents.
@@ -39,7 +39,7 @@ macro_rules! named_enum {
 
 pub(crate) use named_enum;
 
-/// Returns whether a property has its default, which is not printed.
+/// Returns whether a property has its default value and is therefore not printed.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -20,7 +20,7 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::rates::client_address::ClientAddress;
 use shared::Shared;
 
-/// Answers requests. Made by [`App::builder`]. Cheap to clone; clones share everything.
+/// An application that answers requests, built with [`App::builder`]. Cheap to clone; clones share everything.
 #[derive(Clone, Debug)]
 pub struct App {
     pub(crate) shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! What each client makes the server hold: connections, uploads, event streams and replies that it has not read.
+//! Limits on the resources that each client can hold: connections, uploads, event streams and unread replies.
 //! `SPEC §12.6`
 
 mod counts;
@@ -19,17 +19,17 @@ pub(crate) use outbox::Outbox;
 pub(crate) use shared_event::{EventShare, SharedEvent, UnsentAccount};
 pub(crate) use unsent::{Counted, SMALL, Unsent};
 
-/// Seconds after which a client should repeat a request beyond its share.
+/// Seconds after which a client should repeat a request that exceeded its share.
 const RETRY_AFTER: u32 = 1;
 /// Seconds after which a client should try again to open a stream or to begin an upload.
 const LONG_RETRY_AFTER: u32 = 5;
 /// The share of the connections that is reserved for addresses with few of them, as a divisor.
 const RESERVED: usize = 4;
-/// The share of the connections up to which an address uses the reserve, as a divisor.
+/// The share of the connections up to which an address may use the reserve, as a divisor.
 const FEW: usize = 16;
 
-/// Limits of what one client may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share what is counted,
-/// so pass clones of one value to applications that replace each other.
+/// Limits on the resources that one client may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share the
+/// counts, so pass clones of one value to applications that replace each other.
 ///
 /// ```
 /// use mesh_server::ClientLimits;
@@ -52,20 +52,20 @@ pub struct ClientLimits {
 }
 
 impl ClientLimits {
-    /// The connections of one address unless another number is set.
+    /// The default number of connections of one address.
     pub const CONNECTIONS_PER_ADDRESS: usize = 2_500;
-    /// The uploads of one address unless another number is set. In memory, each takes up to 24 MiB of the 512 MiB that a
-    /// bucket's unfinished files have.
+    /// The default number of uploads of one address. Each takes up to 24 MiB of the 512 MiB of memory that the unfinished
+    /// files of a bucket may use.
     pub const UPLOADS_PER_ADDRESS: usize = 20;
-    /// The exports of one address unless another number is set.
+    /// The default number of exports of one address.
     pub const EXPORTS_PER_ADDRESS: usize = 4;
-    /// The event streams of one address unless another number is set.
+    /// The default number of event streams of one address.
     pub const STREAMS_PER_ADDRESS: usize = 100;
-    /// The event streams of one session unless another number is set.
+    /// The default number of event streams of one session.
     pub const STREAMS_PER_SESSION: usize = 20;
-    /// The bytes of unread replies of all clients unless another number is set.
+    /// The default number of bytes of unread replies of all clients.
     pub const UNSENT_BYTES: usize = unsent::ALL;
-    /// The bytes of unread replies of one address unless another number is set.
+    /// The default number of bytes of unread replies of one address.
     pub const UNSENT_BYTES_PER_ADDRESS: usize = unsent::PER_ADDRESS;
 
     /// Creates the default limits.
@@ -85,8 +85,8 @@ impl ClientLimits {
         }
     }
 
-    /// Sets the number of open connections of one client address; in IPv6, of each /64 network. Connections of trusted
-    /// proxies are not counted; instead, each request under way counts as a connection of the address that the proxy
+    /// Sets the maximum number of open connections of one client address; in IPv6, of each /64 network. Connections of
+    /// trusted proxies are not counted; instead, each request under way counts as a connection of the address that the proxy
     /// reports.
     #[must_use]
     pub fn connections_per_address(mut self, connections: usize) -> Self {
@@ -94,36 +94,36 @@ impl ClientLimits {
         self
     }
 
-    /// Sets the number of uploads of one client address whose bytes are being received.
+    /// Sets the maximum number of uploads of one client address whose bytes are being received.
     #[must_use]
     pub fn uploads_per_address(mut self, uploads: usize) -> Self {
         self.uploads_per_address = uploads.max(1);
         self
     }
 
-    /// Sets the number of exports of one client address.
+    /// Sets the maximum number of exports of one client address.
     #[must_use]
     pub fn exports_per_address(mut self, exports: usize) -> Self {
         self.exports_per_address = exports.max(1);
         self
     }
 
-    /// Sets the number of open event streams of one client address.
+    /// Sets the maximum number of open event streams of one client address.
     #[must_use]
     pub fn streams_per_address(mut self, streams: usize) -> Self {
         self.streams_per_address = streams.max(1);
         self
     }
 
-    /// Sets the number of open event streams of one session.
+    /// Sets the maximum number of open event streams of one session.
     #[must_use]
     pub fn streams_per_session(mut self, streams: usize) -> Self {
         self.streams_per_session = streams.max(1);
         self
     }
 
-    /// Sets how many bytes of large replies may wait for their readers, of all clients and of one client address. A
-    /// single reply is accepted whatever its size.
+    /// Sets how many bytes of large replies may wait for their readers, in total and per client address. A single reply is
+    /// accepted regardless of its size.
     #[must_use]
     pub fn unsent_bytes(mut self, all: usize, per_address: usize) -> Self {
         self.unsent = Arc::new(Unsent::new(all, per_address));
@@ -133,8 +133,8 @@ impl ClientLimits {
     /// Counts a connection of a peer until the returned value is dropped. `open` is the number of other open connections,
     /// and `max` the limit for all.
     ///
-    /// Returns `None` if the address has its share. The last quarter of all connections is reserved for addresses that
-    /// hold few, so that one address cannot use up the connections of a small server.
+    /// Returns `None` if the address has used up its share. The last quarter of all connections is reserved for addresses
+    /// that hold few, so that one address cannot use up the connections of a small server.
     pub(crate) fn connect(&self, peer: IpAddr, open: usize, max: usize) -> Option<Held<IpAddr>> {
         let is_reserve = open >= max - max / RESERVED;
         let share = if is_reserve { (max / FEW).max(1) } else { usize::MAX };
@@ -153,7 +153,7 @@ impl ClientLimits {
     /// Counts an upload until the returned value is dropped.
     ///
     /// # Errors
-    /// 429 if the address has as many uploads under way as it may have.
+    /// 429 if the address has reached its limit of uploads under way.
     pub(crate) fn begin_upload(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
         let message = "Too many uploads of this address at a time; retry later";
         hold(&self.uploads, address, self.uploads_per_address, message)
@@ -162,14 +162,13 @@ impl ClientLimits {
     /// Counts an export until the returned value is dropped.
     ///
     /// # Errors
-    /// 429 if the address has as many exports as it may have.
+    /// 429 if the address has reached its limit of exports.
     pub(crate) fn begin_export(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
         let message = "Too many exports of this address at a time; retry later";
         hold(&self.exports, address, self.exports_per_address, message)
     }
 
-    /// Returns the connections, the uploads, the event streams and the unread bytes of the address that has the most of
-    /// each.
+    /// Returns the largest numbers of connections, uploads, event streams and unread bytes that any one address has.
     pub(crate) fn most(&self) -> [usize; 4] {
         [self.connections.most(), self.uploads.most(), self.address_streams.most(), self.unsent.most()]
     }
@@ -177,7 +176,7 @@ impl ClientLimits {
     /// Counts an event stream until the returned value is dropped.
     ///
     /// # Errors
-    /// 429 if the address or the session has as many streams as it may have.
+    /// 429 if the address or the session has reached its limit of streams.
     pub(crate) fn open_stream(
         &self,
         address: Option<IpAddr>,
@@ -200,7 +199,7 @@ impl ClientLimits {
     }
 }
 
-/// Counts one more for an address, or refuses it with a message.
+/// Adds one to the count of an address, or refuses with a message.
 fn hold(
     counts: &Arc<Counts<IpAddr>>,
     address: Option<IpAddr>,
@@ -229,7 +228,7 @@ pub(crate) struct OpenStream {
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) address: ClientAddress,
-    /// The replies of the connection, if the request arrived over one of [`crate::Server`].
+    /// The replies of the connection, if the request arrived over a connection of [`crate::Server`].
     pub(crate) outbox: Option<Arc<Outbox>>,
 }
 

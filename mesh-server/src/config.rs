@@ -214,7 +214,7 @@ impl Config {
                 reader.conflict([one, other], &format!("and '{other}' exclude each other; set one of them"));
             }
         }
-        // Without keys these would protect nothing.
+        // Without keys, these settings would protect nothing.
         let useless =
             [("bearer.issuer", !bearer.issuer.is_empty()), ("bearer.audience", !bearer.audience.is_empty())];
         if !bearer.anonymous.is_empty() && !self.identifies_callers() {
@@ -243,13 +243,13 @@ impl Config {
         self.persisted.registration.unwrap_or(default)
     }
 
-    /// Returns the names that requests may give the server.
+    /// Returns the server names that requests may have in `Host`.
     pub(crate) fn hosts(&self) -> AllowedHosts {
         if !self.allowed_hosts.is_empty() {
-            // The names have been parsed before.
+            // The names were validated when the settings were read.
             return AllowedHosts::parse(&self.allowed_hosts).unwrap_or(AllowedHosts::Loopback);
         }
-        // A foreign page has no credentials.
+        // If callers identify themselves, any name is safe: a page of another origin has no credentials.
         if self.listen.ip().is_loopback() && !self.identifies_callers() {
             AllowedHosts::Loopback
         } else {
@@ -293,7 +293,7 @@ impl Config {
         }
     }
 
-    /// Returns the limits of what one client may hold.
+    /// Returns the limits on the resources that one client may hold.
     pub(crate) fn client_limits(&self) -> ClientLimits {
         let limits = &self.limits;
         ClientLimits::new()

@@ -16,10 +16,11 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::observability::error_log::with_causes;
 use crate::pipeline::body::BoxError;
 
-/// A client that trusts the certificates of the system, or those that the variable `SSL_CERT_FILE` names.
+/// An HTTP client that trusts the system's certificates, or the certificates in the file that the variable `SSL_CERT_FILE` names.
 pub(crate) struct HttpsClient<B> {
     client: Client<HttpsConnector<HttpConnector>, B>,
-    /// What is wrong with the certificates. It explains an error of a connection that needs one that is missing.
+    /// The problems found while loading the certificates; empty if there are none. They explain why a connection fails
+    /// for lack of a certificate.
     faults: String,
 }
 

@@ -1,4 +1,4 @@
-//! Callers that a credential of another party identifies, without a session of this deployment. `SPEC §17`
+//! Callers that are identified by a bearer or an API key, without a session of this deployment. `SPEC §17`
 
 pub(crate) mod api_keys;
 pub(crate) mod bearer;
@@ -21,7 +21,7 @@ use failures::Failures;
 
 use crate::observability::record::CallerKind;
 
-/// The credentials that identify callers, and what such callers may do.
+/// The credentials that identify callers, and the rights of such callers.
 #[derive(Debug)]
 pub(crate) struct Identities {
     pub(crate) bearer: Option<Bearer>,
@@ -49,7 +49,7 @@ impl Default for Identities {
 }
 
 impl Identities {
-    /// Returns whether any credential in `Authorization` counts. If not, the header is ignored.
+    /// Returns whether any credentials in `Authorization` are accepted. If not, the header is ignored.
     pub(crate) fn are_on(&self) -> bool {
         self.bearer.is_some() || self.api_keys.is_some()
     }
@@ -64,7 +64,7 @@ pub(crate) struct KnownCaller {
     pub(crate) proof: Proof,
 }
 
-/// What identifies a caller, to check that it still does.
+/// The verified credential of a caller, kept so that it can be checked again.
 #[derive(Debug)]
 pub(crate) enum Proof {
     Bearer(OpenedBearer),
@@ -77,7 +77,7 @@ impl KnownCaller {
         Self { session: Arc::new(session), principal, proof }
     }
 
-    /// Returns what identifies the caller.
+    /// Returns the kind of credential that identifies the caller.
     pub(crate) fn kind(&self) -> CallerKind {
         match self.proof {
             Proof::Bearer(_) => CallerKind::Bearer,

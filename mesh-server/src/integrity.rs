@@ -13,21 +13,21 @@ use mesh_plan::{Generations, Principal};
 use crate::identity::principal;
 use login_attempts::Attempts;
 
-/// Cached tokens.
+/// The maximum number of cached tokens.
 const TOKENS: usize = 8_192;
-/// Bytes of cached tokens and their sessions, an estimate.
+/// The maximum number of bytes of cached tokens and their sessions, an estimate.
 const TOKEN_BYTES: usize = 16 << 20;
 /// Bytes of a session in memory beyond its texts, an estimate.
 const SESSION_BYTES: usize = 1_024;
 
-/// Signed requests for an [`crate::App`]: with it, every route but login and logout needs a session.
+/// Settings of signed requests for an [`crate::App`]. With them, every route except login and logout needs a session.
 #[derive(Clone)]
 pub struct Integrity {
     pub(crate) gate: Arc<Gate>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) attempts: Arc<Attempts>,
-    /// Valid tokens that `gate` has opened, by their text, to save their MACs. Another gate may have other keys, so the
-    /// cache belongs to this one.
+    /// Valid tokens that `gate` has opened, by their text. A hit saves the verification of MACs. The cache belongs to
+    /// this gate, because another gate may have other keys.
     tokens: Arc<Generations<Box<[u8]>, Arc<KnownToken>>>,
 }
 
@@ -42,7 +42,7 @@ impl Integrity {
     /// The default limit of failed logins per minute for one account from one address. `SPEC §12.6`
     pub const LOGIN_PER_MINUTE: u32 = 10;
 
-    /// Creates signed requests from a gate, and an authenticator that checks credentials.
+    /// Creates the settings from a gate and an authenticator that checks credentials.
     pub fn new(gate: Gate, authenticator: impl Authenticator) -> Self {
         Self {
             gate: Arc::new(gate),
@@ -61,7 +61,7 @@ impl Integrity {
         let principal = Arc::new(principal(opened.session()));
         let known = Arc::new(KnownToken { token: opened, principal });
         if let Some(token) = token {
-            // Kept as a key, and decoded in the session and in the principal.
+            // The text is kept three times: as the key, and decoded in the session and in the principal.
             let weight = SESSION_BYTES + 3 * token.len();
             self.tokens.insert(token.into(), Arc::clone(&known), weight);
         }

@@ -27,18 +27,17 @@
 //! ```
 //!
 //! # Overview
-//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures), [`Bearer`] (tokens of an
-//!   issuer), [`Events`] (event
-//!   streams), [`Uploads`], [`Admin`] ([`Health`] checks and [`Metrics`]) and routes of the application ([`Handler`],
-//!   [`Call`], [`Reply`]).
+//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures),
+//!   [`Bearer`] (tokens of an issuer), [`Events`] (event streams), [`Uploads`], [`Admin`] ([`Health`] checks and
+//!   [`Metrics`]) and routes of the application ([`Handler`], [`Call`], [`Reply`]).
 //! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
 //!   it is served.
 //!
 //! # Features
 //! Features are additive. `cli` and `tower` are on by default.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp`, `otlp` and `purge`. Libraries should turn it off with
-//!   `default-features = false`.
+//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp`, `otlp` and `purge`. Libraries
+//!   should turn it off with `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.
 //! - `compression`: gzip, br and zstd.
@@ -46,7 +45,7 @@
 //! - `jwks`: keys for bearer tokens from a URL or a file (`Jwks`).
 //! - `mcp`: tools for agents with the Model Context Protocol (`Mcp`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
-//! - `purge`: messages about changes to shared caches (`Purge`).
+//! - `purge`: notification of shared caches about changes (`Purge`).
 //! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
 
 #![deny(missing_docs)]

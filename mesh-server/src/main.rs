@@ -5,8 +5,8 @@ mod config;
 
 use std::process::ExitCode;
 
-/// The allocator of musl has one lock for all threads, which would dominate the time of a request. That of glibc keeps what
-/// each thread has freed: large answers, which are built on threads of their own, can leave it with hundreds of megabytes.
+/// musl's allocator has one lock for all threads, which would dominate the time of a request. glibc's allocator keeps the memory
+/// that each thread has freed: after large replies, which are built on separate threads, it can hold hundreds of megabytes.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,8 +1,9 @@
-//! Tools for agents with the Model Context Protocol: what they are, and the side of the protocol that needs no request.
+//! Tools for agents over the Model Context Protocol: their definitions, and the parts of the protocol that do not
+//! depend on a request.
 //!
-//! A call of a tool is a request of the pipeline like any other: [`crate::routes`] authenticates `POST {base}/mcp` and runs
-//! the tools with the caller of the request. On standard input and output, [`crate::App::serve_mcp`] sends each call to the
-//! application as such a request.
+//! A tool call passes through the pipeline like any other request: [`crate::routes`] authenticates `POST {base}/mcp`
+//! and runs the tools for the caller of the request. On standard input and output, [`crate::App::serve_mcp`] sends each
+//! call to the application as such a request.
 
 mod built_in;
 pub(crate) mod handler;
@@ -19,16 +20,16 @@ use crate::app::build_error::BuildError;
 pub(crate) use built_in::BuiltIn;
 pub(crate) use query_tool::{ID, PreparedQuery};
 
-/// The key of the route below the base path, which no entity may have.
+/// The path segment of the route below the base path. No entity may have this key.
 pub(crate) const SEGMENT: &str = "mcp";
 
 /// The number of policy classes whose visible queries are kept.
 const CLASSES: usize = 256;
 
-/// The headers of the protocol, which pages may send if they may send requests at all.
+/// The headers of the protocol. Web pages that may send requests may send these headers.
 pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version"];
 
-/// Options of the tools for agents: describe the schema, check, run and explain queries, and run registered ones.
+/// Options of the tools for agents. The tools describe the schema, check, run and explain queries, and run registered queries.
 ///
 /// ```
 /// use mesh_plan::{Mesh, PersistedQuery};
@@ -60,23 +61,24 @@ struct QueryTool {
 }
 
 impl Mcp {
-    /// The default number of objects in a result.
+    /// The default maximum number of objects in a result.
     pub const DEFAULT_ROWS: usize = 200;
-    /// The default number of bytes of a result.
+    /// The default maximum number of bytes of a result.
     pub const DEFAULT_BYTES: usize = 65_536;
 
-    /// Creates options of tools that only read.
+    /// Creates the default options, with tools that only read.
     pub fn new() -> Self {
         let (rows, bytes) = (Self::DEFAULT_ROWS, Self::DEFAULT_BYTES);
         Self { rows, bytes, writes: false, sql: false, queries: Vec::new() }
     }
 
-    /// Sets the number of objects in a result. Larger results are refused, since a part would pass for the whole.
+    /// Sets the maximum number of objects in a result. Larger results are refused, because a part could be mistaken for
+    /// the whole.
     pub fn rows(self, rows: usize) -> Self {
         Self { rows, ..self }
     }
 
-    /// Sets the number of bytes of a result.
+    /// Sets the maximum number of bytes of a result.
     pub fn bytes(self, bytes: usize) -> Self {
         Self { bytes, ..self }
     }
@@ -86,13 +88,13 @@ impl Mcp {
         Self { writes: on, ..self }
     }
 
-    /// Sets whether explanations have the SQL, which shows tables and columns.
+    /// Sets whether explanations contain the SQL, which reveals tables and columns.
     pub fn sql(self, on: bool) -> Self {
         Self { sql: on, ..self }
     }
 
-    /// Adds a query as a tool, whose arguments are the parameters of the query. An empty name is derived from the query, an
-    /// empty description is its text.
+    /// Adds a query as a tool whose arguments are the parameters of the query. If `name` is empty, it is derived from
+    /// the query; if `description` is empty, it contains the text of the query.
     pub fn query(
         mut self,
         name: impl Into<String>,
@@ -150,7 +152,7 @@ impl PreparedTools {
         path.strip_suffix('/').unwrap_or(path) == self.path
     }
 
-    /// Returns the queries that a principal may know of: those that it could have registered. `SPEC §8.4`
+    /// Returns the queries that a principal could have registered. Other queries are hidden from it. `SPEC §8.4`
     pub(crate) fn queries(&self, mesh: &Mesh, principal: Option<&Principal>) -> Vec<&PreparedQuery> {
         let visible = self.visible(mesh, principal);
         let queries = self.queries.iter().zip(visible.iter());
@@ -171,7 +173,7 @@ impl PreparedTools {
         visible
     }
 
-    /// Returns the built-in tools. If only registered queries may run, those that take others are missing.
+    /// Returns the built-in tools. If only registered queries may run, tools that take other queries are left out.
     pub(crate) fn built_in(&self, registered_only: bool) -> impl Iterator<Item = BuiltIn> {
         let writes = self.options.writes;
         BuiltIn::ALL.into_iter().filter(move |tool| match tool {
@@ -182,7 +184,7 @@ impl PreparedTools {
     }
 }
 
-/// Creates a tool. `properties` are the arguments, and `required` the names of those without which it cannot be called.
+/// Creates a tool. `properties` are the arguments, and `required` the names of the mandatory ones.
 fn tool(name: String, description: String, properties: serde_json::Value, required: &[String]) -> Tool {
     let schema = serde_json::json!({
         "type": "object", "properties": properties, "required": required, "additionalProperties": false

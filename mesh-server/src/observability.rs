@@ -1,4 +1,4 @@
-//! What operators see of the server: the record of each request, metrics, access log, traces and health checks.
+//! Observability of the server: the record of each request, metrics, access log, traces and health checks.
 
 pub(crate) mod admin;
 pub(crate) mod audit;

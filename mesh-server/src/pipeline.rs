@@ -39,7 +39,7 @@ use context::{RequestContext, trace_context};
 use query::Target;
 use route::RouteMatch;
 
-/// Answers a request. Every failure, a panic included, becomes an error reply.
+/// Answers a request. Every failure, including a panic, becomes an error reply.
 pub(crate) async fn handle(
     shared: &Arc<Shared>,
     head: &Parts,
@@ -60,7 +60,7 @@ pub(crate) async fn handle(
     }
 }
 
-/// The stages that may refuse a request. `under_way` counts it for its client if a proxy forwarded it.
+/// Runs the stages that may refuse a request. If a proxy forwarded the request, `under_way` counts it for its client.
 async fn answer(
     cx: &RequestContext<'_>,
     body: RequestBody,
@@ -85,7 +85,7 @@ async fn answer(
     }
 }
 
-/// Answers a read by GET. The other routes go through the same stages in [`routes`].
+/// Answers a read by GET. The other routes pass through the same stages in [`routes`].
 async fn get(
     cx: &RequestContext<'_>,
     entity: &str,

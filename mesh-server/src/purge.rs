@@ -40,8 +40,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
 /// Notifies shared caches of changes. The tags are those that [`Caching::tags`](crate::Caching::tags) adds to replies.
 ///
-/// A purge is a POST to the URL of the cache. The header of tags has those of the stale replies, and so has the body, as
-/// `{"surrogate_keys": [...]}` or `{"tags": [...]}`. Any status of success confirms it.
+/// A purge is a POST to the URL of the cache. The tags of the stale replies are in a header and in the body, as
+/// `{"surrogate_keys": [...]}` or `{"tags": [...]}`. Any successful status confirms the purge.
 #[derive(Clone, Debug)]
 pub struct Purge {
     urls: Vec<PurgeUrl>,
@@ -51,7 +51,7 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// The least time between two purges of a cache unless another one is set.
+    /// The default minimum time between two purges of a cache.
     pub const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Creates purges of the caches at these URLs.
@@ -71,14 +71,14 @@ impl Purge {
         self
     }
 
-    /// Sets the form of the tags.
+    /// Sets the header of the tags, which also determines their name in the body.
     #[must_use]
     pub fn tag_header(mut self, tags: TagHeader) -> Self {
         self.tags = tags;
         self
     }
 
-    /// Sets the least time between two purges of a cache. Changes in between are sent together.
+    /// Sets the minimum time between two purges of a cache. Changes in between are sent together.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
@@ -131,7 +131,7 @@ impl Purge {
 struct Counters {
     sent: AtomicU64,
     failed: AtomicU64,
-    /// When the oldest change was noticed that the cache was not notified of.
+    /// When the server noticed the oldest change of which the cache has not been notified.
     since: Mutex<Option<Instant>>,
 }
 
@@ -175,7 +175,7 @@ impl Task {
                 }
                 Err(error) => {
                     self.counters.failed.fetch_add(1, Ordering::Relaxed);
-                    // Logged once per outage, which may be long.
+                    // The failure is logged once per outage, because an outage may be long.
                     if delay.is_none() {
                         tracing::warn!(
                             "purging the cache at {} failed: {}; it may send stale responses until they expire or a later \

@@ -26,8 +26,8 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::route::RouteMatch;
 
-/// Answers a request whose route is not a read by GET. The future of each handler has a box of its own: without one, a
-/// connection would keep space for the largest of them, and one box for all would have the size of the largest.
+/// Answers a request whose route is not a read by GET. The future of each handler is boxed separately. Without boxes,
+/// every connection would reserve space for the largest future; a shared box would have the size of the largest future.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
     route: RouteMatch<'_>,
@@ -71,7 +71,7 @@ async fn protocol(
     Box::pin(write::answer(cx, target, body)).await
 }
 
-/// Returns what a write route writes.
+/// Returns the target of a write route; `None` for other routes.
 fn write_target<'r>(route: &'r Route<'_>) -> Option<WriteTarget<'r>> {
     Some(match route {
         Route::Create { entity } => WriteTarget::Create { entity },

@@ -1,4 +1,4 @@
-//! Settings of uploads: the store, which files are accepted, and handlers that record them. `SPEC §9`
+//! Settings of uploads: the store, the accepted files, and the handlers that record them. `SPEC §9`
 
 pub(crate) mod recovery;
 
@@ -25,7 +25,7 @@ pub struct Uploads {
     pub(crate) store: Arc<dyn BlobStore>,
     pub(crate) path: Cow<'static, str>,
     pub(crate) bounds: UploadLimits,
-    /// That of other request bodies if `None`.
+    /// The minimum rate of bodies; `None` for the rate of other request bodies.
     pub(crate) pace: Option<Pace>,
     policy: UploadPolicy,
     /// The largest size that a field of the schema accepts.
@@ -68,8 +68,8 @@ impl Uploads {
         self
     }
 
-    /// Sets the minimum rate of bodies: a client may keep the server waiting for `grace` in all, which the bytes that it
-    /// sends extend at `bytes_per_second`.
+    /// Sets the minimum rate of bodies: a client may keep the server waiting for `grace` in total. Every
+    /// `bytes_per_second` bytes that it sends extend this time by one second.
     #[must_use]
     pub fn pace(mut self, bytes_per_second: u32, grace: Duration) -> Self {
         self.pace = Some(Pace { bytes_per_second: bytes_per_second.max(1), grace });
@@ -89,8 +89,8 @@ impl Uploads {
         self.widest = fields.filter_map(|field| self.max_bytes_of(field)).max().unwrap_or_default();
     }
 
-    /// Refuses a body whose announced length is above the limit of every field of the schema. Before authentication, so
-    /// neither entity nor field may be looked up. `SPEC §2.1`, `SPEC §9.6`
+    /// Refuses a body whose announced length is above the limit of every field of the schema. This check precedes
+    /// authentication, so neither entity nor field may be looked up. `SPEC §2.1`, `SPEC §9.6`
     pub(crate) fn check_announced(&self, announced: Option<u64>) -> Result<(), UploadError> {
         let widest = UploadPolicy { max_bytes: self.widest, content_types: Vec::new() };
         widest.check_length(announced, &self.bounds)
@@ -106,7 +106,7 @@ impl Uploads {
         self.handlers.get(&(entity.to_owned(), field.to_owned()))
     }
 
-    /// Returns which files a field accepts; `None` if it accepts none.
+    /// Returns the policy for the files of a field; `None` if it accepts no files.
     pub(crate) fn policy_of(&self, field: &Field) -> Option<UploadPolicy> {
         let declared = field.upload.as_ref()?;
         let content_types = declared.content_types.as_ref().unwrap_or(&self.policy.content_types);
@@ -140,17 +140,17 @@ pub struct Upload {
     pub session: Option<Arc<Session>>,
 }
 
-/// Records that a file belongs to a record, instead of the server.
+/// A handler that records which record a file belongs to, in place of the server.
 ///
-/// The file is durable, and is published when this is done. An error with a status below 500 means that nothing was
-/// written, and the file is removed; with any other error it stays unpublished until [`UploadHandler::is_recorded`]
-/// decides.
+/// The file is durable when the handler is called, and is published when the handler has succeeded. An error with a
+/// status below 500 means that nothing was written, and the file is removed; with any other error it stays unpublished
+/// until [`UploadHandler::is_recorded`] decides.
 pub trait UploadHandler: Send + Sync + 'static {
-    /// Writes the record, and returns its id if it is new. The handler must check that the session may do this, that
-    /// the record exists, and `meta`.
+    /// Writes the record, and returns its id if it is new. The handler must check `meta`, that the session may do this,
+    /// and that the record exists.
     ///
     /// # Errors
-    /// The error that the client is sent, such as [`WireError::validation`].
+    /// The error to send to the client, such as [`WireError::validation`].
     fn record(&self, upload: Upload, context: Context) -> BoxFuture<'_, Result<Option<String>, WireError>>;
 
     /// Returns whether a record refers to a key. Called for files that a crash left unpublished.

@@ -14,7 +14,7 @@ use sea_query::{BinOper, Expr, ExprTrait as _, Query, SqliteQueryBuilder};
 use crate::database::Database;
 use crate::pool::connect;
 
-/// The time limit of waiting for a writer of another process.
+/// The time limit for waiting for a writer in another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pattern of password hashes.
@@ -28,7 +28,7 @@ pub struct Accounts {
 }
 
 impl Database {
-    /// Returns the accounts of a table.
+    /// Returns the accounts stored in a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing.
@@ -37,7 +37,7 @@ impl Database {
         let columns = open(&path).and_then(|connection| columns(&connection, &users.table));
         let columns = columns.map_err(|error| UsersTableError::from(error.to_string()))?;
         users.check(&columns, str::eq_ignore_ascii_case)?;
-        // Columns are qualified: SQLite reads a quoted name alone that is not a column as text.
+        // Columns are qualified, because SQLite reads an unqualified quoted name that is not a column as text.
         let column = |name: &str| Expr::col(("u", name.to_owned()));
         let or_null = |name: &Option<String>| name.as_deref().map_or_else(|| Expr::cust("NULL"), column);
         let select = |role: Expr, tenant: Expr, condition: Expr, limit: u64| {
@@ -58,7 +58,7 @@ impl Database {
     }
 }
 
-/// Opens the file that is at the path now. Opening takes a thousandth of the time of hashing a password.
+/// Opens the file that is currently at the path. Opening it takes a thousandth of the time of hashing a password.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.busy_timeout(PATIENCE)?;
@@ -73,7 +73,7 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
 }
 
 impl Accounts {
-    /// Reads on a thread that may block: the table may be large, without an index on its logins.
+    /// Reads on a thread that may block, because the table may be large and have no index on its logins.
     async fn read(&self, sql: &str, param: &str) -> Result<Vec<Account>, AccountError> {
         let (path, sql, param) = (self.path.clone(), sql.to_owned(), param.to_owned());
         let reading = tokio::task::spawn_blocking(move || {

@@ -16,10 +16,10 @@ use sea_query::{Query, SqliteQueryBuilder};
 
 use self::sample::Sampler;
 
-/// Reads the catalog of the main database of a connection. Also returns notes for the log: what was left out and why, and
-/// what is uncertain.
+/// Reads the catalog of a connection's main database. Also returns notes for the log, which state what was left out and
+/// why, and what is uncertain.
 ///
-/// `times` are tables and columns that hold times although their declared types do not say so.
+/// `times` lists tables and columns that hold times although their declared types do not show it.
 ///
 /// The connection's statements are interrupted if sampling takes too long.
 pub(crate) fn read(
@@ -104,7 +104,7 @@ const COLUMNS: &str = "\
     FROM pragma_table_xinfo(?1, 'main') ORDER BY cid";
 
 impl Reader<'_> {
-    /// Lists the objects in the order of their creation, without those of SQLite itself.
+    /// Lists the objects in the order of their creation, without SQLite's internal ones.
     fn objects(&mut self) -> Result<Vec<SchemaObject>, Error> {
         let mut statement = self.connection.prepare(OBJECTS)?;
         let mut rows = statement.query([])?;
@@ -176,7 +176,7 @@ impl Reader<'_> {
         Ok(table)
     }
 
-    /// Returns whether a view has a trigger, without which it cannot be written.
+    /// Returns whether a view has a trigger. A view without one cannot be written.
     fn has_trigger(&self, view: &str) -> Result<bool, Error> {
         let sql = "SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)";
         self.connection.prepare_cached(sql)?.exists([view])
@@ -238,7 +238,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the name of the row id that no column hides.
+    /// Returns a name of the row id that no column hides.
     fn row_id(&self, object: &SchemaObject, columns: &[RawColumn]) -> Option<String> {
         if object.kind == Kind::View || object.without_row_id {
             return None;
@@ -281,7 +281,7 @@ fn same_columns(one: &[String], other: &[String]) -> bool {
     one.len() == other.len() && one.iter().all(|name| other.contains(name))
 }
 
-/// Replaces names of targets of foreign keys by the stored names, which may differ in letter case.
+/// Replaces the names of foreign key targets with the stored names, which may differ in letter case.
 fn normalize_targets(tables: &mut [Table]) {
     let stored: HashMap<String, (String, Vec<String>)> = tables
         .iter()

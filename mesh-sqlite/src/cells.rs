@@ -1,4 +1,4 @@
-//! Conversions between values of SQLite and of mesh-plan.
+//! Conversions between SQLite values and mesh-plan values.
 
 use mesh_plan::{Cells, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
@@ -7,7 +7,7 @@ use rusqlite::{Row, ToSql};
 /// A row in the memory of SQLite.
 pub(crate) struct SqliteRow<'r> {
     pub(crate) row: &'r Row<'r>,
-    /// The position of the first cell in the row of the statement, which may have those of several nodes.
+    /// The position of the node's first cell in the statement's row, which may hold the cells of several nodes.
     pub(crate) offset: usize,
 }
 

@@ -1,7 +1,8 @@
 //! The change feed: the version of the file, polled while there are listeners.
 //!
-//! SQLite reports that another connection has committed, but not what. So every notice says that anything may have
-//! changed. This also covers what writes of this process change beyond the records they name: cascades, triggers, views.
+//! SQLite reports that another connection has committed, but not what it changed. Every notice therefore states that
+//! anything may have changed. This also covers changes of this process beyond the records that its writes name:
+//! cascades, triggers and views.
 
 use std::future::Future;
 use std::sync::{Arc, Weak};
@@ -41,7 +42,7 @@ async fn watch(file: Arc<CurrentFile>, mut last: Option<Version>, changes: Chang
                 }
                 last = Some(version);
             }
-            // A writer holds the whole file, or the file is missing, until a later check.
+            // A writer has locked the whole file, or the file is missing. The next check tries again.
             Err(ResolveError::Busy) => {}
             Err(error) => {
                 // Logged once until the next success.

@@ -37,7 +37,7 @@ pub struct Contents {
 }
 
 impl Database {
-    /// The recommended memory of the prepared statements of all threads, in bytes.
+    /// The recommended memory for the prepared statements of all threads, in bytes.
     pub const STATEMENT_CACHE: usize = 32 << 20;
 
     /// Opens a file for reading and checks that it is a database.
@@ -74,15 +74,16 @@ impl Database {
         self
     }
 
-    /// Sets the memory in bytes that the prepared statements of plans may take on the connection of each thread, by default
-    /// a quarter of [`Database::STATEMENT_CACHE`]; 0 turns the cache off. Applies to threads that have not read yet.
+    /// Sets the memory in bytes for the prepared statements of plans on each thread's connection. The default is a
+    /// quarter of [`Database::STATEMENT_CACHE`]; 0 turns the cache off. The setting applies to threads that have not
+    /// read yet.
     #[must_use]
     pub fn statement_cache(self, bytes_per_thread: usize) -> Self {
         self.file.last().pool.set_statement_bytes(bytes_per_thread);
         self
     }
 
-    /// Reads the catalog. `times` names tables and columns that hold times although their declared types do not say so
+    /// Reads the catalog. `times` names tables and columns that hold times although their declared types do not show it
     /// ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
@@ -94,7 +95,7 @@ impl Database {
         Ok(Contents { catalog, notes })
     }
 
-    /// Writes a copy of the database to a new file, as it is at one moment. Other programs can write meanwhile.
+    /// Writes a copy of the database to a new file, as of one moment. Other programs can write meanwhile.
     ///
     /// # Errors
     /// The file cannot be read, or the copy cannot be written.
@@ -136,7 +137,7 @@ impl Database {
         Ok(steps)
     }
 
-    /// Returns the statements that a plan is read with.
+    /// Returns the statements that read a plan.
     ///
     /// # Errors
     /// The database cannot be opened.
@@ -148,7 +149,7 @@ impl Database {
         Ok(statements)
     }
 
-    /// Checks the bound on orders by values of related records ([`Plan::related_sort_rows`]), as every read does.
+    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
     ///
     /// # Errors
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
@@ -194,7 +195,7 @@ impl OpenFile {
     /// Returns the version of the database, or `None` if it is unknown.
     fn version(&self) -> Result<Option<DataVersion>, ResolveError> {
         let version = self.pool.versions.current();
-        // Pages are read through a memory map, in which those past the end of the file must not be accessed.
+        // Pages are read through a memory map, whose part beyond the end of the file must not be accessed.
         if version.is_none() && self.pool.versions.is_cut_off() {
             return Err(ResolveError::new("the database file was cut short"));
         }
@@ -216,7 +217,7 @@ impl OpenFile {
         let budget = slow_read_thread::inline_budget();
         match thread_connection::read(&self.pool, plan, budget, version) {
             Ok(read) => Ok(Some(self.keep(plan, read))),
-            // The budget is used up, or a writer holds the file. The read starts again on a thread that may block.
+            // The budget is used up, or a writer has locked the file. The read starts again on a thread that may block.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
                 self.mark_heavy(plan.id());
                 Ok(None)

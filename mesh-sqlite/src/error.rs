@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-/// A database file cannot be opened or read.
+/// The error for a database file that cannot be opened or read.
 #[derive(Debug)]
 pub struct OpenError {
     path: String,

@@ -4,7 +4,7 @@ pub(crate) mod data_version;
 
 use std::path::{Path, PathBuf};
 
-/// The device and number of a file, which differ between successive files at one path.
+/// The device and inode number of a file, which differ between successive files at one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId(u64, u64);
 
@@ -17,7 +17,7 @@ impl FileId {
         std::fs::metadata(path).ok().map(|file| Self(file.dev(), file.ino()))
     }
 
-    /// Files have no numbers here, so all files at one path count as one.
+    /// Returns the same identity for every file, because files have no inode numbers on this platform.
     #[cfg(not(unix))]
     fn from_path(path: &Path) -> Option<Self> {
         path.exists().then_some(Self(0, 0))
@@ -33,7 +33,8 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Identifies the file at a path. To be called before it is opened: if it is replaced in between, it is not current.
+    /// Identifies the file at a path. Call this before opening the file: if it is replaced in between, it is then not
+    /// current.
     pub(crate) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), id: FileId::from_path(path), log: None }
     }
@@ -52,8 +53,8 @@ impl FileIdentity {
         is_current
     }
 
-    /// Checks that there is another file at the path, and that its write-ahead log is not that of this one. SQLite would
-    /// apply such a log to the wrong database.
+    /// Checks that another file is at the path and that its write-ahead log is not the log of this file, which SQLite
+    /// would apply to the wrong database.
     pub(crate) fn check_successor(&self) -> Result<(), &'static str> {
         if !self.path.exists() {
             return Err("there is no such file");

@@ -19,7 +19,7 @@ const STEPS_PER_CHECK: usize = 64 * 1_024;
 /// Bytes of a text that are checked for valid encoding in a step.
 const ENCODING_BYTES_PER_STEP: usize = 8;
 
-/// Registers the functions on a connection. Long calls end with an interrupt.
+/// Registers the functions on a connection. The interrupt ends long calls.
 pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
@@ -34,7 +34,7 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
 /// The work of a function on one connection. SQLite counts a call as one step, however long it takes.
 struct Work {
     interrupt: Arc<Interrupt>,
-    /// The steps since the last check, of all calls.
+    /// The steps of all calls since the last check.
     steps: AtomicUsize,
 }
 
@@ -52,7 +52,8 @@ impl Work {
     }
 }
 
-/// Calls `mesh_like` or `mesh_ilike` with a text and a pattern, which is compiled once for each run of a statement.
+/// Calls `mesh_like` or `mesh_ilike` with a text and a pattern. The pattern is compiled once for each run of a
+/// statement.
 fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<bool>> {
     let pattern = call.get_or_create_aux(1, |value| -> std::result::Result<Pattern, FromSqlError> {
         let pattern = value.as_str()?;
@@ -69,7 +70,8 @@ fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<boo
     })
 }
 
-/// Calls `mesh_json` with a document, a pointer, which is parsed once for each run of a statement, and the name of a type.
+/// Calls `mesh_json` with a document, a pointer and the name of a type. The pointer is parsed once for each run of a
+/// statement.
 fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
     let pointer = call.get_or_create_aux(1, |value| -> std::result::Result<JsonPointer, FromSqlError> {
         Ok(JsonPointer::new(value.as_str()?))
@@ -95,7 +97,7 @@ fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
     }))
 }
 
-/// The error message for a total beyond 64 bits; that of the built-in `sum` is the same.
+/// The error message for a total beyond 64 bits, the same as for the built-in `sum`.
 pub(crate) const OVERFLOW: &str = "integer overflow";
 
 /// The aggregate function `mesh_sum`.

@@ -1,8 +1,8 @@
 //! A SQLite file as the data source of a Mesh service.
 //!
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema over one file; [`Database::writer`]
-//! opens the same file for writing. [`State`] is another file, for what outlives a server: revoked sessions, used nonces
-//! and registered queries.
+//! opens the same file for writing. [`State`] is a separate file for data that outlives a server: revoked sessions,
+//! used nonces and registered queries.
 //!
 //! Light reads run on the calling thread, on a connection that belongs to it. Reads that take longer than a
 //! millisecond or two run on another thread. Answers are cached until the database changes.

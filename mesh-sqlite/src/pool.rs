@@ -22,22 +22,22 @@ use crate::read::{self, failed};
 use interrupt::{Budget, Interrupt};
 use slow_read_queue::SlowReadQueue;
 
-/// The time limit of reads and writes that come without a deadline.
+/// The time limit for reads and writes without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The default memory of the prepared statements of a thread's connection, in bytes.
+/// The default memory for the prepared statements of a thread's connection, in bytes.
 const STATEMENT_BYTES: usize = 8 << 20;
-/// How much of the file is mapped into memory, which saves a copy of each page that is read.
+/// The length of the file that is mapped into memory, in bytes. Mapping saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 
-/// Idle connections. A read takes one and returns it, so there are at most as many as concurrent reads.
+/// A pool of idle connections. A read takes one and returns it, so there are at most as many as concurrent reads.
 pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) slow_reads: Arc<SlowReadQueue>,
     pub(crate) versions: VersionReader,
     /// Whether connections map the file into memory.
     mapped: AtomicBool,
-    /// The memory of the prepared statements of a thread's connection, in bytes.
+    /// The memory for the prepared statements of a thread's connection, in bytes.
     statement_bytes: AtomicUsize,
     idle: Mutex<Vec<Reader>>,
 }
@@ -109,7 +109,7 @@ pub(crate) struct Reader {
     pub(crate) sizes: TableSizes,
 }
 
-/// Opens a connection for reading, whose statements do not wait for writers.
+/// Opens a read-only connection whose statements do not wait for writers.
 pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -129,7 +129,7 @@ impl Reader {
         connection.set_prepared_statement_cache_capacity(0);
         connection.pragma_update(None, "query_only", true)?;
         // Otherwise SQLite considers bound values, such as a limit, in its query plan, and prepares the statement again
-        // whenever one changes: a quarter of the work of a nested read.
+        // whenever one changes. That takes a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         map_file(&connection, mapped)?;
         let interrupt = Interrupt::new(&mut connection)?;
@@ -154,7 +154,8 @@ impl Reader {
         let statements = read::lower(self, plan);
         sort_bound::check(self, plan, &statements)?;
         let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
-        // The snapshot was taken between two readings of the version. If they are equal, it has that version.
+        // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
+        // version.
         let version = before.filter(|version| versions.current() == Some(*version));
         snapshot.commit().map_err(failed)?;
         Ok((body, version))

@@ -1,4 +1,4 @@
-//! Reads: the statements of a plan, run for each parent row and written straight into the answer.
+//! Reads: the statements of a plan, run for each parent row, whose rows are written directly into the answer.
 
 mod export;
 pub(crate) mod sort_bound;
@@ -43,11 +43,11 @@ pub(crate) fn read_in_transaction(
     Ok(body)
 }
 
-/// Converts an error of SQLite to that of a read.
+/// Converts a SQLite error to a read error.
 pub(crate) fn failed(error: rusqlite::Error) -> ResolveError {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => ResolveError::TimedOut,
-        // SQLite gives up with the last one if other processes open or close the log at the same time too often.
+        // SQLite returns the last code if other processes open or close the log too often at the same time.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             ResolveError::Busy
         }
@@ -70,14 +70,14 @@ pub(crate) struct StatementTree<'c> {
     total: Option<Box<PreparedStatement<'c>>>,
 }
 
-/// Where the rows of a node are.
+/// The source of a node's rows.
 enum PreparedRows<'c> {
     Statement {
         statement: PreparedStatement<'c>,
         /// Whether there is a row even if the parent's key is NULL.
         always_has_row: bool,
     },
-    /// In the rows of the parent's statement, from `offset` on, if the column `presence` is not NULL.
+    /// The rows are part of the parent's rows, from `offset` on, if the column `presence` is not NULL.
     Joined { offset: usize, presence: usize },
 }
 
@@ -103,7 +103,7 @@ impl<'c> PreparedStatement<'c> {
         Ok(Self { statement: prepared, params, cost: None })
     }
 
-    /// Returns its memory in bytes, as SQLite counts it.
+    /// Returns the memory of the statement in bytes, as SQLite counts it.
     fn bytes(&self) -> usize {
         let statement = usize::try_from(self.statement.get_status(StatementStatus::MemUsed)).unwrap_or(0);
         statement + size_of_val(self.params.as_slice())
@@ -112,7 +112,7 @@ impl<'c> PreparedStatement<'c> {
     /// Binds the values of a run.
     fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
         for (index, param) in &self.params {
-            // The parent's row has the others.
+            // The other values come from the parent's row.
             let Some(value) = param.for_read(plan) else { continue };
             let value = value.as_ref().as_ref();
             self.statement.raw_bind_parameter(*index, Bound(value))?;
@@ -201,7 +201,7 @@ impl<'c> StatementTree<'c> {
         plan.shape_records(self, ids)
     }
 
-    /// Returns the statements of this node, to change them.
+    /// Returns mutable references to the statements of this node.
     fn statements_mut(&mut self) -> impl Iterator<Item = &mut PreparedStatement<'c>> {
         let own = match &mut self.rows {
             PreparedRows::Statement { statement, .. } => Some(statement),
@@ -210,7 +210,7 @@ impl<'c> StatementTree<'c> {
         own.into_iter().chain(self.total.as_deref_mut())
     }
 
-    /// Binds the values of a run, in all statements. The depth of the recursion is that of the query, which is bounded.
+    /// Binds the values of a run in all statements. The recursion is as deep as the query, whose depth is bounded.
     fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
         self.statements_mut().try_for_each(|statement| statement.bind(plan))?;
         self.joins.iter_mut().try_for_each(|below| below.bind(plan))
@@ -322,19 +322,20 @@ pub(crate) fn lower(reader: &Reader, plan: &Plan) -> Statements {
     Statements::with_probe(plan, &FirstRun { reader, plan })
 }
 
-/// The most records of a relation that are few.
+/// The largest number of records of a relation that counts as few.
 const FEW: u64 = 1_000;
 
-/// How long few records are searched, in checks of the budget. It is less than a millisecond.
+/// The budget of the search for few records, in checks. It is less than a millisecond.
 const FEW_CHECKS: u32 = 10;
 
-/// The database as the first run of a plan finds it. Later runs use the same statements, whatever their parameters and session.
+/// The database as the first run of a plan finds it. Later runs use the same statements for all parameters and
+/// sessions.
 struct FirstRun<'a> {
     reader: &'a Reader,
     plan: &'a Plan,
 }
 
-/// A statement that cannot be explained or run cannot be prepared later either, which is reported then.
+/// A statement that cannot be explained or run here cannot be prepared later either, and the error is reported then.
 impl Probe for FirstRun<'_> {
     fn sorts(&self, statement: &Statement<Param>) -> bool {
         let is_sort = |step: &String| step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY");
@@ -347,12 +348,12 @@ impl Probe for FirstRun<'_> {
 }
 
 impl FirstRun<'_> {
-    /// Returns the number of rows of a statement, counted up to one more than are few.
+    /// Returns the number of rows of a statement, counted up to `FEW` + 1.
     fn count(&self, statement: &Statement<Param>) -> rusqlite::Result<u64> {
         let mut prepared = PreparedStatement::new(&self.reader.connection, statement)?;
         prepared.bind(self.plan)?;
         if prepared.params.iter().any(|(_, param)| matches!(param, Param::Parent(_))) {
-            // Each parent has its own.
+            // Each parent has a different number of rows.
             return Ok(u64::MAX);
         }
         let (mut rows, mut count) = (prepared.statement.raw_query(), 0);

@@ -1,8 +1,8 @@
 //! A cache of answers, each valid until the database changes.
 //!
-//! An answer is kept with the [`DataVersion`] that it was read from, and is served only while that is the current one.
-//! Nothing expires, and no write of any process is missed. Only answers that depend on plan, target and database alone are
-//! kept: not those with values of a session, nor those that code computes.
+//! An answer is kept with the [`DataVersion`] that it was read from, and is served only while that version is current.
+//! Entries do not expire, and no write of any process is missed. An answer is kept only if it depends on nothing but
+//! the plan, the target and the database: answers with values of a session or fields computed by code are not kept.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use crate::file::data_version::DataVersion;
 
 /// The approximate size of an entry in bytes, without its body.
 const ENTRY_BYTES: usize = 256;
-/// The part of the cache that one answer may take: few large answers would displace all others.
+/// The largest answer is the size of the cache divided by this number: a few larger answers would displace all others.
 const LARGEST_PART: usize = 16;
 
 /// Bodies by plan and target, bounded by their size.
@@ -31,8 +31,7 @@ pub(crate) struct ResponseCache {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct CacheKey {
-    /// The id instead of the plan, so that an entry does not keep its plan in memory. A query that is planned again has
-    /// another id.
+    /// The id of the plan, which does not keep the plan itself in memory. A query that is planned again has another id.
     plan: PlanId,
     target: TargetId,
     /// The values of parameters.
@@ -55,7 +54,8 @@ struct Entry {
 }
 
 impl CacheKey {
-    /// Returns `None` for later pages: they share the id of the plan, and few of them are read twice.
+    /// Returns the key of a plan's answer, or `None` for later pages, which share the id of the plan and are rarely
+    /// read twice.
     fn from_plan(plan: &Plan) -> Option<Self> {
         if plan.cursor().is_some() {
             return None;
@@ -89,7 +89,7 @@ impl ResponseCache {
         Self { entries: Generations::new(bytes), largest: bytes / LARGEST_PART, hits: AtomicU64::new(0) }
     }
 
-    /// Adds the number of answers, their size and the number of hits.
+    /// Adds the number of answers, their size and the number of hits to usage figures.
     pub(crate) fn add_usage(&self, usage: &mut Usage) {
         usage.answers += self.entries.len();
         usage.bytes += self.entries.weight();
@@ -98,7 +98,7 @@ impl ResponseCache {
 
     /// Returns the answer to a plan that was read from this version of the database.
     pub(crate) fn get(&self, plan: &Plan, version: DataVersion) -> Option<JsonBody> {
-        // Nothing is kept, so no key is needed.
+        // The cache is off, so no key is needed.
         if self.largest == 0 {
             return None;
         }

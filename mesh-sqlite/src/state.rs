@@ -1,8 +1,8 @@
 //! State that outlives the server, in a separate SQLite file: revoked sessions, used nonces and registered queries.
 //!
-//! The file is stored beside the served one, which can therefore be read-only. All processes see what one has committed
-//! at once. Data that must not be lost is on disk before a call returns. Nonces, which matter for a minute only, survive
-//! a crash of the process; after one of the machine, all timestamps up to then are refused.
+//! The file is stored beside the served one, which can therefore be read-only. All processes see a commit immediately.
+//! Data that must not be lost is on disk before a call returns. Nonces, which matter only for a minute, survive a crash
+//! of the process. After a crash of the machine, all timestamps up to the recovery are refused.
 
 mod layout;
 mod nonces;
@@ -28,7 +28,7 @@ use revoked_sessions::RevokedSessions;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The time limit of waiting for a writer of another process.
+/// The time limit for waiting for a writer in another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The time between attempts to switch to WAL mode.
 const RETRY: Duration = Duration::from_millis(5);
@@ -36,11 +36,11 @@ const RETRY: Duration = Duration::from_millis(5);
 /// The limits of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateLimits {
-    /// Revoked sessions.
+    /// The maximum number of revoked sessions.
     pub revocations: usize,
-    /// Registered queries.
+    /// The maximum number of registered queries.
     pub queries: usize,
-    /// Bytes of the texts of registered queries.
+    /// The maximum total size of the texts of registered queries, in bytes.
     pub query_bytes: usize,
 }
 
@@ -59,11 +59,11 @@ pub struct State {
 struct Inner {
     path: PathBuf,
     limits: StateLimits,
-    /// For lookups, which are short enough for a thread of the runtime.
+    /// The connection for lookups, which are short enough for a thread of the runtime.
     lookups: Mutex<Connection>,
-    /// For writes that must be on disk before they are confirmed.
+    /// The connection for writes that must be on disk before they are confirmed.
     durable: Mutex<Connection>,
-    /// For writes that may be lost if the machine crashes.
+    /// The connection for writes that may be lost if the machine crashes.
     fast: Mutex<Connection>,
     revoked: RevokedSessions,
     presence: Presence,
@@ -104,7 +104,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Switches to WAL mode. SQLite does not wait for another connection that does the same, so this tries again.
+/// Switches to WAL mode. SQLite does not wait for another connection that does the same, so this function tries again.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -139,7 +139,8 @@ impl Inner {
             durable: Mutex::new(durable),
             fast: Mutex::new(fast),
             revoked,
-            // Before the mark is read, so that it is not raised by a server that takes itself for alone.
+            // The lock is taken before the mark is read, so that a server which seems to be alone does not raise the
+            // mark.
             presence: Presence::open(path)?,
             next_sweep: AtomicU64::new(0),
         };
@@ -157,7 +158,7 @@ async fn run_blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(move || work(&inner)).await??)
 }
 
-/// A state file cannot be used.
+/// The error for a state file that cannot be used.
 #[derive(Debug)]
 pub struct StateError {
     path: String,
@@ -165,8 +166,8 @@ pub struct StateError {
 }
 
 impl StateError {
-    /// Returns whether the file was written by a newer server, in a layout that this one cannot read. Without the file, the
-    /// sessions that were revoked would be accepted.
+    /// Returns whether the file was written by a newer server, in a layout that this one cannot read. A server that
+    /// runs without the file would accept revoked sessions.
     pub fn is_newer_layout(&self) -> bool {
         self.cause.is::<NewerLayout>()
     }

@@ -151,7 +151,7 @@ async fn a_cancelled_read_is_interrupted() {
     let mesh = mesh(&database);
     let slow = plan(&mesh, "{ endless total }");
     database.file.last().mark_heavy(slow.id());
-    // More than there are slots, so the last read runs only if the cancelled ones stop.
+    // There are more reads than slots, so the last read runs only if the cancelled ones stop.
     for _ in 0..40 {
         let context = until(Duration::from_secs(60));
         let read = mesh.read(&slow, &context);
@@ -274,7 +274,7 @@ async fn a_sum_overflows_only_if_its_total_does() {
     assert!(body.bytes.starts_with(br#"{"items":[{"n":null}]"#));
 }
 
-/// Functions registered under the names of built-in ones would not do as window functions.
+/// Functions registered under the names of built-in ones would not work as window functions.
 #[tokio::test]
 async fn views_use_the_built_in_window_functions() {
     let file = File::new(ROWS);

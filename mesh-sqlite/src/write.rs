@@ -1,4 +1,4 @@
-//! Writes: one connection, and transactions of one write or of several that waited for it. `SPEC §11`
+//! Writes: one connection, whose transactions have one write or several that waited for it. `SPEC §11`
 //!
 //! SQLite allows one writer at a time, so a second connection would only block a thread inside SQLite. Writes of this
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
@@ -44,15 +44,15 @@ use script::Scripted;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
-/// The number of forms of writes whose statements are kept.
+/// The number of write forms whose statements are kept.
 const FORMS: usize = 256;
-/// The number of plans of replies whose statements the connection caches.
+/// The number of reply plans whose statements the connection caches.
 const REPLIES: usize = 64;
-/// The size of the longest text whose statement is cached, in bytes. SQLite needs some ten times the size of a text.
+/// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
 const CACHED_TEXT: usize = 4 * 1024;
-/// The time limit of waiting for other processes when a file is opened.
+/// The time limit for waiting for other processes when a file is opened.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit of waiting for other processes when the log is emptied.
+/// The time limit for waiting for other processes when the log is emptied.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes to a SQLite file. Clones share one connection.
@@ -175,14 +175,14 @@ impl WriteConnection {
         }
         let interrupt = Interrupt::new(&mut connection)?;
         add_functions(&connection, &interrupt)?;
-        // The log exists since the change of the mode.
+        // This records the identity of the log, which exists since the mode was changed.
         file.is_current();
         let reader = Reader { connection, interrupt, sizes: TableSizes::default() };
         let replies = LocalGenerations::bounded(REPLIES, REPLIES);
         Ok(Self { file, is_mapped, reader, replies, forms: Generations::new(FORMS) })
     }
 
-    /// Opens the file at the path if it was replaced. Writes to a file without a name would be lost.
+    /// Opens the file at the path if the open one was replaced. Writes to a file without a name would be lost.
     pub(crate) fn reopen_if_replaced(&mut self) -> Result<(), ResolveError> {
         if self.file.is_current() {
             return Ok(());
@@ -208,7 +208,7 @@ impl WriteConnection {
         }
     }
 
-    /// Reads the reply of a write that is committed. `None` if another connection has to read it.
+    /// Reads the reply of a committed write. Returns `None` if another connection has to read it.
     fn read_reply(&mut self, mutation: &Mutation, id: &Key) -> Option<JsonBody> {
         let plan = mutation.reply(id)?;
         let statements = match self.replies.get_mut(plan.id()) {
@@ -233,7 +233,7 @@ impl WriteConnection {
             return Err(ResolveError::Busy.into());
         }
         self.reopen_if_replaced()?;
-        // A rollback that failed is repeated.
+        // Repeats a rollback that has failed.
         self.rollback();
         self.reader.interrupt.begin(Budget::until(deadline));
         self.reader.connection.busy_timeout(left).map_err(read::failed)?;
@@ -310,7 +310,7 @@ impl Drop for WriteConnection {
     }
 }
 
-/// Returns the id that a statement has returned, unless no record can have it.
+/// Returns the id that a statement has returned, or a conflict if no record can have it.
 fn written_id(id: Key, mutation: &Mutation) -> Result<Key, WriteError> {
     if id.is_impossible() {
         let fields = mutation.written().null_fields(&id);
@@ -319,7 +319,8 @@ fn written_id(id: Key, mutation: &Mutation) -> Result<Key, WriteError> {
     Ok(id)
 }
 
-/// Runs a step. Returns the number of rows, and the cells of the first row. `id` is the one that an earlier step has returned.
+/// Runs a step. Returns the number of rows and the cells of the first row. `id` is the id that an earlier step has
+/// returned.
 fn run_step(
     connection: &Connection,
     step: &Step<Param>,
@@ -371,7 +372,7 @@ fn bind<'v>(
     Ok(())
 }
 
-/// Returns the id in a row of so many cells.
+/// Reads an id of `width` columns from a row.
 fn key_of(row: &Row<'_>, width: usize) -> Key {
     (0..width).map(|cell| SqliteRow { row, offset: 0 }.cell(cell).to_value()).collect()
 }

@@ -1,9 +1,9 @@
-//! Declared content types, and which of them browsers may display. The bytes are not inspected, and downloads forbid
-//! browsers to guess.
+//! Declared content types, and the types that browsers may display. The bytes are not inspected, and downloads forbid
+//! content sniffing.
 
 use std::fmt;
 
-/// The maximum length in bytes, because the type becomes part of the name of a temporary file.
+/// The maximum length in bytes. It is bounded because the type becomes part of the name of a temporary file.
 const MAX_BYTES: usize = 100;
 
 /// Types that are safe to display in browsers: they contain neither scripts nor links, unlike SVG and PDF.
@@ -34,7 +34,7 @@ const INLINE: [&str; 19] = [
 pub struct ContentType(String);
 
 impl ContentType {
-    /// Returns `application/octet-stream`, the type of a file without a declared one.
+    /// Returns `application/octet-stream`, the type of files without a declared type.
     pub fn unknown() -> Self {
         Self("application/octet-stream".to_owned())
     }
@@ -75,7 +75,7 @@ impl fmt::Display for ContentType {
     }
 }
 
-/// Returns whether a text has only characters of registered types, none of which has a meaning in paths.
+/// Returns whether a text consists of the characters of registered types, none of which has a meaning in paths.
 fn is_name(text: &str) -> bool {
     let starts = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
     starts && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))

@@ -8,10 +8,10 @@ use crate::content_hash::ContentHash;
 use crate::content_type::ContentType;
 use crate::statement::StatementError;
 
-/// The error of a body or store.
+/// A boxed error of a body or a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// An upload was not stored. No part of it remains in the store.
+/// The reason why an upload was not stored. No part of it remains in the store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UploadError {
@@ -21,7 +21,7 @@ pub enum UploadError {
     /// The statement has no hash although one is required.
     #[error("The upload statement must have 'contentHash', the SHA-256 of the file")]
     HashMissing,
-    /// The file has another hash than stated.
+    /// The hash of the file differs from the stated hash.
     #[error("The file has the hash {found}, not {stated} as stated")]
     HashMismatch {
         /// The hash in the statement.
@@ -35,10 +35,10 @@ pub enum UploadError {
         /// The missing member.
         name: &'static str,
     },
-    /// The part `meta` has another hash than stated, or is missing although its hash is stated.
+    /// The hash of the part `meta` differs from the stated hash, or the part is missing although its hash is stated.
     #[error("The part 'meta' is not the one whose hash is stated in 'metaHash'")]
     MetaMismatch,
-    /// The file has another content type than stated.
+    /// The content type of the file differs from the stated type.
     #[error("The file has the content type '{found}', not '{stated}' as stated")]
     TypeMismatch {
         /// The type in the statement.
@@ -79,7 +79,7 @@ fn type_not_allowed(found: &str, allowed: &[String]) -> String {
     format!("Content type '{found}' is not accepted; send {}", allowed.join(", "))
 }
 
-/// A multipart body is invalid.
+/// The reason why a multipart body is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MultipartError {
@@ -128,7 +128,7 @@ pub enum MultipartError {
     /// The part `file` is missing.
     #[error("The part 'file' is missing")]
     NoFile,
-    /// Too much follows the last boundary.
+    /// Too many bytes follow the last boundary.
     #[error("More than {limit} bytes follow the last boundary")]
     Trailer {
         /// The limit, in bytes.
@@ -152,18 +152,18 @@ pub struct StoreError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// The store refused the operation, or an error was unforeseen.
+    /// The store refused the operation, or the cause is unknown.
     Failed,
     /// The store could not be reached.
     Unreachable,
-    /// The store has too much to do.
+    /// The store is overloaded.
     Busy,
     /// The store did not answer in time.
     TimedOut,
 }
 
 impl StoreError {
-    /// Creates an error of an operation.
+    /// Creates an error of the operation `doing`.
     pub fn new(doing: &'static str, source: impl Into<BoxError>) -> Self {
         Self { doing, kind: StoreErrorKind::Failed, source: source.into() }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Parses a text that is one JSON value. serde_json limits the depth.
+/// Parses a text that must be a single JSON value. serde_json limits the depth.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Strict.deserialize(&mut reader)?;
@@ -16,7 +16,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
 
 struct Strict;
 
-/// Writes the visiting functions of values without names.
+/// Defines the visitor methods of scalar values.
 macro_rules! scalars {
     ($($visit:ident: $ty:ty),*) => {
         $(fn $visit<E>(self, value: $ty) -> Result<Value, E> {

@@ -7,7 +7,8 @@
 //! 3. [`receive`]: turns a body into a verified, durable file that is not visible yet. [`ReceivedUpload::finish`] awaits
 //!    the caller's record and then publishes the file.
 //! 4. [`BlobStore`]: stores files. [`FileStore`] uses a folder, `S3Store` (feature `s3`) a bucket.
-//! 5. [`recover`]: removes or publishes what a crash has left, at start. [`sweep_orphans`] removes files without records.
+//! 5. [`recover`]: at start, removes or publishes the files that a crash has left. [`sweep_orphans`] removes files without
+//!    records.
 //!
 //! ```
 //! use futures_util::stream;

@@ -13,9 +13,9 @@ use futures_util::stream::{BoxStream, Stream, StreamExt};
 use crate::error::{BoxError, MultipartError, UploadError};
 use crate::policy::UploadLimits;
 
-/// The most bytes that are passed to multer at once.
+/// The maximum number of bytes that are passed to multer at once.
 const CHUNK: usize = 64 * 1024;
-/// The number of characters of an unknown part's name that are sent back to the client.
+/// The maximum number of characters of an unknown part's name that are sent back to the client.
 const MAX_SHOWN_NAME: usize = 40;
 
 /// A request's body.
@@ -82,7 +82,7 @@ impl Part<'_> {
         self.name().chars().take(MAX_SHOWN_NAME).flat_map(char::escape_debug).collect()
     }
 
-    /// Returns the declared type. A type that is not text is returned as an empty one, which is refused.
+    /// Returns the declared type. A type that is not text is returned as an empty string, which is refused.
     pub(crate) fn content_type(&self) -> Option<&str> {
         self.field.headers().get("content-type").map(|value| value.to_str().unwrap_or_default())
     }
@@ -93,8 +93,8 @@ impl Part<'_> {
     }
 }
 
-/// Reads the rest of the body after the last boundary, which must be short. Otherwise the connection could not be reused,
-/// and a truncated body would appear complete.
+/// Reads the rest of the body after the last boundary, which must be short. Without this the connection could not be
+/// reused, and a truncated body would appear complete.
 pub(crate) async fn finish(body: &mut Body<'_>, bounds: &UploadLimits) -> Result<(), UploadError> {
     let limit = bounds.trailer_bytes;
     let mut left = limit;
@@ -134,7 +134,7 @@ impl Window {
         self.narrow(usize::MAX);
     }
 
-    /// Takes up to `wanted` bytes out of the window.
+    /// Takes up to `wanted` bytes from the window, and returns their number.
     fn take(&self, wanted: usize) -> usize {
         let open = self.0.load(Ordering::Relaxed);
         let taken = wanted.min(open);
@@ -157,7 +157,7 @@ impl fmt::Display for WindowClosed {
 impl std::error::Error for WindowClosed {}
 
 /// A body that returns `Pending` after each chunk. multer reads as long as the stream is ready, and would otherwise buffer
-/// a body that is always ready as a whole.
+/// all of a body that is always ready.
 struct Metered<'b, 'body> {
     body: &'b mut Body<'body>,
     window: Window,

@@ -1,4 +1,4 @@
-//! Limits on uploads: which files a field accepts, and how much surrounds the file in a request.
+//! Limits on uploads: the files that a field accepts, and the size of the rest of a request.
 
 use crate::content_type::ContentType;
 use crate::error::UploadError;
@@ -62,13 +62,13 @@ impl UploadPolicy {
 /// Limits on the parts of a request other than the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadLimits {
-    /// The length of the boundary in bytes; RFC 2046 allows 70.
+    /// The maximum length of the boundary in bytes; RFC 2046 allows 70.
     pub boundary_bytes: usize,
-    /// The length of the boundary and headers before a part, in bytes.
+    /// The maximum length of the boundary and headers before a part, in bytes.
     pub header_bytes: usize,
-    /// The length of the part `meta`, in bytes.
+    /// The maximum length of the part `meta`, in bytes.
     pub meta_bytes: usize,
-    /// The length of the text after the last boundary, in bytes.
+    /// The maximum length of the text after the last boundary, in bytes.
     pub trailer_bytes: usize,
 }
 
@@ -79,7 +79,7 @@ impl Default for UploadLimits {
 }
 
 impl UploadLimits {
-    /// Returns the maximum size of the request without the file: the heads of two parts, `meta`, and the end.
+    /// Returns the maximum size of the request without the file: the headers of two parts, `meta`, and the end.
     fn overhead(&self) -> usize {
         2 * (self.header_bytes + self.boundary_bytes)
             + self.meta_bytes

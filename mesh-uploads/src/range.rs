@@ -5,11 +5,11 @@ use std::ops::Range;
 /// The range that a request selects of a file. `SPEC §9.7`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedRange {
-    /// The whole file: the header is missing or not supported, and ignored.
+    /// The whole file, because the header is missing, or is ignored as malformed or unsupported.
     Whole,
     /// At least one byte.
     Part(Range<u64>),
-    /// Bytes beyond the end of the file.
+    /// No bytes, because the range is beyond the end of the file or empty.
     Nothing,
 }
 
@@ -35,7 +35,7 @@ fn bytes_of(header: &str) -> Option<&str> {
     unit.trim().eq_ignore_ascii_case("bytes").then_some(ranges)
 }
 
-/// Parses decimal digits. Larger numbers than `u64::MAX` are beyond the end of any file.
+/// Parses decimal digits. Numbers above `u64::MAX` are clamped to it, which is beyond the end of any file.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().unwrap_or(u64::MAX))

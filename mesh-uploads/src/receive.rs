@@ -27,7 +27,7 @@ const BLOCK: usize = 256 * 1024;
 pub struct ReceiveOptions<'a> {
     /// The `Content-Type` of the request, with the boundary.
     pub content_type: &'a str,
-    /// What the client stated about the parts.
+    /// The properties of the parts that the client stated.
     pub stated: StatedParts<'a>,
     /// The files that are accepted.
     pub policy: &'a UploadPolicy,
@@ -35,16 +35,16 @@ pub struct ReceiveOptions<'a> {
     pub bounds: UploadLimits,
 }
 
-/// What a client stated about the parts of a form; a part must be as stated. `SPEC §9.1`
+/// The properties that a client stated for the parts of a form. The parts must have them. `SPEC §9.1`
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatedParts<'a> {
     /// The hash of the file.
     pub hash: Option<ContentHash>,
     /// The content type of the file.
     pub content_type: Option<&'a ContentType>,
-    /// The hash of the part `meta`, which must then exist.
+    /// The hash of the part `meta`. If it is stated, the part must exist.
     pub meta_hash: Option<ContentHash>,
-    /// Whether a part `meta` needs a stated hash.
+    /// Whether the hash of a part `meta` must be stated.
     pub is_meta_hash_required: bool,
 }
 
@@ -187,7 +187,7 @@ impl fmt::Debug for ReceivedUpload {
     }
 }
 
-/// The record was not written, or may not have been.
+/// The error of a record that was not written, or may not have been written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError<E> {
     /// The record was not and will not be written. The file is removed.
@@ -196,15 +196,15 @@ pub enum RecordError<E> {
     Unknown(E),
 }
 
-/// A received file was not published.
+/// The reason why a received file was not published.
 #[derive(Debug)]
 pub enum FinishError<T, E> {
-    /// The record was not written.
+    /// The record was not written, or may not have been written.
     Record(E),
     /// The record is written, but the store failed. The file is durable; [`crate::publish_if_recorded`] or
     /// [`crate::recover`] will publish it.
     Store {
-        /// The result of the record.
+        /// The result of writing the record.
         recorded: T,
         /// The error of the store.
         error: StoreError,
@@ -248,8 +248,8 @@ async fn receive_file(
     Ok(HashedFile { staged, hash: hasher.finish(), size, content_type })
 }
 
-/// Reads the part `meta` and checks that it is a JSON object. It stays text, because the meaning of numbers depends on
-/// their fields.
+/// Reads the part `meta` and checks that it is a JSON object. The result is text, because the meaning of numbers depends
+/// on their fields.
 async fn receive_meta(mut part: Part<'_>, limit: usize) -> Result<String, UploadError> {
     let mut text = Vec::new();
     while let Some(chunk) = part.chunk().await? {

@@ -32,7 +32,7 @@ impl Statement {
     /// Parses a statement. Other forms and repeated names are refused.
     ///
     /// # Errors
-    /// [`StatementError`] if the text is not such a statement.
+    /// [`StatementError`] if the text is not a statement of this form.
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let value = json::parse(text.as_bytes()).map_err(|error| StatementError::syntax(&error))?;
         let Value::Object(root) = value else { return Err(StatementError::Form) };
@@ -43,7 +43,7 @@ impl Statement {
         for (name, value) in root {
             match (name.as_str(), value) {
                 (HASH, value) => hash = Some(parse_hash(HASH, &value)?),
-                // An object may be the upload of an entity of that name.
+                // An object may be the upload of an entity with that name.
                 (META_HASH, value) if !value.is_object() => meta_hash = Some(parse_hash(META_HASH, &value)?),
                 (TYPE, value) if !value.is_object() => {
                     let parsed = value.as_str().and_then(ContentType::parse);
@@ -58,8 +58,8 @@ impl Statement {
         Ok(Self { entity, field, hash, content_type, meta_hash })
     }
 
-    /// Returns what is stated about the parts of the form. `is_meta_hash_required` says whether a part `meta` needs a
-    /// stated hash.
+    /// Returns the stated properties of the parts of the form. `is_meta_hash_required` specifies whether the hash of a part
+    /// `meta` must be stated.
     pub fn parts(&self, is_meta_hash_required: bool) -> StatedParts<'_> {
         StatedParts {
             hash: self.hash,
@@ -73,7 +73,8 @@ impl Statement {
     /// be used for another.
     ///
     /// # Errors
-    /// [`StatementError`] if the statement names another entity or field, or the path has a field and the statement none.
+    /// [`StatementError`] if the statement names another entity or field, or if the path names a field and the statement does
+    /// not.
     pub fn check(&self, entity: &str, field: Option<&str>) -> Result<(), StatementError> {
         if self.entity != entity {
             let (stated, expected) = (self.entity.clone(), entity.to_owned());
@@ -135,7 +136,7 @@ fn only_member(value: Value) -> Option<(String, Value)> {
     members.next().filter(|_| members.next().is_none())
 }
 
-/// A statement is refused.
+/// The reason why a statement is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StatementError {

@@ -2,7 +2,7 @@
 //!
 //! A file has three states. *Staged*: bytes are being written. *Sealed*: all bytes are verified and durable, under a name
 //! that contains the key. *Published*: visible under the key. The record is written between sealing and publishing, so a
-//! crash leaves either a staged file, which is removed, or a sealed one, which [`recover`] publishes if there is a record.
+//! crash leaves either a staged file, which is removed, or a sealed one, which [`recover`] publishes if it has a record.
 
 mod file;
 mod orphans;
@@ -41,8 +41,8 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
     /// Opens the file that is published under the key, or a range of its bytes.
     fn open(&self, key: StorageKey, range: Option<Range<u64>>) -> StoreFuture<'_, Option<Blob>>;
 
-    /// Returns a temporary URL from which clients can download the file directly, if the store supports that. It is valid
-    /// for one method. The default is `None`.
+    /// Returns a temporary URL from which clients can download the file directly, if the store supports this. The URL is
+    /// valid for one method. The default is `None`.
     fn location(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
         let _ = (key, method);
         Box::pin(async { Ok(None) })
@@ -71,7 +71,7 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
 
 /// A file that is being written.
 pub trait Staged: Send {
-    /// Appends bytes. It may return before they are written; a later call then returns the error.
+    /// Appends bytes. It may return before they are written, in which case a later call returns the error.
     fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()>;
 
     /// Makes the bytes durable, under a name that contains key and content type.
@@ -93,9 +93,9 @@ pub trait Sealed: Send {
 /// The method that a temporary URL is valid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMethod {
-    /// The bytes of a file.
+    /// `GET`, which returns the bytes of a file.
     Get,
-    /// The headers only.
+    /// `HEAD`, which returns the headers only.
     Head,
 }
 
@@ -129,7 +129,7 @@ pub struct RecoveryReport {
     pub published: usize,
     /// The number of sealed files without a record, which were removed.
     pub discarded: usize,
-    /// The number of sealed files whose record could not be looked up, which stay.
+    /// The number of sealed files that remain because their record could not be looked up.
     pub undecided: usize,
 }
 
@@ -161,8 +161,8 @@ where
     Ok(done)
 }
 
-/// Publishes the file that is sealed for a key if `recorded` returns that a record refers to it, for readers of a record
-/// whose file is not published yet. Returns whether it published a file.
+/// Publishes the file that is sealed for a key if `recorded` returns that a record refers to it. It is for readers of a
+/// record whose file is not published yet. Returns whether it published a file.
 ///
 /// # Errors
 /// [`StoreError`] if the store fails.

@@ -39,14 +39,14 @@ impl Moto {
         };
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
         let address = lines.find_map(|line| Some(line.split_once("Running on http://")?.1.trim().to_owned()));
-        // The rest is read too, since a full pipe would block the server.
+        // The rest of the output is read too, because a full pipe would block the server.
         std::thread::spawn(move || lines.count());
         let moto = Self { process, address: address.expect("the address of moto_server") };
         assert!(moto.send("PUT /files").starts_with("HTTP/1.1 200"));
         Some(moto)
     }
 
-    /// The answer to a request without credentials, which moto does not ask for.
+    /// Sends a request without credentials, which moto does not require, and returns the response.
     fn send(&self, line: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let host = &self.address;
@@ -74,7 +74,7 @@ impl Moto {
         S3Options { settings, ..S3Options::new("s3://files/up/loads", instance) }
     }
 
-    /// The names of all objects.
+    /// Returns the names of all objects.
     fn objects(&self) -> Vec<String> {
         let listing = self.send("GET /files?list-type=2");
         let mut keys = listing.split("<Key>").skip(1);
@@ -124,7 +124,7 @@ async fn the_promises_of_a_store() {
     let Some(moto) = Moto::start() else { return };
     let store = moto.store("one", Duration::from_secs(3600));
 
-    // One object, of one part and of several.
+    // Objects of one part, of several parts, and without bytes.
     for (content_type, length) in [("image/png", 5), ("text/html", 20_000_000), ("text/plain", 0)] {
         let bytes: Vec<u8> = (0..length).map(|number: u32| (number % 251) as u8).collect();
         let received = take(&store, content_type, &bytes).await;
@@ -164,7 +164,7 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
     let Some(moto) = Moto::start() else { return };
     let store = moto.store("one", Duration::from_secs(3600));
 
-    // Sealed, and the process gone: under way for an hour, then decided by the record.
+    // A sealed file of an ended process counts as active for an hour. After that the record decides.
     for is_recorded in [false, true] {
         let received = take(&store, "text/plain", b"hello").await;
         let key = received.file.key;
@@ -179,7 +179,7 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
         assert_eq!(moto.objects(), wanted);
     }
 
-    // A reader who is faster than publishing.
+    // A reader follows the record before the file is published.
     let received = take(&store, "text/plain", b"fast").await;
     let key = received.file.key;
     assert!(!publish_if_recorded(&store, key, async { Ok::<_, ()>(false) }).await.unwrap());
@@ -188,7 +188,7 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
     received.finish(recorded()).await.unwrap();
     assert_eq!(moto.objects().len(), 2);
 
-    // Refused records leave nothing; nor do uploads that end early, of one part or several.
+    // Refused records leave no objects. Neither do uploads that end early, of one part or several.
     let received = take(&store, "text/plain", b"refused").await;
     assert!(received.finish(async { Err::<(), _>(RecordError::Refused(())) }).await.is_err());
     let mut staged = store.stage(&mesh_uploads::ContentType::unknown()).await.unwrap();
@@ -216,7 +216,7 @@ async fn objects_without_a_record_are_removed() {
     let mut asked = 0;
     let recorded = |key| {
         asked += usize::from(key == again);
-        // The third one comes to be needed when it is out of sight.
+        // The third file gets a record while it is unpublished.
         std::future::ready(Ok::<_, ()>(key == needed || (key == again && asked == 2)))
     };
     let swept = sweep_orphans(&store, (Duration::ZERO, true), recorded).await.unwrap();
@@ -231,14 +231,14 @@ async fn objects_without_a_record_are_removed() {
     assert_eq!(young.await.unwrap().unrecorded.len(), 0);
 }
 
-/// Clients that stop just before a part is full, each over a connection of its own.
+/// Unfinished files hold a bounded number of bytes in memory, even if clients stop before a part is full.
 #[tokio::test(flavor = "multi_thread")]
 async fn unfinished_files_have_a_bounded_memory() {
     let Some(moto) = Moto::start() else { return };
     let megabyte = Bytes::from(vec![0; 1 << 20]);
     let store = S3Store::new(S3Options { buffered_bytes: 20 << 20, ..moto.options("one") }).unwrap();
     let content_type = mesh_uploads::ContentType::unknown();
-    // Bytes count once, however small the pieces are in which they arrive.
+    // Bytes count once, even if they arrive in small pieces.
     let mut pieces = store.stage(&content_type).await.unwrap();
     for _ in 0..40_000 {
         pieces.write(megabyte.slice(..100)).await.unwrap();
@@ -255,7 +255,7 @@ async fn unfinished_files_have_a_bounded_memory() {
     let mut staged = store.stage(&content_type).await.unwrap();
     let refused = staged.write(megabyte.clone()).await.unwrap_err();
     assert_eq!(refused.kind, mesh_uploads::StoreErrorKind::Busy);
-    // Those that end leave room, and a file of many parts needs that of a few.
+    // Files that end release their memory, and a file of many parts needs the memory of a few parts.
     unfinished.clear();
     for _ in 0..40 {
         staged.write(megabyte.clone()).await.unwrap();

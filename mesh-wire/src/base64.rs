@@ -12,7 +12,7 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A value is not the base64 form of a text. Positions are 1-based.
+/// An error in decoding a base64 value. Positions are 1-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Base64Error {
     /// A character outside the alphabet, or misplaced padding.
@@ -54,8 +54,8 @@ pub fn encode(text: &str) -> String {
     ENGINE.encode(text)
 }
 
-/// Finds the first fault of a value. The decoder checks the end first, so characters outside the alphabet are searched
-/// for here.
+/// Finds the first error in a value. The decoder checks the end first, so characters outside the alphabet need a
+/// separate search.
 fn first_fault(value: &[u8], error: &DecodeError) -> Base64Error {
     let is_foreign = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte);
     if let Some((offset, byte)) = value.iter().enumerate().find(|(_, byte)| is_foreign(byte)) {

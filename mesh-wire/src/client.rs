@@ -1,4 +1,4 @@
-//! The client side of the protocol: building of requests and decoding of replies, without I/O.
+//! The client side of the protocol, without I/O: builds requests and decodes replies.
 //!
 //! [`Client`] combines reads, pages, writes, subscriptions and uploads for one server, and signs requests and registers
 //! queries as configured. The functions of this module build single requests.
@@ -109,7 +109,7 @@ pub fn point(
     get(endpoint.url(&[&percent::encode(entity), &id.into().to_segment()])?, query)
 }
 
-/// Builds a read by POST, whose query may be longer than a header: of one record if there is an id, else of a list.
+/// Builds a read by POST: of one record if there is an id, else of a list. The query may be longer than a header.
 ///
 /// # Errors
 /// [`ClientError::Url`] if the endpoint does not yield a URL.
@@ -138,7 +138,7 @@ fn get(uri: Uri, query: &QuerySource) -> Result<Request<Bytes>, ClientError> {
     set_query(request(Method::GET, uri, None), query)
 }
 
-/// Builds a request, possibly with a JSON body.
+/// Builds a request with an optional JSON body.
 fn request(method: Method, uri: Uri, json: Option<Bytes>) -> Request<Bytes> {
     let mut request = Request::new(Bytes::new());
     *request.method_mut() = method;
@@ -150,8 +150,7 @@ fn request(method: Method, uri: Uri, json: Option<Bytes>) -> Request<Bytes> {
     request
 }
 
-/// Adds the values of a query's parameters to a read that is not signed yet: to its body, or else as a header.
-/// `SPEC §19.2`
+/// Adds parameter values to a read that is not signed yet: to its body if it has one, else as a header. `SPEC §19.2`
 pub fn with_params(mut request: Request<Bytes>, params: &ParamValues) -> Request<Bytes> {
     if params.is_empty() {
         return request;
@@ -166,7 +165,7 @@ pub fn with_params(mut request: Request<Bytes>, params: &ParamValues) -> Request
     request
 }
 
-/// Returns the JSON text of values.
+/// Serializes parameter values as JSON.
 fn params_text(params: &ParamValues) -> String {
     serde_json::to_string(params).unwrap_or_default()
 }
@@ -206,7 +205,7 @@ pub fn result(reply: Response<Bytes>) -> Result<Bytes, ReplyError> {
     }
 }
 
-/// A request cannot be built.
+/// The reason why a request cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -221,13 +220,13 @@ pub enum ClientError {
     /// An entity, id or relation is empty.
     #[error("entities, ids and relations must not be empty")]
     EmptySegment,
-    /// A query id contains characters that headers cannot.
+    /// A query id contains characters that are not allowed in headers.
     #[error("the query id has characters that are not allowed in headers")]
     QueryId,
-    /// A nonce contains characters that headers cannot.
+    /// A nonce contains characters that are not allowed in headers.
     #[error("the nonce has characters that are not allowed in headers")]
     Nonce,
-    /// A bearer is empty or contains characters that headers cannot.
+    /// A bearer is empty or contains characters that are not allowed in headers.
     #[error("the bearer is empty or has characters that are not allowed in headers")]
     Bearer,
     /// The fields of a write cannot be serialized as JSON, for the given reason.
@@ -235,7 +234,7 @@ pub enum ClientError {
     Fields(String),
 }
 
-/// A reply has no result.
+/// The reason why a reply has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReplyError {
@@ -247,7 +246,7 @@ pub enum ReplyError {
         /// The body of the reply.
         body: Box<ErrorBody>,
     },
-    /// The reply did not come from a Mesh server, but for example from a proxy.
+    /// The reply came from something other than a Mesh server, such as a proxy.
     #[error("the reply (status {}) did not come from a Mesh server; check the URL", .status.as_u16())]
     Unexpected {
         /// The status.

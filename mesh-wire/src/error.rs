@@ -78,7 +78,7 @@ named_enum! {
         Timeout = "TIMEOUT",
         /// The query id is not registered. `SPEC §8.4`
         QueryIdUnknown = "QUERY_ID_UNKNOWN",
-        /// The request requires a token. This code and those that follow: `SPEC §7.6`
+        /// The request requires a token. This code and the following ones: `SPEC §7.6`
         TokenMissing = "TOKEN_MISSING",
         /// The token was not issued by this deployment, or was altered.
         TokenInvalid = "TOKEN_INVALID",
@@ -96,7 +96,7 @@ named_enum! {
         SignatureInvalid = "SIGNATURE_INVALID",
         /// The statement of an upload lacks a hash, or the content type of the file.
         ContentHashMissing = "CONTENT_HASH_MISSING",
-        /// A part of an upload has another hash or content type than stated.
+        /// The hash or content type of a part of an upload differs from the statement.
         ContentHashMismatch = "CONTENT_HASH_MISMATCH",
         /// The query is not one of the allowed queries.
         QueryNotAllowed = "QUERY_NOT_ALLOWED",
@@ -119,7 +119,7 @@ impl Code {
     }
 }
 
-/// What a 401 says in `WWW-Authenticate` about the credentials that would help. `SPEC §7.6`, `SPEC §17.4`
+/// The credentials that a 401 asks for in `WWW-Authenticate`. `SPEC §7.6`, `SPEC §17.4`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Challenge {
@@ -128,7 +128,7 @@ pub enum Challenge {
     Mesh,
     /// A bearer.
     Bearer,
-    /// A valid bearer: the one that was sent is not.
+    /// A valid bearer; the request had an invalid one.
     InvalidBearer,
     /// A session or a bearer.
     Any,
@@ -154,7 +154,7 @@ pub struct WireError {
     pub kind: ErrorKind,
     /// The status of the reply.
     pub status: StatusCode,
-    /// A sentence for people.
+    /// A human-readable sentence.
     pub message: Cow<'static, str>,
     /// A machine-readable reason.
     pub code: Option<Code>,
@@ -225,7 +225,7 @@ impl WireError {
         self
     }
 
-    /// Sets the step of a batch that failed. Its status is that of the batch, which has no `Allow`.
+    /// Sets the step of a batch that failed. The batch gets the status of the step, but has no `Allow`.
     #[must_use]
     pub fn at_step(self, step: usize) -> Self {
         Self { step: u32::try_from(step).ok(), allow: None, ..self }
@@ -374,14 +374,14 @@ impl From<SyntaxError> for WireError {
     }
 }
 
-/// The body of an error reply. Kind and code are strings, because later servers may send values that [`ErrorKind`] and
+/// The body of an error reply. Kind and code are strings, because newer servers may send values that [`ErrorKind`] and
 /// [`Code`] do not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorBody {
     /// The kind, such as the name of an [`ErrorKind`].
     pub error: String,
-    /// A sentence for people.
+    /// A human-readable sentence.
     pub message: String,
     /// The id of the request in the server's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -409,9 +409,9 @@ pub struct ErrorBody {
 /// A member of a write's body that is at fault. `SPEC §12.1`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldError {
-    /// Its name.
+    /// The name of the member.
     pub path: String,
-    /// A sentence for people.
+    /// A human-readable sentence.
     pub message: String,
 }
 

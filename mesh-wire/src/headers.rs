@@ -25,14 +25,14 @@ pub const TIMESTAMP: &str = "X-Mesh-Timestamp";
 pub const NONCE: &str = "X-Mesh-Nonce";
 /// The request headers that this protocol defines. `SPEC §2.6`
 pub const MESH: [&str; 8] = [QUERY, QUERY_ID, PARAMS, FORMAT, SIGNATURE, TOKEN, TIMESTAMP, NONCE];
-/// The session that an administrator views the data as, which the docs surface accepts. `SPEC §13.3`
+/// The session as which an administrator views the data. The docs surface accepts it. `SPEC §13.3`
 pub const VIEW_AS: &str = "X-Mesh-View-As";
 /// The id of a request, in requests and replies. `SPEC §2.11`
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The preference to update a record that exists. `SPEC §18.2`
+/// The preference to update an existing record. `SPEC §18.2`
 pub const MERGE_DUPLICATES: &str = "resolution=merge-duplicates";
-/// The preferences of a request that its reply follows. `SPEC §18.2`
+/// The preferences of a request that the server applied. `SPEC §18.2`
 pub static PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// The `Vary` header of reads by GET. `SPEC §12.3`
@@ -41,7 +41,7 @@ pub const VARY: &str = "X-Mesh-Query, X-Mesh-Query-Id, X-Mesh-Params, X-Mesh-For
 /// The content type of replies that have a body. `SPEC §2.12`
 pub const JSON: &str = "application/json; charset=utf-8";
 
-/// Returns the value of a header that may be sent once. If one of several values were used, two parties could read the
+/// Returns the value of a header that may be sent only once. If the header were repeated, two parties could read the
 /// same request differently.
 ///
 /// # Errors

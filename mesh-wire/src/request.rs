@@ -42,8 +42,8 @@ pub enum QuerySource {
     Id(String),
 }
 
-/// The undecoded query of a request's headers. Equal bytes in an equal format are equal queries, so a cache of plans can
-/// be consulted before the query is decoded.
+/// The undecoded query of a request's headers. Equal bytes in the same format are equal queries, so a plan cache can be
+/// consulted before the query is decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RawQuery<'h> {
     /// The value of `X-Mesh-Query`.
@@ -73,7 +73,7 @@ impl RawQuery<'_> {
     }
 }
 
-/// Returns the error of a header that is not base64. Its value is often the text itself.
+/// Returns the error for a header that is not base64. The value is often the unencoded text.
 fn not_base64(header: &str, value: &[u8], error: Base64Error) -> WireError {
     let hint = match value {
         [b'{', ..] => "; encode the text as base64, or send it as it is in the body of a POST",
@@ -82,10 +82,10 @@ fn not_base64(header: &str, value: &[u8], error: Base64Error) -> WireError {
     WireError::transport(format!("{header} is not base64 text: {error}{hint}"))
 }
 
-/// Parses the values of parameters. `source` is the header or the member of the body that has them. `SPEC §19.2`
+/// Parses parameter values. `source` names the header or body member that contains them. `SPEC §19.2`
 ///
 /// # Errors
-/// 400 if the text is not a JSON object, or has more bytes than the bound on queries.
+/// 400 if the text is not a JSON object, or has more than `bound` bytes, the bound on queries.
 pub fn parse_params(text: &str, source: &str, bound: usize) -> Result<ParamValues, WireError> {
     if text.len() > bound {
         let length = text.len();

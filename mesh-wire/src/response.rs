@@ -30,8 +30,8 @@ pub struct RequestHead<'r> {
     pub request_id: &'r RequestId,
 }
 
-/// Builds the reply of a successful read that caches revalidate each time: 200, or 304 if the client already has these
-/// bytes. `digest` is that of the body ([`ETag::digest`]), if it is known.
+/// Builds the reply of a successful read that caches must revalidate before each use: 200, or 304 if the client already
+/// has these bytes. `digest` is the digest of the body ([`ETag::digest`]), if known.
 pub fn read(request: &RequestHead<'_>, body: Bytes, digest: Option<u128>) -> Response<Bytes> {
     read_with(request, body, digest, HeaderValue::from_static("no-cache"))
 }
@@ -44,7 +44,7 @@ pub fn read_with(
     control: HeaderValue,
 ) -> Response<Bytes> {
     let mut reply = Response::new(body);
-    // Six headers, so that the map need not grow.
+    // Reserves space for six headers, so that the map does not grow.
     *reply.headers_mut() = HeaderMap::with_capacity(6);
     reply.headers_mut().insert(CACHE_CONTROL, control);
     if *request.method == Method::GET || *request.method == Method::HEAD {
@@ -88,20 +88,20 @@ pub fn written(request: &RequestHead<'_>, location: Option<String>, body: Option
     reply
 }
 
-/// Adds that records with equal ids were merged, as the client preferred. `SPEC §18.2`
+/// Adds the header which states that records with equal ids were merged, as the client preferred. `SPEC §18.2`
 pub fn set_merged<B>(reply: &mut Response<B>) {
     let applied = HeaderValue::from_static(headers::MERGE_DUPLICATES);
     reply.headers_mut().insert(&headers::PREFERENCE_APPLIED, applied);
 }
 
-/// Builds the reply of a write that created several records: 201 with the array of them.
+/// Builds the reply of a write that created several records: 201 with an array of the records.
 pub fn created_all(request: &RequestHead<'_>, body: Bytes) -> Response<Bytes> {
     let mut reply = written(request, None, Some(body));
     *reply.status_mut() = StatusCode::CREATED;
     reply
 }
 
-/// Builds the head of an export with this media type. `name` is that of the file, without the suffix. `SPEC §16.3`
+/// Builds the head of an export with this media type. `name` is the file name without the suffix. `SPEC §16.3`
 pub fn export(
     request: &RequestHead<'_>,
     content_type: &'static str,
@@ -123,7 +123,7 @@ pub fn export(
     reply
 }
 
-/// Returns the path of a record for the `Location` header. `id` is its segment, percent-encoded.
+/// Returns the path of a record for the `Location` header. `id` is the percent-encoded id segment.
 pub fn location(base: &BasePath, entity: &str, id: &str) -> String {
     format!("{base}/{}/{id}", percent::encode(entity))
 }
@@ -163,7 +163,7 @@ pub fn options(request: &RequestHead<'_>, allow: AllowedMethods) -> Response<Byt
 fn as_json(request: &RequestHead<'_>, reply: &mut Response<Bytes>) {
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(headers::JSON));
     if *request.method == Method::HEAD {
-        // The length of the body of GET.
+        // The length that the body of a GET would have.
         let length = HeaderValue::from(reply.body().len());
         reply.headers_mut().insert(CONTENT_LENGTH, length);
         *reply.body_mut() = Bytes::new();

@@ -45,9 +45,9 @@ impl Default for Profiles {
     }
 }
 
-/// The route of a request. A server offers the routes of its [`Profiles`]. Entity keys and refs of relations are decoded. Ids
-/// are segments of the path that can be decoded but are not: those of several fields are first cut at their commas.
-/// `SPEC §15`
+/// The route of a request. A server offers the routes of its [`Profiles`]. Entity keys and refs of relations are
+/// decoded. Ids are valid path segments that are not decoded yet, because ids of several fields must be split at their
+/// commas first. `SPEC §15`
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are described above")]

@@ -1,7 +1,7 @@
 //! Encoding and decoding of server-sent events. `SPEC §10`
 //!
 //! The protocol has the events `update`, whose data is the body of a read, and `error`, whose data is an error body.
-//! Data can never end its frame.
+//! Data can never terminate its frame.
 
 mod decode;
 

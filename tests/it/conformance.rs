@@ -19,7 +19,7 @@ use mesh_tests::kit::{json_schema, paragraphs, reference};
 use mesh_tests::{Cluster, Database, MariaDb, Server};
 use serde_json::Value;
 
-/// The optional profiles that the reference server cannot do without.
+/// The optional profiles that cannot be disabled in the reference server.
 const ALWAYS_ON: [&str; 2] = ["relational", "params"];
 
 fn cases() -> Vec<Case> {

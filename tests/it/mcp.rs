@@ -57,7 +57,7 @@ fn call(name: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
 }
 
-/// Returns the text of a result, parsed, and whether it is that of an error.
+/// Returns whether a result is an error, and its parsed text.
 fn outcome(reply: &Value) -> (bool, Value) {
     let result = &reply["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no result: {reply}"));

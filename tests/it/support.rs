@@ -1,4 +1,4 @@
-//! What several modules of tests use.
+//! Helpers that several test modules share.
 
 pub(crate) mod keyed;
 pub(crate) mod refusals;

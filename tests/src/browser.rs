@@ -17,7 +17,7 @@ use crate::wait::{skip, wait_for, wait_until};
 /// Names or paths of the driver and of the browser.
 const DRIVERS: [&str; 2] = ["chromedriver", "/usr/lib/chromium/chromedriver"];
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// How often the driver is started before that counts as a failure.
+/// The number of attempts to start the driver before the start counts as failed.
 const STARTS: usize = 5;
 /// Errors of an element that is replaced or moved while the driver looks at it; the page may be rendered at any time.
 const UNSETTLED: [&str; 3] =

@@ -1,4 +1,4 @@
-//! A proxy between a server and its database or bucket that delays, holds, cuts and half-closes connections, as a test says.
+//! A proxy between a server and its database or bucket that delays, holds, cuts or half-closes connections for a test.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,23 +8,23 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a proxy does to the bytes that it passes on.
+/// The fault that a proxy injects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     #[default]
     None,
     /// Passes each piece on after a delay.
     Delay(Duration),
     /// Passes nothing on in either direction, and keeps the connections open.
     Hold,
-    /// Passes what the server sends, and holds what the database answers.
+    /// Passes on the bytes of the server, and holds the answers of the database.
     HoldAnswers,
-    /// Closes each connection, the next ones as soon as they are accepted.
+    /// Closes all connections, and new ones as soon as they are accepted.
     Cut,
     /// Closes each connection as soon as the database answers on it.
     CutAnswers,
-    /// Ends what the server reads, as a database does that sends a FIN, but goes on reading.
+    /// Sends no more answers but passes on the bytes of the server, like a database that has sent a FIN and keeps reading.
     HalfClose,
 }
 
@@ -45,7 +45,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     fault: Fault,
-    /// The connections that were accepted before this number are lost: nothing passes on them again.
+    /// Connections with a lower number are lost: their bytes are discarded.
     lost_before: usize,
     ended: bool,
     connections: Vec<(TcpStream, Upstream)>,
@@ -68,7 +68,7 @@ enum Upstream {
 enum Verdict {
     Pass,
     Close,
-    /// Read on and pass nothing.
+    /// Read on and pass on nothing.
     Discard,
 }
 
@@ -123,7 +123,7 @@ impl FaultyProxy {
         self.shared.changed.notify_all();
     }
 
-    /// Loses the open connections without closing them, as a router does that forgets them. New ones work.
+    /// Discards the bytes of open connections without closing them, like a router that has lost its state. New connections work.
     pub fn lose_connections(&self) {
         let mut state = self.shared.lock();
         state.lost_before = state.connections.len();
@@ -240,7 +240,7 @@ impl Shared {
                 _ => break,
             }
         }
-        // Closes the connection to the other side, unless the connection is to be lost without a close.
+        // Close the connection to the other side, unless the connection is lost and must stay open.
         let state = self.lock();
         if number >= state.lost_before
             && let Some((client, database)) = state.connections.get(number)

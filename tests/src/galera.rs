@@ -11,11 +11,11 @@ use crate::{MariaDb, TempDir, skip, wait_until};
 /// The library that replicates, where Debian has it.
 const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
 
-/// The option of the node that others join.
+/// The option of the node that the other nodes join.
 const NEW_CLUSTER: &str = "--wsrep-new-cluster";
 
-/// Passes the position of a node on to one that joins, which then receives the transactions since its own position. The scripts of
-/// MariaDB that copy all data need further programs.
+/// Passes the position of a node to a joining node, which then receives the transactions since its own position. The scripts
+/// of MariaDB that copy all data need further programs.
 const TRANSFER: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -91,7 +91,7 @@ impl Galera {
         Some(this)
     }
 
-    /// Gives each node the data of one that was in a cluster, which has a position.
+    /// Gives each node the data of a node that was in a cluster, because such data has a position.
     fn seed(&mut self) {
         self.start_node_with(0, &[NEW_CLUSTER]);
         let (first, others) = self.nodes.split_first_mut().expect("a node");

@@ -24,7 +24,7 @@
 //! | `<!-- file: NAME -->` | written to that file |
 //! | `<!-- postgres -->`, `<!-- mysql -->` | run with the URL of a test database in place of the URL in the block |
 //! | `<!-- query -->` | sent to the running server, which has to answer with success |
-//! | `<!-- stream -->` | compared with what the last `curl -N` prints next |
+//! | `<!-- stream -->` | compared with the next output of the last `curl -N` |
 //! | `<!-- not run: WHY -->` | nothing; the reason is printed |
 //! | `<!-- setup … -->` | the lines of the comment are run, to prepare what a reader already has |
 
@@ -57,9 +57,9 @@ struct Run<'p> {
     shell: Shell,
     /// The output of the last command, for a block that shows it.
     output: Option<String>,
-    /// Whether a program was left out. If the page shows its output, the blocks below depend on it.
+    /// Whether a program was skipped. If the page shows its output, the blocks below depend on it.
     is_left_out: bool,
-    /// Whether the blocks below are left out, too.
+    /// Whether the blocks below are skipped, too.
     is_ended: bool,
     /// A PostgreSQL cluster and its URL, started by the first block that needs it.
     cluster: Option<(Cluster, String)>,

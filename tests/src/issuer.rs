@@ -1,4 +1,4 @@
-//! An issuer of tokens: it signs them, and serves its keys as a test says.
+//! An issuer that signs tokens and serves its keys. A test can make it answer differently.
 
 use std::fmt::Debug;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-/// What an issuer answers to a request for its keys.
+/// The answer of an issuer to a request for its keys.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// The keys.
@@ -157,7 +157,7 @@ impl Issuer {
         format!("{scheme}://{}/jwks", self.address)
     }
 
-    /// Sets what is answered from now on. Connections that are held are closed.
+    /// Sets the answer to further requests. Connections that are held are closed.
     pub fn answer(&self, answer: Answer) {
         let mut state = self.shared.state();
         state.answer = answer;

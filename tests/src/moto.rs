@@ -86,7 +86,7 @@ impl Moto {
     /// Removes an object.
     pub fn delete(&self, name: &str) {
         let request = Request::new("DELETE", &format!("/{BUCKET}/up/loads/{name}"));
-        // Moto wants this one to be signed, by whomever.
+        // moto requires a signature for this request, but does not check it.
         let reply = self.send(&request.header("Authorization", "AWS4-HMAC-SHA256 Credential=access/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"));
         assert_eq!(reply.status, 204, "{}", reply.text());
     }

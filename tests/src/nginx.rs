@@ -11,7 +11,8 @@ use crate::wait::eventually;
 /// The page with the configuration.
 const PAGE: &str = "docs/caching.md";
 
-/// A cache, which ends when it is dropped. Its addresses are known before it is started, so that the settings of a server can have them.
+/// A cache, stopped when this value is dropped. Its addresses are chosen before it is started, so that the settings of a
+/// server can contain them.
 #[derive(Debug)]
 pub struct NginxCache {
     /// Where clients connect to.

@@ -16,7 +16,7 @@ pub fn node_tools() -> Option<PathBuf> {
         File::create(std::env::temp_dir().join("mesh-node-tools.lock")).expect("a temporary file");
     installing.lock().expect("a lock");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mesh-docs/ui");
-    // The package that was added last.
+    // If the package that was added last is installed, all packages are.
     if sources.join("node_modules/pyright").is_dir() {
         return Some(sources);
     }

@@ -156,21 +156,21 @@ impl Cluster {
     /// Makes a running replica follow another primary.
     pub fn follow(&self, primary: &Self) {
         self.configure(&[&format!("primary_conninfo = 'host={} user={USER}'", primary.host())]);
-        // What `pg_basebackup` and `pg_rewind` have written there would take precedence.
+        // The settings that `pg_basebackup` and `pg_rewind` have written there would take precedence.
         self.execute("ALTER SYSTEM RESET primary_conninfo; SELECT pg_reload_conf()");
     }
 
-    /// Makes a former primary, which is not running, a replica of the one that was promoted in its place. What it wrote and
-    /// the other one lacks is discarded.
+    /// Turns a former primary, which is stopped, into a replica of the cluster that was promoted in its place. Writes that the
+    /// new primary lacks are discarded.
     pub fn rejoin(&mut self, primary: &Self) {
-        // The timeline that `pg_rewind` looks for is that of the last checkpoint.
+        // `pg_rewind` reads the timeline from the last checkpoint.
         primary.execute("CHECKPOINT");
         let (data, source) = (self.data(), format!("host={} user={USER} dbname=postgres", primary.host()));
         self.run(
             "pg_rewind",
             &["-D", &data, "--source-server", &source, "--write-recovery-conf", "--no-sync"],
         );
-        // The configuration is that of the other one now.
+        // `pg_rewind` has replaced the configuration by that of the new primary.
         self.configure(&[]);
         self.start_server();
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::node::node_tools;
 
-/// The secret of the code challenge; each test has a provider of its own.
+/// The secret of the code challenge. It can be constant, because each test has a separate provider.
 const VERIFIER: &str = "a-verifier-of-the-tests-with-more-than-43-characters";
 /// Where the provider sends the code of a login without a browser. Nothing listens there.
 const CALLBACK: &str = "http://127.0.0.1/callback";
@@ -58,7 +58,7 @@ impl Provider {
         })
     }
 
-    /// Returns the URL of the keys, as the provider's own description has it.
+    /// Returns the URL of the keys from the provider's discovery document.
     #[must_use]
     pub fn keys(&self) -> String {
         let description = self.send(&Request::new("GET", "/.well-known/openid-configuration"));
@@ -83,7 +83,7 @@ impl Provider {
         format!("{}{}", self.issuer, authorization(back))
     }
 
-    /// Exchanges the code in the URL that the provider led to for the reply with the tokens.
+    /// Exchanges the code in the URL that the provider redirected to for tokens, and returns the reply.
     #[must_use]
     pub fn redeem(&self, url: &str) -> Value {
         let code = url.split(['?', '&']).find_map(|part| part.strip_prefix("code=")).expect("a code");
@@ -114,7 +114,7 @@ impl Provider {
     }
 
     fn send(&self, request: &Request) -> Response {
-        // The provider's URLs are those of the host that it is called by.
+        // The provider builds its URLs from the `Host` of a request.
         let request = Request { hosts: Some(vec![self.address.to_string()]), ..request.clone() };
         Connection::connect(self.address).send(&request)
     }
@@ -127,19 +127,19 @@ impl Drop for Provider {
     }
 }
 
-/// A browser of forms: it keeps cookies and follows redirections.
+/// A browser without scripts, which submits forms, keeps cookies and follows redirections.
 struct Forms<'p> {
     provider: &'p Provider,
     cookies: BTreeMap<String, String>,
 }
 
 impl Forms<'_> {
-    /// Requests a page and returns where it leads to.
+    /// Requests a page and returns the URL that it leads to.
     fn follow(&mut self, url: &str) -> String {
         self.send(Request::new("GET", self.path(url)))
     }
 
-    /// Sends a form and returns where it leads to.
+    /// Sends a form and returns the URL that it leads to.
     fn post(&mut self, url: &str, form: &str) -> String {
         self.send(form_request(self.path(url), form))
     }

@@ -49,7 +49,7 @@ pub(crate) struct Ground {
     awake: Awake,
 }
 
-/// The sections of `bench figures`: title, arguments, and whether `--no-build` is one of them.
+/// The sections of `bench figures`: title, arguments, and whether `--no-build` is added to the arguments.
 const FIGURES: [(&str, &[&str], bool); 18] = [
     ("Reads", &["--workload", "reads"], false),
     ("Other forms of reads, writes, and an export", &["--workload", "forms"], true),
@@ -301,7 +301,7 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
         folder,
         schema: root.join("xtask").join("bench").join("schema.json"),
         cores: Cores::detect(),
-        // After the builds, which keep the cores busy anyway.
+        // Starts after the builds, which keep the cores busy anyway.
         awake: Awake::hold(),
     })
 }

@@ -1,4 +1,4 @@
-//! What is released: static programs, archives, a Debian package, checksums, a bill of materials and a formula.
+//! Release files: static programs, archives, a Debian package, checksums, a bill of materials and a formula.
 
 mod archive;
 mod binstall;
@@ -29,14 +29,14 @@ const CONFORMANCE: &str = "mesh-conformance";
 /// Features of the server beyond the default ones.
 const FEATURES: &str = "s3";
 
-/// What to make.
+/// Command-line options.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Options {
-    /// The targets that must be made; empty: that of this machine, and the others if they can be built.
+    /// The targets that must be built. If empty, the target of this machine, and other targets that can be built.
     targets: Vec<String>,
-    /// Where the files will be found by those who install them; without it, in a release of `repository`.
+    /// The URL at which the files will be available; by default, a release of `repository`.
     url: Option<String>,
-    /// The public address of the project; without it, `repository` of the manifest.
+    /// The public address of the project; by default, `repository` of the manifest.
     repository: Option<String>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
     steps.finish()
 }
 
-/// Adds a build of the conformance kit with the profile of tests, and its inspection.
+/// Adds a build of the conformance kit with the test profile, and the inspection of the program.
 pub(crate) fn steps(root: &Path, steps: Steps) -> Steps {
     if !cfg!(target_os = "linux") {
         return steps;
@@ -117,7 +117,7 @@ fn chosen(root: &Path, options: &Options) -> Result<(Vec<Target>, Vec<String>), 
     targets.collect::<Result<_, _>>().map(|targets| (targets, Vec::new()))
 }
 
-/// Adds a build of programs for a target, and their inspection.
+/// Adds a build of programs for a target, and the inspection of the programs.
 fn build(steps: Steps, root: &Path, target: &Target, profile: &str, programs: &[&str]) -> Steps {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let flags = format!("{flags} -C target-feature=+crt-static");
@@ -155,7 +155,7 @@ fn built(root: &Path, target: &Target, folder: &str, program: &str) -> PathBuf {
     all.join(&target.triple).join(folder).join(program)
 }
 
-/// Makes the packages of programs that are built. Returns all files.
+/// Packages programs that are built already. Returns all files.
 fn package(root: &Path, targets: &[&Target], options: &Options) -> Result<Vec<PathBuf>, String> {
     let metadata = metadata(root)?;
     let server = server(&metadata)?;
@@ -221,7 +221,7 @@ fn digest(file: &Path) -> Result<String, String> {
     fs::read(file).map(sha256).map_err(|error| format!("cannot read {}: {error}", file.display()))
 }
 
-/// Runs a program, whose errors are what it prints.
+/// Runs a program. The error is what the program prints on standard error.
 fn run_tool(mut command: std::process::Command) -> Result<(), String> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("cannot start {program}: {error}"))?;

@@ -77,7 +77,7 @@ Examples:
   cargo xtask conformance --help
 ";
 
-/// What `test` does not run, and the command that does.
+/// Tests that `test` does not run, with the commands that run them.
 const SKIPPED: &[(&str, &str)] = &[
     ("long runs of mixed traffic and random queries", "cargo xtask soak"),
     ("coverage-guided fuzzing", "cargo xtask fuzz"),

@@ -1,5 +1,5 @@
-//! Checks that need what not every machine can fetch. All others fail where `MESH_REQUIRE_SERVICES` is set and their
-//! program is missing.
+//! Optional checks, whose prerequisites not every machine can download. All other checks fail if `MESH_REQUIRE_SERVICES` is
+//! set and their program is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn list(root: &Path) -> PathBuf {
 /// Records what was left out.
 pub(crate) fn record(root: &Path, left_out: &[String]) {
     let text: String = left_out.iter().map(|line| format!("{line}\n")).collect();
-    // The list is only printed.
+    // Errors are ignored, because the list is only printed.
     let _ = std::fs::write(list(root), text);
 }
 

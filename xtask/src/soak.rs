@@ -9,13 +9,13 @@ use crate::steps::Steps;
 
 /// The duration of a part unless another one is given.
 const SECONDS: u64 = 60;
-/// The duration of the attacks unless another one is given: as long without them, and as long with them.
+/// The duration of the attacks unless another one is given. A run without attacks takes as long again.
 const ATTACK_SECONDS: u64 = 600;
 
 /// Command-line options.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// The duration of each part; `None` is that of the part.
+    /// The duration of each part; `None` is the default of the part.
     seconds: Option<u64>,
     /// `None` runs all parts.
     only: Option<Part>,

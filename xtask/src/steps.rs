@@ -86,7 +86,7 @@ impl Steps {
         self
     }
 
-    /// Runs cargo as the last step with its output shown as it comes, and returns its exit code.
+    /// Runs cargo as the last step, shows its output as it arrives, and returns its exit code.
     pub(crate) fn show(self, arguments: &str, variables: &[(&str, &str)]) -> ExitCode {
         eprintln!("cargo {arguments}");
         match command(&self.root, arguments, variables).status() {

@@ -215,7 +215,7 @@ fn execute_returns_data_and_metadata() {
 fn statements_are_returned_in_development_only() {
     let query = r#"{"query": "{ post title }", "format": "ql"}"#;
     let meta = |sql| execute(&Docs::new(mesh(), Options::default().sql(sql)), query).unwrap()["meta"].clone();
-    // There are none in memory.
+    // The in-memory back end runs no SQL statements.
     assert_eq!(meta(Sql::Dev)["sql"], Json::Array(Vec::new()));
     assert_eq!(meta(Sql::Hidden).get("sql"), None);
 }

@@ -24,7 +24,7 @@ pub(super) struct Posted {
     pub(super) explain: bool,
 }
 
-/// The raw members. Unknown members are ignored, duplicate ones refused.
+/// The undecoded members. Unknown members are ignored, duplicate ones refused.
 #[derive(Deserialize)]
 struct Members<'b> {
     #[serde(default, borrow, deserialize_with = "written")]
@@ -47,7 +47,7 @@ fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl Posted {
-    /// Decodes a body. The values of parameters may have `params_max` bytes.
+    /// Decodes a body. The values of parameters may have at most `params_max` bytes.
     pub(super) fn decode(headers: &HeaderMap, body: &[u8], params_max: usize) -> Result<Self, Error> {
         if !is_json(headers) {
             return Err(Error::NotJson);
@@ -86,7 +86,7 @@ impl Posted {
     }
 }
 
-/// Whether the content type is JSON, which pages of other origins cannot send without a CORS preflight.
+/// Returns whether the content type is JSON, which pages of other origins cannot send without a CORS preflight.
 fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(only), None) = (types.next(), types.next()) else { return false };

@@ -19,7 +19,7 @@ pub(super) fn ran(
     assemble(&body.bytes, &explanation(duration, plan, body.rows, statements))
 }
 
-/// Returns how a query was run: `{durationMs, rows, plan, sql?}`, the last with these statements. `SPEC §13.2`
+/// Describes how a query was run: `{durationMs, rows, plan, sql?}`, where `sql` contains these statements. `SPEC §13.2`
 pub fn explanation(
     duration: Duration,
     plan: &Plan,
@@ -66,7 +66,7 @@ fn fault(error: &Error) -> Json {
     fault
 }
 
-/// Returns a statement. `path`, `runs` and `queryPlan` extend the protocol.
+/// Returns the description of a statement. `path`, `runs` and `queryPlan` extend the protocol.
 fn statement(traced: &TracedStatement) -> Json {
     let mut statement = json!({
         "sql": traced.sql,

@@ -68,13 +68,13 @@ pub(super) fn order(of: &Writer<'_>, limits: &Limits) -> Value {
     list(&items, 0, limits.group_keys)
 }
 
-/// Returns what the keys of `$orderBy` can be in groups and distinct items: their own keys and aliases.
+/// Returns the restriction of `$orderBy` in groups and distinct items to their keys and aliases.
 pub(super) fn group_order(entity: &Entity) -> Value {
     let field = one_of(&groupable(entity));
     json!({"items": {"properties": {"field": field, "relation": false}}})
 }
 
-/// Returns the definition of `$page`: at a root with cursors and totals.
+/// Returns the definition of `$page`, with cursors and totals at a root.
 pub(super) fn page(limits: &Limits, at_root: bool) -> Value {
     let size = or_param(json!({"type": "integer", "minimum": 1, "maximum": limits.page_max}));
     let nothing = json!({"type": "null"});

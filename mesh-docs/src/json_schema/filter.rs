@@ -86,7 +86,7 @@ pub(super) fn having(of: &Writer<'_>) -> Value {
     combined(properties, &reference(of.name, "having"), forms, rules)
 }
 
-/// Returns the rule for conditions on some fields.
+/// Returns the rule for conditions on the given fields.
 fn rule(fields: &Value, then: &str) -> Value {
     json!({"if": {"properties": {"field": fields}, "required": ["field"]}, "then": {"$ref": then}})
 }
@@ -107,12 +107,12 @@ fn combined(mut properties: Value, reference: &str, mut forms: Vec<Value>, rules
     tree
 }
 
-/// Returns the definition of values that satisfy one of several.
+/// Returns the definition of values that satisfy at least one of several definitions.
 fn any_of(mut all: Vec<Value>) -> Value {
     if all.len() == 1 { all.remove(0) } else { json!({"anyOf": all}) }
 }
 
-/// Returns the definition of a value or the parameter in its place. `SPEC §19.1`
+/// Returns the definition of a value, or of a parameter instead of the value. `SPEC §19.1`
 pub(super) fn or_param(value: Value) -> Value {
     json!({"anyOf": [value, {"$ref": "#/$defs/param"}]})
 }
@@ -172,7 +172,7 @@ fn comparison(operators: &[&str], value: &Value) -> Value {
     json!({"properties": {"op": {"enum": operators}, "value": value}, "required": ["value"]})
 }
 
-/// Iterates over all types; `None` stands for an unknown type.
+/// Iterates over all types; `None` is an unknown type.
 fn types() -> impl Iterator<Item = Option<FieldType>> {
     FieldType::ALL.into_iter().map(Some).chain([None])
 }

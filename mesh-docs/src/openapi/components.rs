@@ -13,8 +13,8 @@ pub(super) const GROUP: &str = "mesh.group";
 pub(super) const UPLOADED: &str = "mesh.uploaded";
 pub(super) const LINK: &str = "mesh.link";
 
-/// Returns the type of an entity's ids in paths: an array of the parts of a key of several fields, whose form in a path is
-/// the parts joined by commas. `SPEC §15`
+/// Returns the type of an entity's ids in paths. For a key of several fields it is an array, whose items are joined by
+/// commas in a path. `SPEC §15`
 pub(super) fn id(entity: &Entity) -> Value {
     let parts: Vec<_> = entity.id_fields().map(part).collect();
     match <[Value; 1]>::try_from(parts) {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Api, Bound, component};
 
-/// The end of the names of parameters that only writes have.
+/// The suffix of the names of parameters that only writes have.
 const OF_WRITES: &str = ".write";
 
 impl Api<'_> {
@@ -13,7 +13,7 @@ impl Api<'_> {
         let options = self.options;
         let mut all = Map::new();
         let mut add = |name: &str, required: bool, description: &str, schema: Value| {
-            // The suffix distinguishes a parameter of writes from that of other requests.
+            // The suffix distinguishes a parameter of writes from the same parameter of other requests.
             let header = name.strip_suffix(OF_WRITES).unwrap_or(name);
             let parameter = json!({"name": header, "in": "header", "required": required, "description": description, "schema": schema});
             all.insert(name.to_owned(), parameter);

@@ -43,7 +43,7 @@ impl Api<'_> {
         }
     }
 
-    /// Returns the media types that a list can be read as besides JSON. `SPEC §10.6`, `SPEC §16`
+    /// Returns the media types, besides JSON, in which a list can be read. `SPEC §10.6`, `SPEC §16`
     fn forms_of_lists(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let events = [(
             "text/event-stream",

@@ -1,4 +1,4 @@
-//! How callers identify themselves. `SPEC §7`, `SPEC §17`
+//! Security schemes and requirements of operations. `SPEC §7`, `SPEC §17`
 
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ pub(super) fn schemes(options: &Options) -> Value {
     all.into()
 }
 
-/// Returns what a read needs.
+/// Returns the security requirements of a read.
 pub(super) fn of_reads(options: &Options) -> Value {
     let mut all = signed(options);
     if options.integrity.is_none() || !options.signed_only {
@@ -36,7 +36,7 @@ pub(super) fn of_reads(options: &Options) -> Value {
     all.into()
 }
 
-/// Returns what a write or a registration needs, if that is not what reads need.
+/// Returns the security requirements of a write or a registration; `None` if they equal those of a read.
 pub(super) fn of_writes(options: &Options) -> Option<Value> {
     let mut all = signed(options);
     if options.integrity.is_none() {
@@ -45,7 +45,7 @@ pub(super) fn of_writes(options: &Options) -> Option<Value> {
     Some(all.into()).filter(|all| *all != of_reads(options))
 }
 
-/// Returns what a caller needs where no signature is: the docs surface.
+/// Returns the security requirements of the docs surface, whose requests are not signed.
 pub(super) fn unsigned(options: &Options) -> Value {
     let mut all = Vec::new();
     if options.integrity.is_some() {
@@ -57,7 +57,7 @@ pub(super) fn unsigned(options: &Options) -> Value {
     all.into()
 }
 
-/// Returns what begins a session: a login, or the exchange of a bearer.
+/// Returns the security requirements of beginning a session: of a login, or of the exchange of a bearer.
 pub(super) fn of_logins(options: &Options) -> Value {
     if options.bearers { json!([{}, {BEARER: []}]) } else { json!([]) }
 }

@@ -177,7 +177,7 @@ impl Api<'_> {
         }
     }
 
-    /// Returns the parameters of a write: that of the path, then the headers.
+    /// Returns the parameters of a write: the path parameter, if any, then the headers.
     fn shaped(&self, in_path: Option<&Value>) -> Vec<Value> {
         self.with_write_headers(in_path.cloned().into_iter().chain([component("parameters", "Shape")]))
     }
@@ -193,7 +193,7 @@ impl Api<'_> {
     }
 }
 
-/// Returns the schema of an object, or of an array of them.
+/// Returns the schema of an object, or of an array of such objects.
 fn one_or_many(schema: &Value) -> Value {
     json!({"oneOf": [schema, {"type": "array", "items": schema, "minItems": 1, "maxItems": 1_000}]})
 }

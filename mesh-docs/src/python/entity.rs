@@ -8,7 +8,8 @@ use super::names::{ClassNames, Names, has_new, is_plain, text};
 use crate::members;
 use crate::text::one_line;
 
-/// Writes the type of the records of an entity, which have all fields but no computed ones, as the results of writes.
+/// Writes the type of the records of an entity. Like the results of writes, they have all fields but no computed
+/// fields.
 pub(super) fn record(out: &mut String, (id, entity): (EntityId, &Entity), names: &Names) {
     let name = &names.entity(id).record;
     let comment = entity.description.clone().unwrap_or_else(|| format!("A record of `{}`.", entity.key));
@@ -111,7 +112,7 @@ pub(super) fn entity_class(
     }
 }
 
-/// Writes the class of a relation with new records. Fields that the relation sets are not required.
+/// Writes the class of a relation in which records can be created. Fields that the relation sets are not required.
 fn children(
     out: &mut String,
     schema: &Schema,
@@ -227,7 +228,7 @@ pub(super) fn info(out: &mut String, schema: &Schema, (id, entity): (EntityId, &
     out.push_str("    ),\n");
 }
 
-/// Returns the names in Python of all members of an entity.
+/// Returns the Python names of all members of an entity.
 fn member_names<'e>(entity: &'e Entity, names: &Names) -> Vec<(&'e str, String)> {
     let fields = members::fields(entity).map(|field| field.name.as_str());
     let computed = members::computed(entity).map(|computed| computed.name.as_str());
@@ -296,7 +297,7 @@ fn quoted(name: &str) -> String {
     format!("`{name}`")
 }
 
-/// Writes a docstring, which the text cannot end; nothing for an empty text.
+/// Writes a docstring, which the text cannot terminate. Writes nothing for an empty text.
 pub(super) fn docstring(out: &mut String, indent: &str, comment: &str) {
     let comment = one_line(comment);
     if !comment.is_empty() {

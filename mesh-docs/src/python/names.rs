@@ -1,4 +1,4 @@
-//! Names of Python: identifiers of entities, fields and relations, and string literals.
+//! Python names: identifiers of entities, fields and relations, and string literals.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use mesh_schema::{Cardinality, EntityId, Link, Relation, Schema};
 
 use crate::members;
 
-/// Words that cannot be names.
+/// Keywords, which cannot be names.
 const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
@@ -17,7 +17,7 @@ const KEYWORDS: [&str; 35] = [
 pub(super) const MODULE: [&str; 9] =
     ["Any", "TypedDict", "TypeVar", "mesh", "E", "int", "float", "str", "bool"];
 
-/// Names of members that entities and relations have beside fields.
+/// Names of members that entities and relations have besides fields.
 const MEMBERS: [&str; 6] = ["self", "select", "new", "change", "some", "none"];
 
 /// The names of an entity in the module.
@@ -33,7 +33,7 @@ pub(super) struct ClassNames {
     pub(super) path: String,
     /// The class of the entity.
     pub(super) entity: String,
-    /// The classes of relations with new records, by relation.
+    /// The classes of relations in which records can be created, by relation.
     pub(super) children: HashMap<String, String>,
 }
 
@@ -87,7 +87,7 @@ impl Names {
         self.classes.get(&id).unwrap_or(&self.none)
     }
 
-    /// Returns the names in Python of some members of one entity, which are unique and hide no name of the module.
+    /// Returns the Python names of members of one entity. They are unique and hide no name of the module.
     pub(super) fn members<'m>(&self, members: impl Iterator<Item = &'m str>) -> Vec<(&'m str, String)> {
         let mut taken: HashSet<String> = MEMBERS.map(str::to_owned).into();
         let mut named = Vec::new();
@@ -101,21 +101,21 @@ impl Names {
         named
     }
 
-    /// Returns whether a member of this name would hide a class that annotations beside it use.
+    /// Returns whether a member of this name would hide a class that annotations next to it use.
     fn hides(&self, name: &str) -> bool {
         let is_object = self.classes.values().any(|class| class.object == name);
         self.taken.contains(name) && (!is_object || MODULE.contains(&name))
     }
 }
 
-/// Returns whether a relation has new records.
+/// Returns whether records can be created in a relation.
 pub(super) fn has_new(schema: &Schema, relation: &Relation) -> bool {
     let target = schema.entity(relation.target);
     let is_creatable = !target.id.is_empty() && members::fields(target).any(|field| field.writable.create);
     relation.cardinality == Cardinality::Many && matches!(relation.link, Link::Direct { .. }) && is_creatable
 }
 
-/// Returns a name as an identifier. Names that differ only in other characters may have equal identifiers.
+/// Converts a name to an identifier. Names that differ only in invalid characters may get equal identifiers.
 fn identifier(name: &str) -> String {
     let plain = |letter: char| if is_letter(letter) || letter.is_ascii_digit() { letter } else { '_' };
     let mut identifier: String = name.chars().map(plain).collect();
@@ -148,14 +148,15 @@ fn capitalized(name: &str) -> String {
     pascal
 }
 
-/// Circled letters and the Greek iota below letters are alphabetic, but not allowed in names.
+/// Returns whether a letter can occur in a name. Circled letters and the Greek iota subscripts are alphabetic, but not
+/// allowed.
 fn is_letter(letter: char) -> bool {
     letter.is_alphabetic()
         && !matches!(letter, '\u{345}' | '\u{37a}' | '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f189}')
         || letter == '_'
 }
 
-/// Returns whether a name can be a key of a `TypedDict` in the form of a class.
+/// Returns whether a name can be a key of a `TypedDict` in class syntax.
 pub(super) fn is_plain(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic())

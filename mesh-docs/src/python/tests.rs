@@ -12,7 +12,7 @@ fn schema(document: &str) -> Schema {
     Schema::read(document, None).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// Compares what stands after the imports.
+/// Compares the part of the module after the imports.
 #[track_caller]
 fn check(document: &str, expected: &ExpectFile) {
     let written = types(&schema(document), Import::Absolute);

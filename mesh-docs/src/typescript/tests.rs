@@ -10,7 +10,7 @@ fn schema(document: &str) -> Schema {
     Schema::read(document, None).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// What stands between the import and the part that is always the same.
+/// Compares the text between the import and the part that is the same for all schemas.
 #[track_caller]
 fn check(document: &str, expected: &Expect) {
     let written = types(&schema(document));

@@ -1,4 +1,4 @@
-//! API keys and the table of a database that has their hashes. `SPEC §17.3`
+//! API keys and the database table that stores their hashes. `SPEC §17.3`
 
 use std::fmt;
 use std::time::SystemTime;
@@ -10,16 +10,16 @@ use ring::digest::{SHA256, digest};
 
 use crate::{BoxFuture, SessionId, StoreError};
 
-/// How every API key begins.
+/// The prefix of every API key.
 pub const API_KEY_PREFIX: &str = "mk_";
 
 /// The number of random bytes of a key from [`new_api_key`].
 pub const API_KEY_BYTES: usize = 24;
 
-/// The length of the longest key.
+/// The maximum length of a key in bytes.
 const MAX_LENGTH: usize = 256;
 
-/// The number of hex digits of an [`ApiKeyHash`] that name a key to people.
+/// The number of hex digits of an [`ApiKeyHash`] that identify a key in messages and logs.
 const ID_DIGITS: usize = 12;
 
 /// Returns a new key: the prefix and random bytes as base64url.
@@ -32,8 +32,8 @@ pub fn new_api_key(random: [u8; API_KEY_BYTES]) -> String {
 pub struct ApiKeyHash(pub [u8; 32]);
 
 impl ApiKeyHash {
-    /// Returns the hash of a key. Returns `None` for what cannot be a key: without the prefix, with nothing after it, with
-    /// characters that a bearer token cannot have, or too long.
+    /// Returns the hash of a key. Returns `None` if it cannot be a key: it lacks the prefix, has nothing after it, has
+    /// characters that a bearer token cannot have, or is too long.
     pub fn of(key: &[u8]) -> Option<Self> {
         let rest = key.strip_prefix(API_KEY_PREFIX.as_bytes())?;
         let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
@@ -48,14 +48,14 @@ impl ApiKeyHash {
         HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok().map(Self)
     }
 
-    /// Returns the name of the key for people and logs: the first digits of the hash.
+    /// Returns the id of the key in messages and logs: the first digits of the hash.
     pub fn id(&self) -> String {
         let mut digits = self.to_string();
         digits.truncate(ID_DIGITS);
         digits
     }
 
-    /// Returns the id of the session of all requests with this key: the first half of the hash.
+    /// Returns the session id that all requests with this key share: the first half of the hash.
     pub fn session(&self) -> SessionId {
         let mut id = [0; 16];
         id.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
@@ -85,12 +85,12 @@ pub struct StoredApiKey {
     pub owner: Option<String>,
     /// The role of requests with the key.
     pub role: Option<String>,
-    /// When the key expires.
+    /// The time of expiry.
     pub expires: Option<SystemTime>,
 }
 
 impl StoredApiKey {
-    /// Returns the id of the user: the owner, or `key:` and the id of the key if it has none.
+    /// Returns the id of the user: the owner, or `key:` and the id of the key if it has no owner.
     pub fn user(&self) -> String {
         match &self.owner {
             Some(owner) if !owner.is_empty() => owner.clone(),
@@ -98,7 +98,7 @@ impl StoredApiKey {
         }
     }
 
-    /// Whether the key has expired.
+    /// Returns whether the key has expired.
     pub fn has_expired(&self, now: SystemTime) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
@@ -106,7 +106,7 @@ impl StoredApiKey {
 
 /// Finds API keys. Implemented by back ends.
 pub trait ApiKeySource: Send + Sync + 'static {
-    /// Returns the key with that hash, also if it has expired; `None` if there is none or more than one.
+    /// Returns the key with that hash, even if it has expired; `None` if there is none or more than one.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -116,11 +116,11 @@ pub trait ApiKeySource: Send + Sync + 'static {
 /// The columns of a table of API keys.
 pub const API_KEY_COLUMNS: [&str; 4] = ["hash", "owner", "role", "expires"];
 
-/// Checks the columns of a table of API keys, of which there are none if it does not exist. `is_column` compares a column of
-/// the table with a name; `create` is the statement that creates such a table.
+/// Checks `columns`, the columns of a table of API keys, which are empty if the table does not exist. `is_column`
+/// compares a column of the table with a name; `create` is the statement that creates such a table.
 ///
 /// # Errors
-/// The table or some of its columns are missing.
+/// [`ApiKeysTableError`] if the table or some of its columns are missing.
 pub fn check_api_key_columns(
     table: &str,
     columns: &[String],
@@ -137,11 +137,11 @@ pub fn check_api_key_columns(
     ApiKeysTableError::of(faults.collect(), create)
 }
 
-/// The table of API keys does not have the columns that it needs.
+/// The faults of a table of API keys that lacks required columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", faults.join("; "))]
 pub struct ApiKeysTableError {
-    /// Each fault, at least one. The last one ends with the statement that creates a table.
+    /// The faults, at least one. The last one ends with the statement that creates a table.
     pub faults: Vec<String>,
 }
 
@@ -154,10 +154,10 @@ impl ApiKeysTableError {
         Self { faults: vec![fault] }
     }
 
-    /// Returns the faults of an existing table, if there are any.
+    /// Turns the faults of an existing table into an error.
     ///
     /// # Errors
-    /// There are faults.
+    /// [`ApiKeysTableError`] unless `faults` is empty.
     pub fn of(mut faults: Vec<String>, create: &str) -> Result<(), Self> {
         let Some(last) = faults.last_mut() else { return Ok(()) };
         last.push_str(&format!("; a table of API keys is created with\n  {create}"));

@@ -1,4 +1,4 @@
-//! The compact form of a signed JWT: three parts of base64url, and the members of the header that choose the key.
+//! The compact form of a signed JWT: three parts of base64url, and the members of the header that select the key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,8 @@ use super::json::parse_object;
 pub(super) const MAX_BYTES: usize = 16 * 1024;
 /// The maximum length of a key id in bytes.
 const KEY_ID_MAX: usize = 256;
-/// The types of tokens that identify a caller, in lowercase. Others are for other uses, such as ending a session.
+/// The types of tokens that identify a caller, in lowercase. Tokens of other types have other uses, such as ending a
+/// session.
 const TYPES: [&str; 4] = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"];
 
 /// A token whose signature is not yet verified.
@@ -66,7 +67,7 @@ fn object(part: &'static str, text: &[u8]) -> Result<Map<String, Value>, BearerF
     parse_object(&decode(part, text)?).ok_or(BearerFault::Json { part })
 }
 
-/// Returns the algorithm, whose name is compared exactly; `none` is no algorithm.
+/// Returns the algorithm. Names are case-sensitive, and `none` is not an algorithm.
 fn algorithm(members: &Map<String, Value>) -> Result<Algorithm, BearerFault> {
     let name = members.get("alg").and_then(Value::as_str);
     name.and_then(|name| name.parse().ok()).ok_or(BearerFault::Algorithm)

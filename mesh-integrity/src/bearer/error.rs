@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A bearer was refused.
+/// The reason for refusing a bearer.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BearerError {
@@ -15,7 +15,7 @@ pub enum BearerError {
     /// The bearer has expired.
     #[error("The bearer has expired; get a new one from its issuer")]
     Expired,
-    /// The key that the bearer names is not known.
+    /// The key that the bearer names is unknown.
     #[error("The bearer is not valid: it was signed with a key that is not known here")]
     UnknownKey,
     /// The request needs the signature of a session.
@@ -23,7 +23,7 @@ pub enum BearerError {
         "A bearer alone does not suffice here; exchange it for a session at the path of logins, and sign the request"
     )]
     Unsigned,
-    /// No keys of the issuer could be loaded so far.
+    /// The keys of the issuer have not been loaded yet.
     #[error("Bearers cannot be verified yet: the keys of their issuer are not available")]
     NoKeys,
 }
@@ -34,7 +34,8 @@ impl From<BearerFault> for BearerError {
     }
 }
 
-/// What is wrong with a bearer. The text names a rule and no part of the bearer, except names of claims that are configured.
+/// The fault of an invalid bearer. The message names a rule and no part of the bearer, except configured names of
+/// claims.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BearerFault {
@@ -74,16 +75,16 @@ pub enum BearerFault {
     /// The header's key id is malformed, or several keys fit.
     #[error("its header does not name one key")]
     Key,
-    /// The signature is not that of the key.
+    /// The signature does not match the key.
     #[error("its signature does not match")]
     Signature,
-    /// The issuer is another one.
+    /// The issuer is not the expected one.
     #[error("its issuer is not the expected one")]
     Issuer,
     /// It is meant for other servers.
     #[error("its audience does not include this server")]
     Audience,
-    /// The time of its expiry is missing or malformed.
+    /// The time of expiry is missing or malformed.
     #[error("it has no valid time of expiry")]
     Expiry,
     /// The time from which it is valid is malformed.
@@ -101,7 +102,7 @@ pub enum BearerFault {
     /// The claims for policies are too long.
     #[error("its claims for policies are too long")]
     ClaimsTooLong,
-    /// No API key is equal.
+    /// There is no such API key.
     #[error("there is no such API key")]
     ApiKey,
 }

@@ -1,14 +1,14 @@
 //! JSON objects without repeated members, at any depth.
 //!
-//! Parsers differ in which of two equal members they use. A token that two parties read differently could pass a check of
-//! one and be used by the other.
+//! Parsers differ in which of two equal members they use. A token that passes the check of one
+//! party could be read differently by the party that uses it.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses an object. Returns `None` if the text is none, or if an object in it repeats a member.
+/// Parses an object. Returns `None` if the text is not an object, or if an object in it repeats a member.
 pub(super) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     match serde_json::from_slice(text).ok()? {
         Distinct(Value::Object(members)) => Some(members),

@@ -1,7 +1,7 @@
 //! The keys that bearers are verified with: a set of public keys (JWKS), or a shared secret.
 //!
-//! The library parses keys and names of algorithms; signatures are verified with ring. A key has a fixed set of algorithms, so
-//! that a token cannot choose one that does not fit its key.
+//! `jsonwebtoken` parses keys and names of algorithms; `ring` verifies signatures. A key has a fixed set of algorithms,
+//! so that a token cannot choose one that does not fit its key.
 
 use std::fmt;
 
@@ -31,11 +31,11 @@ const ED25519_BYTES: usize = 32;
 /// The keys of an issuer. `Debug` shows their number only.
 pub struct KeySet {
     keys: Vec<Key>,
-    /// What is wrong with keys of the document that are not used.
+    /// Why keys of the document are not used.
     unused: Vec<String>,
 }
 
-/// Identifies a key across sets, to find out whether it is still in use.
+/// A digest that identifies a key across sets, to find out whether the key is still in use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Thumbprint([u8; 32]);
 
@@ -55,8 +55,8 @@ enum Material {
 }
 
 impl KeySet {
-    /// Parses a JWKS document: `{"keys": [..]}`. Keys that cannot verify bearers are left out: those of other types, uses
-    /// and algorithms, symmetric ones, and RSA keys of fewer than 2048 bits ([`KeySet::unused`]).
+    /// Parses a JWKS document: `{"keys": [..]}`. Keys that cannot verify bearers are left out: keys for other types,
+    /// uses and algorithms, symmetric keys, and RSA keys of fewer than 2048 bits ([`KeySet::unused`]).
     ///
     /// # Errors
     /// [`KeySetError`] if the document is malformed, or if no key can be used.
@@ -79,7 +79,7 @@ impl KeySet {
         Ok(Self { keys, unused })
     }
 
-    /// Creates a set of one key: a secret shared with the issuer, for HS256. Ids of keys are ignored.
+    /// Creates a set of one key: a secret shared with the issuer, for HS256. Key ids are ignored.
     pub fn from_secret(secret: &Secret) -> Self {
         let material = Material::Secret(hmac::Key::new(hmac::HMAC_SHA256, secret.bytes()));
         let key =
@@ -243,7 +243,7 @@ impl Material {
             Self::Rsa { n, e } => (b"n", &n[..], &e[..]),
             Self::P256(point) => (b"p", &point[..], &[][..]),
             Self::Ed25519(key) => (b"d", &key[..], &[][..]),
-            // A MAC under the secret, because guesses of a secret can be checked against its digest.
+            // A MAC under the secret rather than a digest, because a digest allows checking guesses of the secret.
             Self::Secret(key) => return Thumbprint::new(hmac::sign(key, b"mesh bearer key").as_ref()),
         };
         let mut context = digest::Context::new(&digest::SHA256);

@@ -1,9 +1,9 @@
-//! Names of claims.
+//! Lookup of claims by name.
 
 use serde_json::{Map, Value};
 
-/// Returns the claim of a name. A name is that of a member, dots included; without such a member it is a path of members,
-/// such as `realm_access.roles`. Of several readings, that with the longest first member counts.
+/// Returns the claim with a name. The name is that of a member, dots included. Without such a member, it is a path of
+/// members, such as `realm_access.roles`; of several possible paths, the one with the longest first member is used.
 pub(super) fn find<'v>(members: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
     if let Some(value) = members.get(name) {
         return Some(value);
@@ -14,7 +14,7 @@ pub(super) fn find<'v>(members: &'v Map<String, Value>, name: &str) -> Option<&'
     })
 }
 
-/// Returns a claim as text: text that is not empty, or a whole number.
+/// Returns a claim as text, if it is a non-empty text or a whole number.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),

@@ -68,7 +68,7 @@ impl BearerVerifier {
         }
     }
 
-    /// Sets the issuer: the claim `iss` must be equal.
+    /// Sets the issuer, which the claim `iss` must equal.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -82,7 +82,8 @@ impl BearerVerifier {
         self
     }
 
-    /// Sets how far the issuer's clock may differ: bearers are accepted this much before and after their times.
+    /// Sets how far the issuer's clock may differ: bearers are accepted this long before their start and after their
+    /// expiry.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = u64::try_from(leeway.as_millis()).unwrap_or(u64::MAX);
@@ -96,14 +97,16 @@ impl BearerVerifier {
         self
     }
 
-    /// Sets the claim with the role. Of a list, the first text is the role; [`BearerVerifier::roles`] chooses another.
+    /// Sets the claim with the role. If it is a list, the first text is the role, unless [`BearerVerifier::roles`]
+    /// chooses another.
     #[must_use]
     pub fn role(mut self, name: impl Into<String>) -> Self {
         self.role = Some(name.into()).filter(|name: &String| !name.is_empty());
         self
     }
 
-    /// Sets the roles that count, by rank: the role of a bearer is the first of them that it has, else none.
+    /// Sets the recognized roles, by rank: the role of a bearer is the first of them that it has. Without one, it has
+    /// no role.
     #[must_use]
     pub fn roles<S: Into<String>>(mut self, roles: impl IntoIterator<Item = S>) -> Self {
         self.roles = roles.into_iter().map(Into::into).collect();
@@ -124,10 +127,10 @@ impl BearerVerifier {
         self
     }
 
-    /// Verifies a token at a time: [`BearerVerifier::open`] and [`BearerVerifier::check`].
+    /// Verifies a token at a given time with [`BearerVerifier::open`] and [`BearerVerifier::check`].
     ///
     /// # Errors
-    /// Those of both.
+    /// The errors of both methods.
     pub fn verify(&self, token: &[u8], keys: &KeySet, now: SystemTime) -> Result<OpenedBearer, BearerError> {
         let opened = self.open(token, keys)?;
         self.check(&opened, keys, now)?;
@@ -136,8 +139,9 @@ impl BearerVerifier {
 
     /// Verifies the signature of a token, and reads its claims.
     ///
-    /// The result depends on these rules, the token's bytes and the keys only, so a caller may cache it under the whole token for
-    /// as long as it uses these rules. It does not say that the token is valid at any time; see [`BearerVerifier::check`].
+    /// The result depends only on these rules, the token's bytes and the keys, so a caller may cache it under the whole
+    /// token for as long as it uses these rules. The result does not imply that the token is valid at any time; see
+    /// [`BearerVerifier::check`].
     ///
     /// # Errors
     /// [`BearerError::Invalid`] or [`BearerError::UnknownKey`].
@@ -163,10 +167,12 @@ impl BearerVerifier {
         Ok(OpenedBearer { session, start, expiry, key })
     }
 
-    /// Checks that a token is valid at a time, with the leeway, and that its key is still one of the issuer's.
+    /// Checks that a token is valid at a given time, within the leeway, and that its key is still one of the issuer's
+    /// keys.
     ///
     /// # Errors
-    /// [`BearerError::Expired`], [`BearerError::Invalid`] before its time, [`BearerError::UnknownKey`].
+    /// [`BearerError::Expired`], [`BearerError::Invalid`] if the token is not valid yet, or
+    /// [`BearerError::UnknownKey`].
     pub fn check(&self, bearer: &OpenedBearer, keys: &KeySet, now: SystemTime) -> Result<(), BearerError> {
         let now = unix_millis(now);
         if !keys.contains(bearer.key) {
@@ -201,7 +207,7 @@ impl BearerVerifier {
         find(claims, &self.id).and_then(text).filter(|id| fits(id)).ok_or_else(|| fault(&self.id))
     }
 
-    /// Returns the role. A list is searched for texts, others are ignored.
+    /// Returns the role. In a list, values other than texts are ignored.
     fn role_of(&self, claims: &Map<String, Value>) -> Result<Option<String>, BearerFault> {
         let Some(name) = &self.role else { return Ok(None) };
         let held: Vec<String> = match find(claims, name) {
@@ -246,8 +252,8 @@ pub struct OpenedBearer {
 }
 
 impl OpenedBearer {
-    /// Returns the caller in the form of a session. It ends at the expiry of the token; [`BearerVerifier::check`] accepts
-    /// the token a little longer, by the leeway. Its id is derived from the signed part of the token.
+    /// Returns the caller as a session, which ends when the token expires. [`BearerVerifier::check`] accepts the token
+    /// longer by the leeway. The session id is derived from the signed part of the token.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -268,14 +274,14 @@ fn fits(text: &str) -> bool {
     text.len() <= token::FIELD_MAX
 }
 
-/// Returns a time in milliseconds since the Unix epoch, of a number of seconds that may have a fraction.
+/// Converts a number of seconds, which may have a fraction, to a time in milliseconds since the Unix epoch.
 fn seconds(value: Option<&Value>) -> Option<u64> {
     let seconds = value?.as_f64().filter(|seconds| (0.0..=LAST_SECOND).contains(seconds))?;
     Some((seconds * 1_000.0) as u64)
 }
 
-/// Returns the first half of the digest of the part that is signed. The whole text would differ if its signature were written
-/// in another form.
+/// Returns the first half of the digest of the signed part. A digest of the whole token would change if the signature
+/// were encoded in another form.
 fn session_id(signed: &[u8]) -> SessionId {
     let digest = digest::digest(&digest::SHA256, signed);
     let mut id = [0; 16];

@@ -22,7 +22,7 @@ fn login(gate: &Gate) -> IssuedSession {
     gate.login(&Identity::new("7").with_role("editor").with_tenant("acme"), [3; 16], at(NOW)).unwrap()
 }
 
-/// Returns the time that is so many milliseconds after the Unix epoch.
+/// Returns the time `millis` milliseconds after the Unix epoch.
 fn at(millis: u64) -> SystemTime {
     from_unix_millis(millis)
 }

@@ -1,8 +1,8 @@
-//! The number of nonces that are kept for each session, and for all of them.
+//! The number of nonces that are kept for each session, and for all sessions.
 //!
-//! A nonce must not be forgotten before its signature has expired, because the signature could then be used again. So
-//! nothing is evicted: a session that holds as many nonces as it may is refused, and so are the accounts that hold the
-//! most when the process holds many. Requests of other sessions are not affected.
+//! A nonce must not be removed before its signature has expired, because the signature could then be used again.
+//! Therefore nothing is evicted: a session that has reached its limit is refused, and so are the accounts that hold the
+//! most nonces when the process holds many. Requests of other sessions are not affected.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,9 +17,9 @@ const SWEEP_INTERVAL: u64 = 60_000;
 /// Counts the nonces that are in use.
 #[derive(Debug)]
 pub(crate) struct NonceBudget {
-    /// The accounts that hold nonces, by their users.
+    /// The accounts that hold nonces, by user.
     accounts: DashMap<Box<str>, Account>,
-    /// The number of nonces of all accounts. To count them in the map would lock all of it.
+    /// The number of nonces of all accounts. Counting them in the map would lock all of it.
     total: AtomicUsize,
     per_session: usize,
     capacity: usize,
@@ -36,7 +36,7 @@ struct Account {
 /// The nonces of one session.
 #[derive(Debug, Default)]
 struct Counts {
-    /// How many expire at a time. Timestamps are whole seconds, so there are few times.
+    /// The number of nonces by expiry. Timestamps are whole seconds, so there are few entries.
     by_expiry: BTreeMap<u64, usize>,
     total: usize,
 }
@@ -44,10 +44,10 @@ struct Counts {
 impl NonceBudget {
     /// The default number of nonces of a session.
     pub(crate) const PER_SESSION: usize = 10_000;
-    /// The number of nonces of all sessions, of some 100 bytes each in memory.
+    /// The maximum number of nonces of all sessions. Each takes about 100 bytes of memory.
     pub(crate) const CAPACITY: usize = 1_000_000;
-    /// The number of nonces that an account may hold in any case. Each account needs a login, which takes longer than
-    /// these nonces.
+    /// The number of nonces that an account may hold in any case. Each account requires a login, which takes longer
+    /// than using up these nonces.
     const RESERVED: usize = 100;
 
     pub(crate) fn new(per_session: usize, capacity: usize) -> Self {
@@ -55,8 +55,8 @@ impl NonceBudget {
         Self { accounts, total, per_session, capacity, next_sweep }
     }
 
-    /// Counts a nonce that expires at `until`. If the session holds as many as it may, or its account as many as are
-    /// left for all others together, counts nothing and returns the time at which to try again.
+    /// Counts a nonce that expires at `until`. If the session has reached its limit, or its account holds as many
+    /// nonces as are left for all other accounts together, counts nothing and returns the time at which to try again.
     pub(crate) fn take(&self, session: &Session, until: u64, now: u64) -> Result<(), u64> {
         self.sweep_if_due(now);
         let mut account = match self.accounts.get_mut(session.user.as_str()) {
@@ -78,7 +78,7 @@ impl NonceBudget {
         Ok(())
     }
 
-    /// Reverts a count, for a nonce that was not stored.
+    /// Reverts the count of a nonce that was not stored.
     pub(crate) fn give_back(&self, session: &Session, until: u64) {
         let Some(mut account) = self.accounts.get_mut(session.user.as_str()) else { return };
         let Some(counts) = account.sessions.get_mut(&session.session) else { return };
@@ -92,7 +92,7 @@ impl NonceBudget {
         self.subtract(1);
     }
 
-    /// Removes expired counts of all accounts once per interval, and if time was set back.
+    /// Removes expired counts of all accounts once per interval, and if the clock was set back.
     fn sweep_if_due(&self, now: u64) {
         let due = self.next_sweep.load(Ordering::Relaxed);
         if now < due && due - now <= SWEEP_INTERVAL {
@@ -111,7 +111,7 @@ impl NonceBudget {
         });
     }
 
-    /// Subtracts from the number of all nonces, and returns it.
+    /// Subtracts from the number of all nonces, and returns the result.
     fn subtract(&self, count: usize) -> usize {
         self.total.fetch_sub(count, Ordering::Relaxed).saturating_sub(count)
     }
@@ -143,7 +143,7 @@ mod tests {
         Session { user: user.to_owned(), session, role: None, tenant: None, claims, expires_at: UNIX_EPOCH }
     }
 
-    /// Takes as many as are granted, at most 10,000 at a time.
+    /// Takes nonces until one is refused, at most 10,000 at a time.
     fn take_all(budget: &NonceBudget, session: &Session, until: u64, now: u64) -> usize {
         (0..10_000).take_while(|_| budget.take(session, until, now).is_ok()).count()
     }
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!((take_all(&budget, &ada, 50, 0), budget.total.load(Ordering::Relaxed)), (1, 1));
     }
 
-    /// However many sessions an account begins, the others can use theirs.
+    /// Regardless of how many sessions an account begins, other accounts can use their nonces.
     #[test]
     fn the_largest_holders_are_refused_first() {
         let budget = NonceBudget::new(1_000, 10_000);

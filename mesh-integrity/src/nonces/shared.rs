@@ -1,13 +1,13 @@
-//! Nonces of several servers over one table, without a write per nonce while a server is alone.
+//! Nonces of several servers in one table. A server that runs alone does not write each nonce.
 //!
-//! Timestamps are whole seconds. The table has one mark: timestamps up to it are claimed, and a nonce with such a timestamp
-//! is accepted only by the server that has claimed it, which keeps it in memory. A server claims the current second in the
-//! table when it needs it, so a server that is alone writes once per second at most. It can claim only while no other server
-//! shares the table. Otherwise, and if a client's clock is ahead, nonces are inserted into the table, many at a time, and
-//! the table refuses those that are claimed.
+//! Timestamps are whole seconds. The table has one mark: timestamps up to it are claimed, and a nonce with such a
+//! timestamp is accepted only by the server that has claimed it, which keeps it in memory. A server claims the current
+//! second in the table when it needs it, so a server that runs alone writes at most once per second. It can claim only
+//! while no other server shares the table. Otherwise, or if a client's clock is ahead, nonces are inserted into the
+//! table, many at a time, and the table refuses those whose timestamps are claimed.
 //!
-//! So each timestamp has one place where its nonces are looked up, whatever servers think of each other, and whatever
-//! their clocks show. A server that starts, or takes over, refuses the timestamps that were claimed before.
+//! The nonces of each timestamp are therefore looked up in exactly one location, even if servers do not detect each
+//! other or their clocks differ. A server that starts, or takes over, refuses the timestamps that were claimed before.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -51,17 +51,18 @@ pub trait NonceTable: Send + Sync + 'static {
     /// Returns the mark.
     fn mark(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// Raises the mark to `time`, unless it is higher or another server uses the table, for which it returns `None`.
+    /// Raises the mark to `time`. Returns `None` if the mark is not lower, or if another server uses the table.
     fn claim(&self, time: u64, now: u64) -> BoxFuture<'_, Result<Option<Claimed>, StoreError>>;
 
-    /// Inserts different nonces and returns for each whether it was new; [`NonceUse::Unknown`] for timestamps up to the mark.
+    /// Inserts distinct nonces and returns for each whether it was new; [`NonceUse::Unknown`] for timestamps up to the
+    /// mark.
     fn insert(&self, nonces: Vec<NonceRow>, now: u64) -> BoxFuture<'_, Result<Vec<NonceUse>, StoreError>>;
 
-    /// Runs work to its end in the background.
+    /// Runs `work` to completion in the background.
     fn spawn(&self, work: BoxFuture<'static, ()>);
 }
 
-/// A [`NonceStore`] over a [`NonceTable`]. Clones share what is in memory.
+/// A [`NonceStore`] over a [`NonceTable`]. Clones share their state.
 #[derive(Clone)]
 pub struct SharedNonces(Arc<Inner>);
 
@@ -78,7 +79,7 @@ struct Inner {
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Waiting>,
-    /// Whether a task works on what waits.
+    /// Whether a task processes the queue.
     is_running: bool,
     /// The last timestamp that could not be claimed.
     shared: u64,
@@ -140,14 +141,14 @@ impl Inner {
             queue.waiting.push(Waiting { row, now, reply });
             std::mem::replace(&mut queue.is_running, true)
         };
-        // Without the lock, because a runtime that ends drops the task at once.
+        // The lock is released first, because a runtime that shuts down drops the task at once.
         if !is_running {
             self.table.spawn(Box::pin(Running { inner: Arc::clone(self), has_ended: false }.run()));
         }
         receiver
     }
 
-    /// Claims the latest timestamp that waits and is not ahead of the clock, unless it is known to be shared.
+    /// Claims the latest timestamp in the batch that is not ahead of the clock, unless it is known to be shared.
     async fn claim(&self, batch: &[Waiting]) -> Result<(), StoreError> {
         let claimable = batch.iter().filter(|waiting| waiting.row.time <= waiting.now);
         let Some(latest) = claimable.max_by_key(|waiting| waiting.row.time) else { return Ok(()) };
@@ -211,7 +212,7 @@ impl Inner {
     }
 }
 
-/// The task that works on what waits.
+/// The task that processes the queue.
 struct Running {
     inner: Arc<Inner>,
     has_ended: bool,
@@ -237,7 +238,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Lets the next nonce start another task, if this one was dropped with its runtime.
+    /// Lets the next nonce start another task if this task was dropped with its runtime.
     fn drop(&mut self) {
         if !self.has_ended {
             let mut queue = self.inner.queue.lock();

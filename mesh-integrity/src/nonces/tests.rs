@@ -48,7 +48,7 @@ fn expired_nonces_of_all_sessions_are_removed() {
     assert_eq!(store.sessions.len(), 1);
 }
 
-/// Removing them from all sessions takes long, so it is done once per interval, and if the clock was set back.
+/// Removing expired nonces of all sessions is slow, so it is done once per interval, and if the clock was set back.
 #[test]
 fn expired_nonces_of_all_sessions_are_removed_once_per_interval() {
     const NOW: u64 = 1_000_000;

@@ -17,14 +17,14 @@ use crate::error::{BoxError, OpenError};
 use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError};
 
-/// The types that the columns of hashes and of times may have.
+/// The accepted types of the columns of hashes and times.
 const TEXT_TYPES: [&str; 5] = ["char", "varchar", "tinytext", "text", "longtext"];
 const BYTES_TYPES: [&str; 2] = ["binary", "varbinary"];
 const TIME_TYPES: [&str; 3] = ["timestamp", "datetime", "date"];
 
 /// The API keys of a database.
 ///
-/// Hashes may be hex digits in a column of text or 32 bytes in one of bytes. Times without a zone are in UTC.
+/// Hashes are hex digits in a text column or 32 bytes in a column of bytes. Times without a zone are in UTC.
 #[derive(Clone)]
 pub struct ApiKeys {
     reads: Arc<Pool>,
@@ -35,7 +35,7 @@ pub struct ApiKeys {
 }
 
 impl Database {
-    /// Returns the API keys of a table.
+    /// Returns the API keys stored in a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing or have the wrong type ([`OpenError::faults`]), or the database cannot be
@@ -75,7 +75,7 @@ impl Database {
         })
     }
 
-    /// Creates a table of API keys, unless there is a table with this name.
+    /// Creates a table of API keys unless a table with this name exists.
     ///
     /// # Errors
     /// The database cannot be reached, or the account may not create the table.
@@ -105,7 +105,7 @@ fn column(name: &'static str) -> Expr {
 }
 
 impl ApiKeys {
-    /// Returns the statement that selects keys, with the times of expiry as seconds since the Unix epoch.
+    /// Returns the statement that selects keys, with expiry times as seconds since the Unix epoch.
     fn select(&self, condition: Option<Condition>) -> String {
         let expires = Expr::cust_with_exprs(
             "TIMESTAMPDIFF(SECOND, ?, ?)",
@@ -120,7 +120,7 @@ impl ApiKeys {
         select.to_string(MysqlQueryBuilder)
     }
 
-    /// Returns a condition on the hash, and its parameters.
+    /// Returns the condition that the column equals a hash, and its parameters.
     fn is_hash(&self, hash: ApiKeyHash) -> (Condition, Vec<Value>) {
         let equals = || Expr::col("hash").eq(Expr::cust("?"));
         if self.is_bytes {
@@ -135,7 +135,7 @@ impl ApiKeys {
         self.reads.run(sql, params, RowBudget::UNLIMITED).await.map_err(StoreError::new)
     }
 
-    /// Runs a statement once, which is not repeated if the connection is lost. Returns the number of rows that it found.
+    /// Runs a statement once. It is not repeated if the connection is lost. Returns the number of rows that it found.
     async fn write(&self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
         let mut link = self.writes.take(false).await.map_err(StoreError::new)?;
         let written = link.write(sql, params).await;
@@ -154,7 +154,7 @@ impl ApiKeys {
         Some(StoredApiKey { hash: hash?, owner: optional_text(row, 1), role: optional_text(row, 2), expires })
     }
 
-    /// Returns all keys whose hashes are well-formed, and the number of the others.
+    /// Returns all keys with a well-formed hash, and the number of malformed keys.
     ///
     /// # Errors
     /// The database cannot be read.

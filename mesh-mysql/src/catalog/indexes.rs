@@ -1,4 +1,4 @@
-//! Whether columns have an index.
+//! A check whether columns have an index.
 
 use mesh_schema::TableName;
 use mysql_async::Error;

@@ -15,7 +15,7 @@ pub(crate) const PRIMARY: &str = "PRIMARY";
 /// The keys of all tables, by the names of the tables.
 #[derive(Default)]
 pub(super) struct Keys {
-    /// The unique indexes, each with whether it consists of whole columns only.
+    /// The unique indexes, each with a flag that states whether it consists of whole columns only.
     unique: HashMap<String, Vec<(Constraint, bool)>>,
     foreign: HashMap<String, Vec<(String, ForeignKey)>>,
     checks: HashMap<String, Vec<Constraint>>,
@@ -97,7 +97,8 @@ impl Keys {
     }
 }
 
-/// Returns the conditions of tables: the table, the name with the names in the condition, and the condition.
+/// Returns the check constraints of tables: the table, the constraint with the names in its condition, and the
+/// condition.
 pub(super) async fn checks(link: &mut Link) -> Result<Vec<(String, Constraint, String)>, Error> {
     // In MariaDB the name of a constraint is unique within its table, in MySQL within the database.
     let has_table = "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema' \

@@ -31,7 +31,7 @@ impl SslMode {
             "disabled" => Self::Disabled,
             "preferred" => Self::Preferred,
             "required" => Self::Required,
-            // The driver cannot verify an authority without the name.
+            // The driver cannot verify an authority without the host name.
             "verify-ca" | "verify-identity" => Self::Verify,
             _ => return None,
         })
@@ -39,8 +39,9 @@ impl SslMode {
 }
 
 impl ConnectUrl {
-    /// Parses a URL. `ssl-mode` is `disabled`, `preferred` (the default), `required`, `verify-ca` or `verify-identity`; `ssl-ca`
-    /// is a file of certificates, without which those of the system are trusted; `socket` is the path of a Unix socket.
+    /// Parses a URL. `ssl-mode` is `disabled`, `preferred` (the default), `required`, `verify-ca` or `verify-identity`.
+    /// `ssl-ca` is a file of certificates; without it, the certificates of the system are trusted. `socket` is the path
+    /// of a Unix socket.
     ///
     /// # Errors
     /// The URL or one of its parameters is invalid. The error contains no password.

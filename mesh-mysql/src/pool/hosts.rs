@@ -12,7 +12,7 @@ use super::{PoolError, Purpose};
 
 /// The time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit where there are other servers.
+/// The time limit if there are other servers.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(1);
 /// The time for which a server that could not be reached is tried after the others.
 const AVOIDED_FOR: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ const AVOIDED_FOR: Duration = Duration::from_secs(1);
 /// Whether a server of a cluster has the data of the cluster.
 const IS_READY: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_ready'";
 
-/// The servers of a URL. Clones share what is known about them.
+/// The servers of a URL. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct Hosts {
     hosts: Arc<[Host]>,
@@ -33,7 +33,7 @@ pub(crate) struct Hosts {
 /// A server.
 struct Host {
     opts: Opts,
-    /// When it could not be reached.
+    /// The last time at which the server could not be reached.
     failed_at: Mutex<Option<Instant>>,
 }
 
@@ -53,8 +53,8 @@ impl Hosts {
         &self.hosts[0].opts
     }
 
-    /// Opens a connection, for reads to each server in turn, for writes to the first of the URL. Servers that cannot be reached
-    /// are passed over. Returns the index of the server too.
+    /// Opens a connection: for reads to each server in turn, for writes to the first server of the URL. Servers that
+    /// cannot be reached are skipped. Also returns the index of the server.
     pub(crate) async fn open(
         &self,
         purpose: Purpose,
@@ -117,13 +117,14 @@ impl Hosts {
             let failed_at = self.hosts.get(*index).and_then(|host| *host.failed_at.lock());
             failed_at.is_some_and(|at| at.elapsed() < AVOIDED_FOR)
         };
-        // The order of the others stays.
+        // The sort is stable, so the others stay in order.
         order.sort_by_key(is_avoided);
         order
     }
 }
 
-/// Returns whether a server can be used: one of a cluster, only while it is connected to most of the others.
+/// Returns whether a server can be used. A server of a cluster can be used only while it is connected to most of the
+/// others.
 async fn is_ready(conn: &mut Conn) -> Result<bool, Error> {
     let status: Option<(String, String)> = conn.query_first(IS_READY).await?;
     Ok(status.is_none_or(|(_, value)| value == "ON"))

@@ -12,9 +12,9 @@ use crate::pool::link::Link;
 /// The idle connections of a pool.
 pub(super) struct IdleLinks {
     timeout: Duration,
-    /// With the time since which each is idle, the last used one at the end.
+    /// The connections, each with the time since which it is idle. The one used last is at the end.
     links: Mutex<Vec<(Link, Instant)>>,
-    /// Whether a task closes them.
+    /// Whether a task closes expired connections.
     is_swept: AtomicBool,
 }
 
@@ -67,7 +67,7 @@ impl IdleLinks {
     }
 }
 
-/// Marks that a task closes connections until it is dropped, as with the task when its runtime ends.
+/// A guard that marks the closing task as running until it is dropped, for example when its runtime ends.
 struct Sweep(Weak<IdleLinks>);
 
 impl Drop for Sweep {

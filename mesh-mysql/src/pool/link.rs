@@ -15,21 +15,21 @@ pub(crate) struct Link {
     conn: Conn,
     /// The index of the server.
     host: usize,
-    /// The runtime that opened it.
+    /// The runtime that opened the connection.
     pub(super) runtime: Id,
     /// Closed when that runtime ends, after which the connection cannot be used.
     end: Receiver<()>,
-    /// Whether a statement was begun whose result has not arrived completely.
+    /// Whether a statement has begun whose result has not arrived completely.
     is_running: bool,
     in_transaction: bool,
 }
 
 /// The result of a statement that writes.
 pub(crate) struct Outcome {
-    /// The rows that it returned.
+    /// The rows that the statement returned.
     pub(crate) rows: Vec<Row>,
-    /// The number of rows that it returned; of a statement that returns none, of those that it found, whether it changed them or
-    /// not.
+    /// The number of rows that the statement returned. For a statement that returns none, the number of rows that it
+    /// found, whether it changed them or not.
     pub(crate) affected: u64,
 }
 
@@ -42,7 +42,7 @@ impl Link {
         Self { conn, host, runtime: runtime.id(), end, is_running: false, in_transaction: false }
     }
 
-    /// Returns whether the runtime that opened it has ended.
+    /// Returns whether the runtime that opened the connection has ended.
     pub(super) fn has_outlived_runtime(&mut self) -> bool {
         matches!(self.end.try_recv(), Err(TryRecvError::Closed))
     }
@@ -52,12 +52,12 @@ impl Link {
         (self.host, self.conn.id())
     }
 
-    /// Whether a statement is running.
+    /// Returns whether a statement is running.
     pub(crate) fn is_running(&self) -> bool {
         self.is_running
     }
 
-    /// Whether the connection can be used for another purpose.
+    /// Returns whether the connection can be used for another purpose.
     pub(super) fn is_free(&self) -> bool {
         !self.is_running && !self.in_transaction
     }
@@ -118,7 +118,7 @@ impl Link {
         }
     }
 
-    /// Begins to run a statement whose rows are taken in parts, while the server waits.
+    /// Starts a statement whose rows are taken in parts, while the server waits.
     pub(crate) async fn open_rows(&mut self, sql: &str, params: &[Value]) -> Result<OpenRows<'_>, Error> {
         self.is_running = true;
         let result = self.conn.exec_iter(sql, bound(params)).await?;
@@ -138,7 +138,8 @@ impl Link {
         Ok(())
     }
 
-    /// Records the end of a statement. The state of a connection is unknown after other errors than those of the server.
+    /// Records the end of a statement. After an error that does not come from the server, the state of the connection
+    /// is unknown.
     fn settle<T>(&mut self, ran: Result<T, Error>) -> Result<T, Error> {
         match &ran {
             Ok(_) => self.is_running = false,
@@ -157,7 +158,7 @@ pub(crate) struct OpenRows<'l> {
 }
 
 impl OpenRows<'_> {
-    /// Returns the next rows, `size` of them or less at the end; none after it.
+    /// Returns the next `size` rows, fewer at the end of the result, and none after the end.
     pub(crate) async fn next(&mut self, size: usize) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::with_capacity(size);
         while rows.len() < size {

@@ -3,12 +3,13 @@
 use mesh_plan::{Plan, ResolveError};
 use mysql_async::{Row, Value};
 
-/// The length of a number in a response, at least.
+/// The minimum length of a number in a response.
 const NUMBER: usize = 1;
-/// The length of rows in relation to that of the response. A number takes up to twice the bytes of its text.
+/// The maximum length of rows in relation to the length of the response. A number takes up to twice the bytes of its
+/// text.
 const BYTES_PER_RESPONSE_BYTE: usize = 2;
 
-/// What is left of the rows and bytes that a statement may return.
+/// The remaining rows and bytes that a statement may return.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowBudget {
     rows: usize,
@@ -16,13 +17,13 @@ pub(crate) struct RowBudget {
     limits: (usize, usize),
 }
 
-/// More rows or bytes than the budget allows.
+/// The error for more rows or bytes than the budget allows.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("more rows than the response may show")]
 pub(crate) enum BudgetExceeded {
-    /// With the limit of objects in a response.
+    /// Too many rows, with the limit of objects in a response.
     Rows(usize),
-    /// With the limit of bytes of a response.
+    /// Too many bytes, with the limit of bytes of a response.
     Bytes(usize),
 }
 

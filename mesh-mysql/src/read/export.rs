@@ -1,4 +1,4 @@
-//! Exports: the rows of a plan, passed on while they are read. `SPEC §16`
+//! Exports: the rows of a plan, sent while they are read. `SPEC §16`
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::pool::{Pool, PoolError};
 /// The number of records that are in memory at a time.
 const PART: u32 = 500;
 
-/// Exports a plan in one transaction, so that all rows belong to one snapshot, on a connection beside those of the pool.
+/// Exports a plan in one transaction, so that all rows belong to one snapshot, on a connection outside of the pool.
 ///
-/// Without lists there is one statement. With them, the rows of a statement come by level, so there is one for each part: it
-/// begins after the last record of the one before.
+/// A plan without lists has one statement. With lists, a statement returns its rows by level, so each part has its own
+/// statement, which begins after the last record of the previous part.
 pub(crate) async fn run(
     pool: &Arc<Pool>,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The bound on orders by values of related records, which no index has. `SPEC §14.9`
+//! The bound on sorting by values of related records, which no index covers. `SPEC §14.9`
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use crate::pool::PoolError;
 /// The number of plans whose estimates are kept.
 const PLANS: usize = 1_024;
 
-/// How long an estimate is used.
+/// The time for which an estimate is used.
 const AGE: Duration = Duration::from_secs(60);
 
-/// Estimates of how many rows plans sort, by the ids of the plans.
+/// Estimates of the numbers of rows that plans sort, by the ids of the plans.
 pub(crate) struct SortBound {
     estimates: Generations<PlanId, (Instant, u64)>,
 }
@@ -26,8 +26,8 @@ impl Default for SortBound {
 }
 
 impl SortBound {
-    /// Refuses a plan whose orders by values of related records sort more rows than its bound allows. `steps` returns the query
-    /// plan of its statement.
+    /// Refuses a plan that sorts more rows by values of related records than its bound allows. `steps` returns the
+    /// query plan of its statement.
     pub(crate) async fn check(
         &self,
         plan: &Plan,
@@ -51,8 +51,8 @@ impl SortBound {
     }
 }
 
-/// Returns the largest number of rows that a step reads from a table, if any step sorts. A query plan does not state how many
-/// rows a sort has, and these are those of a table with at most one record joined to each.
+/// Returns the largest number of rows that a step reads from a table, if any step sorts. A query plan does not state
+/// the number of rows of a sort, and these are the rows of a table with at most one record joined to each.
 fn sorted_rows(steps: &[Row]) -> u64 {
     let column = |row: &Row, name: &str| {
         row.columns_ref().iter().position(|column| column.name_str().eq_ignore_ascii_case(name))

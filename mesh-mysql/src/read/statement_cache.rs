@@ -21,7 +21,7 @@ impl StatementCache {
         Self { product, cache: Generations::bounded(PLANS, BYTES) }
     }
 
-    /// Returns the statement of a plan, which is lowered if no statement in the cache serves this page of it.
+    /// Returns the statement of a plan. The plan is lowered if no cached statement serves this page of it.
     pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
         let cached = self.cache.get(plan.id());
         if let Some(statement) = cached.filter(|statement| statement.serves(plan)) {

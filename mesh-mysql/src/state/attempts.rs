@@ -1,7 +1,7 @@
 //! Login attempts, counted by all servers together. `SPEC §12.6`
 //!
-//! Times are those of the database, because the clocks of servers differ. Rows are locked in the order of their keys, so servers
-//! that count the same keys cannot deadlock.
+//! Times come from the database, because the clocks of servers differ. Rows are locked in the order of their keys, so
+//! servers that count the same keys cannot deadlock.
 
 use std::time::SystemTime;
 
@@ -14,8 +14,8 @@ use crate::cells::integer;
 use crate::pool::PoolError;
 use crate::write::{TRIES, is_transient};
 
-/// Creates the row of a key, or locks it for the update that follows: `INSERT IGNORE` would lock it for reading, and two servers
-/// that both do so cannot update it.
+/// Creates the row of a key, or locks it for the update that follows. `INSERT IGNORE` would lock it for reading, and
+/// two servers that both do so cannot update it.
 const CREATE: &str = "
 INSERT INTO mesh_attempt (id, step, paid_off) VALUES (?, ?, 0) ON DUPLICATE KEY UPDATE step = VALUES(step)";
 
@@ -32,7 +32,7 @@ SELECT paid_off + ? - CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - 60000 FROM
 const UNDO: &str = "UPDATE mesh_attempt SET paid_off = paid_off - ? WHERE id = ?";
 
 impl State {
-    /// Counts an attempt for all keys or for none. Returns the time until that is possible if it is not.
+    /// Counts an attempt for all keys or for none. If an attempt is not possible, returns the time until it is.
     async fn count(&self, keys: &[AttemptKey; 3], fresh: bool) -> Result<Option<u64>, PoolError> {
         let mut link = self.pool.take(fresh).await?;
         let counting = async {

@@ -24,7 +24,8 @@ pub(crate) const TABLES: [&str; 7] = [
 /// The major version of the layout.
 const MAJOR: i64 = 1;
 
-/// The statements of the migrations to each minor version, from 0 on. The database commits each of them, and they can be repeated.
+/// The statements of the migrations to each minor version, from 0 on. The database commits each statement, and all of
+/// them can be repeated.
 const MIGRATIONS: [&[&str]; 1] = [&[
     "CREATE TABLE IF NOT EXISTS mesh_revocation (session VARBINARY(64) PRIMARY KEY, until BIGINT NOT NULL, INDEX (until)) \
      ENGINE = InnoDB",
@@ -51,7 +52,7 @@ const VERSION: &str = "SELECT major, minor FROM mesh_layout";
 const LOCK: &str = "SELECT GET_LOCK(CONCAT('mesh_layout.', DATABASE()), 30)";
 const UNLOCK: &str = "SELECT RELEASE_LOCK(CONCAT('mesh_layout.', DATABASE()))";
 
-/// The state was written by a server with a newer layout, which may have changed the meaning of what is there.
+/// The error for state in a newer layout, which may have changed the meaning of existing data.
 #[derive(Debug)]
 pub(crate) struct NewerLayout {
     major: i64,
@@ -69,7 +70,8 @@ impl fmt::Display for NewerLayout {
 
 impl Error for NewerLayout {}
 
-/// Brings the tables to the current layout, or creates them. Needs no rights to create if they are current.
+/// Migrates the tables to the current layout, or creates them. If the layout is current, no right to create tables is
+/// needed.
 ///
 /// # Errors
 /// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
@@ -99,7 +101,7 @@ async fn migrate_locked(link: &mut Link) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Returns how many migrations are done.
+/// Returns the number of completed migrations.
 async fn done(link: &mut Link) -> Result<usize, BoxError> {
     if link.query(HAS_LAYOUT, &[]).await?.is_empty() {
         return Ok(0);

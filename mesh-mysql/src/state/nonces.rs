@@ -1,7 +1,8 @@
-//! Used nonces: the table that servers share, and whether a server is alone.
+//! Used nonces: the table that servers share, and the check whether a server runs alone.
 //!
-//! Each server notes in `mesh_server` that it runs. A server that has not done so for half a minute counts as ended. If it runs
-//! after all, its insertions are refused while another server claims timestamps, which ends with its next note.
+//! Each server records in `mesh_server` that it runs. A server that has not done so for half a minute counts as ended.
+//! If it still runs, its insertions are refused while another server claims timestamps, until it records again that it
+//! runs.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -17,18 +18,18 @@ use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::write::{TRIES, is_transient};
 
-/// The interval at which a server notes that it runs.
+/// The interval at which a server records that it runs.
 const NOTE_INTERVAL: Duration = Duration::from_secs(10);
 
 const NOTE: &str = "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))";
-/// Deletes the notes of servers that have ended long ago.
+/// Deletes the records of servers that ended long ago.
 const FORGET: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
 const MARK: &str = "SELECT time FROM mesh_nonce_mark";
-/// Keeps the mark until the end of the transaction.
+/// Reads the mark, and locks it until the end of the transaction.
 const SHARED_MARK: &str = "SELECT time FROM mesh_nonce_mark LOCK IN SHARE MODE";
 
-/// Raises the mark, unless another server runs. Insertions that have read the mark before are complete when this has locked the
-/// row. Columns are set from left to right.
+/// Raises the mark unless another server runs. Insertions that have read the previous mark are complete when this
+/// statement has locked the row. Columns are set from left to right.
 const CLAIM: &str = "
 UPDATE mesh_nonce_mark SET previous = time, time = ?
 WHERE time < ? AND NOT EXISTS (
@@ -53,7 +54,7 @@ impl Presence {
 }
 
 impl State {
-    /// Notes that this server runs, again and again until the last clone of the state is dropped.
+    /// Records that this server runs, and repeats this until the last clone of the state is dropped.
     pub(super) async fn announce(&self) -> Result<(), PoolError> {
         self.rows(FORGET, &[]).await?;
         self.rows(NOTE, &[self.presence.id.as_str().into()]).await?;
@@ -83,7 +84,7 @@ impl State {
             let Some(after) = rows.first().map(|row| time_of(row, 0)).filter(|_| claimed) else {
                 return Ok(None);
             };
-            // After the claim, which has waited for all insertions.
+            // This is read after the claim, which has waited for all insertions.
             let rows = link.query(CLAIMED, &[number(after), number(time)]).await?;
             Ok(Some(Claimed { after, used: rows.iter().filter_map(nonce_of).collect() }))
         };
@@ -103,7 +104,7 @@ impl State {
             let mark = link.query(SHARED_MARK, &[]).await?.first().map_or(u64::MAX, |row| time_of(row, 0));
             let mut uses = vec![NonceUse::Unknown; nonces.len()];
             let mut order: Vec<usize> = (0..nonces.len()).collect();
-            // In the order of the keys, servers cannot deadlock.
+            // Nonces are inserted in the order of their keys, so that servers cannot deadlock.
             order.sort_by_key(|index| nonces.get(*index).map(|row| (row.session.0, row.text.clone())));
             for index in order {
                 let (Some(row), Some(used)) = (nonces.get(index), uses.get_mut(index)) else { continue };

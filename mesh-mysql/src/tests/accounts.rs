@@ -26,7 +26,7 @@ async fn accounts_are_found_by_their_login() {
     assert_eq!((ada.id.as_str(), ada.login.as_str()), ("7", "ada"));
     assert_eq!(ada.hash.as_deref(), Some("$argon2id$v"));
     assert_eq!((ada.role.as_deref(), ada.tenant), (Some("editor"), None));
-    // The collation of the column takes the first two for equal to the login.
+    // The collation of the column treats the first two as equal to the login.
     for unknown in ["Ada", "ada ", "twice", "", "a\0", "' OR true -- "] {
         assert!(accounts.find(unknown).await.unwrap().is_none(), "{unknown:?}");
     }

@@ -1,4 +1,4 @@
-//! The catalog and what is inferred from it.
+//! The catalog and the schema inferred from it.
 
 use mesh_plan::sql::mysql::Product;
 use mesh_tests::MariaDb;

@@ -13,7 +13,7 @@ async fn cipher(url: &str) -> Result<String, String> {
     Ok(crate::cells::text(&rows[0], 1))
 }
 
-/// Returns a URL with parameters of a server that is reached by a port.
+/// Returns a URL with parameters for a server behind a proxy.
 fn url(host: &str, proxy: &FaultyProxy, parameters: &str) -> String {
     format!("mysql://root@{host}:{}/mesh?{parameters}", proxy.address().port())
 }
@@ -36,7 +36,7 @@ async fn connections_are_encrypted_and_servers_verified_as_the_url_says() {
         assert!(cipher.as_ref().is_ok_and(|cipher| !cipher.is_empty()), "{parameters}: {cipher:?}");
     }
     assert_eq!(cipher(&url("localhost", &proxy, "ssl-mode=disabled")).await.as_deref(), Ok(""));
-    // The certificate is that of another name, or of another authority.
+    // The certificate is for another name, or from another authority.
     let verified = format!("ssl-mode=verify-identity&ssl-ca={cert}");
     assert!(cipher(&url("127.0.0.1", &proxy, &verified)).await.is_err());
     assert!(cipher(&url("localhost", &proxy, &format!("ssl-mode=verify-ca&ssl-ca={other}"))).await.is_err());

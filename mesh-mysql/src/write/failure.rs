@@ -1,4 +1,4 @@
-//! Errors of the database as errors of writes, with the fields that they are about.
+//! Conversion of database errors to write errors, with the fields that they concern.
 
 use mesh_plan::sql::SetReference;
 use mesh_plan::sql::mysql::{self, Product};
@@ -10,7 +10,7 @@ use crate::catalog::PRIMARY;
 use crate::pool::link::Link;
 use crate::pool::{PoolError, code, is_one_of};
 
-/// Numbers of errors about what is written.
+/// Numbers of errors that concern the written values.
 mod number {
     pub(super) const NULL_COLUMN: u16 = 1048;
     pub(super) const NO_DEFAULT: u16 = 1364;
@@ -29,7 +29,7 @@ mod number {
         [1264, 1265, 1292, 1366, 1367, 1406, 1411, 1416, 1906, 3105, 3140, 3156, 4161];
 }
 
-/// Maps an error of the database to that of a write.
+/// Maps a database error to a write error.
 pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     let Error::Server(cause) = error else {
         log(error);
@@ -51,7 +51,7 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
-/// Logs why a write failed. Most of those that lose a deadlock succeed when they are tried again.
+/// Logs the reason why a write failed. Most writes that lose a deadlock succeed when they are tried again.
 pub(super) fn log(error: &Error) {
     match is_one_of(error, &[code::DEADLOCK]) {
         true => tracing::debug!("a write failed: {error}"),
@@ -59,9 +59,10 @@ pub(super) fn log(error: &Error) {
     }
 }
 
-/// Whether the database cannot be written now.
+/// Returns whether the database cannot be written now.
 pub(super) fn is_unavailable(number: u16) -> bool {
-    /// It is read-only, the disk is full, another transaction is in the way, or the cluster is not there.
+    /// The database is read-only, the disk is full, another transaction blocks the write, or the cluster is
+    /// unavailable.
     const UNAVAILABLE: [u16; 10] =
         [1021, code::NOT_READY, 1114, 1180, 1223, 1290, 1792, 1836, 3024, code::LOCK_WAIT_TIMEOUT];
     UNAVAILABLE.contains(&number)
@@ -72,8 +73,8 @@ fn error_of(cause: &ServerError) -> Error {
     Error::Server(cause.clone())
 }
 
-/// Returns the failure for an error of a statement. If it does not name the foreign key that refers to no record, that is
-/// searched for.
+/// Returns the failure for an error of a statement. If the error does not name the foreign key that refers to a missing
+/// record, the key is searched for.
 pub(super) async fn of_statement(
     link: &mut Link,
     mutation: &Mutation,
@@ -85,7 +86,7 @@ pub(super) async fn of_statement(
             let mut missing = Vec::new();
             for SetReference { fields, statement } in mysql::references(mutation, product) {
                 let found = link.query(&statement.sql, &params(&statement, &Key::default())).await;
-                // If it cannot be found out, the field is not named.
+                // A field is not named if the check fails.
                 if found.is_ok_and(|rows| rows.is_empty()) {
                     missing.extend(fields);
                 }
@@ -106,7 +107,7 @@ fn unfit(cause: &ServerError, mutation: &Mutation) -> WriteError {
     subject.unfit(action.values(), column.map(|value| &*value.column).as_slice())
 }
 
-/// Returns the last part of the quoted name behind a word in a message.
+/// Returns the last part of the quoted name after a word in a message.
 fn named_after(message: &str, word: &str) -> Option<String> {
     // A value in the message, which may contain anything, is before the name.
     let (_, mut rest) = message.rsplit_once(word)?;
@@ -122,7 +123,8 @@ fn named_after(message: &str, word: &str) -> Option<String> {
     }
 }
 
-/// Returns the fields that the error is about: that of the column without a value, or those of the constraint or key.
+/// Returns the fields that the error concerns: the field of the column without a value, or the fields of the constraint
+/// or key.
 fn fields_in(rule: Rule, cause: &ServerError, mutation: &Mutation) -> Vec<String> {
     let action = mutation.action();
     let subjects = [Some(mutation.subject()), action.other().map(|other| &other.subject)];
@@ -165,7 +167,7 @@ fn fields_in(rule: Rule, cause: &ServerError, mutation: &Mutation) -> Vec<String
             }
             let Some(name) = named_after(&cause.message, " CONSTRAINT ") else { return Vec::new() };
             let mut fields = of_constraint(&name);
-            // A foreign key that is not set is one that refers to the record.
+            // A foreign key that is not set belongs to a record that refers to this one.
             fields.retain(|field| action.values().iter().any(|value| *value.field == **field));
             fields
         }
@@ -175,7 +177,7 @@ fn fields_in(rule: Rule, cause: &ServerError, mutation: &Mutation) -> Vec<String
             let name =
                 named_after(&message, " CONSTRAINT ").or_else(|| named_after(&message, " constraint "));
             let Some(name) = name else { return Vec::new() };
-            // MariaDB names the condition of a column after it, with the table.
+            // MariaDB names the condition of a column after the column, together with the table.
             let column = || {
                 let name = name.rsplit_once('.').map_or(&*name, |(_, column)| column);
                 let field = subjects.iter().find_map(|subject| subject.field_of_column(name));

@@ -56,7 +56,7 @@ impl Writer {
         let done = match self.run_all(&mut link, script).await {
             Ok(done) => done,
             Err(failure) => {
-                // Otherwise the connection is closed with its transaction.
+                // If a statement is still running, the connection is closed with its transaction.
                 if !link.is_running() {
                     let _ = link.end("ROLLBACK").await;
                 }
@@ -152,8 +152,8 @@ impl Writer {
         Ok((ids, bodies.map_err(failed)?))
     }
 
-    /// Creates records by one statement. Returns `None` if that is not possible: then one of them cannot be created, and its
-    /// error is found by creating them one by one.
+    /// Creates records with one statement. Returns `None` if this fails because one of them cannot be created; its
+    /// error is then found by creating them one by one.
     async fn create_many(
         &self,
         link: &mut Link,
@@ -170,7 +170,8 @@ impl Writer {
         Ok(ids)
     }
 
-    /// Creates records by one statement. Returns `None` if it did not create all of them, or one that may not be the result.
+    /// Creates records with one statement. Returns `None` if it did not create all of them, or if one of them is not a
+    /// permitted result.
     async fn try_create(
         &self,
         link: &mut Link,
@@ -190,7 +191,8 @@ impl Writer {
         Ok(Some(ids))
     }
 
-    /// Reads the replies of writes: those of several at once. An error comes with the index of its write.
+    /// Reads the replies of writes. The replies of several writes are read at once. An error comes with the index of
+    /// its write.
     async fn read_replies(
         &self,
         link: &mut Link,
@@ -213,7 +215,7 @@ impl Writer {
         Ok(bodies)
     }
 
-    /// Reads the records with these ids by one statement.
+    /// Reads the records with these ids in one statement.
     async fn read_records(
         &self,
         link: &mut Link,
@@ -261,7 +263,7 @@ async fn query(link: &mut Link, statement: &Statement<Param>, id: &Key) -> Resul
     link.query(&statement.sql, &params(statement, id)).await
 }
 
-/// Returns the failure of a step for an error that is not about the values of a write.
+/// Returns the failure of a step for an error that does not concern the values of a write.
 fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
     let failed = match error {
         Error::Server(cause) if !is_unavailable(cause.code) => ResolveError::new(cause.clone()),
@@ -274,7 +276,7 @@ fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
     if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
 
-/// Converts the error of a commit, which is that of a deferred constraint, so any write may be its cause.
+/// Converts the error of a commit, which reports a deferred constraint, so any write may be the cause.
 fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
     let written = done.iter().enumerate().rev().find_map(|(index, result)| match &result.step {
         ScriptStep::Write(mutations) => mutations.last().map(|mutation| (index, mutation)),

@@ -64,7 +64,7 @@ pub enum WriteFault {
     NotOfType { field: String, native: String },
     #[error("The value of '{field}' does not fit the column that it would be stored in")]
     Unfit { field: String },
-    /// Members of the body are at fault, at least one. The message is that of the first.
+    /// At least one member of the body is at fault. The message is that of the first.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Fields(Vec<FieldFault>),
     #[error("Only an update or a deletion of a record can be conditional")]
@@ -83,7 +83,7 @@ pub enum WriteFault {
     NoResult { reference: String, why: &'static str },
 }
 
-/// Returns where a relation leads, and the methods that write it.
+/// Returns the target of a relation and the methods that write it.
 fn methods(many: bool, junction: bool) -> &'static str {
     match (many, junction) {
         (false, _) => "one record; connect it by PUT, disconnect it by DELETE",
@@ -98,7 +98,7 @@ impl From<WriteFault> for PlanErrorKind {
     }
 }
 
-/// A planned write failed. Nothing was written.
+/// The failure of a planned write. Nothing was written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -121,7 +121,7 @@ pub enum WriteError {
     Conflict {
         /// The rule.
         rule: Rule,
-        /// The fields that the rule is about, if known.
+        /// The fields that the rule concerns, if known.
         fields: Vec<String>,
         /// Other fields that would be refused too.
         others: Vec<FieldFault>,
@@ -176,12 +176,12 @@ impl WriteError {
         Self::conflict_of(rule, Vec::new())
     }
 
-    /// Creates the error of a violated rule that is about these fields.
+    /// Creates the error of a violated rule that concerns these fields.
     pub fn conflict_of(rule: Rule, fields: Vec<String>) -> Self {
         Self::Conflict { rule, fields, others: Vec::new() }
     }
 
-    /// Returns the fields at fault that are known, each with a message.
+    /// Returns the known fields at fault, each with a message.
     pub fn fields(&self) -> Vec<(&str, String)> {
         match self {
             Self::NoReferred { field } => vec![(field, self.to_string())],
@@ -206,7 +206,7 @@ fn messages(faults: &[FieldFault]) -> impl Iterator<Item = (&str, String)> {
 /// The message about a value whose field is unknown.
 const UNFIT: &str = "A value does not fit the column that it would be stored in";
 
-/// The most labels that a message lists.
+/// The largest number of labels that a message lists.
 const LABELS: usize = 20;
 
 fn quoted(labels: &[String]) -> String {

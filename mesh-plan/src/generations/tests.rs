@@ -35,7 +35,7 @@ fn a_bound_is_reached_and_not_exceeded() {
     }
 }
 
-/// As many entries as the bound allows stay in whatever order they are used.
+/// As many entries as the bound allows are kept, in any order of use.
 #[test]
 fn nothing_is_dropped_before_the_bound_is_reached() {
     for bound in 1..=9 {

@@ -44,7 +44,7 @@ impl MeshBuilder {
         self
     }
 
-    /// Sets the resolver of reads that start at an entity without a resolver.
+    /// Sets the resolver of reads that start at any other entity.
     #[must_use]
     pub fn default_resolver(mut self, resolver: impl Resolver) -> Self {
         self.resolvers.fallback = Some(Arc::new(resolver));
@@ -58,7 +58,7 @@ impl MeshBuilder {
         self
     }
 
-    /// Sets the mutator of entities without a mutator.
+    /// Sets the mutator of all other entities.
     #[must_use]
     pub fn default_mutator(mut self, mutator: impl Mutator) -> Self {
         self.mutators.fallback = Some(Arc::new(mutator));
@@ -112,8 +112,8 @@ impl MeshBuilder {
         self
     }
 
-    /// Sets the secret of cursors, which all servers of a deployment must share. Without it, clients can construct
-    /// cursors, which gives them nothing that `$where` does not.
+    /// Sets the secret of cursors, which all servers of a deployment must share. Without a secret, clients can construct
+    /// cursors, but these select nothing that `$where` cannot select.
     #[must_use]
     pub fn cursor_secret(mut self, secret: &[u8]) -> Self {
         self.cursors = CursorKey::new(secret);

@@ -12,7 +12,7 @@ impl Mesh {
     /// number.
     ///
     /// # Errors
-    /// Those of the resolver and of the sink. Pieces that were passed on before are then the beginning of the export.
+    /// Those of the resolver and of the sink. The sink has then received only the beginning of the export.
     pub async fn export(&self, plan: &Plan, context: &Context, export: Export) -> Result<u64, ResolveError> {
         let entity = &plan.node().entity;
         let resolver = self.resolvers.find(entity).ok_or_else(|| ResolveError::Missing(entity.clone()))?;

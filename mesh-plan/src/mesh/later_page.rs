@@ -42,8 +42,8 @@ impl<'a> LaterPage<'a> {
         Some(Self { before, text, after, cursor })
     }
 
-    /// Returns the key of the plan: the text around the cursor, and which of the cursor's values are NULL. Texts of queries
-    /// contain no NUL, so keys of other queries differ.
+    /// Returns the key of the plan: the text around the cursor, and which of the cursor's values are NULL. The text of a
+    /// query contains no NUL, so keys of other queries differ.
     pub(super) fn cache_key(&self, class: &str) -> String {
         let values = self.cursor.values();
         let length = class.len() + self.before.len() + self.after.len() + values.len() + 3;
@@ -58,8 +58,7 @@ impl<'a> LaterPage<'a> {
         key
     }
 
-    /// Returns whether the split text is the cursor of the query: with another text in its place, the query is the same
-    /// except for the cursor.
+    /// Returns whether the presumed cursor is the cursor of the query: replacing its text changes nothing else in the query.
     pub(super) fn is_cursor(&self, limits: &Limits) -> bool {
         let without_cursor = |cursor: &str| {
             let text = format!("{}{cursor}{}", self.before, self.after);
@@ -68,7 +67,7 @@ impl<'a> LaterPage<'a> {
             let found = page.after.take().or_else(|| page.before.take())?;
             found.value.value().is_some_and(|found| found == cursor).then_some(query)
         };
-        // No cursor is as short as the other text.
+        // No cursor is as short as `A`.
         without_cursor(self.text).is_some_and(|query| Some(query) == without_cursor("A"))
     }
 

@@ -1,4 +1,4 @@
-//! The parameters of a query and what they take, for descriptions of registered queries.
+//! The parameters of a query and the values that they take, for descriptions of registered queries.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::plan::PlannedQuery;
 use crate::plan::parameters::{ConditionUse, Use};
 use crate::planner::Given;
 
-/// A parameter of a query, with the values that its first place takes. `SPEC §19`
+/// A parameter of a query, with the values that its first use takes. `SPEC §19`
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
@@ -24,7 +24,7 @@ pub struct Parameter {
 }
 
 impl Mesh {
-    /// Returns the parameters of a query in the order of their first places, without regard to policies.
+    /// Returns the parameters of a query in the order of their first uses, regardless of policies.
     ///
     /// # Errors
     /// Those of [`Mesh::check_unrestricted`].

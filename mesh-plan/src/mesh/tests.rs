@@ -128,7 +128,7 @@ fn a_cursor_of_another_read_is_refused() {
     refused(&mesh, BY_RATING, &self::cursor(&mesh, BY_RATING, &[1.5.into(), 7.into(), 8.into()]));
 }
 
-/// Texts with presumed cursors that are none, and with cursors in unusual notation.
+/// Texts that only seem to contain a cursor, and texts with cursors in unusual notation.
 #[test]
 fn texts_with_unusual_cursors_have_their_own_plans() {
     let mesh = mesh();

@@ -24,7 +24,7 @@ pub struct Expected {
     digests: Option<Vec<u128>>,
 }
 
-/// The results of a transaction that is committed.
+/// The results of a committed transaction.
 #[derive(Debug)]
 pub struct Transacted {
     /// The results of the steps.
@@ -34,11 +34,11 @@ pub struct Transacted {
 }
 
 impl Mesh {
-    /// Plans the check of the record that a planned write updates or deletes: the body of its point read with the query of
-    /// the reply has one of these digests, or if there are none, it exists.
+    /// Plans the check of the record that a planned write updates or deletes. If `digests` is set, the body of the record's
+    /// point read with the query of the reply must have one of the digests; otherwise the record must exist.
     ///
     /// # Errors
-    /// Those of [`Mesh::plan_write`], and [`WriteFault::NotConditional`] for another write.
+    /// Those of [`Mesh::plan_write`], and [`WriteFault::NotConditional`] for any other write.
     pub fn plan_expected(
         &self,
         request: &WriteRequest<'_>,
@@ -78,7 +78,8 @@ impl Mesh {
     /// Creates several records of the entity of a request in one transaction. `SPEC §18.1`
     ///
     /// # Errors
-    /// Those of [`Mesh::plan_write`] and of [`Mesh::transact`] for the first record that has one; the item is its index.
+    /// Those of [`Mesh::plan_write`] and of [`Mesh::transact`] for the first record that fails. The item of the error is the
+    /// index of that record.
     pub async fn create_all(
         &self,
         request: &WriteRequest<'_>,
@@ -87,7 +88,7 @@ impl Mesh {
     ) -> Result<Transacted, ScriptError> {
         let (mut mutations, invalid) = self.plan_creates(request, records)?;
         if invalid.is_some() {
-            // Nothing is kept, so nothing is read.
+            // The transaction is rolled back, so no reply is needed.
             mutations.iter_mut().for_each(|mutation| mutation.reply = None);
         }
         let Some(first) = mutations.first() else {
@@ -97,13 +98,13 @@ impl Mesh {
         let script = Creations { mutations: mutations.into(), is_trial: invalid.is_some() };
         let created = self.transact(&[&entity], Arc::new(script), context).await;
         match (created, invalid) {
-            // Those before the invalid record can be created.
+            // The records before the invalid one can be created.
             (Err(ScriptError { step: 1, .. }), Some(invalid)) => Err(invalid),
             (created, _) => created,
         }
     }
 
-    /// Plans creations up to the first invalid one. The outer error is about none of the records.
+    /// Plans creations up to the first invalid one. The outer error concerns the request and not a single record.
     fn plan_creates(
         &self,
         request: &WriteRequest<'_>,
@@ -207,7 +208,7 @@ fn not_found(subject: &Subject, mutation: &Mutation) -> WriteError {
 /// The creation of several records.
 struct Creations {
     mutations: Arc<[Mutation]>,
-    /// Whether the records are not kept, because a later one is invalid.
+    /// Whether the transaction is rolled back in the end, because a later record is invalid.
     is_trial: bool,
 }
 
@@ -221,7 +222,7 @@ impl Script for Creations {
     }
 }
 
-/// A script whose results are bounded as those of a read.
+/// A script whose results have the bounds of a read.
 struct Bounded {
     script: Arc<dyn Script>,
     rows: usize,

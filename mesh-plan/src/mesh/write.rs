@@ -24,7 +24,7 @@ pub struct WriteReply {
     pub id: String,
     /// The record in the requested shape; `None` if the reply has no body, or if the record could not be read.
     pub body: Option<JsonBody>,
-    /// Why the record could not be read, although it was written.
+    /// The error if the record was written but could not be read.
     pub unread: Option<ResolveError>,
     /// Whether the record is new.
     pub created: bool,
@@ -77,7 +77,7 @@ impl Mesh {
             fields.map(|field| Selection::Field { name: field.name.as_str().into(), alias: None }).collect();
         let root = ReadNode { select, ..ReadNode::default() };
         let query = Query { entity: shown.key().into(), root };
-        // From the cache of plans: caches of the back ends would keep what they know of a new plan for nothing.
+        // The plan comes from the plan cache. Back ends cache data per plan, so a new plan would fill their caches in vain.
         let read = Request::new(&query).with_id("").with_principal(request.principal);
         Ok(Plan { target, ..self.plan(&read)? })
     }
@@ -125,8 +125,8 @@ impl Mesh {
 }
 
 impl Mutation {
-    /// Replaces [`Rule::NotEmpty`] by [`Rule::Required`] if it is about fields of which a new record has no value, and adds
-    /// the other fields that need one: databases report the first.
+    /// Replaces [`Rule::NotEmpty`] with [`Rule::Required`] if it concerns fields for which a new record has no value, and
+    /// adds the other fields that need one, since databases report only the first.
     pub(crate) fn explain(&self, error: WriteError) -> WriteError {
         let WriteError::Conflict { rule: Rule::NotEmpty, fields, .. } = &error else { return error };
         if fields.is_empty() {
@@ -139,7 +139,7 @@ impl Mutation {
             }
             Action::Update { values, .. } => (Kind::Update, &self.subject, None, values),
             Action::Merge { update, create, .. } => {
-                // A new record lacks the fields without value; one that exists has them.
+                // The fields without a value in the body are missing in a new record, but an existing record has them.
                 let is_set =
                     |field: &String| create.action.values().iter().any(|value| *value.field == **field);
                 let part = if fields.iter().any(is_set) { update } else { create };
@@ -161,7 +161,7 @@ impl Mutation {
         let mut changes: Vec<Change> =
             self.action.id().map(|id| change(&self.subject, id)).into_iter().collect();
         if let Some(other) = self.action.other() {
-            // A link in columns of the id gives the record another one.
+            // If columns of the id store the link, the write changes the id.
             if let LinkKey::InSubject(key) = &other.key
                 && key.set.iter().any(|pair| self.subject.entity().is_id_column(&pair.parent))
             {

@@ -16,7 +16,7 @@ pub struct Fields<'a> {
 
 type Member<'a> = (Cow<'a, str>, Cow<'a, RawValue>);
 
-/// A text is not the body of a write.
+/// The error for a text that is not the body of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct FieldsError(String);
@@ -35,7 +35,7 @@ impl<'a> Fields<'a> {
             .map_err(|error| FieldsError(format!("The body is not a JSON object as expected: {error}")))
     }
 
-    /// Parses a JSON array of objects as [`Self::parse`] does each of them. An error does not show which one is at fault.
+    /// Parses a JSON array of objects, each as [`Self::parse`] does. An error does not show which object is at fault.
     ///
     /// # Errors
     /// The text is not UTF-8 or not a JSON array of objects, or one of them has a duplicate member.
@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
         Ok(items.into_iter().map(RawValue::get).collect())
     }
 
-    /// Returns the value of a member; `None` if there is none of this type.
+    /// Returns the value of a member; `None` if the member is missing or has another type.
     pub fn read<'f, T: Deserialize<'f>>(&'f self, name: &str) -> Option<T> {
         serde_json::from_str(self.text(name)?).ok()
     }
@@ -93,7 +93,7 @@ impl<'a> Fields<'a> {
         self
     }
 
-    /// Copies the members, to keep them longer than the text.
+    /// Copies the members, so that they can outlive the text.
     #[must_use]
     pub fn into_owned(self) -> Fields<'static> {
         let owned = |(name, value): Member<'_>| -> Member<'static> {
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// Returns a name that several members have. Few names are sorted faster than they are hashed.
+/// Returns a name that several members have. Sorting a few names is faster than hashing them.
 fn repeated<'m>(members: &'m [Member<'_>]) -> Option<&'m str> {
     let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_ref()).collect();
     names.sort_unstable();

@@ -39,7 +39,7 @@ struct Written {
     default: Option<ParamValue>,
 }
 
-/// Declarations by name, each of which is given once.
+/// Declarations by name. A duplicate name is an error.
 struct ByName(BTreeMap<String, Written>);
 
 impl<'de> Deserialize<'de> for ByName {
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for ByName {
     }
 }
 
-/// Deserializes a value that is present, which may be `null`.
+/// Deserializes a value that is present, even if it is `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ParamValue>, D::Error> {
     ParamValue::deserialize(deserializer).map(Some)
 }
@@ -77,7 +77,7 @@ impl ParamDeclarations {
     /// Parses a JSON object of declarations: `{name: {"type", "default"?}}`.
     ///
     /// # Errors
-    /// A description of what is wrong.
+    /// A description of the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let ByName(written) = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let parsed = written.into_iter().map(|(name, Written { ty, default })| {
@@ -130,7 +130,8 @@ impl fmt::Display for ParamDeclarations {
     }
 }
 
-/// Checks that a value, or each value of a list, is of a type. The place of the parameter decides which of them it takes.
+/// Checks that a value, or each value of a list, is of a type. The use of the parameter determines whether it takes a value
+/// or a list.
 fn check(name: &str, ty: FieldType, value: &ParamValue) -> Result<(), PlanError> {
     let list = match value {
         ParamValue::Null | ParamValue::Other(_) => &[][..],

@@ -78,8 +78,7 @@ impl Functions {
         self.0.entry(entity.to_owned()).or_default().insert(name.into(), function);
     }
 
-    /// Replaces the templates of computed fields that have a function. The depth of the recursion is bounded by that of
-    /// queries.
+    /// Replaces the templates of computed fields that have a function. The recursion is bounded by the depth of queries.
     pub(crate) fn apply_to(&self, node: &mut Node) {
         if self.0.is_empty() {
             return;

@@ -11,15 +11,15 @@ pub struct PlanCondition<'p> {
     pub path: &'p str,
     /// The entity's key.
     pub entity: &'p str,
-    /// Who wrote the condition.
+    /// The origin of the condition.
     pub origin: ConditionOrigin,
-    /// The condition as the text of the plan has it.
+    /// The condition as in the text of the plan.
     pub text: String,
     /// The session values that it compares with, by name.
     pub session: Vec<(String, &'p SessionInput)>,
 }
 
-/// Who wrote a condition.
+/// The origin of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionOrigin {
     /// The policies of the application.
@@ -29,15 +29,16 @@ pub enum ConditionOrigin {
 }
 
 impl Plan {
-    /// Returns the conditions of all nodes: of each node before those below it, and of policies before those of the query.
+    /// Returns the conditions of all nodes. A node precedes the nodes below it, and its condition of policies precedes its
+    /// condition of the query.
     pub fn conditions(&self) -> Vec<PlanCondition<'_>> {
         let mut found = Vec::new();
         self.add_conditions(self.node(), &mut found);
         found
     }
 
-    /// Adds the session values of a condition and, for that of a policy, of the related records that it depends on. The depth
-    /// of the recursion is bounded by that of policies.
+    /// Adds the session values of a condition. For the condition of a policy, also adds those of the related records that it
+    /// uses. The recursion is bounded by the depth of policies.
     fn add_session<'p>(
         &'p self,
         node: &'p Node,
@@ -58,7 +59,7 @@ impl Plan {
         }
     }
 
-    /// Adds the conditions of a node and of those below it. The depth of the recursion is bounded by that of queries.
+    /// Adds the conditions of a node and of the nodes below it. The recursion is bounded by the depth of queries.
     fn add_conditions<'p>(&'p self, node: &'p Node, found: &mut Vec<PlanCondition<'p>>) {
         let parts = [
             (ConditionOrigin::Policy, node.policy_filter()),
@@ -71,7 +72,7 @@ impl Plan {
             let text = display::condition_text(filter, node);
             found.push(PlanCondition { path: &node.path, entity: &node.entity, origin, text, session });
         }
-        // What the condition of a policy relates to is a part of it.
+        // Related records that the condition of a policy uses are part of that condition.
         let is_of_policy = |index| node.policy_filter().is_some_and(|filter| filter.uses_related(index));
         for (_, related) in node.related.iter().enumerate().filter(|(index, _)| !is_of_policy(*index)) {
             self.add_conditions(&related.node, found);

@@ -1,7 +1,7 @@
 //! Opaque cursors, bound to their read by a MAC. `SPEC §5.4`
 //!
 //! A cursor is base64url of 16 bytes of MAC and the sort values of one row. The key of the MAC is derived from the read's
-//! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, does not open. The MAC is
+//! scope (entity, order, filter, grouping), so a cursor of another read, or an altered one, is refused. The MAC is
 //! SipHash-2-4 with 128 bits, which takes a fifth of the time of HMAC-SHA256 for the few bytes of a row.
 
 use std::fmt;
@@ -29,15 +29,15 @@ impl CursorKey {
     /// Derives the key of a read.
     pub(crate) fn seal(&self, scope: &[u8]) -> CursorMac {
         let derived = hmac::sign(&self.0, scope);
-        // The other half is not needed.
+        // The first half of the digest is the key.
         let key = derived.as_ref().first_chunk().copied().unwrap_or_default();
         CursorMac(SipHasher24::new_with_key(&key))
     }
 }
 
 impl Default for CursorKey {
-    /// Returns the key of all servers without a secret. It distinguishes cursors of different reads; a forged cursor gives
-    /// nothing that `$where` does not give.
+    /// Returns the key that all servers without a secret share. It distinguishes cursors of different reads. A forged cursor
+    /// selects nothing that `$where` cannot select.
     fn default() -> Self {
         Self::new(b"mesh cursors without a secret")
     }
@@ -77,7 +77,7 @@ impl CursorMac {
         String::from_utf8(out).unwrap()
     }
 
-    /// Returns the values of a cursor if it is one of this read and has `count` values.
+    /// Returns the values of a cursor if it belongs to this read and has `count` values.
     pub(crate) fn open(&self, cursor: UnverifiedCursor, count: usize) -> Option<Vec<Value>> {
         let (tag, encoded) = cursor.bytes.split_first_chunk::<TAG>()?;
         // A forged cursor would select nothing that a filter cannot, so the comparison need not take constant time.
@@ -103,7 +103,7 @@ impl fmt::Debug for CursorMac {
 pub(crate) struct CursorValues(Vec<u8>);
 
 impl CursorValues {
-    /// Removes the values, to encode those of another row.
+    /// Removes the values, so that another row can be encoded.
     pub(crate) fn clear(&mut self) {
         self.0.truncate(TAG);
     }
@@ -144,8 +144,8 @@ impl UnverifiedCursor {
     }
 }
 
-/// Appends a sort value to `out`, in a form that [`decode`] reads. Booleans are encoded as integers, as which some storages
-/// have them, so that a row has the same cursor in every storage.
+/// Appends a sort value to `out`, in a form that [`decode`] reads. Some storages store booleans as integers, so booleans are
+/// encoded as integers, and a row has the same cursor in every storage.
 #[inline]
 pub(crate) fn encode(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {

@@ -1,7 +1,7 @@
 //! The text form of plans, which `explain` prints.
 //!
-//! Cursors are bound to the texts that conditions, orders and groupings have on their own, which name related records by
-//! number. The text of a plan names them as the query does.
+//! Separate texts of conditions, orders and groupings name related records by number, and cursors are bound to these texts.
+//! The text of a whole plan names related records as the query does.
 
 use std::fmt;
 
@@ -31,12 +31,12 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Returns the text of a condition of a node, as the text of a plan has it.
+/// Returns the text of a node's condition as it appears in the text of a plan.
 pub(super) fn condition_text(predicate: &Predicate, node: &Node) -> String {
     ShownPredicate { predicate, node: Some(node) }.to_string()
 }
 
-/// Writes a node and those below it. The depth of the recursion is bounded by that of queries.
+/// Writes a node and the nodes below it. The recursion is bounded by the depth of queries.
 fn write_node(
     f: &mut fmt::Formatter<'_>,
     node: &Node,
@@ -287,7 +287,7 @@ impl fmt::Display for ShownPredicate<'_> {
                     None => write!(f, "{}exists {related}", if *negated { "not " } else { "" }),
                 }
             }
-            // The condition has the slots of the values, the text the names of the parameters.
+            // The condition contains the slots of the values; the text contains the names of the parameters.
             Predicate::Param { condition, .. } if node.is_some() => shown(condition).fmt(f),
             Predicate::Param { text, .. } => f.write_str(text),
             Predicate::Compare { source, op, value } => {
@@ -319,7 +319,7 @@ impl fmt::Display for ShownPredicate<'_> {
     }
 }
 
-/// Writes a condition on related records as the query has it: `comments some (stars > 3)`. What policies add to it is shown
+/// Writes a condition on related records as in the query: `comments some (stars > 3)`. Conditions that policies add are shown
 /// with the related records.
 fn write_condition(f: &mut fmt::Formatter<'_>, related: &Related, negated: bool) -> fmt::Result {
     let (name, node) = (related.relation(), &related.node);
@@ -332,7 +332,7 @@ fn write_condition(f: &mut fmt::Formatter<'_>, related: &Related, negated: bool)
     let shown = |predicate| ShownPredicate { predicate, node: Some(node) };
     match filter {
         None => Ok(()),
-        // A list has parentheses of its own.
+        // A list already has parentheses.
         Some(filter @ (Predicate::All(_) | Predicate::Any(_))) => write!(f, " {}", shown(filter)),
         Some(filter) => write!(f, " ({})", shown(filter)),
     }

@@ -1,4 +1,4 @@
-//! Nodes of a plan: what is fetched of one use of an entity, and the shape of its part of the response.
+//! Nodes of a plan: the rows and columns to fetch for one use of an entity, and the shape of its part of the response.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub struct Node {
     pub output: Vec<Output>,
     /// Nested relations, in the order of the selection.
     pub joins: Vec<Join>,
-    /// Related records that filter and order use and the response does not show.
+    /// Related records that filter and order use, but that are not part of the response.
     pub related: Vec<Related>,
-    /// The condition on rows: that of policies, and that of the query.
+    /// The condition on rows, from policies and from the query.
     pub filter: Option<Predicate>,
-    /// How much of the condition is that of policies.
+    /// The part of the condition that policies added.
     pub(crate) policy: PolicyPart,
-    /// The order of rows. It is total, except for rows that nothing distinguishes. Empty at the root of a point read, reversed
-    /// for a page of the last rows ([`Page::reversed`]).
+    /// The order of rows. It is total, except for rows that nothing distinguishes. It is empty at the root of a point read,
+    /// and reversed for a page of the last rows ([`Page::reversed`]).
     pub order: Vec<SortKey>,
     /// The page of the rows; `None` for all.
     pub page: Option<Page>,
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// Sets the condition to those of policies and of the query.
+    /// Sets the condition to the conjunction of the conditions of policies and of the query.
     pub(crate) fn restrict(&mut self, policy: Option<Predicate>, requested: Option<Predicate>) {
         (self.filter, self.policy) = match (policy, requested) {
             (Some(policy), Some(requested)) => {
@@ -115,7 +115,7 @@ impl Node {
     }
 }
 
-/// How much of the condition of a node is that of policies.
+/// The part of a node's condition that policies added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PolicyPart {
     /// Nothing.
@@ -129,13 +129,13 @@ pub(crate) enum PolicyPart {
 /// A column in the rows of a node.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The name of the field; of a column without a field, its storage name; of an aggregate, its alias.
+    /// The name of the field, the storage name of a column without a field, or the alias of an aggregate.
     pub name: String,
     /// The source of the value.
     pub source: ColumnSource,
     /// The type, if known.
     pub ty: Option<FieldType>,
-    /// The form in which the storage has times.
+    /// The form in which times are stored.
     pub time_form: Option<TimeForm>,
     /// Whether the client selected it; the other columns are for joins, order and cursors.
     pub selected: bool,
@@ -149,18 +149,19 @@ pub enum ColumnSource {
     /// An aggregate, by its index in [`Grouping::aggregates`].
     Aggregate(usize),
     /// A value of related records: a column of the one record, or an aggregate. NULL if there is no record. `related` is an
-    /// index into [`Node::related`], `column` one into the columns of that node.
+    /// index into [`Node::related`], and `column` is an index into the columns of that node.
     #[expect(missing_docs, reason = "documented above")]
     Related { related: usize, column: usize },
     /// Whether there are related records, by the index into [`Node::related`]. Never NULL.
     Exists(usize),
-    /// A scalar in a JSON document, which only conditions compare: NULL if the document has none of that type there.
+    /// A scalar in a JSON document, used only in conditions. It is NULL if the document has no scalar of that type at that
+    /// location.
     #[expect(missing_docs, reason = "documented above")]
     Json { of: Box<Self>, at: JsonPointer, ty: JsonType },
 }
 
 impl ColumnSource {
-    /// Returns the source of the stored value: for a scalar in a JSON document that of the document.
+    /// Returns the source of the stored value. For a scalar in a JSON document, this is the source of the document.
     pub(crate) fn stored(&self) -> &Self {
         match self {
             Self::Json { of, .. } => of.stored(),
@@ -201,7 +202,7 @@ pub enum TemplatePiece {
 /// A nested relation.
 #[derive(Clone, Debug)]
 pub struct Join {
-    /// The key in the response: the alias, or without one the relation's name.
+    /// The key in the response: the alias, or the relation's name if there is no alias.
     pub name: String,
     /// The relation's name.
     pub relation: String,
@@ -253,7 +254,7 @@ pub struct SortKey {
     pub nulls: Nulls,
     /// Whether the value can be NULL.
     pub nullable: bool,
-    /// Whether the query does not name the key: it was added to make the order total.
+    /// Whether the key was added to make the order total. The query does not name it.
     pub breaks_ties: bool,
     /// At a paged root, the index into [`Node::columns`] of the value that a cursor contains.
     pub column: Option<usize>,
@@ -276,14 +277,14 @@ impl SortKey {
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// The number of rows. At the root one more row is fetched if there is one, which shows that there is another page in
-    /// that direction.
+    /// The number of rows. At the root, one more row is fetched if there is one. It shows that there is another page in that
+    /// direction.
     pub size: PageSize,
-    /// Whether the rows are those at the end, or before a cursor. [`Node::order`] is reversed then: the rows come last to
-    /// first, and the response has them first to last.
+    /// Whether the page has the last rows, or the rows before a cursor. [`Node::order`] is then reversed: the rows arrive
+    /// last to first, and the response lists them first to last.
     pub reversed: bool,
-    /// For a page beyond a row ([`Plan::cursor`]), which of that row's sort values are NULL. The form of a statement depends
-    /// on nothing else of them.
+    /// For a page after a cursor ([`Plan::cursor`]), which of the cursor's sort values are NULL. The form of a statement
+    /// depends on no other property of these values.
     pub(crate) cursor_nulls: Option<Vec<bool>>,
     /// Whether all rows are counted.
     pub total: bool,
@@ -292,7 +293,7 @@ pub struct Page {
 /// The number of rows of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageSize {
-    /// This number.
+    /// A constant number.
     Rows(u32),
     /// The value of a parameter, by its index into [`Plan::inputs`](super::Plan::inputs): see
     /// [`Plan::page_size`](super::Plan::page_size).

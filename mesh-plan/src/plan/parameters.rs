@@ -11,13 +11,13 @@ pub(crate) struct Parameters {
     pub(crate) uses: Vec<Use>,
     /// The form of the conditions in this plan.
     pub(crate) form: String,
-    /// The bound of a list.
+    /// The largest number of values in a list.
     pub(crate) in_values: usize,
-    /// The bound of a page.
+    /// The largest size of a page.
     pub(crate) page_max: u32,
 }
 
-/// A place of a parameter, in the order of the inputs.
+/// A use of a parameter. Uses are in the order of the inputs.
 #[derive(Debug)]
 pub(crate) enum Use {
     Condition(Box<ConditionUse>),
@@ -53,7 +53,7 @@ pub(crate) struct PageUse {
 }
 
 impl Parameters {
-    /// Returns whether a cursor is a parameter.
+    /// Returns whether a parameter is the cursor of the root's page.
     pub(crate) fn have_cursor(&self) -> bool {
         self.uses.iter().any(|place| matches!(place, Use::Cursor(_)))
     }

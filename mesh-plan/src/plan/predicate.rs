@@ -25,13 +25,13 @@ pub enum Predicate {
     Exists { related: usize, negated: bool },
     /// A condition with parameters, whose form depends on their values. `text` describes it without the values.
     Param { text: String, condition: Box<Self> },
-    /// A comparison with a value. The value is NULL only in place of one that the session lacks.
+    /// A comparison with a value. The value is NULL only if it replaces a session value that the session lacks.
     Compare { source: ColumnSource, op: CompareOp, value: Comparand<Value> },
-    /// A comparison with a value of the session, from the condition of a policy. `slot` is that of
+    /// A comparison with a value of the session, from the condition of a policy. `slot` is the argument of
     /// [`crate::Plan::session_value`]. The condition does not hold if the session lacks the value.
     Session { source: ColumnSource, op: CompareOp, value: SessionValue, slot: usize },
-    /// The value is in a list of the session, from the condition of a policy; `negated`: it is not in the list. `slot` is that
-    /// of [`crate::Plan::session_values`]. The condition does not hold if the session lacks the list.
+    /// The value is in a list of the session, from the condition of a policy; `negated`: it is not in the list. `slot` is the
+    /// argument of [`crate::Plan::session_values`]. The condition does not hold if the session lacks the list.
     SessionIn { source: ColumnSource, value: SessionValue, slot: usize, negated: bool },
     /// The value is in a list, which is not empty; `negated`: it is not in the list (`nin`).
     In { source: ColumnSource, values: Vec<Comparand<Value>>, negated: bool },
@@ -46,7 +46,7 @@ pub enum Predicate {
 pub enum Comparand<T> {
     /// This value.
     Value(T),
-    /// The value of a parameter, which each run of the plan has anew: see [`crate::Plan::bound`].
+    /// The value of a parameter, which can differ in each run of the plan: see [`crate::Plan::bound`].
     Input {
         /// The index into [`crate::Plan::inputs`].
         slot: usize,
@@ -56,7 +56,7 @@ pub enum Comparand<T> {
 }
 
 impl<T> Comparand<T> {
-    /// Returns the value, which for a parameter is a sample, and the slot of the parameter.
+    /// Returns the value and, for a parameter, its slot. The value of a parameter is the sample.
     pub(crate) fn parts(&self) -> (&T, Option<usize>) {
         match self {
             Self::Value(value) => (value, None),
@@ -64,7 +64,7 @@ impl<T> Comparand<T> {
         }
     }
 
-    /// Returns the value, unless it is that of a parameter.
+    /// Returns the value; `None` for a parameter.
     pub fn value(&self) -> Option<&T> {
         match self {
             Self::Value(value) => Some(value),
@@ -74,7 +74,7 @@ impl<T> Comparand<T> {
 }
 
 impl Comparand<Value> {
-    /// Returns the value itself if there are inputs, and what it was otherwise.
+    /// Returns the value in a run with these inputs.
     fn bound(&self, inputs: &[Value]) -> Self {
         match self {
             Self::Input { slot, .. } => Self::Value(inputs.get(*slot).cloned().unwrap_or_default()),
@@ -142,7 +142,8 @@ impl Predicate {
         }
     }
 
-    /// Looks for a value in a list of the session. NULL in it makes the result unknown unless a value is found.
+    /// Returns the condition that a value is in a list of the session. A NULL in the list makes the result unknown unless the
+    /// value is found.
     fn in_session(source: &ColumnSource, list: &[Value], negated: bool) -> Self {
         let values: Vec<_> =
             list.iter().filter(|value| **value != Value::Null).cloned().map(Comparand::Value).collect();

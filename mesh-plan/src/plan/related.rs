@@ -1,4 +1,4 @@
-//! Related records that are used by a filter or an order and are not part of the response.
+//! Related records that a filter or an order uses, but that are not part of the response.
 
 use mesh_schema::Link;
 
@@ -7,7 +7,7 @@ use super::Node;
 /// The related records of a relation condition, of a path or of an order by an aggregate.
 #[derive(Clone, Debug)]
 pub struct Related {
-    /// The name of their table in flat rows: that of the relation, a `$` and a number.
+    /// The name of their table in flat rows: the name of the relation, a `$` and a number.
     pub name: String,
     /// The columns that connect the two nodes.
     pub link: Link,
@@ -19,7 +19,8 @@ pub struct Related {
     pub parent_keys: Vec<String>,
     /// The names of the columns with the parent's key in flat rows of these records, in the order of `parent_keys`.
     pub child_keys: Vec<String>,
-    /// The records. For a condition its filter has the whole condition; `columns` has the values that the parent uses.
+    /// The records. For a relation condition, `filter` contains the whole condition. `columns` contains the values that the
+    /// parent uses.
     pub node: Node,
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Aggregate, OutputKey, Value};
 
-/// What an allocation takes beyond its content.
+/// The number of bytes that an allocation takes beyond its content.
 const ALLOCATION: usize = 16;
 
 impl Plan {
@@ -34,7 +34,7 @@ impl PlannedQuery {
     }
 }
 
-/// Returns the bytes of a list and of what its values point to.
+/// Returns the number of bytes of a list and of the data that its values point to.
 fn list<T>(values: &Vec<T>, below: impl Fn(&T) -> usize) -> usize {
     match values.capacity() {
         0 => 0,
@@ -46,7 +46,7 @@ fn text(text: &str) -> usize {
     if text.is_empty() { 0 } else { ALLOCATION + text.len() }
 }
 
-/// Returns the bytes of what a node points to. The depth of the recursion is that of the query, which is bounded.
+/// Returns the number of bytes of the data that a node points to. The recursion is bounded by the depth of queries.
 fn node(node: &Node) -> usize {
     let joins = list(&node.joins, |join| {
         text(&join.name)
@@ -205,7 +205,7 @@ mod tests {
             (Format::Json, grouped),
         ] {
             let request = Request::collection(format, query);
-            // What is initialized once is not counted.
+            // Data that is initialized once is not counted.
             mesh.plan(&request).unwrap();
             let mut plan = None;
             let measured = allocation_counter::measure(|| plan = Some(mesh.plan(&request).unwrap()));

@@ -30,7 +30,7 @@ impl Columns {
         }
     }
 
-    /// Adds the column of an order key and returns its index. Those of aggregates exist already.
+    /// Adds the column of an order key and returns its index. The columns of aggregates already exist.
     pub(super) fn add_source(&mut self, entity: &Entity, source: &ColumnSource) -> usize {
         match (self.list.iter().position(|other| other.source == *source), source) {
             (Some(index), _) => index,
@@ -65,10 +65,10 @@ impl Columns {
     }
 }
 
-/// Returns the name of a storage column in flat rows: that of its field, or without a field that of the column, qualified by
-/// the table if a member of the entity has that name.
+/// Returns the name of a storage column in flat rows: the name of its field, or without a field the name of the column,
+/// qualified by the table if a member of the entity has that name.
 pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
-    // Also that of a hidden member, so that the name is the same for all roles.
+    // Hidden members count too, so that the name is the same for all roles.
     let is_member = || {
         let mut relations = entity.relations.iter().map(|relation| &relation.name);
         let mut computed = entity.computed.iter().map(|computed| &computed.name);

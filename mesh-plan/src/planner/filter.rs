@@ -63,7 +63,7 @@ pub(super) fn check_operator(
 }
 
 /// Plans one condition of the node at this path. The parser has checked that the operand has the form that the operator
-/// takes. It has no parameters.
+/// takes. The operand has no parameters.
 pub(super) fn comparison(
     path: &str,
     left: &Comparable<'_>,

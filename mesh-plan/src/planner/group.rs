@@ -91,7 +91,7 @@ fn selected(
     Err(node.error(name.span, kind))
 }
 
-/// Plans an aggregate, which is the one with that index, and its column.
+/// Plans the aggregate with that index, and its column.
 pub(super) fn aggregate(
     node: &NodeContext<'_>,
     requested: &mesh_ql::Aggregate,

@@ -7,17 +7,17 @@ pub struct Limits {
     pub query: mesh_ql::Limits,
     /// The page size of a query without `first`.
     pub page_default: u32,
-    /// The number of rows that the database scans, by its estimate, for an order by values of related records.
+    /// The largest number of rows that the database may scan, by its estimate, for an order by values of related records.
     pub related_sort_rows: u64,
-    /// The number of objects in one response.
+    /// The largest number of objects in one response.
     pub rows: usize,
-    /// The number of bytes of one response.
+    /// The largest number of bytes of one response.
     pub response_bytes: usize,
-    /// The number of records of an export.
+    /// The largest number of records of an export.
     pub export_rows: u32,
-    /// The number of entries of the plan cache.
+    /// The largest number of entries of the plan cache.
     pub plans: usize,
-    /// The estimated number of bytes of the plan cache.
+    /// The largest estimated number of bytes of the plan cache.
     pub plan_bytes: usize,
 }
 

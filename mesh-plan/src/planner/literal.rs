@@ -12,11 +12,11 @@ use crate::value::key::decode;
 use crate::value::time::{self, Time};
 use crate::{Key, RecordId, Value};
 
-/// Digits of a decimal that a 64-bit float holds exactly.
+/// The number of decimal digits that a 64-bit float holds exactly.
 const EXACT_DIGITS: usize = 15;
 
-/// Converts a literal to a value of that type. An error has what the field takes and what was found instead.
-/// `SPEC §3.7`
+/// Converts a literal to a value of that type. An error contains the values that the field takes and the value that was found
+/// instead. `SPEC §3.7`
 pub(crate) fn value(
     ty: Option<FieldType>,
     form: Option<TimeForm>,
@@ -48,7 +48,7 @@ pub(crate) fn value(
             let is_uuid = |text: &&str| text.len() == 36 && Uuid::try_parse(text).is_ok();
             text(literal).filter(is_uuid).map(Value::from)
         }
-        // Operators on these take no value.
+        // Operators on these types take no value.
         FieldType::Json | FieldType::Binary => None,
     };
     value.ok_or_else(|| (takes(Some(ty)), describe(literal)))
@@ -120,7 +120,7 @@ fn text(literal: &Literal) -> Option<&str> {
     }
 }
 
-/// Returns the value of whole numbers that fit 64 bits, both `1` and `1.0`.
+/// Returns the value of a whole number that fits 64 bits, such as `1` or `1.0`.
 fn integer(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Integer(value) => Some(*value),

@@ -10,7 +10,7 @@ use super::subject;
 use crate::plan::{ColumnSource, Grouping, SortKey};
 use crate::{PlanError, PlanErrorKind};
 
-/// Returns the keys of the query, then those that break ties, in the direction of the last one of the query.
+/// Returns the keys of the query, then the keys that break ties, in the direction of the last key of the query.
 pub(super) fn plan(
     planner: &mut Planner<'_>,
     scope: &mut Scope<'_>,

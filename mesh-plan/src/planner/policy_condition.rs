@@ -25,7 +25,7 @@ impl Slots {
         Self { list: Vec::new(), in_values }
     }
 
-    /// Returns the slot of a value, which is added if there is none.
+    /// Returns the slot of a value, and adds a slot if there is none.
     fn add(&mut self, binding: SessionBinding) -> usize {
         self.list.iter().position(|other| *other == binding).unwrap_or_else(|| {
             self.list.push(binding);
@@ -42,8 +42,9 @@ pub(crate) fn check(schema: &Schema, entity: EntityId, condition: &Condition) ->
     Conditions { schema, slots: &mut slots }.walk(&mut scope, condition).map(drop)
 }
 
-/// Plans a condition over the whole schema, since it may use hidden names. Adds the session values that it needs to `slots`, and
-/// the related records to those of a node. An error is a fault of the application, of which clients see no details.
+/// Plans a condition over the whole schema, since it may use hidden names. Adds the session values that it needs to `slots`,
+/// and the related records that it needs to `related`. An error is a fault of the application, so clients see no details of
+/// it.
 pub(crate) fn plan(
     schema: &Schema,
     entity: EntityId,
@@ -62,8 +63,8 @@ pub(crate) fn plan(
     })
 }
 
-/// Returns the records that fulfill a condition, with the values of a session filled in, for writes, whose plans are not
-/// cached.
+/// Returns the records that fulfill a condition, with the values of a session filled in. This is for writes, whose plans are
+/// not cached.
 pub(super) fn bound(
     view: &View,
     entity: EntityId,
@@ -79,7 +80,7 @@ pub(super) fn bound(
     Ok(Arc::new(node))
 }
 
-/// Fills the values of a session in.
+/// Fills in the values of a session.
 fn bind(node: &mut Node, values: &[SessionInput]) {
     if let Some(filter) = &mut node.filter {
         *filter = filter.bound(values, &[]).into_owned();
@@ -93,8 +94,8 @@ struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Plans a condition. The depth of the recursion is bounded for conditions of documents. Other conditions are written
-    /// by the application.
+    /// Plans a condition. The recursion is bounded for conditions of documents. Other conditions are written by the
+    /// application.
     fn walk(&mut self, scope: &mut Scope<'_>, condition: &Condition) -> Result<Predicate, PlanError> {
         let mut all = |parts: &[Condition]| {
             parts.iter().map(|part| self.walk(scope, part)).collect::<Result<Vec<_>, _>>()
@@ -114,8 +115,8 @@ impl Conditions<'_> {
         })
     }
 
-    /// Plans a condition on related records. Policies do not restrict these: a role may be defined by records that it does
-    /// not see.
+    /// Plans a condition on related records. Policies do not restrict the related records, since a condition may depend on
+    /// records that the role does not see.
     fn related(
         &mut self,
         scope: &mut Scope<'_>,

@@ -74,7 +74,7 @@ impl Planner<'_> {
         Ok(Comparable { name, source, ty, stored: None, time_form, nullable })
     }
 
-    /// Returns the records of a relation that the policies let the principal see, with the related records of their scope.
+    /// Returns the records of a relation that the principal may see, with the related records of their scope.
     fn related_node(&mut self, mut scope: Scope<'_>, target: EntityId) -> Result<Node, PlanError> {
         let policy = self.policy_filter(target, &mut scope)?;
         let mut node = Node::of_entity(scope.context.entity);
@@ -83,10 +83,10 @@ impl Planner<'_> {
         Ok(node)
     }
 
-    /// Completes related records: the columns that their controls use.
+    /// Completes a node and its related records with the columns that their controls use.
     pub(super) fn complete(&self, entity: &Entity, node: &mut Node) {
         for related in &mut node.related {
-            // Those of policies may be hidden.
+            // Policies may use hidden entities.
             if let Some(id) = self.view.whole.find(&related.node.entity) {
                 self.complete(self.view.whole.entity(id), &mut related.node);
             }
@@ -95,8 +95,8 @@ impl Planner<'_> {
     }
 }
 
-/// Finds the value at the end of a path through to-one relations. `records` returns the records of a scope, and paths with
-/// another `purpose` do not share them.
+/// Finds the value at the end of a path through to-one relations. `records` returns the records of a scope. Only paths with
+/// the same `purpose` share them.
 pub(super) fn path<'q>(
     schema: &Schema,
     scope: &mut Scope<'_>,

@@ -111,7 +111,8 @@ fn template(entity: &Entity, computed: &Computed, columns: &mut Columns) -> Vec<
         .collect()
 }
 
-/// Returns whether the link compares the target's whole id or another key. Then there is at most one record, which needs no order.
+/// Returns whether the link compares the target's whole id or another key. If so, there is at most one record, and it needs
+/// no order.
 pub(super) fn has_one_record(relation: &Relation, target: &Entity) -> bool {
     let mut id = target.id_fields().map(|field| &field.column);
     let is_id = match &relation.link {

@@ -32,7 +32,7 @@ pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predica
     }
 }
 
-/// Returns whether comparisons with the column depend on the value that it is compared with.
+/// Returns whether the form of a comparison with the column depends on the compared value.
 pub(super) fn is_rewritten(left: &Comparable<'_>) -> bool {
     matches!(
         (left.ty, left.stored, left.time_form),
@@ -80,7 +80,7 @@ fn boolean_in_text(predicate: Predicate) -> Predicate {
             });
             match values.is_empty() {
                 false => Predicate::In { source, values, negated },
-                // No text is less than the empty one, and for NULL this is unknown.
+                // No text is less than the empty text, so this is false, or unknown for NULL.
                 true => Predicate::Compare { source, op: CompareOp::Lt, value: Value::from("").into() },
             }
         }

@@ -21,7 +21,7 @@ pub(super) struct Comparable<'q> {
 }
 
 impl Comparable<'_> {
-    /// Refuses values without an order.
+    /// Refuses values of a type without an order.
     pub(super) fn check_order(&self, node: &NodeContext<'_>, control: &'static str) -> Result<(), PlanError> {
         let Some(ty @ FieldType::Json) = self.ty else { return Ok(()) };
         let kind = PlanErrorKind::Unordered { field: self.name.value.clone(), ty, control };

@@ -46,9 +46,9 @@ pub struct WriteRequest<'a> {
     pub reply: Option<QuerySource<'a>>,
     /// The values of the parameters of that query.
     pub reply_params: Option<&'a ParamValues>,
-    /// Fields that the server sets, whether clients may write them or not.
+    /// Fields that the server sets, even if clients cannot write them.
     pub set: &'a [(&'a str, Value)],
-    /// The principal that policies are applied to; without one the request counts as anonymous.
+    /// The principal that policies apply to. Without a principal, the request is anonymous.
     pub principal: Option<&'a Principal>,
 }
 
@@ -113,14 +113,14 @@ impl<'a> WriteRequest<'a> {
         Self { reply_params: params, ..self }
     }
 
-    /// Sets the principal that policies are applied to.
+    /// Sets the principal that policies apply to.
     #[must_use]
     pub fn with_principal(self, principal: Option<&'a Principal>) -> Self {
         Self { principal, ..self }
     }
 
-    /// Sets fields that the server writes, such as the key of a stored file. With them the entity need not be
-    /// writable otherwise.
+    /// Sets fields that the server writes, such as the key of a stored file. With these fields, the entity need not have
+    /// fields that clients can write.
     #[must_use]
     pub fn with_server_values(self, set: &'a [(&'a str, Value)]) -> Self {
         Self { set, ..self }
@@ -259,7 +259,8 @@ impl<'a> WritePlanner<'a> {
         }
     }
 
-    /// Sets the conditions of policies on a record: those before the write, for this use, and those after it.
+    /// Sets the conditions of policies on a record: the conditions before the write, for this use, and the conditions after
+    /// it.
     fn guard(
         &self,
         subject: &mut Subject,
@@ -278,7 +279,7 @@ impl<'a> WritePlanner<'a> {
         Ok(())
     }
 
-    /// Finds the to-one relation with that name, whose link the principal must be allowed to write.
+    /// Finds the to-one relation with that name, and checks that the principal may write its link.
     fn linked(&self, subject: &mut Subject, name: &str) -> Result<RelatedRecord, PlanError> {
         let mut other = self.related(subject, name, Cardinality::One)?;
         rights::check_link(self.view, subject, &other)?;
@@ -302,8 +303,8 @@ impl<'a> WritePlanner<'a> {
         Ok((values, references))
     }
 
-    /// Sets the conditions on the two records of a link. The one that stores it is updated; over a junction, that of the path
-    /// counts as updated.
+    /// Sets the conditions on the two records of a link. The record that stores the link is updated. If a junction stores
+    /// it, the record in the path counts as updated.
     fn guard_link(&self, subject: &mut Subject, other: &mut RelatedRecord) -> Result<(), PlanError> {
         let (updated, referred, after) = match &other.key {
             LinkKey::InSubject(_) => (subject, &mut other.subject, Some(RecordUse::Updated)),
@@ -314,7 +315,7 @@ impl<'a> WritePlanner<'a> {
         self.guard(referred, RecordUse::Read, None)
     }
 
-    /// Finds the relation with that name, which must have the cardinality that the method is for.
+    /// Finds the relation with that name, and checks that it has the cardinality that the method requires.
     fn related(
         &self,
         subject: &Subject,
@@ -356,8 +357,8 @@ impl<'a> WritePlanner<'a> {
         self.request.fields.into_iter().flat_map(Fields::iter)
     }
 
-    /// Checks the values of the body and those that the server sets. A child's link to its `parent` must not be among
-    /// those of the body.
+    /// Checks the values of the body and the values that the server sets. The body must not set a child's link to its
+    /// `parent`.
     fn values(
         &self,
         subject: &Subject,
@@ -396,7 +397,8 @@ impl<'a> WritePlanner<'a> {
             kind.check_entity(entity)?;
         }
         for (name, value) in self.request.set {
-            // The server may set fields that policies hide, but files only in fields that they let the principal upload to.
+            // The server may set fields that policies hide, but it may set files only in fields that the principal may
+            // upload to.
             let whole = self.view.whole.entity(subject.entity);
             let Some(Member::Field(id)) = whole.member(name) else {
                 return Err(context.unknown_field(name, None));
@@ -422,7 +424,7 @@ impl RelatedRecord {
     }
 }
 
-/// Converts an id to a value. An id that no record can have is not found.
+/// Converts an id to a key. An id that no record can have gives the error of a missing record.
 fn parse_id(subject: &Subject, id: RecordId<'_>) -> Result<Key, Error> {
     let entity = subject.entity();
     let columns: Vec<_> = entity.id.iter().map(|id| columns::from_field(entity, *id, false)).collect();

@@ -18,12 +18,12 @@ pub struct Claims(Option<Arc<BTreeMap<Box<str>, ClaimValue>>>);
 pub enum ClaimValue {
     /// Text, a number or a boolean.
     One(Literal),
-    /// A list of them, which may be empty.
+    /// A list of scalars, which may be empty.
     Many(Vec<Literal>),
 }
 
 impl Claims {
-    /// Creates claims without any.
+    /// Creates an empty set of claims.
     pub const fn new() -> Self {
         Self(None)
     }
@@ -33,7 +33,7 @@ impl Claims {
         self.0.as_deref()?.get(name)
     }
 
-    /// Adds a claim. It replaces one of the same name.
+    /// Adds a claim, or replaces the claim of that name.
     pub fn insert(&mut self, name: impl Into<Box<str>>, value: impl Into<ClaimValue>) {
         Arc::make_mut(self.0.get_or_insert_default()).insert(name.into(), value.into());
     }

@@ -13,7 +13,7 @@ use super::{Access, Condition, Operand, Policy, union};
 use crate::planner::policy_condition;
 use crate::planner::write::preset;
 
-/// The policy of a schema document: what each role, and `*` for all others, may read and write.
+/// The policy of a schema document: the rights of each role, and of `*` for all other roles, to read and write.
 /// [`crate::MeshBuilder::build`] adds it.
 #[derive(Clone, Debug)]
 pub struct SchemaPolicy {
@@ -24,7 +24,7 @@ impl SchemaPolicy {
     /// Creates the policy of a schema, if its document has one.
     ///
     /// # Errors
-    /// Reports all conditions with operators that do not fit a field's type, or values that it cannot hold.
+    /// Reports all conditions with operators that do not fit a field's type, or with values that the field cannot hold.
     pub fn from_schema(schema: &Schema) -> Result<Option<Self>, Faults> {
         let Some(roles) = schema.policies() else { return Ok(None) };
         let mut faults = Vec::new();
@@ -51,8 +51,8 @@ impl SchemaPolicy {
         if faults.is_empty() { Ok(Some(policy)) } else { Err(faults.into()) }
     }
 
-    /// Returns what a role of the document may do with an entity: all that one of its rules grants. An error says why its
-    /// rules cannot be combined.
+    /// Returns the rights of a role of the document on an entity: everything that at least one of its rules grants. An error
+    /// states why the rules cannot be combined.
     fn access_of(&self, role: &str, entity: &Entity) -> Result<Access, String> {
         let rules = rules_for(&self.roles, role, &entity.key);
         let mut granted: Vec<_> = rules.into_iter().map(|(role, rule)| (role, access(rule))).collect();
@@ -135,7 +135,7 @@ fn names(list: &FieldList) -> Option<impl Iterator<Item = &str>> {
     Some(names.iter().map(String::as_str))
 }
 
-/// Converts a condition. The loader of documents bounds the depth of the recursion.
+/// Converts a condition. The recursion is bounded by the loader of documents.
 fn read(condition: &ConditionDocument) -> Condition {
     match condition {
         ConditionDocument::And(parts) => Condition::All(parts.iter().map(read).collect()),
@@ -147,7 +147,7 @@ fn read(condition: &ConditionDocument) -> Condition {
         },
         ConditionDocument::Compare { field, op, value } => match FilterOp::parse(op) {
             Some(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
-            // The loader accepts the operators of queries only; a condition with another one would hold for no record.
+            // The loader accepts only the operators of queries. A condition with another operator would hold for no record.
             None => Condition::Any(Vec::new()),
         },
     }

@@ -7,13 +7,13 @@ use super::{ClaimValue, Claims, SessionValue};
 /// The user and session of a request. It is taken from a verified session, never from unverified input of the client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal {
-    /// The user's id; empty if the request is anonymous, and then no condition that refers to it is true.
+    /// The user's id; empty if the request is anonymous. No condition that refers to an empty id is true.
     pub user: String,
     /// The user's role, with a meaning that the application defines.
     pub role: Option<String>,
     /// The tenant that the user acts for, if several tenants share one database.
     pub tenant: Option<String>,
-    /// The session's id; empty like that of the user.
+    /// The session's id; empty if the request is anonymous.
     pub session: String,
     /// Further values that the issuer of the session has attested.
     pub claims: Claims,
@@ -39,7 +39,7 @@ impl Principal {
         self
     }
 
-    /// Adds a claim. It replaces one of the same name.
+    /// Adds a claim, or replaces the claim of that name.
     #[must_use]
     pub fn with_claim(mut self, name: impl Into<Box<str>>, value: impl Into<ClaimValue>) -> Self {
         self.claims.insert(name, value);

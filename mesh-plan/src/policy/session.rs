@@ -22,15 +22,15 @@ pub(crate) struct SessionBinding {
 /// A session value in a run of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SessionInput {
-    /// The value. It is NULL, with which no comparison holds, if the session lacks it or the field cannot hold it.
+    /// The value. It is NULL if the session lacks it or the field cannot hold it; no comparison with NULL holds.
     One(Value),
-    /// The values of a list, for [`crate::Predicate::SessionIn`]. NULL stands for those that the field cannot hold; the
-    /// only value is NULL if the session lacks the list.
+    /// The values of a list, for [`crate::Predicate::SessionIn`]. NULL replaces values that the field cannot hold, and is the
+    /// only value if the session lacks the list.
     Many(Vec<Value>),
 }
 
 impl SessionBinding {
-    /// Returns the value of a session.
+    /// Returns the session value of a principal for a run.
     pub(crate) fn bind(&self, principal: Option<&Principal>) -> SessionInput {
         let given = principal.and_then(|principal| principal.value(&self.value));
         match (self.list, given) {
@@ -44,7 +44,8 @@ impl SessionBinding {
         }
     }
 
-    /// Converts text in the form that ids have in paths. Text with the character NUL counts as missing, because not all databases store it.
+    /// Converts text in the form of ids in paths. Text with the character NUL counts as missing, because not all databases
+    /// store it.
     fn text(&self, text: &str) -> Value {
         let value = literal::id(self.ty, self.time_form, text);
         value.filter(|_| !text.contains('\0')).unwrap_or_default()

@@ -292,7 +292,7 @@ fn plans_are_shared_only_within_a_class() {
     assert!(!Arc::ptr_eq(&first.query, &reader.query));
     assert_eq!(mesh.plans_cached(), 2);
     assert!(finish(&mesh, second).starts_with(r#"{"items":[{"id":3},{"id":4}]"#));
-    // A refused principal is refused although the text is cached.
+    // The query is refused although its text is cached.
     let titles = r#"{"post":{"$select":{"ownerId":true}}}"#;
     assert!(plan(&mesh, Some(&ada), titles, None).is_ok());
     assert!(plan(&mesh, None, titles, None).is_err());

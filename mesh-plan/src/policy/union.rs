@@ -1,7 +1,7 @@
-//! What a role may do that has the rights of several rules.
+//! The union of the rights that several rules grant to a role.
 //!
 //! A record is visible if one of the rules grants it, and so are its fields. Conditions apply to records, not to fields, so
-//! rules cannot be combined if one of them grants a field on its records that another one does not grant on others.
+//! rules cannot be combined if one of them grants a field on its records, and another grants other records without the field.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,8 @@ struct Grant<'r> {
     conditions: Vec<&'r [Condition]>,
 }
 
-/// Returns what at least one of the rules grants, which come with the roles that have them. An error says why they cannot be
-/// combined.
+/// Returns the rights that at least one of the rules grants. Each rule comes with its role. An error states why the rules
+/// cannot be combined.
 pub(super) fn any_of(entity: &Entity, rules: &[(&str, Access)]) -> Result<Access, String> {
     let rules: Vec<Rule<'_>> = rules.iter().map(|(role, access)| Rule::new(entity, role, access)).collect();
     let creating = || rules.iter().filter(|rule| entity.is_creatable() && !rule.creates.is_empty());
@@ -141,7 +141,7 @@ fn shared_presets<'r>(
     }
 }
 
-/// Returns the condition that those of at least one rule hold. A rule without conditions holds for all records.
+/// Returns the condition that all conditions of at least one rule hold. A rule without conditions holds for all records.
 fn either<'r>(rules: impl Iterator<Item = &'r [Condition]>) -> Vec<Condition> {
     let mut parts = Vec::new();
     for conditions in rules {
@@ -156,7 +156,7 @@ fn either<'r>(rules: impl Iterator<Item = &'r [Condition]>) -> Vec<Condition> {
     }
     match parts.len() {
         1 => parts,
-        // None, for a right that no rule grants, holds for no record.
+        // If no rule grants the right, the list is empty, and the condition holds for no record.
         _ => vec![Condition::Any(parts)],
     }
 }

@@ -13,14 +13,14 @@ use crate::planner::policy_condition::{self, Slots};
 use crate::planner::write::{References, preset};
 use crate::{Generations, PlanError, Principal};
 
-/// The number of classes with a cached view. Views of more classes are created again and again, which is slow.
+/// The number of classes with a cached view. With more classes, views are created again and again, which is slow.
 const CLASSES: usize = 256;
 
 /// The schema and the conditions of one class.
 pub(crate) struct View {
-    /// The schema without what is hidden.
+    /// The schema without hidden names.
     pub(crate) schema: Arc<Schema>,
-    /// The whole schema, which conditions refer to. Ids are equal in both.
+    /// The whole schema, which conditions refer to. Both schemas have the same ids.
     pub(crate) whole: Arc<Schema>,
     /// Identifies the class; empty without policies.
     pub(crate) class: Box<str>,
@@ -29,7 +29,7 @@ pub(crate) struct View {
     /// The references between the records of the whole schema.
     pub(crate) references: Arc<References>,
     conditions: HashMap<EntityId, Condition>,
-    /// What writes require instead; `None` is no condition.
+    /// The conditions of writes that differ from those of reads; `None` means no condition.
     written: HashMap<(EntityId, RecordUse), Option<Condition>>,
     presets: HashMap<EntityId, Vec<Preset>>,
     dropped: HashSet<(EntityId, String)>,
@@ -51,7 +51,7 @@ impl View {
         }
     }
 
-    /// Creates the view of a class from that of the whole schema.
+    /// Creates the view of a class from the view of the whole schema.
     fn new(unrestricted: &Self, class: &str, access: impl Fn(&Entity) -> Access) -> Self {
         let whole = &unrestricted.whole;
         let mut view = Self {

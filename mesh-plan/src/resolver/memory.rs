@@ -14,7 +14,7 @@ use crate::plan::{ColumnSource, Node, Plan};
 use crate::rows::{HashKey, Rows, Steps, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 
-/// The column with the number of the row, counted from 1, in tables without a column of this name.
+/// The column that contains the row number, counted from 1, in tables that have no column of this name.
 const ROW_ID: &str = "rowid";
 
 /// Tables of data in memory, by storage name.
@@ -84,7 +84,7 @@ impl Tables {
     /// Returns all rows of the tables that the plan reads. [`crate::Mesh`] applies the controls of the plan to them.
     ///
     /// # Errors
-    /// There is no such table or column.
+    /// The plan reads a table or column that does not exist.
     pub fn rows(&self, plan: &Plan) -> Result<Rows, ResolveError> {
         self.rows_within(plan, &Steps::default())
     }
@@ -95,7 +95,7 @@ impl Tables {
         Ok(rows)
     }
 
-    /// Adds the rows of a node and those below it. The depth of the recursion is bounded by that of queries.
+    /// Adds the rows of a node and of the nodes below it. The recursion is bounded by the depth of queries.
     fn add(
         &self,
         node: &Node,
@@ -127,7 +127,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Returns the rows of a table. Over a junction, each row has the key of its parent, and occurs once for each parent.
+    /// Returns the rows of a table. For a relation through a junction, each row has the key of its parent, and occurs once
+    /// for each parent.
     fn with_parents<'t>(
         &'t self,
         stored: &'t Stored,
@@ -186,7 +187,7 @@ impl Stored {
 
 /// A cell of a flat row.
 enum Cell {
-    /// That of a stored column.
+    /// The cell of a stored column.
     Column(usize),
     /// The key of the parent, from a junction.
     Parent,

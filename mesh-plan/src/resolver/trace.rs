@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 
 use crate::Value;
 
-/// Collects the statements of one read if its [`crate::Context`] carries it. It contains names of tables and columns and
-/// values of the query, so it is meant for development.
+/// A collector for the statements of one read, which the [`crate::Context`] of the read carries. It contains names of tables
+/// and columns and values of the query, so it is meant for development.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,9 +32,9 @@ pub struct TracedStatement {
     pub path: String,
     /// The text, with placeholders for values.
     pub sql: String,
-    /// The bound values; those of the first run if the statement was run for several parents.
+    /// The bound values, of the first run if the statement was run for several parents.
     pub params: Vec<Value>,
-    /// The duration of all runs, without that of statements of nested nodes.
+    /// The duration of all runs, excluding the statements of nested nodes.
     pub duration: Duration,
     /// The number of rows of all runs.
     pub rows: u64,

@@ -12,8 +12,8 @@ bitflags! {
         const GROUP = 1 << 1;
         /// The order of all nodes.
         const ORDER = 1 << 2;
-        /// The pages of all nodes. The root's rows begin after the cursor ([`crate::Plan::after`]), and there is one more than
-        /// the page holds if another page follows.
+        /// The pages of all nodes. The root's rows begin after the cursor ([`crate::Plan::cursor`]), and include one row more
+        /// than the page if another page follows.
         const PAGE = 1 << 3;
     }
 }

@@ -23,14 +23,13 @@ pub(super) enum Level {
 /// One evaluation of a plan.
 pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
-    /// What the resolver has applied.
+    /// The controls that the resolver has applied.
     pub(super) applied: Applied,
     pub(super) steps: &'a Steps,
 }
 
-/// Applies the controls of a node to its rows, or to those of one parent, except the controls that have been applied.
-/// The page of the root keeps one more row, which shows that another page follows. Also returns the number of rows before
-/// the page.
+/// Applies the controls of a node that have not been applied yet, to all its rows or to the rows of one parent. The page of
+/// the root keeps one more row if another page follows. Also returns the number of rows before the page.
 pub(super) fn apply<'a>(
     mut records: Records<'a>,
     run: &Run<'_>,

@@ -20,9 +20,9 @@ pub(super) fn split(root: &Node, wide: &Table, steps: &Steps) -> Result<RowTree,
 /// The part of the wide table that belongs to one node.
 struct Part {
     path: String,
-    /// For each column of the table its index in the wide table.
+    /// The index in the wide table of each column of the table.
     columns: Vec<usize>,
-    /// For each column of the node its index in the table.
+    /// The index in the table of each column of the node.
     positions: Vec<Option<usize>>,
     /// The wide columns that identify a row.
     row_key: Vec<usize>,
@@ -71,7 +71,7 @@ impl Part {
         })
     }
 
-    /// Adds the cells of a wide row to the tables of this node and those below it.
+    /// Adds the cells of a wide row to the tables of this node and of the nodes below it.
     fn add(&mut self, wide: &Table, row: usize, parent: usize) {
         let cells = wide.row(row);
         let cell = |position: &usize| cells.get(*position).unwrap_or(&Value::Null);

@@ -8,7 +8,7 @@ use crate::{Export, ExportWriter, JsonBody, ResolveError};
 
 use std::collections::HashMap;
 
-/// Records of an export that are written at a time.
+/// The number of records of an export that are written at a time.
 const EXPORTED: usize = 1_000;
 
 impl Plan {
@@ -22,12 +22,12 @@ impl Plan {
         self.nest_within(rows, &Steps::default())
     }
 
-    /// Nests the rows like [`Plan::nest`], and ends at the deadline.
+    /// Nests the rows like [`Plan::nest`], and fails at the deadline.
     pub(crate) fn nest_within(&self, rows: Rows, steps: &Steps) -> Result<JsonBody, ResolveError> {
         self.shape(&mut self.tree(rows, steps)?, 0)
     }
 
-    /// Exports the rows after the controls of the plan, a few records at a time.
+    /// Applies the controls of the plan and exports the rows in batches.
     pub(crate) async fn export_rows(
         &self,
         rows: Rows,
@@ -75,7 +75,7 @@ impl Plan {
     }
 }
 
-/// Refuses declarations that would change the result: a page of rows that are not filtered and sorted lacks rows.
+/// Refuses declarations that would change the result: a page of rows that were not filtered and sorted before lacks rows.
 fn check_declared(node: &Node, applied: Applied) -> Result<(), ResolveError> {
     let mut before_page = Applied::FILTER | Applied::ORDER;
     before_page.set(Applied::GROUP, node.grouping.is_some());
@@ -132,7 +132,7 @@ fn build(
     Ok(tree)
 }
 
-/// Returns the rows of a table by the values of the `child_keys`, which are those of these columns of the parent.
+/// Groups the rows of a table by the values of `child_keys`, which equal the values of these columns of the parent.
 fn parents_by_key(
     (columns, child_keys): (Vec<usize>, &[String]),
     table: Option<&Table>,

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use crate::ResolveError;
 
-/// Steps between two looks at the clock. Most steps take less than a microsecond, but one that compares a long text with many
-/// patterns can take a millisecond.
+/// The number of steps between two readings of the clock. Most steps take less than a microsecond, but one that compares a
+/// long text with many patterns can take a millisecond.
 const STEPS_PER_CHECK: u32 = 32;
 
 /// Counts the steps of one evaluation, and ends it at the deadline.

@@ -1,4 +1,4 @@
-//! Flat rows with each row under its parent, as a source of rows for the shaper.
+//! Flat rows grouped by their parents, as a source of rows for the shaper.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,15 +8,15 @@ use crate::plan::{ColumnSource, Node};
 use crate::shape::{Cells, Flow, RowSource};
 use crate::{ResolveError, Value, ValueRef};
 
-/// The rows of one node and those of the nodes below it.
+/// The rows of one node and of the nodes below it.
 pub(crate) struct RowTree {
     /// The node's path for error messages.
     pub(crate) path: String,
     pub(crate) table: Table,
-    /// For each column of the node its index in the table.
+    /// The index in the table of each column of the node.
     pub(crate) positions: Vec<Option<usize>>,
     pub(crate) parents: Parents,
-    /// The rows of a parent that `parents` does not have: the group of no records, for a relation with aggregates.
+    /// The rows of a parent that is not in `parents`: for a relation with aggregates, the group of zero records.
     pub(crate) default_rows: Vec<usize>,
     pub(crate) children: Vec<Self>,
     /// The rows of [`Node::related`].
@@ -43,7 +43,7 @@ impl Parents {
 }
 
 impl RowTree {
-    /// Keeps the first of several rows with one row key below one parent.
+    /// Keeps only the first of several rows with the same row key below one parent.
     pub(crate) fn fold_duplicates(&mut self, node: &Node, steps: &Steps) -> Result<(), ResolveError> {
         let positions: Vec<usize> =
             node.row_key.iter().filter_map(|column| self.table.column(&column.name)).collect();
@@ -68,8 +68,8 @@ impl RowTree {
         Ok(())
     }
 
-    /// Applies the controls of the plan that the resolver has not applied, to this node and those below it. The depth of the
-    /// recursion is bounded by that of queries.
+    /// Applies the controls of the plan that the resolver has not applied, to this node and the nodes below it. The recursion
+    /// is bounded by the depth of queries.
     pub(crate) fn evaluate(&mut self, run: &Run<'_>, node: &Node, level: Level) -> Result<(), ResolveError> {
         let applied = run.applied;
         run.steps.check()?;
@@ -81,7 +81,7 @@ impl RowTree {
         }
         let mut sources: Vec<Option<ColumnSource>> =
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
-        // A resolver that has taken the page has used what the controls need of related records.
+        // A resolver that has applied the page has already used the related records that the controls need.
         if !applied.contains(Applied::PAGE) {
             self.add_related(node, &mut sources, run.steps)?;
         }
@@ -117,7 +117,7 @@ impl RowTree {
         Ok(())
     }
 
-    /// Adds to each row what it takes from related rows, as further columns.
+    /// Adds to each row the values of its related rows, as further columns.
     fn add_related(
         &mut self,
         node: &Node,
@@ -180,7 +180,7 @@ impl RowTree {
     }
 }
 
-/// Returns whether the rows of a grouped read are still those of its table.
+/// Returns whether the rows of a grouped read have not been grouped yet.
 pub(super) fn is_ungrouped(node: &Node, applied: Applied) -> bool {
     node.grouping.is_some() && !applied.contains(Applied::GROUP)
 }
@@ -249,7 +249,7 @@ impl Cells for TreeRow<'_> {
     }
 }
 
-/// A value as a key of a hash table. A whole real equals the integer.
+/// A value as a key of a hash table. A whole real equals the integer of the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HashKey {
     Null,

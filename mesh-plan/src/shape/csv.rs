@@ -17,7 +17,7 @@ pub(super) fn write_names(out: &mut Vec<u8>, node: &Node) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The depth of the recursion is that of the query, which is bounded.
+/// The recursion is bounded by the depth of queries.
 fn collect_names(node: &Node, prefix: &str, names: &mut Vec<String>) {
     for output in &node.output {
         match output {
@@ -98,7 +98,7 @@ fn related<S: RowSource>(
     Ok(())
 }
 
-/// Turns the JSON of a scalar at the end of `out` into a value of CSV.
+/// Converts the JSON of a scalar at the end of `out` to a CSV value.
 fn from_json(out: &mut Vec<u8>, start: usize) {
     let json = out.get(start..).unwrap_or_default();
     match json.first() {

@@ -5,10 +5,10 @@ use super::{Cells as _, Flow, RowSource, SIZE_MAX, Shaper};
 use crate::plan::{Node, Plan};
 use crate::{PlanError, PlanErrorKind, ResolveError, Value};
 
-/// The size of a piece in bytes, from which on it is passed on.
+/// The size in bytes from which a piece is passed on.
 const PIECE: usize = SIZE_MAX;
 
-/// The text of an export.
+/// The text format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// A JSON object per line.
@@ -39,7 +39,7 @@ impl ExportFormat {
 }
 
 impl Plan {
-    /// Checks that the selection fits a format: a line of CSV has no room for a list.
+    /// Checks that the selection fits a format: a line of CSV cannot contain a list.
     ///
     /// # Errors
     /// [`PlanErrorKind::ListInCsv`].
@@ -62,7 +62,7 @@ fn check_lists(node: &Node) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Writes the lines of an export. A back end passes the rows in one source or in several, each of which has the next rows.
+/// Writes the lines of an export. A back end passes the rows in one source, or in several sources that follow each other.
 pub struct ExportWriter<'p> {
     shaper: Shaper<'p>,
     format: ExportFormat,
@@ -85,8 +85,8 @@ impl<'p> ExportWriter<'p> {
         Self { shaper, format, records: 0, most, last: Vec::new() }
     }
 
-    /// Writes the rows of a source, at most `count` of them, and passes each piece that is complete to `send`. Returns
-    /// whether the source has more rows.
+    /// Writes the rows of a source, at most `count` of them, and passes each complete piece to `send`. Returns whether the
+    /// source has more rows.
     ///
     /// # Errors
     /// Errors of the source and of `send`, [`ResolveError::TooLarge`] if there are more records than the page of the plan has,
@@ -140,7 +140,7 @@ impl<'p> ExportWriter<'p> {
         self.records
     }
 
-    /// Returns the sort values of the last record of a source that had as many rows as it may have.
+    /// Returns the sort values of the last record for which [`Self::write`] reached its `count`.
     pub fn last(&self) -> &[Value] {
         &self.last
     }

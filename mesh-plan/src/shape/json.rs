@@ -41,7 +41,7 @@ fn write_escaped(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// The number 1 in each byte of a word, and the highest bit of each byte.
+/// A word with the value 1 in each byte, and a word with the highest bit of each byte set.
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES << 7;
 
@@ -58,8 +58,8 @@ fn is_plain(text: &[u8]) -> bool {
     special | last == 0
 }
 
-/// Returns a non-zero value if a byte of the word is special or not ASCII. A subtraction borrows from the highest bit of a
-/// byte that is too small, and from no other byte if there is no such byte.
+/// Returns a non-zero value if a byte of the word is special or not ASCII. The subtraction sets the highest bit of a byte
+/// that is too small. It affects other bytes only if there is such a byte.
 fn special_in(word: u64) -> u64 {
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
     let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);

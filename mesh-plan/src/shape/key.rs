@@ -19,7 +19,7 @@ pub struct OutputKey {
 }
 
 impl OutputKey {
-    /// Creates the first key of an object or a later one.
+    /// Creates the first or a later key of an object.
     pub(crate) fn new(name: &str, is_first: bool) -> Self {
         let mut text = vec![if is_first { b'{' } else { b',' }];
         json::write_str(&mut text, name);

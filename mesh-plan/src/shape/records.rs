@@ -10,8 +10,8 @@ use bytes::Bytes;
 use mesh_ql::{Direction, Nulls};
 
 impl Plan {
-    /// Returns the read of the records with these ids that a point read would read one by one. Its rows come in any order, and
-    /// are for [`Plan::shape_records`].
+    /// Returns one read that replaces a point read for each of these ids. Its rows come in any order, and are for
+    /// [`Plan::shape_records`].
     #[must_use]
     pub fn of_records(&self, ids: &[Key]) -> Self {
         let query = &self.query;
@@ -41,8 +41,8 @@ impl Plan {
         Self { query: query.into(), target: Target::Collection, ..self.clone() }
     }
 
-    /// Writes the records that a source has for a plan of [`Plan::of_records`], each as its point read would, in the order of
-    /// these ids; `None` for those that are not among the rows.
+    /// Writes the records of a source for a plan of [`Plan::of_records`], each as its point read would, in the order of these
+    /// ids. A record that is not among the rows is `None`.
     ///
     /// # Errors
     /// Those of [`Plan::shape`].
@@ -54,7 +54,7 @@ impl Plan {
         let node = self.node();
         let columns = || node.order.iter().filter_map(|key| key.column);
         let mut shaper = Shaper::new(self, Vec::with_capacity(SIZE_MIN));
-        // Rows are usually in the order of the ids. Those that are not are found by the texts of their ids.
+        // Rows are usually in the order of the ids. Other rows are found by the texts of their ids.
         let mut in_order = Vec::with_capacity(ids.len());
         let mut others = HashMap::new();
         source.visit(None, |row, children| {
@@ -78,8 +78,8 @@ impl Plan {
         Ok(ids.iter().enumerate().map(body).collect())
     }
 
-    /// Writes the responses of point reads of this query for records with these ids, one after the other. Together they are
-    /// bounded as one response. `bind` prepares the source for each.
+    /// Writes the responses of point reads of this query for records with these ids, one after the other. Together they have
+    /// the bounds of one response. `bind` prepares the source for each.
     ///
     /// # Errors
     /// Those of [`Plan::shape`] and of `bind`.
@@ -128,7 +128,7 @@ fn condition(columns: &[Column], ids: &[Key]) -> Predicate {
     Predicate::Any(ids.iter().map(is_id).collect())
 }
 
-/// Returns the text of an id. Equal ids have equal texts, also if a value has several forms in the storage.
+/// Returns the text of an id. Equal ids have equal texts, even if a value has several forms in the storage.
 fn text_of<'v>(node: &Node, parts: impl Iterator<Item = ValueRef<'v>>) -> Vec<u8> {
     let mut text = Vec::new();
     for (column, part) in node.id.iter().zip(parts) {

@@ -25,7 +25,7 @@ pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeF
     }
 }
 
-/// Returns a number of bytes that text or bytes take at least as JSON, whatever the type of their field.
+/// Returns a lower bound on the number of bytes that text or bytes take as JSON, for any type of their field.
 #[cold]
 pub(super) fn least_length(ty: Option<FieldType>, cell: ValueRef<'_>) -> usize {
     match (ty, cell) {
@@ -37,7 +37,7 @@ pub(super) fn least_length(ty: Option<FieldType>, cell: ValueRef<'_>) -> usize {
     }
 }
 
-/// Returns the text of a cell that is written unchanged as a JSON string.
+/// Returns the text of a cell if it is written unchanged as a JSON string.
 pub(super) fn plain_text(ty: Option<FieldType>, cell: ValueRef<'_>) -> Option<&[u8]> {
     use FieldType::{Binary, Boolean, Date, Datetime, Json};
     match cell {
@@ -82,7 +82,7 @@ fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>,
     }
 }
 
-/// Writes a number, of which `text` is the shortest text that parses to it.
+/// Writes a number. `text` is the shortest text that parses to it.
 fn number(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, value: f64, text: &str) {
     use FieldType::{Bigint, Date, Datetime, Decimal, String, Uuid};
     let quoted = match ty {
@@ -138,7 +138,7 @@ fn without_fraction(text: &str) -> &str {
     text.strip_suffix(".0").unwrap_or(text)
 }
 
-/// Writes a stored time, with `T` instead of a blank between date and time.
+/// Writes a stored time, with `T` instead of a space between date and time.
 fn moment(out: &mut Vec<u8>, text: &[u8]) {
     const SEPARATOR: usize = 10;
     if text.get(SEPARATOR) != Some(&b' ') {
@@ -146,7 +146,7 @@ fn moment(out: &mut Vec<u8>, text: &[u8]) {
     }
     let start = out.len() + 1;
     json::write_bytes(out, text);
-    // A date has no escapes. If something was escaped, the text is no time.
+    // A date has no escapes. If a character was escaped, the text is not a time.
     if let Some(byte) = out.get_mut(start + SEPARATOR).filter(|byte| **byte == b' ') {
         *byte = b'T';
     }

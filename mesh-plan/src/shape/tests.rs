@@ -25,7 +25,7 @@ fn schema() -> Schema {
 
 const QUERY: &str = "{ post title author { name } comments { text } tags { name } }";
 
-/// What the rows of every test below come to.
+/// The items that the rows of every test below nest into.
 const NESTED: &str = concat!(
     r#"[{"title":"One","author":{"name":"Ada"},"comments":[{"text":"a"},{"text":"b"}],"#,
     r#""tags":[{"name":"red"},{"name":"blue"}]},"#,
@@ -46,7 +46,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The response to a query, its rows made by `rows`.
+/// Returns the response to a query with the rows that `rows` returns.
 fn read(
     request: &Request<'_>,
     rows: impl Fn(&Plan) -> Rows + Clone + Send + Sync + 'static,
@@ -69,7 +69,7 @@ fn posts() -> Request<'static> {
     Request::collection(Format::Ql, QUERY)
 }
 
-/// The `items` of a collection's text, and what follows them.
+/// Checks the `items` of a collection, and that there is no next page.
 #[track_caller]
 fn check(read: Result<String, ResolveError>) {
     let text = read.unwrap();
@@ -79,7 +79,7 @@ fn check(read: Result<String, ResolveError>) {
     assert_eq!(items.map(|(items, _)| items), Some(NESTED));
 }
 
-/// The text that a failure has for the log.
+/// Returns the text of a failure for the log.
 #[track_caller]
 fn failure(read: Result<String, ResolveError>) -> String {
     match read {

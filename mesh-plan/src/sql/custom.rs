@@ -1,4 +1,4 @@
-//! What sea-query has no methods for.
+//! SQL expressions that sea-query has no methods for.
 
 use mesh_schema::TableName;
 use sea_query::extension::postgres::PgFunc;
@@ -7,22 +7,22 @@ use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword
 use super::statement::Statement;
 use crate::plan::CompareOp;
 
-/// Casts to a type, by its name in SQL.
+/// Casts an expression to the type with the SQL name `ty`.
 pub(super) fn cast(expr: Expr, ty: &str) -> Expr {
     expr.cast_as(ty.to_owned())
 }
 
-/// Converts JSON to a type of PostgreSQL, such as an array, by the name of the type in SQL.
+/// Converts JSON to a PostgreSQL type, such as an array. `ty` is the SQL name of the type.
 pub(super) fn from_json(json: Expr, ty: &str) -> Expr {
-    // There is no function for a single value, only for the columns of a record. A `$` in the type is in quotes, where it
-    // begins no placeholder.
+    // PostgreSQL has a function that converts the columns of a record, but none for a single value. A `$` in the type is in
+    // quotes, where it does not begin a placeholder.
     let template = format!(
         "(SELECT r.v FROM pg_catalog.jsonb_to_record(pg_catalog.jsonb_build_object('v', CAST($1 AS pg_catalog.jsonb))) AS r (v {ty}))"
     );
     Expr::cust_with_exprs(template, [json])
 }
 
-/// Converts a value, which is text or JSON, to the type of a column. Returns a row of the table with only this column.
+/// Converts a text or JSON value to the type of a column. Returns a row of the table in which all other columns are NULL.
 pub(super) fn row_of(table: &TableName, column: &str, value: Expr) -> Expr {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let names: Vec<String> = table.schema.iter().chain([&table.name]).map(|name| quoted(name)).collect();
@@ -33,8 +33,9 @@ pub(super) fn row_of(table: &TableName, column: &str, value: Expr) -> Expr {
     Expr::cust_with_exprs(template, [Expr::Constant(column.into()), value])
 }
 
-/// Applies PostgreSQL's operator of that name in a schema. Without the schema the database would search its path for the
-/// operator that fits the types of both sides best, which may be one that another account has created.
+/// Applies the PostgreSQL operator in `schema`, or the built-in one if `schema` is `None`. For an operator without a schema,
+/// the database would search its path for the one that best fits the types of both sides, which may be one that another account
+/// has created.
 pub(super) fn operator(left: Expr, operator: CompareOp, schema: Option<&str>, right: Expr) -> Expr {
     let name = match operator {
         CompareOp::Eq => "=",
@@ -45,7 +46,7 @@ pub(super) fn operator(left: Expr, operator: CompareOp, schema: Option<&str>, ri
         CompareOp::Lte => "<=",
     };
     let Some(schema) = schema else { return left.binary(built_in(name), right) };
-    // The schema of an extension, as an identifier.
+    // `schema` is the schema of an extension, in the form of an SQL identifier.
     let template = format!("($1 OPERATOR({schema}.{name}) $2)");
     Expr::cust_with_exprs(template, [left, right])
 }
@@ -65,22 +66,22 @@ pub(super) fn built_in(name: &str) -> BinOper {
     })
 }
 
-/// Returns the value that a subquery has in one of its rows, for a comparison.
+/// Returns `ANY` of a subquery, for the right side of a comparison.
 pub(super) fn any_of(select: SelectStatement) -> Expr {
     PgFunc::any(Expr::SubQuery(None, Box::new(select.into()))).into()
 }
 
-/// Returns whether a condition is false or unknown.
+/// Returns the condition that another condition is false or unknown.
 pub(super) fn is_not_true(condition: Expr) -> Expr {
     condition.binary(BinOper::IsNot, Expr::Keyword(Keyword::Custom("TRUE".into())))
 }
 
-/// Returns a value of SQLite without the affinity of its column, which would convert the other side of a comparison.
+/// Returns a SQLite column without its type affinity, which would convert the other side of a comparison.
 pub(super) fn without_affinity(column: Expr) -> Expr {
     Expr::cust_with_expr("+?", column)
 }
 
-/// Selects the values of SQLite's JSON array, without an affinity.
+/// Selects the elements of a JSON array in SQLite, without a type affinity.
 pub(super) fn values_of_json(array: Expr) -> SelectStatement {
     let mut values = Query::select();
     values.expr(without_affinity(Expr::col("value"))).from_function(Func::cust("json_each").arg(array), "l");
@@ -92,8 +93,8 @@ pub(super) fn collate(text: Expr, collation: &'static str) -> Expr {
     text.binary(BinOper::Custom("COLLATE"), Expr::col(collation))
 }
 
-/// Calls an aggregate function. `distinct` is the template of its argument over distinct values, with the placeholder of
-/// the database.
+/// Calls an aggregate function. For distinct values, `distinct` is the template of the argument, with the database's
+/// placeholder.
 pub(super) fn aggregate(function: impl IntoIden, value: Expr, distinct: Option<&'static str>) -> Expr {
     let value = match distinct {
         Some(template) => Expr::cust_with_expr(template, value),
@@ -107,14 +108,14 @@ pub(super) fn count_rows() -> Expr {
     Func::count(Expr::col(Asterisk)).into()
 }
 
-/// Returns a statement that describes how another one would run. sea-query has a builder for it, but not for statements
-/// with common table expressions.
+/// Returns the statement that describes how `statement` would run. sea-query's builder for it does not support statements with
+/// common table expressions.
 pub(super) fn explain<P>(command: &str, statement: &Statement<P>) -> String {
     [command, " ", &statement.sql].concat()
 }
 
-/// Returns a timestamp of MySQL as text in UTC, without trailing zeros in its fraction. The time zone of the session is UTC. A
-/// date without a month is NULL.
+/// Formats a MySQL timestamp as text in UTC, without trailing zeros in its fraction. The time zone of the session is UTC. A
+/// date without a month becomes NULL.
 pub(super) fn utc_text(timestamp: Expr) -> Expr {
     Expr::cust_with_expr(
         "CONCAT(TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(CAST(NULLIF(?, 0) AS DATETIME(6)) AS CHAR))), 'Z')",
@@ -122,19 +123,19 @@ pub(super) fn utc_text(timestamp: Expr) -> Expr {
     )
 }
 
-/// Returns a number of MySQL that is 0 for false as text.
+/// Formats a MySQL boolean, which is a number that is 0 for false, as text.
 pub(super) fn boolean_text(value: Expr) -> Expr {
     Expr::cust_with_expr("ELT(1 + (? <> 0), 'false', 'true')", value)
 }
 
-/// Returns bytes of MySQL as hexadecimal digits in the form of PostgreSQL.
+/// Formats MySQL bytes as hexadecimal digits, in PostgreSQL's format.
 pub(super) fn hex_text(bytes: Expr) -> Expr {
     Expr::cust_with_exprs("CONCAT(?, LOWER(HEX(?)))", [Expr::Constant("\\x".into()), bytes])
 }
 
-/// Returns a sum of integers of MySQL, which is a decimal number, as an integer. Fails if it does not fit.
+/// Converts a MySQL sum of integers, which is a decimal number, to an integer. The statement fails if the sum does not fit.
 pub(super) fn integer_sum(sum: Expr) -> Expr {
-    // The sum of constants would fail always.
+    // `COUNT(*)` keeps the overflowing sum from being a sum of constants, which would always fail.
     Expr::cust_with_exprs(
         "(CASE WHEN ? NOT BETWEEN -9223372036854775808 AND 9223372036854775807 THEN 9223372036854775807 + COUNT(*) \
          ELSE CAST(? AS SIGNED) END)",
@@ -142,14 +143,14 @@ pub(super) fn integer_sum(sum: Expr) -> Expr {
     )
 }
 
-/// Converts text to the character set of a collation of MySQL, and applies the collation.
+/// Converts text to the character set of a MySQL collation, and applies the collation.
 pub(super) fn convert(text: Expr, charset: &str, collation: &str) -> Expr {
     let template = format!("CONVERT(? USING {}) COLLATE {}", backquoted(charset), backquoted(collation));
     Expr::cust_with_expr(template, text)
 }
 
-/// Returns whether a value is in a JSON array, whose elements MySQL reads as values of that type. `collation` is that of texts,
-/// with its character set.
+/// Tests whether a value is in a JSON array whose elements MySQL reads as values of type `ty`. `collation` has the character
+/// set and the collation of texts.
 pub(super) fn is_in_json(
     left: Expr,
     array: Expr,
@@ -169,13 +170,13 @@ pub(super) fn is_in_json(
     Expr::cust_with_exprs(template, [left, array])
 }
 
-/// Evaluates an expression over the column `v` of `a`, which is a JSON value of MySQL.
+/// Evaluates the expression `template` over a MySQL JSON value, which is the column `v` of `a`.
 pub(super) fn of_json(value: Expr, template: &str, others: impl IntoIterator<Item = Expr>) -> Expr {
     let template = format!("(SELECT {template} FROM JSON_TABLE(?, '$' COLUMNS (`v` JSON PATH '$')) AS `a`)");
     Expr::cust_with_exprs(template, others.into_iter().chain([value]))
 }
 
 fn backquoted(name: &str) -> String {
-    // A `?` would be a placeholder. No name of a collation has one.
+    // A `?` would be a placeholder. No collation has one in its name.
     format!("`{}`", name.replace(['`', '?'], ""))
 }

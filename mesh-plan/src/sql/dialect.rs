@@ -7,56 +7,55 @@ use super::statement::Params;
 use crate::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
 use crate::{JsonPointer, JsonType, Value};
 
-/// A database's SQL.
+/// The SQL dialect of a database.
 pub(super) trait Dialect {
-    /// What is bound to its statements.
+    /// A parameter that is bound to a statement.
     type Param: Clone;
 
-    /// A value of a row: its expression, with what the database has to know of its type.
+    /// A value of a row: its expression, with the type information that the dialect needs.
     type Operand: Into<Expr> + Clone;
 
-    /// Whether NULL comes before all values in ascending order by default, and not after them.
+    /// Whether NULL sorts before all values in ascending order by default, rather than after them.
     const NULL_IS_SMALLEST: bool;
 
-    /// Whether it may begin a semi-join at the records of `EXISTS`.
+    /// Whether the database can begin a semi-join at the records of `EXISTS`.
     const REORDERS_EXISTS: bool;
 
-    /// Whether other transactions may change records during a write, so that what was checked at first is checked again
-    /// at the end.
+    /// Whether other transactions can change records during a write, so that its checks are repeated at the end.
     const RECHECKS: bool;
 
-    /// Whether `UPDATE` and `DELETE` return rows. Otherwise only the number of rows that they have found is known, and the id of
-    /// the record is read by a select.
+    /// Whether `UPDATE` and `DELETE` return rows. Otherwise only the number of rows that they have found is known, and a select
+    /// reads the id of the record.
     const RETURNS_UPDATED: bool = true;
 
-    /// Whether the number of rows that an `UPDATE` has changed is known, so that it need not return a record whose id stays the
-    /// same.
+    /// Returns whether the number of rows that an `UPDATE` has changed is known. An update that keeps the id then need not
+    /// return it.
     fn counts_updated(&self) -> bool {
         false
     }
 
-    /// Returns the printer of its SQL.
+    /// Returns the builder that renders the SQL.
     fn builder(&self) -> impl QueryBuilder;
 
-    /// Returns a parameter for a value that is written.
+    /// Returns a parameter for a value of a write.
     fn value(&self, value: &Value) -> Self::Param;
 
-    /// Returns a parameter for a value that a column of that storage type is set to.
+    /// Returns a parameter for the new value of a column of the given storage type.
     fn written(&self, value: &Value, _native: Option<&NativeType>) -> Self::Param {
         self.value(value)
     }
 
-    /// Returns a parameter in the form in which a column of that storage type can be set to it.
+    /// Converts a parameter to the form that can be assigned to a column of the given storage type.
     fn assigned(&self, param: Expr, _native: Option<&NativeType>) -> Expr {
         param
     }
 
-    /// Returns the clause by which an insertion returns columns, if the printer of the database's SQL has none for it.
+    /// Returns the clause with which an insertion returns columns, if the database has one that the builder does not render.
     fn returning(&self, _columns: &[&str]) -> Option<String> {
         None
     }
 
-    /// Returns what an insertion does that a key prevents: nothing. The column is one of those that are set.
+    /// Returns the clause that ignores an insertion which violates a key. The column is one of those that the insertion sets.
     fn kept(&self, _table: &TableName, _column: &str) -> OnConflict {
         OnConflict::new().do_nothing().to_owned()
     }
@@ -75,14 +74,14 @@ pub(super) trait Dialect {
         operand
     }
 
-    /// Returns a column of a parent in a form in which it is compared like a parameter with that value. `is_alike` is whether
-    /// the other column has the same type.
+    /// Returns a column of a parent in a form that compares like a parameter with the same value. `is_alike` is whether the
+    /// other column has the same type.
     fn parent_key(&self, operand: Self::Operand, _is_alike: bool) -> Expr {
         operand.into()
     }
 
-    /// Returns whether a subquery has few rows. It is asked for databases that do not begin a semi-join at the subquery, and is
-    /// then better read first.
+    /// Returns whether a subquery has few rows, so that it is better read first. Only needed for databases that do not begin a
+    /// semi-join at the subquery.
     fn are_few(&self, _params: &Params<Self::Param>, _rows: &SelectStatement) -> bool {
         false
     }
@@ -90,16 +89,17 @@ pub(super) trait Dialect {
     /// Returns the reference to a table.
     fn table(&self, name: &TableName) -> TableRef;
 
-    /// Compares a value of that storage type with another one of it, or with a parameter.
+    /// Compares a value of the given storage type with another value of this type, or with a parameter.
     fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr;
 
-    /// Looks for a value of that storage type in the rows of a subquery.
+    /// Tests whether a value of the given storage type is in the rows of a subquery.
     fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr;
 
     /// Compares two columns for equality.
     fn equal(&self, left: Self::Operand, right: Self::Operand) -> Expr;
 
-    /// Compares with a value of the query, or with the input of that slot, of which the value is a sample.
+    /// Compares with a value of the query. If there is a slot, compares with the input in that slot, and the value is a sample
+    /// of it.
     fn compare(
         &self,
         params: &mut Params<Self::Param>,
@@ -108,7 +108,7 @@ pub(super) trait Dialect {
         value: (&Value, Option<usize>),
     ) -> Expr;
 
-    /// Compares with the session's value of that slot.
+    /// Compares with the session's value in a slot.
     fn compare_session(
         &self,
         params: &mut Params<Self::Param>,
@@ -117,7 +117,7 @@ pub(super) trait Dialect {
         slot: usize,
     ) -> Expr;
 
-    /// Looks for a value in the session's list of that slot.
+    /// Tests whether a value is in the session's list in a slot.
     fn is_in_session(
         &self,
         params: &mut Params<Self::Param>,
@@ -126,7 +126,7 @@ pub(super) trait Dialect {
         negated: bool,
     ) -> Expr;
 
-    /// Looks for a value in a list that is not empty.
+    /// Tests whether a value is in a list that is not empty.
     fn is_in(
         &self,
         params: &mut Params<Self::Param>,
@@ -135,7 +135,8 @@ pub(super) trait Dialect {
         negated: bool,
     ) -> Expr;
 
-    /// Matches text against a [`crate::Pattern`], or the input of that slot, of which the pattern is a sample.
+    /// Matches text against a [`crate::Pattern`]. If there is a slot, matches against the input in that slot, and the pattern
+    /// is a sample of it.
     fn like(
         &self,
         params: &mut Params<Self::Param>,
@@ -144,7 +145,8 @@ pub(super) trait Dialect {
         ignore_case: bool,
     ) -> Expr;
 
-    /// Returns the scalar of that type at a place in a JSON document; NULL if there is none, or if it is not JSON.
+    /// Returns the scalar of type `ty` that a pointer finds in a JSON document; NULL if there is none, or if the document is
+    /// not JSON.
     fn json(
         &self,
         params: &mut Params<Self::Param>,
@@ -153,9 +155,9 @@ pub(super) trait Dialect {
         ty: JsonType,
     ) -> Self::Operand;
 
-    /// Calls an aggregate function over the values of a column, or over rows.
+    /// Calls an aggregate function over the values of a column, or over rows if there is no column.
     fn aggregate(&self, call: &Aggregate, column: Option<Self::Operand>) -> Self::Operand;
 }
 
-/// Returns the operand for a value of a row or of a group.
+/// A function that returns the operand for a value of a row or of a group.
 pub(super) type Operands<'a, D> = dyn Fn(&ColumnSource) -> <D as Dialect>::Operand + 'a;

@@ -1,4 +1,4 @@
-//! Groups as a subquery, so that they are filtered, ordered and paged like rows.
+//! Groups in a subquery, so that they can be filtered, ordered and paged like rows.
 
 use sea_query::{Expr, Query, SelectStatement};
 
@@ -8,7 +8,7 @@ use crate::plan::{Aggregate, ColumnSource, Grouping};
 /// The alias of the groups.
 const GROUPS: &str = "g";
 
-/// Returns a select without columns from the groups of `rows`, which has a table and conditions.
+/// Returns a select, still without columns, from the groups of `rows`, which has a table and conditions.
 pub(super) fn fold<D: Dialect>(
     dialect: &D,
     rows: SelectStatement,
@@ -18,7 +18,7 @@ pub(super) fn fold<D: Dialect>(
     named(groups(dialect, rows, operands, grouping))
 }
 
-/// Returns a select without columns from groups, under the name that their operands have.
+/// Returns a select, still without columns, from groups under the alias that their operands use.
 pub(super) fn named(groups: SelectStatement) -> SelectStatement {
     Query::select().from_subquery(groups, GROUPS).take()
 }
@@ -43,7 +43,7 @@ pub(super) fn groups<D: Dialect>(
     rows
 }
 
-/// Returns a value of the groups. `operands` are those of the rows.
+/// Returns the operand for a value of the groups. `operands` returns the operands of the rows.
 pub(super) fn operand<D: Dialect>(
     dialect: &D,
     operands: &Operands<'_, D>,
@@ -59,7 +59,7 @@ pub(super) fn operand<D: Dialect>(
             let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
             (key_name(index), key(dialect, operands, column))
         }
-        // The planner allows related records in reads of records only.
+        // The planner allows related records only in reads of records.
         ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. } => {
             return dialect.operand(Expr::null(), None);
         }
@@ -81,7 +81,7 @@ fn key_name(index: usize) -> String {
     format!("k{index}")
 }
 
-/// Returns the column of the groups with an aggregate.
+/// Returns the name of the column with an aggregate.
 pub(super) fn aggregate_name(index: usize) -> String {
     format!("a{index}")
 }

@@ -12,8 +12,8 @@ pub(super) struct CursorKey<'a> {
     pub(super) is_null: bool,
 }
 
-/// Returns the condition on the rows that follow the cursor. Without keys there is one row, and none follows. `compare`
-/// compares the key of that index with the cursor's value.
+/// Returns the condition on the rows that follow the cursor. Without keys there is only one row, so no row follows. `compare`
+/// compares the key at an index with the cursor's value.
 pub(super) fn after<'a>(
     keys: impl IntoIterator<Item = CursorKey<'a>>,
     mut compare: impl FnMut(usize, &CursorKey<'a>, CompareOp) -> Expr,
@@ -33,7 +33,8 @@ fn never() -> Expr {
     Expr::Constant(false.into())
 }
 
-/// NULL is followed by what comes after NULLs, or by another NULL that is followed by the `rest` of the keys.
+/// Returns the condition on the rows after a NULL: rows with a value if NULLs come first, and other rows with NULL that meet
+/// `rest`, the condition on the remaining keys.
 fn after_null(key: &CursorKey<'_>, rest: Option<Expr>) -> Expr {
     let tied = rest.map(|rest| key.column.clone().is_null().and(rest));
     match (key.key.nulls, tied) {
@@ -43,7 +44,8 @@ fn after_null(key: &CursorKey<'_>, rest: Option<Expr>) -> Expr {
     }
 }
 
-/// A value is followed by those beyond it, or by an equal one that is followed by the `rest` of the keys.
+/// Returns the condition on the rows after a value: rows with a value beyond it, rows with NULL if NULLs come last, and rows
+/// with an equal value that meet `rest`, the condition on the remaining keys.
 fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, mut compare: impl FnMut(CompareOp) -> Expr) -> Expr {
     let (beyond, from) = match key.key.direction {
         Direction::Asc => (CompareOp::Gt, CompareOp::Gte),
@@ -53,7 +55,7 @@ fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, mut compare: impl FnMut(
     match (rest, nulls_follow) {
         (None, false) => compare(beyond),
         (None, true) => compare(beyond).or(key.column.clone().is_null()),
-        // In this form an index on the key can start at the value.
+        // In this form, a scan of an index on the key can start at the value.
         (Some(rest), false) => compare(from).and(compare(beyond).or(rest)),
         (Some(rest), true) => {
             compare(beyond).or(key.column.clone().is_null()).or(compare(CompareOp::Eq).and(rest))

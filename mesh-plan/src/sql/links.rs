@@ -19,7 +19,7 @@ pub(super) fn table(name: &TableName) -> TableRef {
     }
 }
 
-/// Returns a column of the table with that alias and those storage types.
+/// Returns the operand for a column of the table with this alias. `native` has the storage types of its columns.
 pub(super) fn table_operand<D: Dialect>(
     dialect: &D,
     native: &HashMap<String, NativeType>,
@@ -30,8 +30,8 @@ pub(super) fn table_operand<D: Dialect>(
         ColumnSource::Column(column) => {
             dialect.operand(Expr::col((alias.to_owned(), column.clone())), native.get(column))
         }
-        // The planner allows aggregates in grouped reads only. `super::related` lowers what is of related records, and
-        // `super::predicate` what is in a JSON document.
+        // The planner allows aggregates only in grouped reads. `super::related` lowers values of related records, and
+        // `super::predicate` lowers values in JSON documents.
         ColumnSource::Aggregate(_)
         | ColumnSource::Related { .. }
         | ColumnSource::Exists(_)
@@ -39,7 +39,7 @@ pub(super) fn table_operand<D: Dialect>(
     }
 }
 
-/// Returns the condition on the rows under an alias that belong to one parent, whose `keys` the link compares.
+/// Returns the condition that rows under an alias belong to one parent. `keys` are the parent's values that the link compares.
 pub(super) fn linked<D: Dialect>(
     dialect: &D,
     parent: &Node,
@@ -57,7 +57,7 @@ pub(super) fn linked<D: Dialect>(
             })
             .reduce(Expr::and)
             .unwrap_or_else(|| Expr::Constant(true.into())),
-        // A subquery with `IN` returns a child once, even if the junction holds the pair twice.
+        // With `IN` and a subquery, a child is returned once even if the junction contains the pair twice.
         Link::Through { table: junction, from, to, target: column_name, parent: id, .. } => {
             let cell = |column: &String| (junction_alias.to_owned(), column.clone());
             let (from, key) = (Expr::col(cell(from)), keys.next().unwrap_or_else(Expr::null));

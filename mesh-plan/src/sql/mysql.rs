@@ -1,13 +1,13 @@
 //! Lowering to MySQL and MariaDB: one statement, and so one round trip, for a whole plan.
 //!
-//! Each to-many relation is a level: a common table expression with a row for each record, which carries the number of its
-//! parent's row. To-one relations of which a key of the database allows one record are joined into the rows of their parents;
-//! others are levels too. MariaDB has no lateral joins, so the rows of all parents are joined, and window functions number
-//! those of each parent, which bounds a page. The statement returns the rows of all levels in no order, in columns that levels
-//! share by type; [`Layout`] says where everything is.
+//! Each to-many relation is a level: a common table expression with one row per record, which contains the number of its
+//! parent's row. A to-one relation is joined into the rows of its parents if a key of the database allows only one record per
+//! parent; otherwise it is a level too. MariaDB has no lateral joins. Therefore the rows of all parents are joined at once, and
+//! window functions number the rows of each parent, so that a page can be limited. The statement returns the rows of all levels
+//! in no particular order, in columns that levels share by type; [`Layout`] has the positions of the columns.
 //!
-//! JSON made by the database would need aggregation in an order, which neither database guarantees, and is cut off at
-//! `group_concat_max_len` in MariaDB.
+//! The database does not build JSON: that would require aggregation in an order, which neither database guarantees, and MariaDB
+//! truncates the result at `group_concat_max_len`.
 
 mod aggregate;
 mod compare;
@@ -37,11 +37,12 @@ pub fn write_steps(mutation: &Mutation, product: Product) -> Vec<Step<Param>> {
     write::lower(mutation, dialect::MySql { product, inputs: &[] })
 }
 
-/// The most parameters of a statement.
+/// The maximum number of parameters of a statement.
 const PARAMS_MAX: usize = 65_535;
 
-/// Lowers the first of several creations to one statement that returns their ids in this order. Returns it with their number.
-/// `None` if the first two are not alike, or the database returns no rows of an insertion.
+/// Lowers the leading creations that are alike to one statement that returns their ids in the same order. Returns the statement
+/// and the number of these creations. `None` if the first two are not alike, or if the database cannot return rows from an
+/// insertion.
 pub fn create_many(mutations: &[Mutation], product: Product) -> Option<(Statement<Param>, usize)> {
     let count = write::many::alike(mutations, PARAMS_MAX);
     let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
@@ -49,7 +50,8 @@ pub fn create_many(mutations: &[Mutation], product: Product) -> Option<(Statemen
     Some((statement, count))
 }
 
-/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+/// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
+/// permitted.
 pub fn permitted(subject: &Subject, ids: &[Key], product: Product) -> Option<Statement<Param>> {
     write::many::permitted(subject, ids, dialect::MySql { product, inputs: &[] })
 }
@@ -59,12 +61,12 @@ pub fn references(mutation: &Mutation, product: Product) -> Vec<SetReference<Par
     write::references(mutation, &dialect::MySql { product, inputs: &[] })
 }
 
-/// Returns the statement that finds a record which may be written, and locks it.
+/// Returns the statement that finds a record if it may be written, and locks it.
 pub fn lock(subject: &Subject, id: &Key, product: Product) -> Statement<Param> {
     write::find::find(subject, id, true, dialect::MySql { product, inputs: &[] })
 }
 
-/// Returns a statement that lists the steps in which the database would run another one.
+/// Returns the statement that lists the steps in which the database would run `statement`.
 pub fn explain(statement: &Statement<Param>) -> String {
     custom::explain("EXPLAIN", statement)
 }

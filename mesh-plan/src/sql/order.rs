@@ -1,5 +1,5 @@
-//! `ORDER BY`, with explicit positions of NULL only where the default of the database differs. An unnecessary one
-//! prevents the use of an index.
+//! `ORDER BY` clauses. The position of NULL is explicit only if it differs from the database's default, because an unnecessary
+//! one prevents the use of an index.
 
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, NullOrdering, Order, OrderedStatement};

@@ -1,12 +1,12 @@
 //! Lowering to PostgreSQL: one statement, and so one round trip, for a whole plan.
 //!
-//! Each to-many relation is a level: a common table expression with a row for each record, which carries the number of
-//! its parent's row. To-one relations are joined into the rows of their parents. The statement returns the rows of all
-//! levels, one level after the other, in columns that levels share by type; [`Layout`] says where everything is.
+//! Each to-many relation is a level: a common table expression with one row per record, which contains the number of its
+//! parent's row. To-one relations are joined into the rows of their parents. The statement returns the rows of all levels, one
+//! level after the other, in columns that levels share by type; [`Layout`] has the positions of the columns.
 //!
-//! Compared with joins (which multiply siblings), arrays of records and JSON made by the database, this was the fastest
-//! for nested lists and no slower for other reads. It also bounds the work of the database: no level has more rows than
-//! a response may hold.
+//! In comparison with joins (which multiply siblings), arrays of records and JSON built by the database, this form was the
+//! fastest for nested lists and no slower for other reads. It also bounds the work of the database: no level has more rows than
+//! a response may contain.
 
 mod aggregate;
 mod compare;
@@ -40,11 +40,11 @@ pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>>
     write::lower(mutation, dialect::Postgres { features, inputs: &[] })
 }
 
-/// The most parameters of a statement.
+/// The maximum number of parameters of a statement.
 const PARAMS_MAX: usize = 65_535;
 
-/// Lowers the first of several creations to one statement that returns their ids in this order. Returns it with their number.
-/// `None` if the first two are not alike.
+/// Lowers the leading creations that are alike to one statement that returns their ids in the same order. Returns the statement
+/// and the number of these creations. `None` if the first two are not alike.
 ///
 /// PostgreSQL returns the rows of `VALUES` in their order, since it inserts them one after the other.
 pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(Statement<Param>, usize)> {
@@ -54,23 +54,24 @@ pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(State
     Some((statement, count))
 }
 
-/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+/// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
+/// permitted.
 pub fn permitted(subject: &Subject, ids: &[Key], features: &Features) -> Option<Statement<Param>> {
     write::many::permitted(subject, ids, dialect::Postgres { features, inputs: &[] })
 }
 
-/// Returns the statement that finds a record which may be written. With `locks` it also locks the record, for which PostgreSQL
-/// requires the right to update it.
+/// Returns the statement that finds a record if it may be written. With `locks`, it also locks the record, which requires the
+/// privilege to update it.
 pub fn find(subject: &Subject, id: &Key, locks: bool, features: &Features) -> Statement<Param> {
     write::find::find(subject, id, locks, dialect::Postgres { features, inputs: &[] })
 }
 
-/// Returns a statement that lists the steps in which PostgreSQL would run another one.
+/// Returns the statement that lists the steps in which PostgreSQL would run `statement`.
 pub fn explain(statement: &Statement<Param>) -> String {
     custom::explain("EXPLAIN", statement)
 }
 
-/// Returns a value as the text that PostgreSQL reads it from; `None` for NULL and for text that it cannot store.
+/// Returns a value in PostgreSQL's text format; `None` for NULL and for text that PostgreSQL cannot store.
 pub fn text(value: &Value) -> Option<String> {
     type_class::text_of(value)
 }

@@ -7,7 +7,7 @@ use super::statement::Params;
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::sql::custom::is_not_true;
 
-/// Lowers a predicate on rows with these operands. Its nesting is bounded by the parser.
+/// Lowers a predicate on rows with these operands. The parser bounds its nesting.
 pub(super) fn lower<D: Dialect>(
     dialect: &D,
     params: &mut Params<D::Param>,

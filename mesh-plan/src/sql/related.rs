@@ -1,10 +1,10 @@
 //! Related records that the conditions and the order of a node use.
 //!
 //! The record at the end of a to-one relation is joined to the rows if the database has at most one. Other values are
-//! subqueries that refer to the row. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite
-//! always begins such a join at the rows, so conditions that must hold get forms with which it can begin at the related
-//! records: a join of the one record, or `IN` with a list of keys if few records match. An aggregate that comes first in the
-//! order of all rows is computed in groups by parent if the database can, because it is needed for each row.
+//! correlated subqueries. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite always begins a
+//! semi-join at the rows. Conditions that must hold therefore get a form with which it can begin at the related records: a join
+//! of the one record, or `IN` with a list of keys if few records match. An aggregate that is the first sort key of all rows is
+//! computed in groups by parent if possible, because each row needs it.
 
 use mesh_ql::AggregateFn;
 use mesh_schema::{ColumnPair, Link};
@@ -17,12 +17,12 @@ use super::statement::Params;
 use super::{group, predicate};
 use crate::plan::{ColumnSource, CompareOp, Node, Predicate, Related};
 
-/// The values of a node's rows, those of related records included.
+/// The values of a node's rows, including the values of related records.
 pub(super) struct RowOperands<'a, D: Dialect> {
     dialect: &'a D,
     node: &'a Node,
     alias: String,
-    /// The aliases of a junction and, with a number, of related records.
+    /// The prefix of the aliases of related records, which is followed by a number, and the alias of a junction.
     below: (String, &'static str),
     related: Vec<Lowered<D>>,
 }
@@ -34,7 +34,7 @@ struct Lowered<D: Dialect> {
 }
 
 impl<'a, D: Dialect> RowOperands<'a, D> {
-    /// Lowers the related records of a node. `rows` selects from the node's table under that alias; joins are added to it.
+    /// Lowers the related records of a node. `rows` selects from the node's table under `alias`; joins are added to it.
     pub(super) fn new(
         dialect: &'a D,
         params: &mut Params<D::Param>,
@@ -45,7 +45,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Self::lower(dialect, params, node, alias, (rows, None))
     }
 
-    /// Lowers the related records of a node whose rows are all read to find the first ones in their order.
+    /// Lowers the related records of a node whose rows must all be read to find the first ones in their order.
     pub(super) fn of_ordered(
         dialect: &'a D,
         params: &mut Params<D::Param>,
@@ -60,7 +60,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Self::lower(dialect, params, node, alias, (rows, first))
     }
 
-    /// Lowers the related records of a node, those of that number in groups if possible.
+    /// Lowers the related records of a node. Those with the number `grouped` are joined in groups if possible.
     fn lower(
         dialect: &'a D,
         params: &mut Params<D::Param>,
@@ -91,8 +91,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         operands
     }
 
-    /// Lowers the related records of rows that a statement changes, under the name of their table. Nothing can be joined to
-    /// such a statement.
+    /// Lowers the related records of rows that a write selects or changes. All of them become subqueries, because nothing can
+    /// be joined to a statement that changes rows.
     pub(super) fn of_written(
         dialect: &'a D,
         params: &mut Params<D::Param>,
@@ -100,7 +100,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         alias: String,
     ) -> Self {
         let mut operands = Self::without_related(dialect, node, alias);
-        // Unlike that of a table, these names are short, and no table has them.
+        // Unlike the name of a table, these names are short, and no table has them.
         operands.below = ("mesh_guard".to_owned(), "mesh_guard_j");
         for (number, related) in node.related.iter().enumerate() {
             let lowered = operands.subquery(params, related, operands.alias_of(number), false);
@@ -114,12 +114,12 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Self { dialect, node, below: (alias.clone(), JUNCTION), alias, related }
     }
 
-    /// Returns the alias of the related records of that number.
+    /// Returns the alias of the related records with that number.
     fn alias_of(&self, number: usize) -> String {
         format!("{}_{number}", self.below.0)
     }
 
-    /// Returns a value of the rows.
+    /// Returns the operand for a value of the rows.
     pub(super) fn get(&self, source: &ColumnSource) -> D::Operand {
         let related = |related: &usize| self.related.get(*related);
         let found = match source {
@@ -134,7 +134,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         found.unwrap_or_else(|| table_operand(self.dialect, &self.node.native, &self.alias, source))
     }
 
-    /// Joins the one record to the rows. Without a record its columns are NULL.
+    /// Joins the record of a to-one relation to the rows. If there is none, its columns are NULL.
     fn join(
         &self,
         params: &mut Params<D::Param>,
@@ -154,7 +154,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Lowered { exists: Expr::Constant(true.into()), columns }
     }
 
-    /// Joins the one record of a condition to the rows. Where the condition is false it may also be unknown.
+    /// Joins the single record of a condition to the rows. The condition may be unknown instead of false.
     fn join_condition(
         &self,
         params: &mut Params<D::Param>,
@@ -179,8 +179,9 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Lowered { exists, columns: Vec::new() }
     }
 
-    /// Joins aggregates of the records that are grouped by parent, so that their table is read once and not once for each
-    /// row. `None` if groups could have other records than the rows.
+    /// Joins aggregates of the records, grouped by parent, so that their table is read once instead of once for each row.
+    /// Returns `None` if a group could have other records than its row, or if conditions on the parents would be evaluated
+    /// twice.
     fn join_groups(
         &self,
         params: &mut Params<D::Param>,
@@ -194,7 +195,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         else {
             return None;
         };
-        // The sum of a group without a parent could be out of range.
+        // The sum of a group without a parent could be out of range, which is an error.
         let can_fail = grouping.aggregates.iter().any(|call| call.function == AggregateFn::Sum);
         let of_parents = can_fail || self.node.filter.is_some();
         // The condition on the parents would be evaluated twice.
@@ -237,8 +238,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Some(Lowered { exists: Expr::Constant(true.into()), columns })
     }
 
-    /// Returns the condition that a related record belongs to one of the rows. With it the database can begin at the rows, if
-    /// these are few.
+    /// Returns the condition that a related record belongs to one of the rows. With this condition, the database can begin at
+    /// the rows if they are few.
     fn has_parent(
         &self,
         params: &mut Params<D::Param>,
@@ -262,14 +263,16 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Expr::exists(parents)
     }
 
-    /// Returns the condition that a column of related records is equal to that of the node's rows under an alias.
+    /// Returns the condition that a key of related records equals the parent's column of the pair, in the node's rows under
+    /// `alias`.
     fn equal(&self, pair: &ColumnPair, key: D::Operand, alias: &str) -> Expr {
         let source = ColumnSource::Column(pair.parent.clone());
         self.dialect.equal(key, table_operand(self.dialect, &self.node.native, alias, &source))
     }
 
-    /// Looks for the row's key among those of the related records if these are few. Where the condition is false it may also
-    /// be unknown.
+    /// Returns the condition that the row's key is in a list of the keys of the related records. The condition may be unknown
+    /// instead of false. Returns `None` if the related records are not few, or if a list would compare differently than the
+    /// link.
     fn list_condition(
         &self,
         params: &Params<D::Param>,
@@ -309,7 +312,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Some(dialect.is_in_subquery(operand.into(), list, self.node.native.get(key)))
     }
 
-    /// Returns subqueries that refer to the row.
+    /// Lowers related records to correlated subqueries.
     fn subquery(
         &self,
         params: &mut Params<D::Param>,
@@ -329,7 +332,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             }
         }
         match &related.link {
-            // A record may occur more than once here.
+            // A record may occur more than once in this join, which does not change `EXISTS`.
             Link::Through { table, from, to, target, parent, .. }
                 if D::REORDERS_EXISTS && node.columns.is_empty() =>
             {
@@ -370,7 +373,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         Lowered { exists: Expr::exists(records.expr(Expr::Constant(1.into())).take()), columns }
     }
 
-    /// Returns the condition on the records that belong to a row.
+    /// Returns the condition that related records belong to the row.
     fn linked(&self, related: &Related, alias: &str) -> Expr {
         let keys: Vec<&String> = match &related.link {
             Link::Direct { pairs } => pairs.iter().map(|pair| &pair.parent).collect(),
@@ -386,7 +389,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     }
 }
 
-/// Returns an operand without a table for a value of a node's rows, which has the type of that value.
+/// Returns an operand that has the type of a value of a node's rows, but refers to no table.
 pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSource) -> D::Operand {
     let related = match source {
         ColumnSource::Related { related, column } => node
@@ -406,7 +409,7 @@ pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSour
     }
 }
 
-/// Returns whether the records are the one at the end of a path, of which the database has at most one.
+/// Returns whether the record is joined to the rows: it is at the end of a path, and the database has at most one.
 fn is_joined(related: &Related) -> bool {
     let node = &related.node;
     let is_plain = || !node.filter.as_ref().is_some_and(Predicate::has_related);
@@ -419,7 +422,7 @@ pub(super) fn is_subquery(node: &Node, source: &ColumnSource) -> bool {
     node.related.get(*related).is_some_and(|related| !is_joined(related))
 }
 
-/// Returns the related records that conditions need whose false and unknown results are the same.
+/// Returns the related records of conditions that must hold, for which false and unknown have the same result.
 fn required(filter: Option<&Predicate>) -> Vec<usize> {
     let mut left: Vec<&Predicate> = filter.into_iter().collect();
     let mut found = Vec::new();

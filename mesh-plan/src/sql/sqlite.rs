@@ -1,8 +1,8 @@
 //! Lowering to SQLite: one statement for each node of a plan.
 //!
-//! The statement of a nested node takes the key of its parent as a parameter and runs once per parent. So its limit
-//! applies per parent, and rows are not multiplied by joins. In SQLite a prepared statement costs about a microsecond
-//! and no round trip.
+//! The statement of a nested node takes the key of its parent as a parameter and runs once per parent. Its limit therefore
+//! applies per parent, and joins do not multiply rows. In SQLite a prepared statement costs about a microsecond and no round
+//! trip.
 
 mod dialect;
 mod keyset;
@@ -25,7 +25,7 @@ pub(crate) use prefix::has_beginning;
 pub use statements::{NodeRows, Statements};
 pub use write_form::WriteForm;
 
-/// Names of the functions that a back end must register. They have a prefix, so that the views of a database keep
+/// Names of the functions that a back end must register. The names have a prefix, so that the views of a database keep using
 /// the built-in functions.
 pub mod functions {
     /// `(text, pattern)`: whether the text matches a [`crate::Pattern`], case-sensitively.
@@ -38,9 +38,9 @@ pub mod functions {
     pub const SUM: &str = "mesh_sum";
 }
 
-/// Lowers a write. `counts_updated` says whether SQLite counts the rows that an `UPDATE` of the written entity changes: it does for
-/// tables, but not for views. An update of a table that keeps the id then has no `RETURNING`, for which SQLite fills a temporary
-/// table, a quarter of its work for an update.
+/// Lowers a write. `counts_updated` is whether SQLite counts the rows that an `UPDATE` of the written entity changes: it does
+/// for tables, but not for views. If it does, an update that keeps the id has no `RETURNING` clause. SQLite would fill a
+/// temporary table for the clause, which is a quarter of its work for an update.
 pub fn write_steps(mutation: &Mutation, counts_updated: bool) -> Vec<Step<Param>> {
     write::lower(mutation, Sqlite { counts_updated, ..Sqlite::PLAIN })
 }
@@ -50,14 +50,14 @@ pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
     write::references(mutation, &Sqlite::PLAIN)
 }
 
-/// The most parameters of a statement that creates several records. Connections cache such statements, which a text of many
-/// parameters would make large. SQLite has a bound of 32,766.
+/// The maximum number of parameters of a statement that creates several records. Connections cache these statements, and many
+/// parameters would make their texts large. SQLite's own limit is 32,766.
 const PARAMS_MAX: usize = 1_024;
-/// The most records that one statement creates. With more of them, the share of a record in what a statement costs hardly sinks.
+/// The maximum number of records that one statement creates. Beyond it, the cost per record hardly decreases.
 const ROWS_MAX: usize = 64;
 
-/// Returns the runs of the first of several creations that [`create_many`] can be used for: those that are alike. None if the
-/// first two are not. Their lengths are powers of two, so that lists of all lengths have few statements.
+/// Splits the leading creations that are alike into runs for [`create_many`]. Returns no run if the first two are not alike.
+/// The lengths of the runs are powers of two, so that lists of all lengths need only a few different statements.
 pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
     let count = write::many::alike(mutations, usize::MAX);
     let mut left = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
@@ -71,25 +71,27 @@ pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
     })
 }
 
-/// Returns the text of the statement that creates the records of a run of [`runs_alike`], and others that are as many and alike.
-/// Its parameters are their values. It returns their ids in this order: SQLite collects the rows that a statement returns, and
-/// returns them when it has inserted all.
+/// Returns the text of the statement that creates the records of a run of [`runs_alike`]. It also serves other runs of the same
+/// length whose creations are alike. Its parameters are the values of the records. It returns their ids in the same order:
+/// SQLite collects the rows that a statement returns, and returns them after it has inserted all of them.
 pub fn create_many(run: &[Mutation]) -> Option<String> {
     let statement = write::many::create(run, Sqlite::PLAIN)?;
     Some(statement.sql)
 }
 
-/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+/// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
+/// permitted.
 pub fn permitted(subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
     write::many::permitted(subject, ids, Sqlite::PLAIN)
 }
 
-/// Returns the statement that finds a record which may be written. Its transaction keeps others from writing.
+/// Returns the statement that finds a record if it may be written. The record needs no lock, because the transaction keeps
+/// others from writing.
 pub fn find(subject: &Subject, id: &Key) -> Statement<Param> {
     write::find::find(subject, id, false, Sqlite::PLAIN)
 }
 
-/// Returns a statement that lists the steps in which SQLite would run another one.
+/// Returns the statement that lists the steps in which SQLite would run `statement`.
 pub fn explain(statement: &Statement<Param>) -> String {
     custom::explain("EXPLAIN QUERY PLAN", statement)
 }

@@ -13,7 +13,7 @@ use sea_query::{Expr, QueryBuilder, QueryStatementWriter, SqlWriter, Value};
 pub struct Statement<P> {
     /// The text. It depends on the schema and on the form of the query, never on a value in a condition.
     pub sql: String,
-    /// What to bind.
+    /// The parameters to bind.
     pub params: Vec<P>,
 }
 
@@ -27,7 +27,7 @@ impl<P: Display> Display for Statement<P> {
     }
 }
 
-/// The first number in `LIMIT` that refers to a parameter. No page is as large.
+/// The smallest number in `LIMIT` that refers to a parameter and is not a number of rows. No page is this large.
 const LIMIT_REFERENCE: u64 = 1 << 62;
 
 /// The parameters of a statement under construction.
@@ -38,7 +38,8 @@ pub(super) struct Params<P> {
 }
 
 impl<P: Clone> Params<P> {
-    /// Creates an empty list. `limit` makes a parameter of the number of rows in `LIMIT`, which is otherwise a literal.
+    /// Creates an empty list. `limit` converts the number of rows in `LIMIT` to a parameter. Without it, the number is a
+    /// literal.
     pub(super) fn new(limit: Option<fn(u64) -> P>) -> Self {
         Self { recorded: Vec::new(), limit }
     }
@@ -89,7 +90,7 @@ impl<P: Clone> SqlWriter for Writer<'_, P> {
             _ => None,
         };
         let Some(param) = param else {
-            // A constant of the lowering. Writing to a String cannot fail.
+            // This is a constant of the lowering. Writing to a String cannot fail.
             let _ = builder.write_value(&mut self.sql, &value);
             return;
         };
@@ -125,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// A statement that uses the second parameter before the first one, and that twice.
+    /// Returns a statement that uses the second parameter once, and then the first one twice.
     fn select(params: &mut Params<&'static str>) -> SelectStatement {
         let first = params.add("first");
         let second = params.add("second");

@@ -1,13 +1,13 @@
-//! Names in SQL that databases keep or report as text, such as the conditions of constraints.
+//! Extraction of names from SQL text that databases store or report, such as conditions of constraints.
 
-/// A part of the text that matters for finding names.
+/// A token of SQL text, as far as it matters for finding names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     /// A keyword or a name without quotation marks.
     Word(String),
-    /// A name in quotation marks, without them.
+    /// A quoted name, without its quotation marks.
     Quoted(String),
-    /// A text, without its quotation marks.
+    /// A string literal, without its quotation marks.
     Text(String),
     /// Any other character.
     Symbol(char),
@@ -63,13 +63,13 @@ pub fn names(tokens: &[Token]) -> Vec<&str> {
     names
 }
 
-/// Returns the columns that are among the names of a condition, in their order.
+/// Returns the given columns that a condition names, in their order.
 pub fn columns<'c>(condition: &[Token], columns: impl Iterator<Item = &'c str>) -> Vec<&'c str> {
     let names = names(condition);
     columns.filter(|column| names.iter().any(|name| name.eq_ignore_ascii_case(column))).collect()
 }
 
-/// Splits a text after its first part in quotation marks, which are doubled inside of it.
+/// Splits a text after the quoted part at its start, and returns that part unquoted. Quotation marks inside it are doubled.
 fn quoted(text: &str, mark: char) -> (String, &str) {
     let mut content = String::new();
     let mut rest = text.strip_prefix(mark).unwrap_or(text);

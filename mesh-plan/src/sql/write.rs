@@ -1,7 +1,7 @@
 //! Lowering of writes to a few statements that run one after the other in one transaction. `SPEC §11`
 //!
-//! The statements themselves look up the keys that link records. So only values of the request are bound, and both
-//! ends of a link are as the transaction sees them.
+//! The statements themselves look up the keys that link records. Therefore only values of the request are bound, and both ends
+//! of a link are read as the transaction sees them.
 
 pub(super) mod find;
 pub(super) mod many;
@@ -37,33 +37,33 @@ const TARGET: &str = "t";
 /// One statement of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<P> {
-    /// The statement. The rows that it returns show at least that there are some.
+    /// The statement. Its result is whether it returns rows; their cells matter only if `returns_id` is set.
     pub statement: Statement<P>,
-    /// Whether the first cells of its row are the id of the record that was written.
+    /// Whether the first cells of the returned row are the id of the written record.
     pub returns_id: bool,
-    /// Whether it returns no rows. The number of rows that it has changed then takes their place.
+    /// Whether it returns no rows, so that the number of changed rows is used instead.
     pub counts_rows: bool,
-    /// The reason if it returns no row; `None` if that is no failure.
+    /// The reason for the failure if it returns no row; `None` if that is not a failure.
     pub if_none: Option<Missing>,
     /// Whether it repeats a check of an earlier step, because another transaction may have changed the result while a statement
-    /// waited for it. It also sees what the write itself has changed, which does not count.
+    /// waited for that transaction. The check also sees the changes of the write itself, which do not count.
     pub repeats: bool,
     /// The part of an [`Action::Merge`] that it belongs to.
     pub part: Part,
 }
 
-/// Why a step returns no row.
+/// The reason why a step returns no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The record that the path names does not exist.
     Subject,
     /// The other record does not exist, or is not linked.
     Other,
-    /// A rule of the storage prevented it without an error.
+    /// A rule of the storage prevented the change without an error.
     Rule(Rule),
-    /// The record that would result may not be written.
+    /// The write would result in a record that may not be written.
     Guard,
-    /// The record does not exist that a reference of that index is to.
+    /// The record that the reference with this index refers to does not exist.
     Reference(usize),
 }
 
@@ -73,7 +73,7 @@ impl<P> Step<P> {
         self.statement.sql.starts_with("SELECT ")
     }
 
-    /// Returns the failure of a write in which this step returned no row.
+    /// Returns the error of a write in which this step returned no row; `None` if that is not a failure.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
         let mutation = self.part.of(mutation);
         let (action, unknown) = (mutation.action(), Key::default());
@@ -108,7 +108,7 @@ impl Mutation {
     }
 }
 
-/// The record that the path names, and a relation of it.
+/// The record that the path names, and one of its relations.
 struct Parent<'a> {
     subject: &'a Subject,
     id: &'a Key,
@@ -167,7 +167,7 @@ impl<D: Dialect> Steps<D> {
         match &mutation.action {
             Action::Create { values } => self.create(subject, values, None),
             Action::Update { id, values } => self.update(subject, id, values),
-            // It consists of two others, which are lowered one after the other.
+            // A merge consists of two other writes, which `lower` lowers one after the other.
             Action::Merge { .. } => {}
             Action::Delete { id } => {
                 if !D::RETURNS_UPDATED {
@@ -192,7 +192,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Adds checks that the records exist and are visible that the values of the body refer to.
+    /// Adds checks that the records to which values of the body refer exist and are visible.
     fn references(&mut self, mutation: &Mutation) {
         let (subject, id) = match &mutation.action {
             Action::CreateChild { other, .. } => (&other.subject, None),
@@ -224,7 +224,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Returns the condition that a column of the target has the value that refers to it.
+    /// Returns the condition that a column of the target equals the value that refers to it.
     fn refers(
         &mut self,
         subject: &Subject,
@@ -245,7 +245,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Returns the value of a column that the written record has already.
+    /// Returns the current value of a column of the written record; NULL if the record is new.
     fn kept(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
         match id {
             Some(id) => self.cell(subject, id, TARGET, column),
@@ -276,7 +276,7 @@ impl<D: Dialect> Steps<D> {
         id.iter().map(|part| self.value(part)).collect()
     }
 
-    /// Marks the last step as the one that returns the id, and adds a check that the record it wrote may be written.
+    /// Marks the last step as the one that returns the id, and adds the check of the written record.
     fn returns_id(&mut self, subject: &Subject) {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
@@ -284,7 +284,7 @@ impl<D: Dialect> Steps<D> {
         self.check_written(subject);
     }
 
-    /// Adds a check that the record of the write may be its result.
+    /// Adds a check that policies permit the written record. Its id is the one that an earlier step has returned.
     fn check_written(&mut self, subject: &Subject) {
         if subject.check.is_some() {
             let parts = 0..subject.entity().id.len();
@@ -293,7 +293,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Adds a check that a record, which was written, may be the result of the write.
+    /// Adds a check that policies permit the written record with that id.
     fn check(&mut self, subject: &Subject, id: Vec<Expr>) {
         let select = self.select(subject, subject.check.as_deref(), Some(id));
         self.push(&select, Some(Missing::Guard));
@@ -321,7 +321,7 @@ impl<D: Dialect> Steps<D> {
             insert.or_default_values();
         } else {
             let (columns, cells): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
-            // As many cells as columns, so this cannot panic.
+            // There are as many cells as columns, so this cannot panic.
             insert.columns(columns).values_panic(cells);
         }
         insert.returning(id_of(subject));
@@ -332,8 +332,8 @@ impl<D: Dialect> Steps<D> {
         self.returns_id(subject);
     }
 
-    /// Lets the last step, an insertion, return the id, or adds a step that does: it has the values that are set, and the number
-    /// that the database has generated.
+    /// Makes the last step, an insertion, return the id, or adds a step that does. The id consists of the values that are set
+    /// and of the number that the database has generated.
     fn returns_inserted(
         &mut self,
         subject: &Subject,
@@ -356,7 +356,7 @@ impl<D: Dialect> Steps<D> {
         self.push(&select, Some(Missing::Rule(Rule::Other)));
     }
 
-    /// Returns the columns that a creation sets, with those that link the record to its parent.
+    /// Returns the columns that a creation sets, including those that link the record to its parent.
     fn created_cells(
         &mut self,
         subject: &Subject,
@@ -380,7 +380,7 @@ impl<D: Dialect> Steps<D> {
         values.iter().map(cell).collect()
     }
 
-    /// Adds a check that the parent has a key. A child of a parent without one would have no parent.
+    /// Adds a check that the parent's key is not NULL. Otherwise the child would have no parent.
     fn parent_has_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
         let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
@@ -393,7 +393,7 @@ impl<D: Dialect> Steps<D> {
     }
 }
 
-/// Returns the columns of the id, for `RETURNING`.
+/// Returns the `RETURNING` clause with the columns of the id.
 fn id_of(subject: &Subject) -> ReturningClause {
     Query::returning().columns(subject.id_columns().map(str::to_owned))
 }

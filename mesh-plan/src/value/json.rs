@@ -13,14 +13,14 @@ pub struct JsonPointer {
     tokens: Vec<String>,
 }
 
-/// The type of the scalar that a condition compares. A scalar of another type is NULL to it.
+/// The type of the scalar that a condition compares. A scalar of another type counts as NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names explain each")]
 pub enum JsonType {
     Text,
     Number,
     Boolean,
-    /// Any value but `null`, also an object or an array: the condition only compares with NULL.
+    /// Any value except `null`, including an object or an array. The condition only compares with NULL.
     Any,
 }
 
@@ -55,9 +55,9 @@ impl JsonPointer {
 
     /// Returns the scalar of that type in a document; NULL if there is none.
     ///
-    /// A document is the text of JSON, or a stored number or truth value. What is no JSON contains nothing; neither does a
-    /// document with an escaped NUL or half a surrogate pair, which PostgreSQL does not read. Of a key that occurs twice the
-    /// last one counts. A number is an integer of 64 bits, or else a double.
+    /// A document is JSON text, or a stored number or boolean. Text that is not JSON contains no scalars; neither does a
+    /// document with an escaped NUL or half a surrogate pair, which PostgreSQL refuses. If a key occurs twice, the last one
+    /// counts. A number is a 64-bit integer, or else a double.
     ///
     /// ```
     /// use mesh_plan::{JsonPointer, JsonType, Value, ValueRef};
@@ -90,14 +90,14 @@ impl fmt::Display for JsonPointer {
     }
 }
 
-/// Returns the position in an array that a token names; `None` for tokens that name keys only.
+/// Returns the array index that a token names; `None` for a token that can only name a key.
 pub(crate) fn index(token: &str) -> Option<usize> {
     let is_canonical =
         token == "0" || !token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit());
     token.parse().ok().filter(|_| is_canonical)
 }
 
-/// The search for the value at the end of a path. serde_json bounds the depth of the recursion.
+/// The search for the value at the end of a path. The recursion is bounded by serde_json.
 #[derive(Clone, Copy)]
 struct Seek<'p> {
     tokens: &'p [String],
@@ -106,7 +106,7 @@ struct Seek<'p> {
 
 impl Seek<'_> {
     fn parse(self, text: &str) -> serde_json::Result<Value> {
-        // Without escapes there is nothing that only some readers refuse.
+        // Only documents with escapes are accepted by some readers and refused by others.
         if memchr::memmem::find(text.as_bytes(), br"\u").is_some() {
             serde_json::from_str::<Readable>(text)?;
         }
@@ -116,7 +116,7 @@ impl Seek<'_> {
         Ok(found)
     }
 
-    /// Returns a scalar if it is the wanted one.
+    /// Returns a scalar if it is at the end of the path and has the wanted type.
     fn scalar(self, ty: JsonType, value: impl FnOnce() -> Value) -> Value {
         match self.ty {
             _ if !self.tokens.is_empty() => Value::Null,
@@ -126,7 +126,7 @@ impl Seek<'_> {
         }
     }
 
-    /// Returns what an object or array is to a condition that looks for it.
+    /// Returns the value of an object or array at the end of the path.
     fn container(self) -> Value {
         if self.ty == JsonType::Any { Value::Boolean(true) } else { Value::Null }
     }
@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
     }
 }
 
-/// Compares a key without a copy of it.
+/// Compares a key without copying it.
 struct KeyIs<'p>(&'p str);
 
 impl<'de> DeserializeSeed<'de> for KeyIs<'_> {

@@ -11,8 +11,8 @@ use super::Value;
 /// Every character except the unreserved ones of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The values of the fields that identify a record, in the order of `idField`. Without values it is a key that no record
-/// has. Most keys are one value, which needs no allocation of its own.
+/// The values of the fields that identify a record, in the order of `idField`. A key without values is a key that no record
+/// has. Most keys have one value, which needs no separate allocation.
 #[derive(Clone, Debug)]
 pub struct Key(Parts);
 
@@ -28,7 +28,7 @@ impl Key {
         self.is_empty() || self.contains(&Value::Null)
     }
 
-    /// Returns the first and the last of several keys that are integers, each one more than the key before it. No other
+    /// Returns the first and the last of several keys if they are integers, each one more than the previous key. No other
     /// integers are between them.
     pub fn consecutive(keys: &[Self]) -> Option<(i64, i64)> {
         let integer = |key: &Self| match **key {
@@ -84,9 +84,9 @@ impl FromIterator<Value> for Key {
 /// The id of a record as a request names it. `SPEC §15`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordId<'a> {
-    /// Text: that of the id field, or of several fields as in a path.
+    /// The text of the id field, or of several id fields as in a path.
     Text(&'a str),
-    /// A segment of a path, not decoded: the percent-encoded text of the id field, or those of several fields joined by
+    /// An undecoded segment of a path: the percent-encoded text of the id field, or the texts of several id fields joined by
     /// commas.
     Segment(&'a str),
     /// The text of each field.
@@ -117,7 +117,7 @@ impl<'a> RecordId<'a> {
         }
     }
 
-    /// Returns the texts of the id fields of an entity with that number of them.
+    /// Returns the texts of the id fields of an entity with that number of id fields.
     pub fn to_texts(self, fields: usize) -> Vec<String> {
         let text = self.to_text(fields);
         if fields == 1 {
@@ -138,12 +138,12 @@ impl<'a> RecordId<'a> {
 pub enum JsonId {
     /// A string or a number.
     Text(String),
-    /// An array with the parts of an id: strings, numbers and truth values.
+    /// An array with the parts of an id: strings, numbers and booleans.
     Parts(Vec<String>),
 }
 
 impl JsonId {
-    /// Returns the id as requests have it.
+    /// Returns the id as a [`RecordId`].
     pub fn as_record_id(&self) -> RecordId<'_> {
         match self {
             Self::Text(text) => RecordId::Text(text),

@@ -30,14 +30,14 @@ pub struct Pattern {
     ignore_case: bool,
     /// The run that a text begins with.
     head: Run,
-    /// The runs between two gaps, each with the least number of characters in the gap before it.
+    /// The runs between two gaps, each with the smallest number of characters in the gap before it.
     middle: Vec<(usize, Searcher)>,
-    /// The run that a text ends with, with the gap before it. Without a `%` there is none, and the head is the whole
+    /// The run that a text ends with, with the gap before it. A pattern without `%` has no tail, and its head is the whole
     /// pattern.
     tail: Option<(usize, Run)>,
 }
 
-/// A pattern is longer than [`Pattern::MAX_CHARS`]. `SPEC §3.11`
+/// The error for a pattern longer than [`Pattern::MAX_CHARS`]. `SPEC §3.11`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a pattern of {chars} characters; at most {} are allowed", Pattern::MAX_CHARS)]
 pub struct PatternTooLong {
@@ -105,11 +105,11 @@ impl Pattern {
         matches
     }
 
-    /// Returns whether the whole text matches. `spend` is called with the number of steps that the matching takes, of
-    /// about a nanosecond each, at least once in some ten microseconds.
+    /// Returns whether the whole text matches. Calls `spend` with the number of steps taken since the last call, at least
+    /// about every ten microseconds. A step takes about a nanosecond.
     ///
     /// # Errors
-    /// Those of `spend`, which end the matching.
+    /// Errors of `spend`, which end the matching.
     pub fn try_matches<E>(
         &self,
         text: &str,
@@ -129,7 +129,7 @@ impl Pattern {
     }
 }
 
-/// Returns the index after a number of characters from an index on; `None` past the end.
+/// Returns the index that is `chars` characters after `from`; `None` past the end.
 fn skip(text: &str, from: usize, chars: usize) -> Option<usize> {
     let rest = text.get(from..)?;
     rest.char_indices().map(|(index, _)| from + index).chain([text.len()]).nth(chars)

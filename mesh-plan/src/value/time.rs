@@ -8,7 +8,7 @@ use mesh_schema::TimeForm;
 
 use crate::Value;
 
-/// Greater integers are milliseconds since the epoch rather than seconds.
+/// The largest number that counts as seconds since the epoch. Larger numbers are milliseconds.
 const LARGEST_SECONDS: f64 = 100_000_000_000.0;
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
@@ -91,7 +91,7 @@ pub(crate) fn from_number(form: Option<TimeForm>, number: f64) -> Option<String>
     Some(text(utc, 'T', fraction, true))
 }
 
-/// Returns the day in UTC of such a number.
+/// Returns the day, in UTC, of a number that represents a time.
 pub(crate) fn day_from_number(form: Option<TimeForm>, number: f64) -> Option<String> {
     utc_from_number(form, number).map(|utc| utc.date().to_string())
 }

@@ -19,7 +19,7 @@ use crate::error::{BoxError, OpenError};
 use crate::pool::{Pool, PoolError};
 use crate::sql::{self, TextParam};
 
-/// The types that the columns of hashes and of times may have.
+/// The accepted types of the columns of hashes and times.
 const TEXT_TYPES: [&str; 3] = ["text", "varchar", "bpchar"];
 const BYTES_TYPE: &str = "bytea";
 const TIME_TYPES: [&str; 3] = ["timestamptz", "timestamp", "date"];
@@ -27,7 +27,7 @@ const TIME_TYPES: [&str; 3] = ["timestamptz", "timestamp", "date"];
 /// The API keys of a PostgreSQL database. They are read from the primary, because a replica may have a key that has just
 /// been revoked.
 ///
-/// Hashes may be hex digits in a column of text or 32 bytes in a `bytea`. Times without a zone are in UTC.
+/// Hashes are hex digits in a text column or 32 bytes in a `bytea` column. Times without a zone are in UTC.
 #[derive(Clone)]
 pub struct ApiKeys {
     reads: Arc<Pool>,
@@ -35,12 +35,12 @@ pub struct ApiKeys {
     table: TableName,
     /// Whether hashes are bytes.
     is_bytes: bool,
-    /// Whether times of expiry are dates.
+    /// Whether expiry times are dates.
     is_date: bool,
 }
 
 impl Database {
-    /// Returns the API keys of a table.
+    /// Returns the API keys stored in a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing or have the wrong type ([`OpenError::faults`]), or the database cannot be
@@ -82,7 +82,7 @@ impl Database {
         })
     }
 
-    /// Creates a table of API keys, unless there is a table with this name.
+    /// Creates a table of API keys unless a table with this name exists.
     ///
     /// # Errors
     /// The database cannot be reached, or the account may not create the table.
@@ -136,7 +136,7 @@ impl ApiKeys {
         select.to_string(PostgresQueryBuilder)
     }
 
-    /// Returns a condition on the hash, and its parameters.
+    /// Returns the condition that the column equals a hash, and its parameters.
     fn is_hash(&self, hash: ApiKeyHash) -> (Condition, Vec<TextParam<'static>>) {
         let equals = |param: &'static str| {
             Expr::cust_with_exprs("$1 OPERATOR(pg_catalog.=) $2", [Expr::col("hash"), Expr::cust(param)])
@@ -150,13 +150,13 @@ impl ApiKeys {
         (Condition::any().add(equals("$1")).add(equals("$2")), params.into())
     }
 
-    /// Reads within the time limit of statements, which the database cannot keep on a lost connection.
+    /// Reads within the time limit of statements, which the database cannot enforce on a lost connection.
     async fn read(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, StoreError> {
         let run = tokio::time::timeout(self.reads.statement_timeout(), self.reads.run(sql, params)).await;
         run.unwrap_or(Err(PoolError::TimedOut)).map_err(StoreError::new)
     }
 
-    /// Runs a statement once, which is not repeated if the connection is lost.
+    /// Runs a statement once. It is not repeated if the connection is lost.
     async fn write(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, StoreError> {
         let link = self.writes.take(false).await.map_err(StoreError::new)?;
         link.query_once(sql, params).await.map_err(|error| StoreError::new(PoolError::Failed(error)))
@@ -174,7 +174,7 @@ impl ApiKeys {
         Some(StoredApiKey { hash: hash?, owner: row.get(1), role: row.get(2), expires })
     }
 
-    /// Returns all keys whose hashes are well-formed, and the number of the others.
+    /// Returns all keys with a well-formed hash, and the number of malformed keys.
     ///
     /// # Errors
     /// The database cannot be read.

@@ -1,4 +1,4 @@
-//! The names of constraints and unique indexes, and the columns that they are about.
+//! The names of constraints and unique indexes, with the columns that they refer to.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Finds the columns of a table that the expressions use.
+    /// Converts the rule to a constraint on its columns and on those that its expressions use.
     pub(super) fn on<'c>(self, all: impl Iterator<Item = &'c str> + Clone) -> Constraint {
         let Self { name, mut columns, expressions } = self;
         for expression in expressions {

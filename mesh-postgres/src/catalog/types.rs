@@ -16,7 +16,7 @@ pub(super) struct ColumnType {
     pub(super) native: NativeType,
 }
 
-/// Reads the types of the columns of tables, whose ids are an array in SQL text, and returns them by their ids.
+/// Reads the types of the columns of `tables`, an SQL array of table ids, and returns them by the ids of the types.
 pub(super) async fn read(link: &Link, tables: &str) -> Result<HashMap<u32, ColumnType>, Error> {
     let sql = "WITH RECURSIVE used (id, base, never_null) AS ( \
                  SELECT a.atttypid, a.atttypid, false FROM pg_catalog.pg_attribute AS a \
@@ -64,10 +64,11 @@ fn column_type(row: &Row) -> ColumnType {
     ColumnType { ty, never_null: row.get(1), native }
 }
 
-/// The most bytes that a value of the type `name` has.
+/// The maximum length of a value of the type `name`, in bytes.
 const NAME_BYTES: u32 = 63;
 
-/// Returns the size that a type modifier of PostgreSQL stands for. For most types, it is that size plus that of a header.
+/// Returns the size that a PostgreSQL type modifier represents. For most types, the modifier is the size plus the size
+/// of a header.
 pub(super) fn size(native: &NativeType, modifier: i32) -> Option<Size> {
     let digits = u32::try_from(modifier).ok();
     let modifier = u32::try_from(modifier.checked_sub(4)?).ok();
@@ -77,7 +78,7 @@ pub(super) fn size(native: &NativeType, modifier: i32) -> Option<Size> {
         "bit" if native.kind == NativeKind::BuiltIn => digits.map(Size::Bits),
         "numeric" if native.kind == NativeKind::BuiltIn => {
             let modifier = modifier?;
-            // The scale is a number of 11 bits with a sign.
+            // The scale is a signed number of 11 bits.
             let scale = i64::from((modifier & 0x7ff) ^ 0x400) - 0x400;
             u32::try_from(i64::from(modifier >> 16) - scale).ok().map(Size::Digits)
         }

@@ -31,7 +31,7 @@ impl Text {
         }
     }
 
-    /// Adds the last decimal digits of a number.
+    /// Adds the last `count` decimal digits of a number.
     fn digits(&mut self, mut number: u64, count: usize) {
         let end = self.length + count;
         if let Some(places) = self.bytes.get_mut(self.length..end) {
@@ -67,7 +67,7 @@ impl Text {
         }
     }
 
-    /// Adds a time of day, with as many digits of a fraction as it has.
+    /// Adds a time of day. Trailing zeros of its fraction are left out.
     fn time(&mut self, micros: u64) {
         let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
         for (separator, part) in [(b'T', seconds / 3_600), (b':', seconds / 60 % 60), (b':', seconds % 60)] {

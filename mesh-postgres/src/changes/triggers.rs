@@ -10,9 +10,9 @@ use crate::error::OpenError;
 use crate::pool::PoolError;
 use crate::sql;
 
-/// Creates the function of the triggers, whose arguments are the key of the entity and the column of its id. The
-/// notification is a JSON array of the key and the id. It has only the key if the id is too long for a notification or a
-/// whole table has changed, and is empty if anything may have changed.
+/// The SQL that creates the trigger function, whose arguments are the key of the entity and the column of its id. The
+/// notification is a JSON array of the key and the id. The array has only the key if the id is too long for a
+/// notification or a whole table has changed, and is empty if anything may have changed.
 const FUNCTION: &str = "\
 CREATE SCHEMA IF NOT EXISTS mesh;
 CREATE OR REPLACE FUNCTION mesh.notify_change() RETURNS trigger LANGUAGE plpgsql
@@ -47,8 +47,8 @@ $body$;
 ";
 
 impl Database {
-    /// Returns the statements that create triggers on the tables of a schema, which notify of changes. They can be run
-    /// repeatedly. Views are left out, because they cannot have such triggers.
+    /// Returns the statements that create triggers on the tables of a schema. The triggers notify of changes. The
+    /// statements can be run repeatedly. Views are left out, because they cannot have such triggers.
     ///
     /// # Errors
     /// The database cannot be reached or read.
@@ -69,8 +69,9 @@ impl Database {
     }
 }
 
-/// Returns the function and the triggers. A table of several entities has the triggers of the first one, because those
-/// entities change together. Changes of a junction table that is not an entity count as changes of anything.
+/// Returns the SQL of the function and the triggers. A table of several entities has only the triggers of the first
+/// one, because these entities change together. A change of a junction table that is not an entity counts as a change
+/// of anything.
 fn statements(schema: &Schema, tables: &HashSet<TableName>, default: Option<&String>) -> String {
     let mut sql = FUNCTION.to_owned();
     let mut seen = HashSet::new();

@@ -10,7 +10,7 @@ use tokio_postgres::Error;
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
-/// The maximum number of sessions in memory, of some 50 bytes each. If there are more, the database is queried.
+/// The maximum number of sessions in memory, of about 50 bytes each. If there are more, the database is queried.
 const CAPACITY: usize = 1_000_000;
 
 /// The interval at which expired entries are removed, in milliseconds.
@@ -25,7 +25,7 @@ pub(crate) struct RevokedSessions {
     sessions: DashMap<SessionId, u64>,
     /// Whether the table exists and sessions are checked.
     enabled: AtomicBool,
-    /// Whether memory has all revoked sessions.
+    /// Whether all revoked sessions are in memory.
     complete: AtomicBool,
     next_sweep: AtomicU64,
 }
@@ -36,7 +36,7 @@ impl RevokedSessions {
         self.enabled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a session was revoked; `None` if memory is incomplete.
+    /// Returns whether a session was revoked; `None` if memory is incomplete.
     pub(crate) fn contains(&self, session: SessionId) -> Option<bool> {
         self.complete.load(Ordering::Acquire).then(|| self.sessions.contains_key(&session))
     }
@@ -53,7 +53,7 @@ impl RevokedSessions {
         }
     }
 
-    /// Marks memory as incomplete, as after messages may have been missed.
+    /// Marks memory as incomplete, because messages may have been missed.
     pub(crate) fn invalidate(&self) {
         self.complete.store(false, Ordering::Release);
     }

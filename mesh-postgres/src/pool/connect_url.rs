@@ -19,12 +19,13 @@ pub(crate) struct ConnectUrl {
     /// A configuration for each host.
     pub(super) configs: Vec<Config>,
     pub(crate) hosts: Arc<Hosts>,
-    /// A statement for connections whose host was checked.
+    /// The statement that runs on a connection after its host was checked.
     pub(super) after_check: String,
     pub(super) tls: MakeRustlsConnect,
     /// The URL without its password.
     pub(super) name: String,
-    /// The schemas of the search path after that of built-in objects; `None` for the default of the database.
+    /// The schemas that follow the schema of built-in objects in the search path; `None` for the default of the
+    /// database.
     pub(crate) schemas: Option<Vec<String>>,
 }
 
@@ -45,7 +46,7 @@ impl ConnectUrl {
         Ok(Self { configs, hosts, after_check, tls: tls::connector(&trust)?, name, schemas: None })
     }
 
-    /// Returns a URL for each host, which is required to be in the state that `attrs` says.
+    /// Returns a URL for each host, and requires the host to be in the state that `attrs` specifies.
     pub(crate) fn split(&self, attrs: SessionAttrs) -> Vec<Self> {
         let of_host = |config: &Config| {
             let host = host_name(config);
@@ -57,8 +58,8 @@ impl ConnectUrl {
         self.configs.iter().map(of_host).collect()
     }
 
-    /// Returns the search path as SQL; `None` for the default of the database. Built-in objects come first, and temporary
-    /// ones last, so that no other object has a name of theirs.
+    /// Returns the search path as SQL; `None` for the default of the database. Built-in objects come first, so that
+    /// nothing shadows them, and temporary objects come last, so that they shadow nothing.
     pub(super) fn search_path(&self) -> Option<String> {
         let schemas = self.schemas.as_ref()?.iter().map(|schema| identifier(schema));
         let system = [SYSTEM_SCHEMA.to_owned()].into_iter();
@@ -91,7 +92,7 @@ struct Params {
     attrs: SessionAttrs,
 }
 
-/// Splits a URL into the parameters of the driver and the others.
+/// Separates the parameters of the driver from the other parameters of a URL.
 fn parse_params(url: &str) -> Result<Params, String> {
     let (mut trust, mut attrs) = (Trust::default(), SessionAttrs::Any);
     let mut verify = false;
@@ -105,7 +106,7 @@ fn parse_params(url: &str) -> Result<Params, String> {
                 trust = Trust::File(percent_decode_str(file).decode_utf8_lossy().into_owned().into());
             }
             Some(("target_session_attrs", value)) => attrs = SessionAttrs::parse(value)?,
-            // The driver reads one host in a URL.
+            // The driver reads only one host per parameter.
             Some(("host", hosts)) => {
                 driver_params.extend(hosts.split(',').map(|host| format!("host={host}")))
             }
@@ -127,7 +128,7 @@ fn parse_params(url: &str) -> Result<Params, String> {
     Ok(Params { config, trust, attrs })
 }
 
-/// Returns a configuration for each host of one.
+/// Splits a configuration into one for each host.
 fn each_host(config: &Config) -> Result<Vec<Config>, String> {
     let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
     let count = hosts.len().max(addresses.len());
@@ -157,7 +158,7 @@ fn each_host(config: &Config) -> Result<Vec<Config>, String> {
     Ok((0..count).map(of_host).collect())
 }
 
-/// Copies a configuration without its hosts, of which the driver cannot remove any.
+/// Copies a configuration without its hosts, because the driver cannot remove hosts.
 fn without_hosts(config: &Config) -> Config {
     let mut copy = Config::new();
     copy.ssl_mode(config.get_ssl_mode())

@@ -1,8 +1,8 @@
-//! The hosts of a database URL, and the one that connections are opened to.
+//! The hosts of a database URL, and the choice of the host that connections are opened to.
 //!
-//! `target_session_attrs` says what a host has to be. Of the hosts that fit, the pools of one URL use the same one until it
-//! does not fit any more. A promotion begins a new timeline of the write-ahead log. So a host that accepts writes on an
-//! earlier timeline than another one did has been replaced, and connections to it are not used again.
+//! `target_session_attrs` specifies the state that a host must be in. All pools of one URL use the same suitable host
+//! until it is no longer suitable. A promotion begins a new timeline of the write-ahead log. A host that accepts writes
+//! on an earlier timeline than another host has therefore been replaced, and connections to it are not used again.
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -24,16 +24,16 @@ use crate::pool::replicas::DOWN;
 use crate::pool::{PoolError, is_full};
 use crate::settings::Settings;
 
-/// The time limit for a connection to the host that was used last, before all are tried.
+/// The time limit for a connection to the host that was used last, before all hosts are tried.
 const HOST_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a search waits for other hosts after one that fits.
+/// The time that a search waits for other hosts after it has found a suitable one.
 const GRACE: Duration = Duration::from_millis(250);
-/// How long no host is tried after a search without success.
+/// The time after a search without success during which no host is tried.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The host of a URL whose hosts have not been searched.
 const UNKNOWN: u64 = u64::MAX;
 
-/// The state of a server. The timeline is the first part of the name of the log file that it writes.
+/// The query of a server's state. The timeline is the first part of the name of the log file that the server writes.
 const ROLE: &str = "SELECT pg_catalog.current_setting('transaction_read_only'), \
     CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() \
         ELSE pg_catalog.pg_current_wal_lsn() END, \
@@ -42,7 +42,7 @@ const ROLE: &str = "SELECT pg_catalog.current_setting('transaction_read_only'), 
     pg_catalog.pg_last_wal_receive_lsn(), \
     pg_catalog.pg_postmaster_start_time()";
 
-/// What a host has to be, by the names of libpq.
+/// The state that a host must be in, by the names of libpq.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionAttrs {
     Any,
@@ -76,12 +76,12 @@ impl SessionAttrs {
         Self::ALL.iter().find(|(_, attrs)| *attrs == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether there is one host at a time that fits, so that another one has replaced it if its timeline is newer.
+    /// Returns whether only one host is suitable at a time, so that a host with a newer timeline has replaced it.
     pub(crate) fn is_primary(self) -> bool {
         matches!(self, Self::ReadWrite | Self::Primary)
     }
 
-    /// Returns why a host does not fit.
+    /// Returns the reason why a host is not suitable.
     fn mismatch(self, role: &Role) -> Option<&'static str> {
         match self {
             Self::ReadWrite | Self::Primary if role.is_standby => Some("it is a standby"),
@@ -102,9 +102,9 @@ pub(super) struct Role {
     pub(super) position: u64,
     /// The position up to which a standby has received the log from the primary.
     pub(super) received: u64,
-    /// 0 of a standby.
+    /// The timeline that the server writes to; 0 for a standby.
     pub(super) timeline: u32,
-    /// A hash of the time at which it was started.
+    /// A hash of the time at which the server was started.
     started: u64,
 }
 
@@ -135,11 +135,11 @@ impl Role {
 pub(crate) struct Hosts {
     names: Vec<String>,
     pub(crate) attrs: SessionAttrs,
-    /// The host that fits in the lower half, and the newest timeline in the upper half.
+    /// The index of the suitable host in the lower half, and the newest timeline in the upper half.
     current: AtomicU64,
     /// The primary that was found last.
     found: Mutex<Option<Found>>,
-    /// When a search had no success, and its error.
+    /// The time and the error of the last search without success.
     failed: Mutex<Option<(Instant, Arc<str>)>>,
     /// Locked during a search.
     search: tokio::sync::Mutex<()>,
@@ -155,7 +155,7 @@ struct Found {
 /// A connection with its notifications.
 pub(crate) type Opened = (Link, UnboundedReceiver<Notification>);
 
-/// Why a host is not used.
+/// The reason why a host is not used.
 enum Unfit {
     Failed(Error),
     Mismatch(&'static str),
@@ -183,12 +183,12 @@ impl Hosts {
         self.names.len()
     }
 
-    /// Whether a connection has to be checked before it is used.
+    /// Returns whether a connection has to be checked before it is used.
     pub(crate) fn is_checked(&self) -> bool {
         self.attrs != SessionAttrs::Any || self.names.len() > 1
     }
 
-    /// Returns the newest timeline of a primary; 0 if none was found, or none is searched.
+    /// Returns the newest timeline of a primary; 0 if no primary was found, or the URL does not ask for one.
     pub(crate) fn timeline(&self) -> u32 {
         match self.current.load(Ordering::Acquire) {
             UNKNOWN => 0,
@@ -201,7 +201,7 @@ impl Hosts {
         (current != UNKNOWN).then_some((current & u64::from(u32::MAX)) as usize)
     }
 
-    /// Makes connections use a host that fits, unless another one has a newer timeline.
+    /// Makes connections use a suitable host, unless another one has a newer timeline.
     pub(super) fn adopt(&self, index: usize, role: &Role) {
         let timeline = if self.attrs.is_primary() { role.timeline } else { 0 };
         let mut found = self.found.lock();
@@ -227,8 +227,8 @@ impl Hosts {
         }
     }
 
-    /// Returns the time from which a write to the primary can be answered. Until then other servers may assume that there is no
-    /// primary, or another one, and read what is older.
+    /// Returns the time from which a write to the primary can be answered. Until then, other servers may assume that
+    /// there is no primary or a different one, and may read older data.
     pub(crate) fn settled_at(&self) -> Option<Instant> {
         let is_chosen = self.attrs.is_primary() && self.names.len() > 1;
         self.found.lock().as_ref().filter(|_| is_chosen).map(|found| found.found_at + DOWN)
@@ -241,7 +241,7 @@ impl Hosts {
         Some(PoolError::NoHost(Arc::clone(error)))
     }
 
-    /// Whether a host fits that is in this state, except for the timeline.
+    /// Returns whether a host in this state is suitable, regardless of its timeline.
     pub(super) fn fits(&self, role: &Role) -> bool {
         self.attrs.mismatch(role).is_none()
     }
@@ -257,7 +257,7 @@ impl Hosts {
     }
 }
 
-/// Opens a connection to a host that fits.
+/// Opens a connection to a suitable host.
 pub(super) async fn open(
     target: &ConnectUrl,
     settings: &Settings,
@@ -287,7 +287,7 @@ pub(super) async fn open(
     search(target, settings, begin).await
 }
 
-/// Opens a connection to the host that was used last, if it still fits.
+/// Opens a connection to the host that was used last, if it is still suitable.
 async fn open_current(
     target: &ConnectUrl,
     settings: &Settings,
@@ -304,7 +304,8 @@ async fn open_current(
     }
 }
 
-/// Opens connections to all hosts, and returns the one that fits best: of two primaries, that of the newer timeline.
+/// Opens connections to all hosts, and returns the most suitable one: of two primaries, the one with the newer
+/// timeline.
 async fn search(target: &ConnectUrl, settings: &Settings, begin: &Arc<str>) -> Result<Opened, PoolError> {
     let hosts = &*target.hosts;
     let is_first = hosts.index().is_none();
@@ -329,7 +330,7 @@ async fn search(target: &ConnectUrl, settings: &Settings, begin: &Arc<str>) -> R
                         attrs if attrs.is_primary() => role.timeline,
                         _ => 0,
                     };
-                    // Of equal ones, the first in the URL.
+                    // Of equal hosts, the first one in the URL is used.
                     (rank(&role), *best_index) > (rank(best), index)
                 });
                 if is_better {
@@ -368,7 +369,7 @@ async fn search(target: &ConnectUrl, settings: &Settings, begin: &Arc<str>) -> R
     Ok(opened)
 }
 
-/// Opens a connection to a host, and checks that it fits.
+/// Opens a connection to a host, and checks that the host is suitable.
 async fn open_checked(
     target: &ConnectUrl,
     index: usize,

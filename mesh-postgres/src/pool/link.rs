@@ -35,7 +35,7 @@ fn server_bytes(sql: &str) -> usize {
     sql.len().saturating_mul(BYTES_PER_TEXT_BYTE)
 }
 
-/// A statement that is prepared once, also if several reads need it at the same time.
+/// A statement that is prepared once, even if several reads need it at the same time.
 type Prepared = Arc<OnceCell<Statement>>;
 
 /// An open connection.
@@ -133,8 +133,8 @@ impl Link {
         Ok(self.query_within(sql, params, budget).await??)
     }
 
-    /// Runs statements after `opening`, without waiting for the result of one before the next is sent. Returns the rows of
-    /// those before the first that fails, and its error or that of `opening`.
+    /// Runs statements after `opening`, and sends each one without waiting for the results of earlier ones. Returns the
+    /// rows of the statements before the first one that fails, with its error or the error of `opening`.
     pub(crate) async fn query_all(
         &self,
         opening: impl Future<Output = Result<(), Error>>,
@@ -188,8 +188,8 @@ impl Link {
         self.track(async { self.stream_once(sql, params).await?.try_collect().await }).await
     }
 
-    /// Runs a statement in a separate transaction, and collects its rows. Behind a pooler, the settings of a session apply
-    /// only there.
+    /// Runs a statement in a separate transaction, and collects its rows. Behind a pooler, the settings of a session
+    /// apply only in a transaction.
     ///
     /// # Errors
     /// [`PoolError::Exceeded`] when the rows exceed the budget. The statement then still counts as running, so that
@@ -203,8 +203,8 @@ impl Link {
         if !self.has_pooler {
             return Ok(self.query_within(sql, params, budget).await??);
         }
-        // The futures send their requests when they are first polled, which is in order. Those that follow an exceeded
-        // budget are not awaited, because their results arrive after all rows.
+        // The futures send their requests when they are first polled, which is in order. After the budget is exceeded,
+        // the later ones are not awaited, because their results arrive after all rows.
         let begin = async { Ok(self.execute(&self.begin).await) };
         let query = self.query_within(sql, params, budget);
         let commit = async { Ok(self.execute("COMMIT").await) };
@@ -215,11 +215,11 @@ impl Link {
         Ok(rows)
     }
 
-    /// Runs a statement, and collects its rows with the time that it took. That does not include the time until the process
-    /// of the server begins with it, which may be far longer on a busy machine.
+    /// Runs a statement, and returns its rows with the time that it took. The time excludes the wait until the server
+    /// process starts the statement, which may be far longer on a busy machine.
     ///
     /// # Errors
-    /// Those of [`Self::query_in_transaction`].
+    /// The errors of [`Self::query_in_transaction`].
     pub(super) async fn query_timed(
         &self,
         sql: &str,
@@ -227,7 +227,7 @@ impl Link {
         budget: RowBudget,
     ) -> Result<(Vec<Row>, Duration), PoolError> {
         self.track(self.prepare(sql)).await?;
-        // The futures send their requests when they are first polled, and an empty statement is answered at once.
+        // The futures send their requests when they are first polled, and an empty statement is answered immediately.
         let begin = async { Ok(self.execute("").await.map(|()| Instant::now())) };
         let (begun, rows) = try_join(begin, self.query_within(sql, params, budget)).await?;
         let (begun, rows) = (begun?, rows?);
@@ -265,7 +265,7 @@ impl Link {
         self.client.query_typed_raw(sql, typed).await
     }
 
-    /// Begins to run a statement whose rows are taken in parts, while the server waits. The statement counts as running until
+    /// Starts a statement whose rows are taken in parts, while the server waits. The statement counts as running until
     /// the last part is taken.
     pub(crate) async fn open_rows(&self, sql: &str, params: &[TextParam<'_>]) -> Result<OpenRows<'_>, Error> {
         self.running.fetch_add(1, Ordering::Relaxed);
@@ -315,7 +315,7 @@ impl Link {
         Ok(Some(cell.get_or_try_init(|| self.client.prepare(sql)).await?.clone()))
     }
 
-    /// Counts a statement as running until its result has arrived, also if the future is dropped before.
+    /// Counts a statement as running until its result has arrived, even if the future is dropped earlier.
     async fn track<T>(&self, running: impl Future<Output = T>) -> T {
         self.running.fetch_add(1, Ordering::Relaxed);
         let result = running.await;
@@ -323,32 +323,32 @@ impl Link {
         result
     }
 
-    /// Whether a pooler may assign another connection to each transaction.
+    /// Returns whether a pooler may assign another connection to each transaction.
     pub(crate) fn has_pooler(&self) -> bool {
         self.has_pooler
     }
 
-    /// Whether a statement is running.
+    /// Returns whether a statement is running.
     pub(crate) fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether the connection is open, without a running statement or an open transaction.
+    /// Returns whether the connection is open, without a running statement or an open transaction.
     pub(super) fn is_free(&self) -> bool {
         !self.is_closed() && !self.is_running() && !self.in_transaction.load(Ordering::Relaxed)
     }
 
-    /// Whether the connection cannot be used any more.
+    /// Returns whether the connection cannot be used any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.is_replaced()
     }
 
-    /// Whether another host was promoted in place of the one that the connection is to.
+    /// Returns whether another host was promoted in place of the host of this connection.
     pub(crate) fn is_replaced(&self) -> bool {
         self.timeline < self.hosts.timeline()
     }
 
-    /// Closes the connection at once; statements that run on it fail.
+    /// Closes the connection immediately; statements that run on it fail.
     pub(super) fn abort(&self) {
         self.task.abort();
     }
@@ -356,7 +356,7 @@ impl Link {
     /// Cancels the running statement until it has ended. A cancellation that arrives before the statement begins has no
     /// effect, and PostgreSQL does not notice that a connection is closed while it runs a statement.
     pub(super) async fn end_statement(&self, interval: Duration) -> Result<(), Error> {
-        // Answered after the statement, because answers arrive in order.
+        // The empty statement is answered after the running one, because answers arrive in order.
         let mut ended = pin!(self.client.batch_execute(""));
         loop {
             self.client.cancel_token().cancel_query(self.tls.clone()).await?;
@@ -374,7 +374,7 @@ pub(crate) struct OpenRows<'l> {
 }
 
 impl OpenRows<'_> {
-    /// Returns the next rows, `size` of them or less at the end; none after it.
+    /// Returns the next `size` rows, fewer at the end of the result, and none after the end.
     pub(crate) async fn next(&mut self, size: usize) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::with_capacity(size);
         while rows.len() < size {

@@ -1,12 +1,12 @@
 //! Replicas: reads go to a healthy one that has replayed every write the client may expect, else to the primary.
 //!
-//! The position of each server in the write-ahead log is polled a few times a second. A replica that does not respond or
-//! is too far behind is left out until it recovers. A read goes to a replica only if that has replayed everything that
-//! this server has written or was notified of, so a client always sees its writes.
+//! The position of each server in the write-ahead log is polled a few times a second. A replica that does not respond
+//! or is too far behind is left out until it recovers. A read goes to a replica only if the replica has replayed
+//! everything that this server has written or was notified of, so a client always sees its writes.
 //!
-//! If the URL of the database has several hosts, those that are standbys are spare replicas: they answer while there is no
-//! primary. The poll also finds the one that is promoted. Positions of different timelines cannot be compared. So those
-//! required before a promotion do not count after it: what the new primary does not have is lost.
+//! If the URL of the database has several hosts, its standbys are spare replicas, which answer while there is no
+//! primary. The poll also finds a standby that is promoted. Positions of different timelines cannot be compared, so
+//! positions required before a promotion do not count after it: writes that the new primary does not have are lost.
 
 mod primary_poll;
 
@@ -29,13 +29,13 @@ use crate::pool::link::Link;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time limit for the response of a server.
 const POLL_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time after the begin of a poll without a response of the primary during which this server assumes that there is none.
-/// Longer than the time to the end of the next poll.
+/// The time after the start of a poll without a response of the primary during which this server assumes that there is
+/// no primary. It is longer than the time until the end of the next poll.
 pub(crate) const DOWN: Duration = Duration::from_millis(2_500);
 /// The number of positions of the primary that are kept, from which the lag of a replica is computed.
 const HISTORY: usize = 600;
 
-/// The position up to which the primary has written.
+/// The query of the position up to which the primary has written.
 pub(crate) const WRITTEN: &str = "SELECT pg_current_wal_lsn()";
 
 /// The replicas of one primary.
@@ -49,29 +49,30 @@ pub(crate) struct Replicas {
     timeline: Mutex<u32>,
     next: AtomicUsize,
     created: Instant,
-    /// When the last poll began if the primary did not respond to it, in milliseconds after `created`; else 0.
+    /// The start of the last poll if the primary did not respond to it, in milliseconds after `created`; else 0.
     down_at: AtomicU64,
     watched: AtomicBool,
 }
 
 pub(crate) struct Replica {
     pub(crate) pool: Arc<Pool>,
-    /// The number of its host in the URL of the primary: it is only used while there is no primary.
+    /// The index of the host in the URL of the primary, for a spare replica, which is used only while there is no
+    /// primary.
     spare: Option<usize>,
     /// The position up to which the replica has replayed; 0 while it is left out.
     replayed: AtomicU64,
-    /// Whether the replica has all that was acknowledged before the primary failed.
+    /// Whether the replica has all writes that were acknowledged before the primary failed.
     is_complete: AtomicBool,
 }
 
-/// The state of the primary from the view of a read.
+/// The state of the primary, as a read sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Primary {
-    /// It responds.
+    /// The primary responds.
     Up,
-    /// It has failed a read. There may be a primary that other servers write to.
+    /// The primary has failed a read. There may be a primary that other servers write to.
     Lost,
-    /// There is none.
+    /// There is no primary.
     Down,
 }
 
@@ -115,7 +116,7 @@ impl Replicas {
         self.list.iter().filter(|replica| replica.replayed.load(Ordering::Relaxed) > 0).count()
     }
 
-    /// Starts to poll positions in the current runtime, unless it was started before.
+    /// Starts polling positions in the current runtime, unless it was started before.
     pub(crate) fn watch(self: &Arc<Self>, primary: &Arc<Pool>) {
         if self.list.is_empty() || self.watched.swap(true, Ordering::Relaxed) {
             return;
@@ -144,13 +145,13 @@ impl Replicas {
         })
     }
 
-    /// Whether a replica responds, although it may lack writes that reads must see.
+    /// Returns whether a replica responds, although it may lack writes that reads must see.
     pub(crate) fn any_responds(&self) -> bool {
         self.list.iter().any(|replica| replica.replayed.load(Ordering::Relaxed) > 0)
     }
 
-    /// Requires later reads to see the writes that the connection has committed. If their position is unavailable, reads
-    /// go to the primary until the next poll of it.
+    /// Requires later reads to see the writes that the connection has committed. If their position is unavailable,
+    /// reads go to the primary until its next poll.
     pub(crate) async fn require_writes_of(&self, link: &Link) {
         if self.require_current(link).await.is_err() {
             self.require(link, u64::MAX);
@@ -168,7 +169,7 @@ impl Replicas {
         Ok(())
     }
 
-    /// Requires later reads to see the writes up to a position of the primary that the connection is to.
+    /// Requires later reads to see the writes up to a position of the primary that `link` is connected to.
     pub(crate) fn require(&self, link: &Link, position: u64) {
         let mut timeline = self.timeline.lock();
         if [0, *timeline].contains(&link.timeline) {
@@ -179,7 +180,7 @@ impl Replicas {
         }
     }
 
-    /// Whether the primary did not respond to the last poll. Then there are no writes either.
+    /// Returns whether the primary did not respond to the last poll. If so, there are no writes either.
     pub(crate) fn primary_is_down(&self) -> bool {
         let down_at = self.down_at.load(Ordering::Acquire);
         down_at > 0 && self.created.elapsed() < Duration::from_millis(down_at) + DOWN
@@ -244,7 +245,7 @@ impl Replicas {
             polls.timeline = timeline;
             polls.history.clear();
             // A standby that does not follow the new primary stays at its position. It must not be used, even if it has
-            // replayed more of the timeline before.
+            // replayed more of the previous timeline.
             let standbys = roles.iter().flatten().filter(|role| role.is_standby);
             let minimum = standbys.map(|role| role.position + 1).max().unwrap_or(0).max(position);
             if timeline > *required_timeline {
@@ -254,15 +255,15 @@ impl Replicas {
                 self.required.fetch_max(minimum, Ordering::AcqRel);
             }
         }
-        // Writes of unknown position precede this one.
+        // Writes whose position is unknown precede this position.
         let _ = self.required.compare_exchange(u64::MAX, position, Ordering::AcqRel, Ordering::Relaxed);
         polls.history.truncate(HISTORY - 1);
         polls.history.push_front((time, position));
     }
 
-    /// Returns the position from which a standby has all that was acknowledged before the primary failed: that up to which any
-    /// standby has received the log, if the primary waits for standbys. `None` if a standby does not respond, which may have
-    /// received more.
+    /// Returns the position from which a standby has all writes that were acknowledged before the primary failed: the
+    /// highest position that a standby has received, if the primary waits for standbys. Returns `None` if a standby
+    /// does not respond, because it may have received more.
     fn complete_position(&self, is_synchronous: bool, roles: &[Option<Role>]) -> Option<u64> {
         let has_spares = self.list.iter().any(|replica| replica.spare.is_some());
         let hosts = self.list.iter().zip(roles).filter(|(replica, _)| replica.spare.is_some() == has_spares);
@@ -275,32 +276,32 @@ impl Replicas {
     }
 }
 
-/// What a poll uses of those before it. Each server has a dedicated connection, so that its position can be read while all
-/// connections of the pool are in use.
+/// The state that polls keep for later polls. Each server has a dedicated connection, so that its position can be read
+/// while all connections of the pool are in use.
 #[derive(Default)]
 struct Polls {
     primary: Option<Link>,
     replicas: Vec<Option<Link>>,
     /// Positions of the primary with their times, the newest first.
     history: VecDeque<(Instant, u64)>,
-    /// The timeline that they are of.
+    /// The timeline of these positions.
     timeline: u32,
     /// Whether commits wait for standbys.
     is_synchronous: bool,
 }
 
 impl Polls {
-    /// Returns the position that the primary had at the time that replicas may be behind. It counts from the last response of
-    /// the primary: while that is down, replicas do not fall behind.
+    /// Returns the minimum position of a replica: the position that the primary had `lag` before its last response.
+    /// While the primary is down, replicas do not fall behind.
     fn minimum(&self, lag: Duration) -> Option<u64> {
         let bound = self.history.front()?.0.checked_sub(lag)?;
         self.history.iter().find(|(time, _)| *time <= bound).map(|(_, position)| *position)
     }
 }
 
-/// Why a server did not respond.
+/// The reason why a server did not respond.
 enum Silence {
-    /// It accepts no more connections.
+    /// The server accepts no more connections.
     Full,
     Down,
 }

@@ -1,5 +1,5 @@
-//! Connections that light reads share. Their statements are sent without waiting for the rows of those before them, and
-//! PostgreSQL answers them in order.
+//! Connections that light reads share. A statement is sent without waiting for the rows of earlier ones, and PostgreSQL
+//! answers all of them in order.
 //!
 //! A statement on such a connection is never cancelled, because the cancellation could hit the next one. Instead,
 //! PostgreSQL ends a statement that runs for longer than [`STATEMENT_TIMEOUT`], and the read is repeated on a connection
@@ -26,25 +26,25 @@ use crate::sql::TextParam;
 
 /// The time after which PostgreSQL ends a statement on a shared connection.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
-/// The time after which it ends a statement that waits for a lock.
+/// The time after which PostgreSQL ends a statement that waits for a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 /// The time after which the run of a light statement is slow.
 pub(crate) const SLOW: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
-/// The time that a read would wait for those before it on each connection of a runtime, from which a second connection is
-/// opened. Two keep a thread of the server busy with light reads.
+/// The wait for earlier reads, on each connection of a runtime, from which a second connection is opened. Two
+/// connections keep a thread of the server busy with light reads.
 const WAIT_FOR_SECOND: Duration = Duration::from_millis(2);
-/// The time from which further connections are opened, if answers are long. Fewer connections have more answers in each message
-/// and fewer processes that take turns.
+/// The wait from which further connections are opened, if answers are long. With fewer connections, each message
+/// carries more answers, and fewer processes take turns.
 const WAIT_FOR_MORE: Duration = Duration::from_millis(8);
 /// The average time of a long answer.
 const LONG_ANSWER: Duration = Duration::from_micros(150);
-/// The number of reads from which another one is opened in any case.
+/// The number of reads on a connection from which another connection is opened in any case.
 const DEPTH_TO_GROW: usize = 112;
 /// The maximum number of reads on a connection.
 const MAX_DEPTH: usize = 128;
-/// The number of answers that the average is over. A message brings up to [`MAX_DEPTH`] answers, of which the first one seems to
+/// The number of answers in the average. A message brings up to [`MAX_DEPTH`] answers, and the first of them seems to
 /// have taken as long as all of them.
 const AVERAGE_OF: u64 = 256;
 /// The delay after a connection could not be opened.
@@ -56,7 +56,8 @@ pub(super) struct SharedLinks {
     settings: Settings,
     /// The maximum number of shared connections.
     most: usize,
-    /// The slots that only shared connections take, so that light reads need not wait for others, and those of the pool.
+    /// Slots reserved for shared connections, so that light reads do not wait for other work; then the slots of the
+    /// pool.
     slots: [Arc<Semaphore>; 2],
     links: RwLock<Vec<Arc<SharedLink>>>,
     /// Whether a connection is being opened.
@@ -80,9 +81,9 @@ pub(super) struct SharedLink {
 
 /// The result of a read on a shared connection.
 pub(super) enum SharedRead {
-    /// The statement has ended, and whether it was slow.
+    /// The statement has ended. The second field is whether it was slow.
     Ended(Result<Vec<Row>, Error>, bool),
-    /// The statement takes too long, or its rows are too many, for a shared connection.
+    /// The statement takes too long or returns too many rows for a shared connection.
     Heavy,
     /// The connection was lost, or the prepared statement is out of date.
     Lost(Error),
@@ -109,12 +110,12 @@ impl SharedLinks {
         Arc::new(Self { target, settings, most, slots, links, opening: AtomicBool::new(false) })
     }
 
-    /// Whether there may be shared connections.
+    /// Returns whether there may be shared connections.
     pub(super) fn is_used(&self) -> bool {
         self.most > 0
     }
 
-    /// Returns the number of connections, and of those in use.
+    /// Returns the number of connections and the number of connections in use.
     pub(super) fn counts(&self) -> (usize, usize) {
         let links = self.links.read();
         let in_use = links.iter().filter(|link| link.depth.load(Ordering::Relaxed) > 0).count();
@@ -147,7 +148,7 @@ impl SharedLinks {
             // The task that watches a connection ends with its runtime.
             self.links.write().retain(|link| !link.link.is_closed());
         }
-        // Each runtime has a connection, if possible, before the first ones take more.
+        // Each runtime gets one connection, if possible, before other runtimes get more.
         let most = if own == 0 { self.most } else { (self.most / 2).max(1) };
         if count < most && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(own))) {
             self.open_another();
@@ -168,7 +169,7 @@ impl SharedLinks {
             return;
         };
         tokio::spawn(async move {
-            // No transactions are begun on it.
+            // No transaction is begun on a shared connection.
             let (links, begin) = (&opening.0, Arc::from(""));
             let opened = hosts::open(&links.target, &links.settings, &begin);
             match tokio::time::timeout(CONNECT_TIMEOUT, opened).await {
@@ -203,7 +204,7 @@ impl SharedLinks {
     }
 }
 
-/// Marks that a connection is being opened until it is dropped, as with the task when its runtime ends.
+/// A guard that marks a connection as being opened until it is dropped, for example when the runtime of its task ends.
 struct Opening(Arc<SharedLinks>);
 
 impl Drop for Opening {
@@ -217,7 +218,8 @@ impl SharedLink {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Whether a read would wait so long that another connection helps, if the runtime has so many.
+    /// Returns whether a read would wait so long that another connection helps. `own` is the number of connections of
+    /// the runtime.
     fn is_busy(&self, own: usize) -> bool {
         let depth = self.depth();
         let average = Duration::from_nanos(self.average.load(Ordering::Relaxed));
@@ -227,8 +229,8 @@ impl SharedLink {
         is_long || depth >= DEPTH_TO_GROW
     }
 
-    /// Counts an answer. Returns the time since the statement was sent, or since the answer before it if that is later:
-    /// PostgreSQL begins a statement when the one before it has ended.
+    /// Counts an answer. Returns the time since the statement was sent, or since the previous answer if that is later:
+    /// PostgreSQL begins a statement when the previous one has ended.
     fn record_answer(&self, sent: Instant) -> Duration {
         self.depth.fetch_sub(1, Ordering::Relaxed);
         let answers = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
@@ -289,7 +291,7 @@ impl SharedLease {
             return Ok(Some(statement));
         }
         let (link, sql) = (Arc::clone(&self.link), Box::<str>::from(sql));
-        // A separate task, because a statement whose preparation is dropped is never closed.
+        // This is a separate task, because a statement whose preparation is dropped is never closed.
         let preparing = tokio::spawn(async move { link.link.prepare(&sql).await });
         preparing.await.unwrap_or(Ok(None))
     }
@@ -302,7 +304,7 @@ impl Drop for SharedLease {
         }
         let (link, sent) = (Arc::clone(&self.link), Instant::now());
         match Handle::try_current() {
-            // The read counts until its answer has arrived, which is before that of an empty statement.
+            // The read counts until its answer has arrived, which precedes the answer of the empty statement.
             Ok(runtime) => drop(runtime.spawn(async move {
                 let _ = link.link.execute("").await;
                 link.record_answer(sent);
@@ -312,7 +314,7 @@ impl Drop for SharedLease {
     }
 }
 
-/// Whether PostgreSQL has ended a statement because of the time limits of shared connections.
+/// Returns whether PostgreSQL has ended a statement because of the time limits of shared connections.
 fn is_too_slow(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE))
 }

@@ -18,9 +18,9 @@ pub(super) enum Trust {
     /// Any: the connection is encrypted, but the server is not authenticated.
     #[default]
     Any,
-    /// Those issued by the certificate authorities of the system.
+    /// Certificates issued by the certificate authorities of the system.
     System,
-    /// Those issued by the certificate authorities in a file.
+    /// Certificates issued by the certificate authorities in a file.
     File(PathBuf),
 }
 
@@ -60,7 +60,7 @@ fn roots(trust: &Trust) -> Result<Option<RootCertStore>, BoxError> {
     Ok(Some(roots))
 }
 
-/// Accepts any certificate, as `sslmode` up to `require` specifies.
+/// A verifier that accepts any certificate, as `sslmode` up to `require` specifies.
 #[derive(Debug)]
 struct AcceptAny(Arc<CryptoProvider>);
 

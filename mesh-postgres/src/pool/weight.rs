@@ -1,4 +1,4 @@
-//! Which statements are light enough to share a connection, by the time that they took before.
+//! The classification of statements as light enough to share a connection, by the times of their earlier runs.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -14,13 +14,14 @@ use crate::pool::shared::ROW_BYTES;
 const LIGHT: Duration = Duration::from_millis(20);
 /// The number of statements whose weights are kept.
 const STATEMENTS: usize = 8_192;
-/// The light runs after which a new statement is light.
+/// The number of light runs after which a new statement is light.
 const NEW: u8 = 1;
-/// The light runs after which a heavy statement is light.
+/// The number of light runs after which a heavy statement is light.
 const HEAVY: u8 = 8;
-/// The weight of a slow run on a shared connection in fast ones. On a busy machine some runs of every statement are slow.
+/// The number of fast runs that make up for a slow run on a shared connection. On a busy machine, some runs of every
+/// statement are slow.
 const SLOW_RUN: u8 = 4;
-/// The slow runs after which a statement that shares connections is heavy, in fast ones.
+/// The number of slow runs after which a statement that shares connections is heavy, counted in fast runs.
 const SLOW_RUNS: u8 = 3 * SLOW_RUN;
 
 /// The weights of statements, by a hash of their texts.
@@ -31,9 +32,9 @@ pub(crate) struct Weights {
 
 /// The weight of a statement.
 pub(crate) struct Weight {
-    /// The number of light runs until it is light.
+    /// The number of light runs until the statement is light.
     left: AtomicU8,
-    /// Its slow runs on shared connections without the fast ones since then, in fast ones.
+    /// The slow runs on shared connections minus the fast runs since then, counted in fast runs.
     slow: AtomicU8,
 }
 
@@ -56,7 +57,7 @@ impl Weights {
 }
 
 impl Weight {
-    /// Whether the statement may share a connection.
+    /// Returns whether the statement may share a connection.
     pub(crate) fn is_light(&self) -> bool {
         self.left.load(Ordering::Relaxed) == 0
     }

@@ -1,4 +1,4 @@
-//! The bound on orders by values of related records, which no index has. `SPEC §14.9`
+//! The bound on sorting by values of related records, which no index covers. `SPEC §14.9`
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::pool::PoolError;
 /// The number of plans whose estimates are kept.
 const PLANS: usize = 1_024;
 
-/// How long an estimate is used.
+/// The time for which an estimate is used.
 const AGE: Duration = Duration::from_secs(60);
 
 /// The steps of a query plan that read tables.
 const SCANS: [&str; 5] =
     ["Seq Scan ", "Index Scan ", "Index Only Scan ", "Bitmap Heap Scan ", "Foreign Scan "];
 
-/// Estimates of how many rows plans sort, by the ids of the plans.
+/// Estimates of the numbers of rows that plans sort, by the ids of the plans.
 pub(crate) struct SortBound {
     estimates: Generations<PlanId, (Instant, u64)>,
 }
@@ -28,7 +28,7 @@ impl Default for SortBound {
 }
 
 impl SortBound {
-    /// Refuses a plan whose orders by values of related records sort more rows than its bound allows. `steps` returns the
+    /// Refuses a plan that sorts more rows by values of related records than its bound allows. `steps` returns the
     /// query plan of its statement.
     pub(crate) async fn check(
         &self,
@@ -58,8 +58,9 @@ impl SortBound {
     }
 }
 
-/// Returns the number of rows of the largest sort of a query plan, but at most those that its scans of tables return.
-/// Estimates of joins multiply without statistics, although each of them adds at most one record to a row.
+/// Returns the number of rows of the largest sort of a query plan, limited to the number of rows that its table scans
+/// return. Without statistics, the planner multiplies the estimates of joins, although each join adds at most one
+/// record to a row.
 fn sorted_rows(steps: &[String]) -> u64 {
     let rows = |step: &str| step.split_once(" rows=")?.1.split(' ').next()?.parse::<u64>().ok();
     let (mut largest, mut scanned) = (0_u64, 0_u64);

@@ -1,6 +1,6 @@
 //! Login attempts, counted by all servers together. `SPEC §12.6`
 //!
-//! Times are those of the database, because the clocks of servers differ. Rows are locked in the order of their keys, so
+//! Times come from the database, because the clocks of servers differ. Rows are locked in the order of their keys, so
 //! servers that count the same keys cannot deadlock.
 
 use std::time::SystemTime;

@@ -1,8 +1,8 @@
 //! The layout of the schema `mesh`, with its version and migrations.
 //!
 //! The version has two parts. Servers of one major version can share the schema: a migration to the next minor version
-//! only adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds. Both
-//! parts are in the table `mesh.layout`, without which the version is 1.0.
+//! only adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds.
+//! Both parts are in the table `mesh.layout`; without that table, the version is 1.0.
 
 use std::error::Error;
 use std::fmt;
@@ -38,7 +38,7 @@ const MIGRATIONS: [&str; 4] = [
     CREATE TABLE mesh.server (id text PRIMARY KEY, seen timestamptz NOT NULL);",
     "ALTER TABLE mesh.query ADD COLUMN params text;",
 ];
-/// The first version whose servers know the mark, as an index of [`MIGRATIONS`].
+/// The first version whose servers support the mark, as an index of [`MIGRATIONS`].
 const WITH_MARK: usize = 2;
 /// For this time after the migration, servers of earlier versions may still insert nonces.
 const SHARE_NONCES: &str = "UPDATE mesh.nonce_mark SET shared_until = now() + interval '1 hour'";
@@ -53,7 +53,7 @@ WHERE n.nspname = 'mesh' AND c.relkind = 'r'";
 const VERSION: &str = "SELECT major, minor FROM mesh.layout ORDER BY major DESC, minor DESC LIMIT 1";
 const SET_MINOR: &str = "UPDATE mesh.layout SET minor = $1::integer";
 
-/// The state was written by a server with a newer layout, which may have changed the meaning of what is there.
+/// The error for state in a newer layout, which may have changed the meaning of existing data.
 #[derive(Debug)]
 pub(crate) struct NewerLayout {
     major: i32,
@@ -71,13 +71,14 @@ impl fmt::Display for NewerLayout {
 
 impl Error for NewerLayout {}
 
-/// Brings the schema to the current layout, or creates it. Needs no rights to create if it is current.
+/// Migrates the schema to the current layout, or creates it. If the layout is current, no right to create objects is
+/// needed.
 ///
 /// # Errors
 /// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
 pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
     link.begin().await?;
-    // What another server commits while this one waits for the lock has to be visible.
+    // Changes that another server commits while this one waits for the lock have to be visible.
     link.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
     if done(link).await? < MIGRATIONS.len() {
         link.query_once(LOCK, &[]).await?;
@@ -96,7 +97,7 @@ pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
     Ok(link.end("COMMIT").await?)
 }
 
-/// Returns how many migrations are done.
+/// Returns the number of completed migrations.
 async fn done(link: &Link) -> Result<usize, BoxError> {
     let rows = link.query_once(HAS_TABLES, &[]).await?;
     let (tables, layouts) = rows.first().map_or((0, 0), |row| (row.get::<_, i64>(0), row.get::<_, i64>(1)));

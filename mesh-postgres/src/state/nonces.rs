@@ -1,7 +1,8 @@
-//! Used nonces: the table that servers share, and whether a server is alone.
+//! Used nonces: the table that servers share, and the check whether a server runs alone.
 //!
-//! Each server notes in `mesh.server` that it runs. A server that has not done so for half a minute counts as ended. If it
-//! runs after all, its insertions are refused while another server claims timestamps, which ends with its next note.
+//! Each server records in `mesh.server` that it runs. A server that has not done so for half a minute counts as ended.
+//! If it still runs, its insertions are refused while another server claims timestamps, until it records again that it
+//! runs.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -14,18 +15,18 @@ use super::State;
 use crate::pool::PoolError;
 use crate::sql::TextParam;
 
-/// The interval at which a server notes that it runs.
+/// The interval at which a server records that it runs.
 const NOTE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Notes that a server runs, and deletes the notes of those that have ended long ago.
+/// Records that a server runs, and deletes the records of servers that ended long ago.
 const NOTE: &str = "
 WITH ended AS (DELETE FROM mesh.server WHERE seen < clock_timestamp() - interval '1 day')
 INSERT INTO mesh.server (id, seen) VALUES ($1::text, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()";
 const MARK: &str = "SELECT time FROM mesh.nonce_mark";
 
-/// Raises the mark, unless another server runs, and returns the one before. Insertions that have read that one are complete
-/// when this has locked the row.
+/// Raises the mark unless another server runs, and returns the previous mark. Insertions that have read the previous
+/// mark are complete when this statement has locked the row.
 const CLAIM: &str = "
 UPDATE mesh.nonce_mark SET time = $1::bigint, previous = time
 WHERE time < $1::bigint AND shared_until <= clock_timestamp() AND NOT EXISTS (
@@ -35,8 +36,8 @@ RETURNING previous";
 const CLAIMED: &str = "
 SELECT session, nonce, time, until FROM mesh.nonce WHERE time > $1::bigint AND time <= $2::bigint";
 
-/// Stores nonces that are not in use and whose timestamps are not claimed. Of two servers that store one nonce at the same
-/// time, one gets no row; in the order of the keys, servers cannot deadlock.
+/// Stores nonces that are not in use and whose timestamps are not claimed. Of two servers that store the same nonce at
+/// the same time, one gets no row. Nonces are stored in the order of their keys, so servers cannot deadlock.
 const INSERT: &str = "
 WITH mark AS (SELECT time FROM mesh.nonce_mark FOR SHARE),
 stored AS (
@@ -62,7 +63,7 @@ impl Presence {
 }
 
 impl State {
-    /// Notes that this server runs, again and again until the last clone of the state is dropped.
+    /// Records that this server runs, and repeats this until the last clone of the state is dropped.
     pub(super) async fn announce(&self) -> Result<(), PoolError> {
         self.rows(NOTE, &[TextParam::text(&self.presence.id)]).await?;
         let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
@@ -82,7 +83,7 @@ impl State {
         let params = [TextParam::number(time), TextParam::text(&self.presence.id)];
         let rows = self.run(CLAIM, &params).await?;
         let Some(after) = rows.first().map(|row| time_of(row, 0)) else { return Ok(None) };
-        // A separate statement, which sees the insertions that the claim has waited for.
+        // A separate statement sees the insertions that the claim has waited for.
         let rows = self.run(CLAIMED, &[TextParam::number(after), TextParam::number(time)]).await?;
         let used = rows.iter().filter_map(|row| {
             let session = SessionId(row.get::<_, &[u8]>(0).try_into().ok()?);

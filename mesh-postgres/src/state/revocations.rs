@@ -1,6 +1,7 @@
 //! Revoked sessions. `SPEC §7.5`
 //!
-//! All servers are notified of each. While a server receives messages it answers from memory, else from the table.
+//! All servers are notified of each revocation. A server answers from memory while it receives messages, else from the
+//! table.
 
 use std::future::ready;
 
@@ -30,7 +31,7 @@ impl State {
         let params = [TextParam::bytes(&session.0), TextParam::number(until), token];
         self.run(REVOKE, &params).await?;
         self.other_servers.revoked.insert(session, until);
-        // A server that is not counted starts to listen after this, and then reads the table.
+        // A server that is not counted here starts listening later, and then reads the table.
         let process = self.other_servers.process();
         let rows = self.run(COUNT_OTHERS, &[process]).await?;
         let others = rows.first().map_or(0, |row| row.get::<_, i64>(0));

@@ -1,4 +1,4 @@
-//! API keys in a table of the database: the cases are those of mesh-sqlite.
+//! API keys in a table of the database, with the same cases as in mesh-sqlite.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use mesh_integrity::{ApiKeyHash, ApiKeySource, StoredApiKey};
 use super::Cluster;
 use crate::{Database, Settings};
 
-/// Returns a key whose hash consists of one byte.
+/// Returns a key whose hash repeats one byte.
 fn key(byte: u8) -> StoredApiKey {
     let role = Some("reader".to_owned());
     StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }

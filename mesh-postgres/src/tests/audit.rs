@@ -1,4 +1,4 @@
-//! The audit log in a table: the cases are those of mesh-sqlite.
+//! The audit log in a table, with the same cases as in mesh-sqlite.
 
 use super::Cluster;
 use crate::{Database, Settings};

@@ -1,4 +1,4 @@
-//! Reads that are made to be expensive.
+//! Reads that are expensive by design.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const MANY: &str = "INSERT INTO posts SELECT n, 'post', n % 10, n % 3 + 1 FROM g
 const ACTIVE: &str = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server' \
     AND clock_timestamp() - query_start > '300 ms'";
 
-/// Conditions as deep as they may be, each of which joins all pairs.
+/// Returns conditions of the maximum depth, each of which joins all pairs.
 fn nested() -> Value {
     let innermost = json!({"field": "label", "op": "ne", "value": "no tag"});
     (0..7).fold(innermost, |condition, depth| {

@@ -1,4 +1,4 @@
-//! Databases that have no room for more connections.
+//! Databases that accept no more connections.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn a_database_without_room_is_unavailable() {
     let settings = Settings { wait: Duration::from_millis(100), ..Settings::default() };
     let served = Served::open(&cluster, &settings).await;
     let accounts = accounts(&served.database).await;
-    // The idle connection is in use, and there is no room for another one.
+    // The idle connection is in use, and the database accepts no other one.
     let taken = served.database.pool.take(false).await.unwrap();
     let others = fill(&served.database).await;
     let read = served.point("1", "{ post title }").await.unwrap_err();

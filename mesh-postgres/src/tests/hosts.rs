@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{BLOG, Cluster, Served, until};
 use crate::{Database, Settings};
 
-/// What `pg_rewind` needs.
+/// The settings that `pg_rewind` needs.
 const REWINDABLE: &[&str] = &["wal_log_hints = on", "wal_keep_size = 64MB"];
 const NAME: &str = "{ user name }";
 
@@ -54,7 +54,7 @@ async fn errors_name_each_host_and_why_it_does_not_fit() {
     assert!(error.contains("fits target_session_attrs=read-write: /"), "{error}");
     assert!(error.ends_with(":5432: it is a standby"), "{error}");
 
-    // A host that does not exist is no obstacle.
+    // A host that does not exist is skipped.
     let hosts = format!("{only_standby}&host={}&host=/nowhere", primary.folder().display());
     assert_eq!(error_of(&hosts).await, "");
     primary.execute("ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()");
@@ -86,7 +86,7 @@ async fn the_promoted_host_is_used_and_the_former_primary_is_not() {
     assert_eq!(served.point("1", NAME).await.unwrap(), r#"{"name":"Ada"}"#);
     until("the standby is polled", async || served.database.replicas.healthy() == 2).await;
 
-    // Reads go on without a primary, writes do not.
+    // Reads continue without a primary, writes do not.
     former.wait_for_replica(&standby);
     former.kill();
     assert_eq!(served.point("1", NAME).await.unwrap(), r#"{"name":"Ada"}"#);
@@ -101,7 +101,7 @@ async fn the_promoted_host_is_used_and_the_former_primary_is_not() {
     .await;
     assert_eq!(served.point("1", NAME).await.unwrap(), r#"{"name":"Ava"}"#);
 
-    // The former primary is started without knowing of the promotion, and accepts writes too.
+    // The former primary is started without information about the promotion, and also accepts writes.
     former.start_server();
     until("it is polled", async || served.database.replicas.healthy() == 1).await;
     for _ in 0..20 {
@@ -120,7 +120,7 @@ async fn the_promoted_host_is_used_and_the_former_primary_is_not() {
     until("it is a spare replica", async || served.database.replicas.healthy() == 2).await;
 }
 
-/// The former primary cannot be reached by the one that is promoted, but still by the server.
+/// The promoted standby cannot reach the former primary, but the server still can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_connections_to_a_primary_that_was_replaced_are_not_used() {
     let Some(former) = Cluster::start() else { return };

@@ -1,4 +1,4 @@
-//! Operators that are named in full use the same indexes as others.
+//! Fully qualified operators use the same indexes as unqualified ones.
 
 use mesh_plan::Request;
 use mesh_ql::Format;

@@ -1,4 +1,4 @@
-//! Statements of a write that are sent without waiting for the results of those before them.
+//! Statements of a write that are sent without waiting for the results of earlier ones.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ async fn a_write_after_a_failed_check_has_no_effect() {
     let posts =
         |id: &'static str| WriteTarget::Attach { entity: "user", id: RecordId::Text(id), relation: "posts" };
     for round in 0..3 {
-        // The check decides, also if the write fails too.
+        // The check decides, even if the write fails too.
         for refused in [r#"{"title": "x"}"#, r#"{"id": 1, "title": "x"}"#] {
             let failed = write(&served.mesh, posts("9"), refused, None).await.unwrap_err();
             assert!(matches!(failed, Error::Write(WriteError::NotFound { .. })), "{failed:?} {round}");

@@ -30,7 +30,7 @@ async fn nested_reads_are_one_statement() {
     }
 }
 
-/// A primary key does not hold for rows of tables that inherit from its table.
+/// A primary key does not apply to rows of tables that inherit from its table.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_is_read_once_if_an_inheriting_table_has_its_key() {
     let Some(cluster) = Cluster::start() else { return };
@@ -49,7 +49,7 @@ async fn a_record_is_read_once_if_an_inheriting_table_has_its_key() {
     assert_eq!(body, r#"{"name":"Rome","visits":[{"day":"Monday"},{"day":"Friday"}]}"#);
 }
 
-/// What the functions of the database for JSON refuse to read does not fail a read.
+/// Text that the JSON functions of the database refuse to read does not fail a read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unreadable_json_is_null_to_conditions() {
     let Some(cluster) = Cluster::start() else { return };
@@ -248,7 +248,8 @@ async fn patterns_that_begin_with_letters_use_an_index() {
     }
 }
 
-/// A statement may end one cancellation itself. So may one that has not begun when the cancellation arrives.
+/// A statement may handle one cancellation itself. A statement that has not begun when the cancellation arrives may
+/// also survive it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_that_survives_a_cancellation_is_cancelled_again() {
     let Some(cluster) = Cluster::start() else { return };

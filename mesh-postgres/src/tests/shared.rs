@@ -15,7 +15,7 @@ use crate::Settings;
 
 const TITLE: &str = "{ post title }";
 const DAWN: &str = r#"{"title":"Dawn"}"#;
-/// A read that takes as long as a table says.
+/// A view that takes as long to read as a table specifies.
 const NAPS: &str = "CREATE TABLE lengths (seconds float8 NOT NULL); INSERT INTO lengths VALUES (0);
     CREATE VIEW naps AS SELECT 1 AS id, 'rested' || pg_sleep(seconds) AS v FROM lengths;";
 const NAP: &str = "{ nap v }";
@@ -74,7 +74,7 @@ impl Neighbors {
         neighbors
     }
 
-    /// Waits until they have read some more.
+    /// Waits until the tasks have completed some more reads.
     pub(super) async fn wait_for_reads(&self) {
         let before = self.reads.load(Ordering::Relaxed);
         until("others read", async || self.reads.load(Ordering::Relaxed) > before + 40).await;
@@ -119,7 +119,7 @@ async fn a_dropped_read_affects_no_other_on_its_connection() {
     let context = Context::default();
     let readers = (0..30).map(|_| async {
         for _ in 0..10 {
-            // They are sent, and dropped before their answers.
+            // The reads are sent, and dropped before their answers arrive.
             assert!(served.mesh.read(&nap, &context).now_or_never().is_none());
             assert_eq!(served.point("1", TITLE).await.unwrap(), DAWN);
             let name = served.point("2", "{ user name }").await.unwrap();
@@ -173,7 +173,7 @@ async fn a_read_that_becomes_heavy_moves_to_its_own_connection() {
     }
     neighbors.end().await;
     assert!(!served.is_light(&nap).await);
-    // It is light again when it has been for some time.
+    // The statement is light again after it has been light for some time.
     cluster.execute("UPDATE lengths SET seconds = 0");
     share(&served, &nap).await;
 }
@@ -212,7 +212,7 @@ async fn reads_survive_the_loss_of_their_shared_connection() {
     neighbors.end().await;
 }
 
-/// A read that waits for a lock ends at its deadline, and those of other tables are not held up.
+/// A read that waits for a lock ends at its deadline, and reads of other tables are not held up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_deadline_holds_for_reads_of_a_locked_table() {
     let Some(cluster) = Cluster::start() else { return };
@@ -234,7 +234,7 @@ async fn the_deadline_holds_for_reads_of_a_locked_table() {
     until("all slots are free", async || served.database.usage().free == settings.connections).await;
 }
 
-/// A read returns few rows, and then more than a shared connection takes, and more than a response may have.
+/// A read returns few rows, then more than a shared connection accepts, then more than a response may have.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_of_many_rows_affects_no_other() {
     let Some(cluster) = Cluster::start() else { return };

@@ -1,4 +1,4 @@
-//! The prepared statements of a connection, and what they take of the server's memory.
+//! The prepared statements of a connection, and their memory on the server.
 
 use super::{BLOG, Cluster, Served};
 use crate::Settings;
@@ -8,8 +8,8 @@ const PREPARED: &str = "
 SELECT (SELECT count(*) FROM pg_prepared_statements),
     (SELECT coalesce(sum(total_bytes), 0)::bigint FROM pg_backend_memory_contexts WHERE name LIKE 'CachedPlan%')";
 
-/// Runs reads with different statements on one connection, some of them often enough for a generic plan. Returns how many
-/// statements are prepared then, and their memory.
+/// Runs reads with different statements on one connection, some of them often enough for a generic plan. Returns the
+/// number of prepared statements afterwards, and their memory.
 async fn prepared(cluster: &Cluster, statements: usize) -> (i64, i64) {
     let settings = Settings { connections: 1, statements, ..Settings::default() };
     let served = Served::open(cluster, &settings).await;

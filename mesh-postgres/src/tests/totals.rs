@@ -1,4 +1,4 @@
-//! Totals beside pages. `SPEC §14.6`
+//! Totals in responses with pages. `SPEC §14.6`
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -65,7 +65,7 @@ fn insert(table: &TableName) -> String {
         .take();
     let mut insert = Query::insert();
     insert.into_table(sql::table_ref(table)).columns(COLUMNS);
-    // The numbers of columns agree.
+    // This cannot fail, because the numbers of columns agree.
     let _ = insert.select_from(select);
     insert.to_string(PostgresQueryBuilder)
 }
@@ -79,7 +79,7 @@ impl AuditTable {
         let failed =
             |cause: PoolError| OpenError { database: self.pool.name().to_owned(), cause: cause.into() };
         let inserting = async {
-            // Not repeated if the connection is lost, because it may have been committed.
+            // The statement is not repeated if the connection is lost, because it may have been committed.
             let link = self.pool.take(false).await?;
             link.query_once(&self.insert, &[TextParam::text(entries)]).await.map_err(PoolError::Failed)
         };

@@ -1,4 +1,4 @@
-//! Errors of PostgreSQL as errors of writes, with the fields that they are about.
+//! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
 use mesh_plan::sql::postgres::{self, Conversion, Features};
 use mesh_plan::{Assignment, Key, Mutation, ResolveError, Rule, Subject, Value, WriteError};
@@ -10,7 +10,7 @@ use crate::error::with_causes;
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
-/// Maps an error of the database to that of a write.
+/// Maps a database error to a write error.
 pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     let Some(cause) = error.as_db_error() else {
         tracing::warn!("a write failed: {}", with_causes(error));
@@ -28,14 +28,14 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
         SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
         SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
-        // The condition of a policy. Without this routine, the account lacks a right.
+        // The condition of a policy is violated. With another routine, the account lacks a right.
         SqlState::INSUFFICIENT_PRIVILEGE if cause.routine() == Some("ExecWithCheckOptions") => Rule::Check,
         // An exception of a trigger.
         SqlState::RAISE_EXCEPTION => Rule::Other,
         _ if is_of_class("23") => Rule::Other,
         SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
-        // A generated column, or a value that the type of its column cannot represent or that is too long for an index. If
-        // that is an id, no record has it.
+        // A generated column, or a value that the type of its column cannot represent or that is too long for an index.
+        // If the value is an id, no record has it.
         ref code
             if [SqlState::GENERATED_ALWAYS, SqlState::PROGRAM_LIMIT_EXCEEDED].contains(code)
                 || is_of_class("22") =>
@@ -53,7 +53,7 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
-/// Maps an error of a commit. If the connection was lost, the write may have been made.
+/// Maps an error of a commit. If the connection was lost, the write may have been committed.
 pub(super) fn commit_error(error: &Error, mutation: &Mutation) -> WriteError {
     let lost = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN];
     match error.as_db_error() {
@@ -65,8 +65,8 @@ pub(super) fn commit_error(error: &Error, mutation: &Mutation) -> WriteError {
     }
 }
 
-/// Returns the failure for an error of a statement. An error names one of the values that are at fault at most, so they are
-/// searched for. That ends the transaction, in which no other statement can be run after an error.
+/// Returns the failure for an error of a statement. An error names at most one of the values that are at fault, so they
+/// are searched for. The search ends the transaction, in which no other statement can run after an error.
 pub(super) async fn of_statement(
     link: &Link,
     mutation: &Mutation,
@@ -103,7 +103,7 @@ async fn refused_columns(link: &Link, mutation: &Mutation, features: &Features) 
         return columns;
     }
     for Conversion { column, statement } in postgres::conversions(mutation, features) {
-        // Each in a transaction, which has the settings of the session, and which an error ends.
+        // Each statement runs in a transaction, which has the settings of the session, and which an error ends.
         if link.begin().await.is_err() {
             break;
         }
@@ -158,8 +158,8 @@ fn assigned<'m>(cause: &DbError, mutation: &'m Mutation) -> Option<&'m Assignmen
     mutation.action().values().get(number.parse::<usize>().ok()?.checked_sub(1)?)
 }
 
-/// Returns the fields that the error is about: that of the column without a value, those of the constraint, that of a
-/// value of a domain, or those in `Key (email, tenant)=(..) already exists.`
+/// Returns the fields that the error concerns: the field of the column without a value, the fields of the constraint,
+/// the field of a domain's value, or the fields in `Key (email, tenant)=(..) already exists.`
 fn fields_in(rule: Rule, cause: &DbError, mutation: &Mutation) -> Vec<String> {
     let action = mutation.action();
     let subjects = [Some(mutation.subject()), action.other().map(|other| &other.subject)];
@@ -180,7 +180,7 @@ fn fields_in(rule: Rule, cause: &DbError, mutation: &Mutation) -> Vec<String> {
         let (columns, _) = key_in(cause).unwrap_or_default();
         columns.iter().filter_map(|column| field(column)).collect()
     });
-    // A foreign key that is not set is one that refers to the record.
+    // A foreign key that is not set belongs to a record that refers to this one.
     if rule == Rule::Reference {
         fields.retain(is_set);
     }
@@ -194,7 +194,7 @@ fn key_in(cause: &DbError) -> Option<(Vec<String>, &str)> {
     Some((columns.split(", ").map(column).collect(), values))
 }
 
-/// Returns whether the key that the error is about is among the values of a write.
+/// Returns whether the key that the error concerns is among the values of a write.
 pub(super) fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
     let action = mutation.action();
     let Some((columns, values)) = key_in(cause) else { return false };

@@ -61,7 +61,7 @@ impl Writer {
         let done = match self.run_all(&link, script).await {
             Ok(done) => done,
             Err(failure) => {
-                // Otherwise the connection is closed with its transaction.
+                // If a statement is still running, the connection is closed with its transaction.
                 if !link.is_running() {
                     let _ = link.end("ROLLBACK").await;
                 }
@@ -118,7 +118,7 @@ impl Writer {
         }
         let find = |locks| postgres::find(subject, id, locks, &self.statements.features);
         let found = match query(link, &find(true), id).await {
-            // Nothing has been done that would have to be repeated.
+            // This is the first step, so nothing has to be repeated.
             Err(error) if step == 0 && cannot_lock(&error) => {
                 keep_snapshot(link).await.map_err(|error| at_step(step, &error))?;
                 query(link, &find(false), id).await
@@ -159,8 +159,8 @@ impl Writer {
         Ok((ids, bodies.map_err(|failure| failure.map(|error| ScriptError::new(step, error)))?))
     }
 
-    /// Creates records by one statement. Returns `None` if that is not possible: then one of them cannot be created, and its
-    /// error is found by creating them one by one.
+    /// Creates records with one statement. Returns `None` if this fails because one of them cannot be created; its
+    /// error is then found by creating them one by one.
     async fn create_many(
         &self,
         link: &Link,
@@ -178,7 +178,8 @@ impl Writer {
         Ok(ids)
     }
 
-    /// Creates records by one statement. Returns `None` if it did not create all of them, or one that may not be the result.
+    /// Creates records with one statement. Returns `None` if it did not create all of them, or if one of them is not a
+    /// permitted result.
     async fn try_create(
         &self,
         link: &Link,
@@ -198,7 +199,7 @@ impl Writer {
         Ok(Some(ids))
     }
 
-    /// Reads the replies of writes: those of several at once.
+    /// Reads the replies of writes. The replies of several writes are read at once.
     async fn read_replies(
         &self,
         link: &Link,
@@ -221,7 +222,7 @@ impl Writer {
         Ok(bodies)
     }
 
-    /// Reads the records with these ids by one statement.
+    /// Reads the records with these ids in one statement.
     async fn read_records(
         &self,
         link: &Link,
@@ -247,7 +248,7 @@ impl Writer {
         plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
     }
 
-    /// Refuses an order by values of related records that would scan too many rows.
+    /// Refuses a sort by values of related records that would scan too many rows.
     async fn check_sort(
         &self,
         link: &Link,
@@ -274,14 +275,14 @@ impl Writer {
     }
 }
 
-/// Returns whether a record could not be locked because of what it is or whose it is, as opposed to its state: the account may
-/// delete it, but not update it, or it is one of a view whose rows cannot be locked.
+/// Returns whether a record can never be locked, regardless of its state: the account may delete but not update it, or
+/// it is a record of a view whose rows cannot be locked.
 fn cannot_lock(error: &Error) -> bool {
     let codes = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::FEATURE_NOT_SUPPORTED];
     !is_transient(error) && error.code().is_some_and(|code| codes.contains(code))
 }
 
-/// Begins the transaction again, with one snapshot for all its statements. A write of a record that another transaction has
+/// Restarts the transaction, with one snapshot for all its statements. A write of a record that another transaction has
 /// changed since then fails, and the transaction is tried again.
 async fn keep_snapshot(link: &Link) -> Result<(), Error> {
     link.end("ROLLBACK").await?;
@@ -295,7 +296,7 @@ async fn query(link: &Link, statement: &Statement<Param>, id: &Key) -> Result<Ve
     link.query(&statement.sql, &params).await
 }
 
-/// Returns the failure of a step for an error that is not about the values of a write.
+/// Returns the failure of a step for an error that does not concern the values of a write.
 fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
     let failed = match error.as_db_error() {
         Some(_) => ResolveError::new(crate::error::with_causes(error)),
@@ -308,7 +309,7 @@ fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
     if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
 }
 
-/// Converts the error of a commit, which is that of a deferred constraint. Its cause is the first write of the values that
+/// Converts the error of a commit, which reports a deferred constraint. The cause is the first write of the values that
 /// the error names, or else the last write.
 fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
     let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {

@@ -1,11 +1,11 @@
-//! Comparisons, and combinations of filters.
+//! Comparisons that create filters, and operators that combine filters.
 
 use std::ops::{BitAnd, BitOr, Not};
 
 use super::{Param, name};
 use crate::{Condition, Filter, FilterOp, Literal, Operand, OrParam, Spanned, Subject};
 
-/// The comparisons of filters. NULL matches none of them except [`Subject::is_null`].
+/// Comparisons, which create filters. NULL matches none of them except [`Subject::is_null`].
 impl Subject {
     /// Returns the scalar at a JSON Pointer in this field.
     #[must_use]
@@ -54,12 +54,12 @@ impl Subject {
         self.among(FilterOp::Nin, values)
     }
 
-    /// Is one of the values in a list that is the value of a parameter.
+    /// Is one of the values of a list parameter.
     pub fn one_of_param(self, list: Param) -> Filter {
         self.with(FilterOp::In, list)
     }
 
-    /// Is none of the values in a list that is the value of a parameter.
+    /// Is none of the values of a list parameter.
     pub fn none_of_param(self, list: Param) -> Filter {
         self.with(FilterOp::Nin, list)
     }
@@ -113,7 +113,7 @@ impl BitAnd for Filter {
     }
 }
 
-/// Matches if one of the filters matches.
+/// Matches if at least one of the filters matches.
 impl BitOr for Filter {
     type Output = Self;
 

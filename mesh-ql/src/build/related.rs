@@ -1,9 +1,9 @@
-//! Conditions on the records of a relation, and aggregates of them to order by.
+//! Conditions on the records of a relation, and aggregates of these records as sort keys.
 
 use super::name;
 use crate::{Aggregate, Filter, Name, OrderKey, Quantifier, RelationCondition};
 
-/// Returns a relation, for conditions on its records and for orders by an aggregate of them.
+/// Returns a relation, for conditions on its records and for sorting by an aggregate of its records.
 pub fn related(relation: impl Into<String>) -> Related {
     Related(name(relation))
 }
@@ -13,32 +13,32 @@ pub fn related(relation: impl Into<String>) -> Related {
 pub struct Related(Name);
 
 impl Related {
-    /// At least one record exists.
+    /// Matches if at least one record exists.
     pub fn exists(self) -> Filter {
         self.condition(Quantifier::Some, None)
     }
 
-    /// At least one record matches.
+    /// Matches if at least one record matches the filter.
     pub fn some(self, filter: Filter) -> Filter {
         self.condition(Quantifier::Some, Some(filter))
     }
 
-    /// There is no record.
+    /// Matches if no record exists.
     pub fn is_empty(self) -> Filter {
         self.condition(Quantifier::None, None)
     }
 
-    /// No record matches.
+    /// Matches if no record matches the filter.
     pub fn none(self, filter: Filter) -> Filter {
         self.condition(Quantifier::None, Some(filter))
     }
 
-    /// All records match, or there are none.
+    /// Matches if all records match the filter, or if there are no records.
     pub fn every(self, filter: Filter) -> Filter {
         self.condition(Quantifier::Every, Some(filter))
     }
 
-    /// An aggregate of the records, to order by: `desc(related("comments").aggregate(count()))`.
+    /// Returns an aggregate of the records to order by, as in `desc(related("comments").aggregate(count()))`.
     pub fn aggregate(self, aggregate: Aggregate) -> OrderKey {
         OrderKey::Relation { relation: self.0, aggregate }
     }

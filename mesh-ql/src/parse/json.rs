@@ -1,5 +1,5 @@
-//! The parser of the JSON format. It turns tokens into the query without an intermediate JSON tree, so it finds duplicate
-//! keys and stops where a bound is exceeded.
+//! The parser of the JSON format. It turns tokens into the query without an intermediate JSON tree, so it can detect
+//! duplicate keys and stop as soon as a bound is exceeded.
 
 mod aggregate;
 mod controls;

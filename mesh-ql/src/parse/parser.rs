@@ -67,7 +67,7 @@ impl<'t> Parser<'t> {
         self.tokens.advance()
     }
 
-    /// Advances if the current token is `token`. Returns whether it was.
+    /// Advances if the current token is `token`. Returns whether it advanced.
     pub(crate) fn advance_if(&mut self, token: &Token<'_>) -> bool {
         let matches = self.tokens.token == *token;
         if matches {
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses the contents of a read node. Errors have its path.
+    /// Parses the contents of a read node. Its name is part of the path of errors inside it.
     pub(crate) fn inside<T>(
         &mut self,
         name: &TokenName<'t>,
@@ -100,7 +100,7 @@ impl<'t> Parser<'t> {
         Ok(parsed)
     }
 
-    /// Counts one more selected field or relation. `SPEC §3.11`
+    /// Counts a selected field or relation, and checks the bound on their number. `SPEC §3.11`
     pub(crate) fn count_selection(&mut self, name: &TokenName<'t>) -> Result<(), SyntaxError> {
         self.selected += 1;
         let bound = self.limits.fields;
@@ -126,7 +126,7 @@ impl<'t> Parser<'t> {
         Err(self.error(relation.span, message))
     }
 
-    /// Counts a condition on a relation that is so many levels below the current node, and checks that it is within the
+    /// Counts a condition on a relation that is `levels` levels below the current node, and checks that it is within the
     /// bounds on depth and number. `SPEC §14.1`
     pub(crate) fn count_relation_condition(
         &mut self,
@@ -148,7 +148,7 @@ impl<'t> Parser<'t> {
         Err(self.error(span, message))
     }
 
-    /// Counts a key of `$orderBy` that is an aggregate of a relation. `SPEC §14.9`
+    /// Counts a key of `$orderBy` that is an aggregate of a relation, and checks the bound on their number. `SPEC §14.9`
     pub(crate) fn count_aggregate_sort(&mut self, span: Option<Span>) -> Result<(), SyntaxError> {
         self.aggregate_sorts += 1;
         let bound = self.limits.aggregate_sorts;

@@ -36,7 +36,7 @@ pub(crate) enum Token<'t> {
     /// Any other JSON number.
     Number(f64),
     Invalid(Invalid),
-    /// The end of the text, however often it is advanced past.
+    /// The end of the text. Advancing past it returns it again.
     End,
 }
 
@@ -62,14 +62,14 @@ type Parsed<'t, O> = IResult<&'t str, O, Fault<'t>>;
 #[derive(Debug)]
 struct Fault<'t> {
     invalid: Invalid,
-    /// The text from the invalid part on.
+    /// The text that begins with the invalid part.
     rest: &'t str,
-    /// Bytes of the invalid part.
+    /// The length of the invalid part in bytes.
     length: usize,
 }
 
 impl<'t> Fault<'t> {
-    /// Stops all parsing, since no alternative can succeed.
+    /// Returns an error that stops all parsing, since no alternative can succeed.
     fn fatal<O>(invalid: Invalid, rest: &'t str, length: usize) -> Parsed<'t, O> {
         Err(nom::Err::Failure(Self { invalid, rest, length }))
     }

@@ -87,7 +87,7 @@ fn wide_texts_take_linear_time() {
     assert!(parse(Format::Ql, &ql, &NO_LIMITS).is_ok());
 }
 
-/// Parses the text in both formats: at most one accepts it, and errors point into it.
+/// Checks that at most one format accepts the text, and that errors point into it.
 fn check(text: &str) -> Result<(), TestCaseError> {
     let outcomes = Format::ALL.map(|format| parse(format, text, &Limits::default()));
     prop_assert!(

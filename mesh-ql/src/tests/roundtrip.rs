@@ -1,4 +1,4 @@
-//! Printing and parsing are inverse to each other, in both formats and between them.
+//! Round trips: printing and parsing are inverse to each other, within each format and between both formats.
 
 use expect_test::expect;
 use proptest::prelude::*;

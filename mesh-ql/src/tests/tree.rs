@@ -13,7 +13,7 @@ use crate::{
     Selection, Spanned, Subject,
 };
 
-/// Bounds that no random query passes.
+/// Bounds that no random query exceeds.
 pub(super) const WIDE: Limits = Limits {
     query_bytes: usize::MAX,
     depth: Limits::MAX_DEPTH,
@@ -29,14 +29,14 @@ pub(super) const WIDE: Limits = Limits {
     page_max: u32::MAX,
 };
 
-/// Any query.
+/// Generates any valid query.
 pub(super) fn query() -> impl Strategy<Value = Query> {
     (".{0,6}", node(3)).prop_filter_map("no `$` at the root", |(entity, root)| {
         (!entity.starts_with('$')).then_some(Query { entity: entity.into(), root })
     })
 }
 
-/// A query that the brace format can express.
+/// Generates a query that the brace format can express.
 pub(super) fn selection_query() -> impl Strategy<Value = Query> {
     ("[A-Za-z_][A-Za-z0-9_]{0,5}", plain_node(4))
         .prop_map(|(entity, root)| Query { entity: entity.into(), root })
@@ -59,7 +59,7 @@ fn node(depth: u32) -> BoxedStrategy<ReadNode> {
     (entries, controls()).prop_map(|(entries, controls)| tidy(entries, controls)).boxed()
 }
 
-/// Drops what a relation may not have.
+/// Removes the controls that a relation must not have.
 fn as_relation(mut node: ReadNode) -> ReadNode {
     if node.controls.aggregates.is_empty() {
         node.controls.group = None;
@@ -88,7 +88,7 @@ fn selections(entries: Vec<Entry>) -> Vec<Selection> {
     all.filter(|selection| seen.insert(selection.key().value.clone())).collect()
 }
 
-/// Drops what the rules between selection and controls forbid.
+/// Removes the parts that violate the rules between selection and controls.
 fn tidy(entries: Vec<Entry>, mut controls: Controls) -> ReadNode {
     let mut select = selections(entries);
     controls

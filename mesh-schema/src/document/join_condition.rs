@@ -28,7 +28,7 @@ pub(crate) struct ColumnRef {
 /// Parses a join condition.
 ///
 /// # Errors
-/// A sentence with the number of the unexpected character.
+/// A sentence with the position of the unexpected character.
 pub(crate) fn parse(text: &str) -> Result<Vec<Equality>, String> {
     let mut equalities = Vec::new();
     let mut rest = text;
@@ -44,7 +44,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Equality>, String> {
     }
 }
 
-/// Runs a parser with surrounding blanks and advances `rest`, or returns a message about what was expected.
+/// Runs a parser, skips white space around its match and advances `rest`. If it fails, the message names `expected`.
 fn step<'t, O>(
     text: &'t str,
     rest: &mut &'t str,

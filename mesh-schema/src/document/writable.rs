@@ -4,7 +4,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 /// The writes that are permitted: `true`, `false`, a list of fields, or an object with `create`, `update` and `delete`.
-/// Without the property there are none.
+/// No writes are permitted by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writable {
     /// The fields that may be set when a record is created.
@@ -16,18 +16,18 @@ pub struct Writable {
 }
 
 impl Writable {
-    /// `true`: all fields may be created and updated, and records deleted.
+    /// Returns the value for `true`: all fields can be set on creation and update, and records can be deleted.
     pub fn all() -> Self {
         Self { create: FieldList::All, update: FieldList::All, delete: true }
     }
 
-    /// A list: these fields may be created and updated, and records not deleted.
+    /// Returns the value for a list: these fields can be set on creation and update, and records cannot be deleted.
     pub fn fields<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         let fields = FieldList::Fields(names.into_iter().map(str::to_owned).collect());
         Self { create: fields.clone(), update: fields, delete: false }
     }
 
-    /// Returns the list that the short form of the document has.
+    /// Returns the names of the fields if the short form, a list, can express this value.
     pub(crate) fn listed(&self) -> Option<&[String]> {
         match &self.create {
             FieldList::Fields(names) if self.create == self.update && !self.delete => Some(names),

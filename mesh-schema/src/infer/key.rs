@@ -55,7 +55,7 @@ fn assign(
 ) -> Vec<(String, bool)> {
     let shared = repeated(wanted.iter());
     let is_alone = |name: &String| !name.is_empty() && !shared.contains(name);
-    // An item with a unique wanted name gets it, whatever the others fall back to.
+    // Unique wanted names are reserved first, so that no fallback name of another item takes them.
     taken.extend(wanted.iter().filter(|name| is_alone(name) && !is_reserved(name)).cloned());
     let assigned = wanted.iter().zip(storage).map(|(name, storage)| match is_alone(name) {
         true if !is_reserved(name) => (name.clone(), true),
@@ -65,12 +65,12 @@ fn assign(
     assigned.collect()
 }
 
-/// Returns a storage name without characters that names must not have.
+/// Makes a storage name legal: an empty name, or a name that begins with `$`, gets the prefix `_`.
 fn legal(name: String) -> String {
     if name.is_empty() || name.starts_with('$') { format!("_{name}") } else { name }
 }
 
-/// Claims a name, with as many `_` appended as needed to be unique.
+/// Claims a name. Appends `_` until it is neither reserved nor taken.
 pub(super) fn claim(taken: &mut HashSet<String>, mut name: String, is_reserved: fn(&str) -> bool) -> String {
     while is_reserved(&name) || taken.contains(&name) {
         name.push('_');

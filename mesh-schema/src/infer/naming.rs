@@ -29,7 +29,7 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a character is a letter, a digit or a combining mark.
+/// Returns whether a character is a letter, a digit or a combining mark.
 fn is_word_character(c: char) -> bool {
     c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(&c)
 }

@@ -32,13 +32,13 @@ impl<'s> Reference<'s> {
 
 /// The relations found so far.
 struct Relations<'s, 'n> {
-    /// The table of each, its name and its definition.
+    /// The table, the name and the definition of each relation.
     found: Vec<(&'s Served<'s>, String, JoinDocument)>,
     notes: &'n mut Vec<Note>,
 }
 
 impl<'s> Relations<'s, '_> {
-    /// Adds a relation under an unused name, which it returns.
+    /// Adds a relation under an unused name, and returns this name.
     fn add(&mut self, table: &'s Served<'s>, wanted: String, join: JoinDocument) -> String {
         let name = claim(&mut table.taken.borrow_mut(), wanted.clone(), is_reserved_member);
         if name != wanted {
@@ -143,7 +143,7 @@ fn usable_column(served: &Served<'_>, column: &str) -> Result<String, String> {
     Ok(found.name.clone())
 }
 
-/// Whether these columns contain a key of the child.
+/// Returns whether these columns contain a key of the child.
 fn is_unique(child: &Served<'_>, pairs: &[(String, String)]) -> bool {
     let within = |set: &Vec<String>| {
         !set.is_empty()
@@ -155,8 +155,8 @@ fn is_unique(child: &Served<'_>, pairs: &[(String, String)]) -> bool {
     within(&child.table.primary_key) || child.table.unique.iter().any(within)
 }
 
-/// Returns the name of the relation to the parent: the column without its `_id` or `Id`, else the key of the parent,
-/// or, if there are several references to it, the name of the column.
+/// Returns the name of the relation to the parent: the column without `_id` or `Id`. A reference without such a column is
+/// named after the parent, or after its first column if there are several such references to the same parent.
 fn name_of_parent(reference: &Reference<'_>, several: bool) -> String {
     let column = reference.pairs.first().map(|(column, _)| camel(&words(column)));
     stem(reference)
@@ -164,7 +164,7 @@ fn name_of_parent(reference: &Reference<'_>, several: bool) -> String {
         .unwrap_or_else(|| reference.parent.key.clone())
 }
 
-/// Returns the words before `id`, if the reference has a single column that ends so.
+/// Returns the words before `id`, if the reference has a single column whose last word is `id`.
 fn stem(reference: &Reference<'_>) -> Option<String> {
     let [(column, _)] = reference.pairs.as_slice() else { return None };
     let words = words(column);
@@ -174,7 +174,7 @@ fn stem(reference: &Reference<'_>) -> Option<String> {
     }
 }
 
-/// Returns the `on` of a relation. The target is on the left, as self-joins require.
+/// Returns the `on` condition of a relation. The target is on the left, as self-joins require.
 fn condition(reference: &Reference<'_>, is_to_parent: bool) -> String {
     conjunction(reference.pairs.iter().map(|(from, to)| {
         let (from, to) = (column(reference.child, from), column(reference.parent, to));
@@ -192,7 +192,7 @@ fn column(served: &Served<'_>, column: &str) -> ColumnRef {
     ColumnRef { schema, table: name, column: column.to_owned() }
 }
 
-/// Adds the relations through pure junction tables, for both sides.
+/// Adds the relations through pure junction tables, in both directions.
 fn many_to_many<'s>(
     references: &[Reference<'s>],
     served: &'s [Served<'s>],

@@ -42,13 +42,13 @@ const PAIRS: [(&str, &str); 15] = [
     ("auth", "code"),
 ];
 
-/// Last words of names that describe a secret without containing it.
+/// Last words of the names of columns that describe a secret but do not contain it.
 const ABOUT: [&str; 13] = [
     "at", "on", "count", "length", "type", "kind", "expiry", "expires", "enabled", "required", "hint",
     "used", "limit",
 ];
 
-/// Whether a column looks like it contains a secret.
+/// Returns whether a column looks like it contains a secret.
 pub(super) fn is_secret(column: &Column) -> bool {
     if matches!(column.ty, Some(FieldType::Boolean | FieldType::Datetime | FieldType::Date)) {
         return false;

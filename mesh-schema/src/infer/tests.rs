@@ -7,7 +7,7 @@ use expect_test::{Expect, expect, expect_file};
 use super::*;
 use crate::ForeignKey;
 
-/// A table from a short notation: columns, the primary key's marked with `*`, unique ones with `!`; then
+/// Parses a table from a short notation: columns, where `*` marks columns of the primary key and `!` unique columns, and
 /// foreign keys as `a,b>Table(c,d)`.
 fn table(name: &str, columns: &str, foreign_keys: &[&str]) -> Table {
     let mut table = Table { name: name.into(), ..Table::default() };
@@ -48,7 +48,7 @@ fn inferred(tables: Vec<Table>) -> Inference {
     inference
 }
 
-/// Entities with their fields and relations, then the notes; a line each.
+/// Checks the inferred entities with their fields and relations, then the notes, one per line.
 fn check(tables: Vec<Table>, expected: Expect) {
     let Inference { document, notes } = inferred(tables);
     let mut shown = String::new();

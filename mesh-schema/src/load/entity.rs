@@ -158,7 +158,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Returns the field that the part at `path` names. Other names are faults.
+    /// Returns the field with that name. Other names are faults at `path`.
     fn field<'e>(&mut self, path: &str, name: &str, entity: &'e mut Entity) -> Option<&'e mut Field> {
         if let Some(Member::Field(id)) = entity.member(name) {
             return entity.fields.get_mut(id.0 as usize);
@@ -291,7 +291,7 @@ impl<'a> Loader<'a> {
         entity.computed.push(Computed { name: name.to_owned(), from, template, description: None });
     }
 
-    /// Sets the descriptions that the document gives, in place of the comments of the database.
+    /// Replaces the comments of the database with the descriptions in the document.
     fn descriptions(&mut self, path: &str, document: &EntityDocument, entity: &mut Entity) {
         if document.description.is_some() {
             entity.description.clone_from(&document.description);
@@ -341,7 +341,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Returns the sets of columns of a table whose values no two rows share.
+/// Returns the sets of columns whose values are unique in a table.
 fn unique(table: &Table) -> Vec<Vec<String>> {
     let keys = table.unique.iter().chain([&table.primary_key]);
     keys.filter(|set| !set.is_empty() && !table.has_heirs).cloned().collect()
@@ -357,7 +357,7 @@ fn native_types(table: &Table) -> HashMap<String, NativeType> {
     known.collect()
 }
 
-/// Copies the properties of a field's column from the catalog, if it has that column.
+/// Copies the properties of a field's column from the catalog. Returns whether the table has that column.
 fn adopt(field: &mut Field, stored: &Table) -> bool {
     let Some((name, column)) = find_column(stored, &field.column) else { return false };
     name.clone_into(&mut field.column);

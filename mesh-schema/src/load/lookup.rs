@@ -35,7 +35,7 @@ impl<'c> Tables<'c> {
             }
         };
         let named = self.by_folded_name.get(&name.name.to_ascii_lowercase())?.iter().copied();
-        // Of equal tables the first wins.
+        // `max_by_key` returns the last maximum; the reversed order makes the first of equal tables win.
         named.rev().max_by_key(rank).filter(|table| rank(table) > 0)
     }
 
@@ -45,7 +45,7 @@ impl<'c> Tables<'c> {
     }
 }
 
-/// Whether a name denotes the default namespace.
+/// Returns whether a name denotes the default namespace.
 pub(crate) fn is_default(schema: &str) -> bool {
     DEFAULT_NAMESPACES.iter().any(|name| name.eq_ignore_ascii_case(schema))
 }
@@ -60,7 +60,7 @@ pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<(&'c str, 
     row_id.eq_ignore_ascii_case(name).then_some((row_id, None))
 }
 
-/// Returns whether a column of a table and one of another both hold integers, or both text.
+/// Returns whether the columns of two tables both hold integers, or both hold text.
 pub(crate) fn are_alike(tables: [&Table; 2], columns: [&str; 2]) -> bool {
     let [table, other_table] = tables;
     let [column, other_column] = columns;

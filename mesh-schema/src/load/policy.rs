@@ -89,7 +89,7 @@ impl Loader<'_> {
         let path_of_list = format!("{path}.writable");
         let rule = (entity, listed);
         if listed.writable.listed().is_some() {
-            // The list is about both kinds of writes.
+            // A list applies to both kinds of writes.
             self.field_list_of_role(&path_of_list, &listed.writable.create, rule, false, |field| {
                 field.writable.create || field.writable.update
             });
@@ -101,7 +101,7 @@ impl Loader<'_> {
             self.field_list_of_role(&format!("{path_of_list}.update"), update, rule, false, |field| {
                 field.writable.update
             });
-            // `true` stands for what the entity permits.
+            // `true` grants the writes that the entity permits.
             if *delete && listed.writable != Writable::all() && !entity.deletable {
                 let message = format!("The records of entity '{}' cannot be deleted", entity.key);
                 self.fault(format!("{path_of_list}.delete"), message);
@@ -114,7 +114,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Checks the fields whose values a role cannot choose.
+    /// Checks the presets: the fields whose values a role cannot choose.
     fn presets(&mut self, path: &str, entity: &Entity, listed: &ListedDocument) {
         let mut seen = HashSet::new();
         for (key, presets) in listed.presets() {
@@ -133,7 +133,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Checks the fields of a list: each must have the right that a role gets, or accept files.
+    /// Checks the fields of a list. Each field must permit the write that the role is granted, or accept files.
     fn field_list_of_role(
         &mut self,
         path: &str,
@@ -170,7 +170,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Checks a condition. The parser bounds its depth; conditions made in code are bounded by their author.
+    /// Checks a condition. The parser bounds its depth; code that builds conditions has to bound it itself.
     fn condition(&mut self, path: &str, condition: &ConditionDocument, entity: &Entity) {
         match condition {
             ConditionDocument::And(parts) | ConditionDocument::Or(parts) => {
@@ -203,7 +203,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Returns the entity that a relation leads to. A path takes to-one relations only.
+    /// Returns the target entity of a relation. Paths can use to-one relations only.
     fn relation_target(&mut self, path: &str, name: &str, entity: &Entity, is_path: bool) -> Option<Entity> {
         match entity.member(name) {
             Some(Member::Relation(id)) => {
@@ -232,7 +232,7 @@ impl Loader<'_> {
     }
 }
 
-/// Returns whether `inherited` is a role or one of those that it inherits.
+/// Returns whether `inherited` is `role` itself or a role that it inherits, directly or indirectly.
 fn is_inherited(roles: &Entries<RoleDocument>, role: &str, inherited: &str) -> bool {
     let mut names = vec![role];
     let mut next = 0;

@@ -165,7 +165,7 @@ impl<'a> Loader<'a> {
         None
     }
 
-    /// Returns the column in the spelling of the catalog, or as written without a catalog.
+    /// Returns the column in the spelling of the catalog, or as written if there is no catalog.
     fn end_column(&mut self, path: &str, entity: EntityId, column: &str) -> String {
         let stored = self.stored.get(entity.0 as usize).copied().flatten();
         self.stored_column(path, stored, column)
@@ -238,8 +238,8 @@ impl<'a> Loader<'a> {
         Some(Link::Through { table, from, to, parent: parent?, target, is_unique })
     }
 
-    /// Returns whether a key of a junction makes its pairs of `from` and `to` unique, and `to` and the column `target` that it
-    /// refers to are integers, of which no two that differ are equal.
+    /// Returns whether a key of a junction makes its pairs of `from` and `to` unique, and both `to` and the column `target`
+    /// that it refers to are integers. Unlike texts, different integers never compare as equal.
     fn has_unique_pairs(&self, junction: &Table, [from, to]: [&String; 2], ends: Ends, target: &str) -> bool {
         let keys = junction.unique.iter().chain(std::iter::once(&junction.primary_key));
         let mut keys = keys.filter(|key| !key.is_empty() && !junction.has_heirs);
@@ -252,7 +252,7 @@ impl<'a> Loader<'a> {
             && targets.is_some_and(|targets| is_integer(targets, target))
     }
 
-    /// Resolves an equality of an `on` beside `through`, which specifies the columns that `from` or `to` refer to.
+    /// Resolves an equality of an `on` beside `through`. It specifies the column that `from` or `to` refers to.
     fn junction_equality(&mut self, path: &str, ends: Ends, equality: &Equality, junction: &mut Junction) {
         let [parent, target] = self.tables(ends);
         let names_junction = |side: &ColumnRef| {
@@ -322,8 +322,8 @@ struct Junction {
     target: Option<String>,
 }
 
-/// The quality of a match between a written table name and a table, ordered by the spelling of the name, then by that of
-/// the namespace.
+/// The quality of a match between a written table name and a table, ordered by the spelling of the name, then by the match
+/// of the namespace.
 type Match = Option<(bool, Namespace)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,7 +15,7 @@ fn faults(text: &str, expected: Expect) {
     expected.assert_eq(&load(text, None).expect_err("faults"));
 }
 
-/// One entity `post` with the fields `id` and `title` and more.
+/// Returns a document with one entity `post`, which has the fields `id` and `title`, followed by `more`.
 fn entity(more: &str) -> String {
     format!(r#"{{"entities": {{"post": {{"fields": ["id", "title"]{more}}}}}}}"#)
 }
@@ -24,7 +24,7 @@ fn named(key: &str) -> String {
     format!(r#"{{"entities": {{"{key}": {{"fields": ["id"]}}}}}}"#)
 }
 
-/// Users, posts and tags with one join under `post.ref`.
+/// Returns a document with users, posts, tags and one join under `key`.
 fn join(key: &str, join: &str) -> String {
     format!(
         r#"{{"entities": {{

@@ -30,7 +30,7 @@ fn additional_columns(id: &[&Field], table: &Table) -> Vec<KeyColumn> {
     key.into_iter().filter(|column| id.iter().all(|field| field.column != column.column)).collect()
 }
 
-/// Whether the columns of the id fields are unique together. If the catalog has no keys, as for a view, the document's
+/// Returns whether the columns of the id fields are unique together. If the catalog has no keys, as for a view, the document's
 /// `idField` is trusted.
 fn is_unique(table: &Table, id: &[&Field]) -> bool {
     let is_in_id = |column: &String| id.iter().any(|field| field.column.eq_ignore_ascii_case(column));

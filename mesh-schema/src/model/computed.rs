@@ -24,7 +24,7 @@ impl Schema {
     /// them.
     ///
     /// # Errors
-    /// If the entity or a field does not exist, or the name is taken or not allowed.
+    /// [`ComputedError`] if the entity or a field does not exist, or if the name is taken or not allowed.
     pub fn add_computed<'n>(
         &mut self,
         entity: &str,

@@ -1,10 +1,10 @@
-//! Schemas restricted to what a role may see.
+//! Schemas restricted to the permissions of a role.
 
 use std::collections::HashSet;
 
 use crate::{Entity, FieldWrites, Member, Schema};
 
-/// What a role may not do with an entity.
+/// The restrictions of a role on an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restriction {
     /// Whether the entity is hidden.
@@ -24,7 +24,7 @@ pub struct Restriction {
 }
 
 impl Schema {
-    /// Returns the schema without hidden names: they cannot be looked up, nor can relations to hidden entities. Ids do
+    /// Returns the schema without hidden names. Hidden names and relations to hidden entities cannot be looked up. Ids do
     /// not change, and storage columns remain, so that rows can still be linked, ordered and identified by hidden
     /// columns.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Why an application cannot be built.
+//! Errors of building an application.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use mesh_wire::BasePath;
 
 use crate::routes::custom::pattern::PatternError;
 
-/// The error of an application that cannot be built.
+/// The reason why an application cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -22,17 +22,17 @@ pub enum BuildError {
     },
     /// Uploads are set, but no field of the schema accepts files.
     NoUploadField,
-    /// The base path of the protocol's routes is that of the docs surface, or below it.
+    /// The base path of the protocol's routes equals the path of the docs surface, or is below it.
     DocsAtBasePath(BasePath),
-    /// The docs surface can show the data as another role sees it, but there is no audit log for that.
+    /// The docs surface can show the data as another role sees it, which requires an audit log, but there is none.
     ViewAsWithoutAudit,
-    /// The schema has an entity `mcp`, whose path is that of the tools for agents.
+    /// The schema has an entity `mcp`, whose path is already used by the tools for agents.
     EntityAtMcpPath,
     /// A route of the application has the path of the tools for agents.
     RouteAtMcpPath,
     /// The docs surface has the path of the tools for agents.
     DocsAtMcpPath(String),
-    /// The name of a tool has other characters than letters, digits, `_` and `-`, or more than 64 of them.
+    /// The name of a tool contains characters other than letters, digits, `_` and `-`, or is longer than 64 characters.
     ToolName(String),
     /// Two tools have this name.
     RepeatedTool(String),

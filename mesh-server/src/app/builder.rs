@@ -37,11 +37,11 @@ use crate::routes::custom::pattern::{Pattern, PatternError};
 use crate::routes::custom::route::{CustomRoute, Handler};
 use crate::uploads::Uploads;
 
-/// Collects the parts of an [`App`].
+/// A builder for an [`App`].
 #[derive(Debug)]
 #[must_use = "an application is made by `build`"]
 pub struct AppBuilder {
-    /// The parts that need no others. `build` adds the rest.
+    /// The parts that do not depend on other parts. `build` adds the rest.
     shared: Shared,
     custom_routes: Vec<Result<CustomRoute, PatternError>>,
     events: Option<Events>,
@@ -53,7 +53,7 @@ pub struct AppBuilder {
 }
 
 impl App {
-    /// Starts an application at the base path `/mesh` with the protocol's limits.
+    /// Returns a builder for an application at the base path `/mesh` with the protocol's limits.
     ///
     /// ```
     /// use mesh_plan::{Mesh, memory::Tables};
@@ -142,7 +142,7 @@ impl AppBuilder {
         self
     }
 
-    /// Sets the limits of what one client may hold at a time. `SPEC §12.6`
+    /// Sets the limits on the resources that one client may hold at a time. `SPEC §12.6`
     pub fn client_limits(mut self, limits: ClientLimits) -> Self {
         self.shared.clients = limits;
         self
@@ -154,13 +154,13 @@ impl AppBuilder {
         self
     }
 
-    /// Sets the names that requests may give the server in `Host`; any, unless set. `SPEC §2.13`
+    /// Sets the server names that requests may have in `Host`; by default, any name is accepted. `SPEC §2.13`
     pub fn allowed_hosts(mut self, hosts: AllowedHosts) -> Self {
         self.shared.hosts = hosts;
         self
     }
 
-    /// Sets the metrics that requests are counted in.
+    /// Sets the metrics that count the requests.
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.shared.metrics = Some(metrics);
         self
@@ -172,13 +172,13 @@ impl AppBuilder {
         self
     }
 
-    /// Sets whether replies of reads have `Server-Timing`.
+    /// Sets whether replies to reads have the header `Server-Timing`.
     pub fn server_timing(mut self, on: bool) -> Self {
         self.shared.server_timing = on;
         self
     }
 
-    /// Sends a span of each request to a collector.
+    /// Sends a span for each request to a collector.
     #[cfg(feature = "otlp")]
     pub fn spans(mut self, spans: Spans) -> Self {
         self.shared.spans = Some(spans);
@@ -193,14 +193,15 @@ impl AppBuilder {
         self
     }
 
-    /// Requires sessions: every request except login and logout must be signed, but for [`AppBuilder::bearer`]. `SPEC §7`
+    /// Requires sessions: every request except login and logout must be signed, unless [`AppBuilder::bearer`] allows
+    /// otherwise. `SPEC §7`
     pub fn integrity(mut self, integrity: Integrity) -> Self {
         self.shared.integrity = Some(integrity);
         self
     }
 
-    /// Requires bearers: every request needs a JWT of an issuer in `Authorization: Bearer`. With [`AppBuilder::integrity`], a
-    /// signed request of a session will do too, and bearers can be exchanged for sessions. `SPEC §17`
+    /// Requires bearers: every request needs a JWT of an issuer in `Authorization: Bearer`. With [`AppBuilder::integrity`],
+    /// signed requests of a session are accepted too, and bearers can be exchanged for sessions. `SPEC §17`
     ///
     /// ```
     /// use mesh_plan::Mesh;
@@ -237,23 +238,23 @@ impl AppBuilder {
         self
     }
 
-    /// Sets whether callers with a bearer may read without a signature although [`AppBuilder::integrity`] is set; by default
-    /// they may. All else needs the signature of a session. `SPEC §17.5`
+    /// Sets whether callers with a bearer may read without a signature even if [`AppBuilder::integrity`] is set; by default
+    /// they may. All other requests need the signature of a session. `SPEC §17.5`
     pub fn unsigned_bearers(mut self, on: bool) -> Self {
         self.shared.identities.unsigned = on;
         self
     }
 
     /// Sets the role of requests without any credentials, if [`AppBuilder::integrity`], [`AppBuilder::bearer`] or
-    /// [`AppBuilder::api_keys`] is set. Without one they are refused.
+    /// [`AppBuilder::api_keys`] is set. Without such a role, these requests are refused.
     /// `SPEC §17.6`
     pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
         self.shared.identities.anonymous = Some(identity::anonymous(role));
         self
     }
 
-    /// Sets who sends all requests, for an application that serves one client of this process and no network. Without
-    /// credentials, requests have this principal.
+    /// Sets the principal of all requests, for an application that serves one client of this process and no network. It has
+    /// no effect if callers have to identify themselves.
     pub fn local_principal(mut self, principal: Principal) -> Self {
         self.local = Some(Arc::new(principal));
         self
@@ -278,7 +279,7 @@ impl AppBuilder {
         self
     }
 
-    /// Sets where changes are announced, for writers outside of this application.
+    /// Sets the channel on which changes are announced, for writers outside of this application.
     pub fn changes(mut self, changes: Changes) -> Self {
         self.shared.changes = changes;
         self
@@ -290,8 +291,8 @@ impl AppBuilder {
         self
     }
 
-    /// Sets how long caches may keep replies to reads by GET. Where a reply depends on the caller, because of integrity or
-    /// policies, it is private whatever is set here. `SPEC §12.3`
+    /// Sets how long caches may keep replies to reads by GET. Replies that depend on the caller, because of integrity or
+    /// policies, are always private. `SPEC §12.3`
     pub fn caching(mut self, caching: Caching) -> Self {
         self.caching = caching;
         self
@@ -350,7 +351,7 @@ impl AppBuilder {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
         }
         if !shared.identifies_callers() {
-            // A role for requests without credentials needs credentials that others have.
+            // An anonymous role applies only if callers can have credentials, a local principal only if they cannot.
             shared.identities.anonymous = None;
             shared.identities.local = local;
         }
@@ -413,7 +414,7 @@ impl AppBuilder {
     }
 }
 
-/// Refuses a docs surface that hides other routes, or whose uses would not be recorded.
+/// Refuses a docs surface that hides other routes, or that views data as another role without an audit log.
 fn check_docs(shared: &Shared, options: &Options) -> Result<(), BuildError> {
     if options.claims(shared.base.as_str()) {
         return Err(BuildError::DocsAtBasePath(shared.base.clone()));

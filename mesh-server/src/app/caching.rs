@@ -8,7 +8,7 @@ use mesh_schema::Schema;
 use mesh_wire::BasePath;
 use mesh_wire::response::{CacheControl, CacheTags, TagHeader};
 
-/// Bytes of the tags of a reply. Proxies limit the size of a reply's head to 4 KiB by default.
+/// Maximum length in bytes of the tags of a reply. Proxies limit the size of a reply's head to 4 KiB by default.
 const MAX_TAGS: usize = 2_048;
 
 /// How long caches may keep replies to reads by GET.
@@ -25,8 +25,8 @@ impl Caching {
         Self { control, entities: HashMap::new(), tags: None }
     }
 
-    /// Adds a header with tags to reads by GET that shared caches may store. They name what a reply was read from; the tags
-    /// of `/mesh/post/7` may be `/mesh /mesh/post/* /mesh/post/7 /mesh/user`.
+    /// Adds a header with tags to replies to reads by GET that shared caches may store. The tags name the data that a reply
+    /// was read from; the tags of `/mesh/post/7` may be `/mesh /mesh/post/* /mesh/post/7 /mesh/user`.
     #[must_use]
     pub fn tags(mut self, header: TagHeader) -> Self {
         self.tags = Some(header);
@@ -45,7 +45,7 @@ impl Caching {
         self.entities.keys().map(String::as_str)
     }
 
-    /// Returns the values of the header. Private ones forbid shared caches to store the reply.
+    /// Returns the values of the header. Private values forbid shared caches to store the reply.
     pub(crate) fn values(&self, private: bool, base: &BasePath) -> CacheControlValues {
         let value =
             |control: &CacheControl| if private { control.private() } else { control.clone() }.value();
@@ -62,11 +62,11 @@ impl Caching {
 /// Values of `Cache-Control`.
 #[derive(Debug)]
 pub(crate) struct CacheControlValues {
-    /// Of reads by GET.
+    /// For reads by GET.
     get: HeaderValue,
-    /// Of reads by other methods.
+    /// For reads by other methods.
     other: HeaderValue,
-    /// Of reads by GET of some entities.
+    /// For reads by GET of the entities with their own directives.
     entities: HashMap<String, HeaderValue>,
     tags: Option<(TagHeader, CacheTags)>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct CacheControlValues {
 impl CacheControlValues {
     /// Returns the value for a read by GET of an entity.
     pub(crate) fn get(&self, entity: &str) -> &HeaderValue {
-        // Most servers have no values for entities, and look nothing up.
+        // Most servers have no values for entities, and need no lookup.
         let value = if self.entities.is_empty() { None } else { self.entities.get(entity) };
         value.unwrap_or(&self.get)
     }

@@ -52,8 +52,8 @@ impl From<App> for Current {
     }
 }
 
-/// A connection's copy of the application. It has a reference count of its own, so that requests of different threads
-/// do not contend for one.
+/// A connection's copy of the application. It has its own reference count, so that requests of different threads do not
+/// contend for a shared one.
 pub(crate) struct CurrentApp {
     receiver: watch::Receiver<App>,
     app: Arc<App>,

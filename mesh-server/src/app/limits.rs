@@ -11,11 +11,10 @@ pub struct Limits {
     pub body_bytes: usize,
     /// The time for one request, including the arrival of its body.
     pub request_timeout: Duration,
-    /// How long a client may keep the server waiting for its body in all. Each 4 KiB that it sends extend this by a
-    /// second.
+    /// Total time that the server waits for the data of a body. Each 4 KiB received extends it by one second.
     pub body_timeout: Duration,
-    /// Requests that may wait at a time for a database, a resolver or a handler of the application. Others are refused
-    /// at once, since they would only wait longer. Reads that a back end answers without waiting do not count.
+    /// Requests that may wait at a time for a database, a resolver or a handler of the application. Further requests are
+    /// refused at once, since they would only wait longer. Reads that a back end answers without waiting do not count.
     pub requests: usize,
 }
 

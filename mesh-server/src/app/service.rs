@@ -76,7 +76,7 @@ fn under(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
     if prefix.as_str().is_empty() {
         return None;
     }
-    // A router leaves a slash of the prefix itself, since no path is empty.
+    // For a request to the prefix itself, a router leaves `/`, since a path cannot be empty.
     let path = if uri.path() == "/" { "" } else { uri.path() };
     let mut text = format!("{prefix}{path}");
     if let Some(query) = uri.query() {

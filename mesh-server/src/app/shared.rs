@@ -1,4 +1,4 @@
-//! What all requests of an application share.
+//! The state that all requests of an application share.
 
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ pub(crate) struct Shared {
     pub(crate) base: BasePath,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
-    /// Permits of the requests that may wait at a time. `Limits::requests`
+    /// Permits for the requests that may wait at a time, as set by `Limits::requests`.
     pub(crate) admission: Semaphore,
-    /// Permits of the large replies that may be compressed at a time.
+    /// Permits for the large replies that may be compressed at a time.
     #[cfg(feature = "compression")]
     pub(crate) compressions: Arc<Semaphore>,
     pub(crate) rates: Rates,
@@ -66,7 +66,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Returns whether callers have to identify themselves, so that replies depend on who calls.
+    /// Returns whether callers have to identify themselves, so that replies depend on the caller.
     pub(crate) fn identifies_callers(&self) -> bool {
         self.integrity.is_some() || self.identities.are_on()
     }

@@ -91,7 +91,7 @@ impl Client {
         self.http.send(self.sign(request)?.map(body)).await
     }
 
-    /// Signs a request without a body, sends it, and returns the reply, whose body is still to be read.
+    /// Signs a request without a body, sends it, and returns the reply without reading its body.
     pub(crate) async fn open(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Failure> {
         self.http.open(self.sign(request)?.map(Full::new)).await
     }
@@ -106,7 +106,7 @@ impl Client {
             .ok_or_else(|| Failure::found("the reply to the login has no session"))
     }
 
-    /// Exchanges the bearer for a session. Returns `None` if the server has no sessions: the bearer suffices there.
+    /// Exchanges the bearer for a session. Returns `None` if the server has no sessions, so that the bearer suffices.
     async fn exchange(&self) -> Result<Option<Session>, Failure> {
         let reply = self.send(wire::login(&self.endpoint, &Map::new())?, Full::new).await?;
         if matches!(reply.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
@@ -122,7 +122,7 @@ impl Client {
         wire::result(self.send(request, Full::new).await?).map(drop).map_err(Failure::found)
     }
 
-    /// Adds a signature with timestamp and nonce, if there is a session, else the bearer, if there is one.
+    /// Adds a signature with timestamp and nonce if there is a session, otherwise the bearer if there is one.
     fn sign(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Failure> {
         let Some(session) = &self.session else {
             return match &self.bearer {
@@ -137,8 +137,8 @@ impl Client {
     }
 }
 
-/// Returns the bearer from the file or, without one, from the variable. It is no argument, because other users of the machine
-/// see those.
+/// Returns the bearer from the file or, without one, from the variable. It is not an argument, because other users of the
+/// machine can see arguments.
 fn bearer(file: Option<&Path>) -> Result<Option<String>, Failure> {
     let text = match file {
         Some(path) if path == Path::new("-") => io::read_to_string(io::stdin())

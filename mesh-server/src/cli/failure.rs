@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::cli::terminal::escaped_lines;
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The exit status of the process.
@@ -15,17 +15,17 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Wrong usage, or a fault at start: exit status 2.
+    /// Creates a failure for wrong usage or a fault at start, with exit status 2.
     pub(crate) fn start(message: impl fmt::Display) -> Self {
         Self::faults(vec![message.to_string()])
     }
 
-    /// Several faults at start: exit status 2.
+    /// Creates a failure for several faults at start, with exit status 2.
     pub(crate) fn faults(faults: Vec<String>) -> Self {
         Self { status: 2, faults: faults.iter().map(|fault| escaped_lines(fault)).collect() }
     }
 
-    /// A check that found faults, or a request that failed: exit status 1.
+    /// Creates a failure for a check that found faults or a request that failed, with exit status 1.
     pub(crate) fn found(message: impl fmt::Display) -> Self {
         Self { status: 1, ..Self::start(message) }
     }
@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// A line for each fault.
+/// Writes a line for each fault.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefix = if self.status == 2 { "error: " } else { "" };

@@ -1,4 +1,4 @@
-//! From settings to a running server.
+//! Builds and runs a server from its settings.
 
 pub(super) mod admin;
 pub(super) mod api_keys;

@@ -18,7 +18,7 @@ pub(crate) fn load(flags: Flags, file: Option<&Path>) -> Result<(Config, Effecti
     Ok((loaded.config.map_err(faults)?, loaded.effective))
 }
 
-/// Reads the settings, also if some are at fault. Fails if the file cannot be read.
+/// Reads the settings even if some have faults. Fails if the file cannot be read.
 pub(crate) fn load_all(flags: Flags, file: Option<&Path>) -> Result<Loaded, Failure> {
     let file = file.map(Path::to_owned).or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
     let file = file.as_deref().map(read).transpose()?;

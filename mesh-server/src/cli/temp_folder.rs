@@ -32,7 +32,7 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // The system removes what cannot be removed here.
+        // If removal fails, the system removes the folder later.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

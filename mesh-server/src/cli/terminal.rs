@@ -36,7 +36,7 @@ impl Colors {
     #[cfg(test)]
     pub(crate) const OFF: Self = Self(false);
 
-    /// Colors for a stream if it is a terminal, unless `NO_COLOR` is set or the terminal is dumb.
+    /// Returns colors for a stream if it is a terminal, unless `NO_COLOR` is set or the terminal is dumb.
     pub(crate) fn for_stream(stream: &impl IsTerminal) -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let plain = set("NO_COLOR").is_some() || set("TERM").is_some_and(|term| term == "dumb");

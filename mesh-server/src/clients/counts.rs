@@ -1,4 +1,4 @@
-//! Counts of what is held, by key. A key is kept only as long as something is held for it.
+//! Counts of held resources by key. A key is stored only as long as something is held for it.
 
 use std::collections::HashMap;
 use std::fmt;

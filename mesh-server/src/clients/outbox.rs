@@ -22,7 +22,7 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Since when the socket accepts no bytes.
+    /// The time since which the socket has accepted no bytes.
     blocked_since: Option<Instant>,
     /// The pieces that are not written, in the order in which they were handed over.
     pieces: Vec<(u64, Instant)>,
@@ -64,7 +64,7 @@ impl Outbox {
         self.unsent.load(Ordering::Relaxed)
     }
 
-    /// Returns since when the client has not accepted what it was sent; `None` if nothing waits for it.
+    /// Returns the time since which the client has not accepted sent bytes; `None` if nothing waits for it.
     pub(crate) fn stalled_since(&self) -> Option<Instant> {
         let state = self.state.lock();
         let oldest = state.pieces.first().map(|(_, since)| *since);

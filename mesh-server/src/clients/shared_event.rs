@@ -14,7 +14,7 @@ use super::outbox::Outbox;
 use super::unsent::{Counted, SMALL, Unsent, Waiting};
 use crate::rates::client_address::counted_address;
 
-/// What the events of a stream count against.
+/// The budgets that the events of a stream count against.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnsentAccount {
     pub(crate) unsent: Arc<Unsent>,
@@ -23,11 +23,11 @@ pub(crate) struct UnsentAccount {
     pub(crate) outbox: Option<Arc<Outbox>>,
 }
 
-/// An event, which counts for the process.
+/// An event whose bytes count for the process.
 #[derive(Debug)]
 pub(crate) struct SharedEvent {
     bytes: Bytes,
-    /// What counts for each address, which is the same for all of its streams.
+    /// The counted bytes of each address, which all of its streams share.
     by_address: Mutex<HashMap<IpAddr, Weak<Held<IpAddr>>>>,
 }
 
@@ -49,7 +49,7 @@ impl SharedEvent {
     /// Counts the event for the address of a stream, unless another stream of the address has it.
     ///
     /// # Errors
-    /// 429 if the address has its share.
+    /// 429 if the address has used up its share.
     pub(crate) fn share(&self, account: &UnsentAccount) -> Result<EventShare, WireError> {
         if self.bytes.len() <= SMALL {
             return Ok(EventShare::default());
@@ -82,7 +82,7 @@ impl SharedEvent {
     }
 }
 
-/// The right of a stream to an event, until it is dropped.
+/// The right of a stream to keep an event in memory, until the share is dropped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventShare {
     _by_address: Option<Arc<Held<IpAddr>>>,

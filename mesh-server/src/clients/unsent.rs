@@ -1,7 +1,7 @@
-//! The budget of replies that wait for their readers: of the whole process, and of each client address.
+//! The budgets of replies that wait for their readers, for the whole process and for each client address.
 //!
-//! Only bodies above [`SMALL`] are counted, and those of a connection on which others wait already. A client beyond its
-//! share is refused. When the budget of the process is used up, the client that has stalled longest loses its connection.
+//! A body is counted if it is larger than [`SMALL`], or if other bodies already wait on its connection. A client beyond
+//! its share is refused. When the budget of the process is used up, the client that has stalled longest is disconnected.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -25,9 +25,9 @@ pub(super) const ALL: usize = 256 << 20;
 pub(super) const PER_ADDRESS: usize = 32 << 20;
 /// Seconds until a client should repeat a refused request.
 const RETRY_AFTER: u32 = 1;
-/// How long a client must have stalled before it is closed in favor of another one.
+/// How long a client must have stalled before its connection is closed in favor of another one.
 const STALLED: Duration = Duration::from_secs(1);
-/// How long a reply waits for the memory of others.
+/// How long a reply waits for memory that other replies hold.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// The bytes of replies that are in memory until their clients read them.
@@ -55,7 +55,7 @@ impl Unsent {
     /// Counts a reply. If the budget of the process is used up, waits a moment for the memory of a closed connection.
     ///
     /// # Errors
-    /// 429 if the address has its share, 503 if no memory becomes free.
+    /// 429 if the address has used up its share, 503 if no memory becomes free.
     pub(crate) async fn admit(
         &self,
         address: Option<IpAddr>,
@@ -93,7 +93,7 @@ impl Unsent {
     /// Counts bytes for an address.
     ///
     /// # Errors
-    /// 429 if the address has its share.
+    /// 429 if the address has used up its share.
     pub(super) fn share_of(&self, address: IpAddr, length: usize) -> Result<Held<IpAddr>, WireError> {
         let held = self.by_address.hold(address, length, self.max_per_address);
         let message = "Too many replies to this address wait to be read; read them, or retry later";
@@ -105,17 +105,17 @@ impl Unsent {
         Arc::clone(&self.all).try_acquire_many_owned(self.counted(length)).ok()
     }
 
-    /// Returns what a length counts: a reply above the whole budget counts as all of it.
+    /// Returns the weight of a length: a reply above the whole budget counts as the whole budget.
     fn counted(&self, length: usize) -> u32 {
         u32::try_from(length).unwrap_or(u32::MAX).min(self.max_all)
     }
 
-    /// Returns the bytes that are counted.
+    /// Returns the number of counted bytes.
     pub(crate) fn held(&self) -> usize {
         (self.max_all as usize).saturating_sub(self.all.available_permits())
     }
 
-    /// Returns the bytes that count for the address with the most of them.
+    /// Returns the largest number of counted bytes of any one address.
     pub(super) fn most(&self) -> usize {
         self.by_address.most()
     }

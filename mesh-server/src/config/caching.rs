@@ -13,7 +13,7 @@ use crate::config::sources::Value;
 pub(crate) struct EntityControls(pub(crate) BTreeMap<String, CacheControl>);
 
 impl EntityControls {
-    /// Parses a table, or text such as `post = max-age=60; user = no-store`, which is how variables write it.
+    /// Parses a table, or text such as `post = max-age=60; user = no-store`, the form in environment variables.
     pub(super) fn parse(value: &Value) -> Result<Self, String> {
         let entries: Vec<(String, Value)> = match value {
             Value::Table(entries) => entries.clone(),
@@ -39,12 +39,12 @@ impl EntityControls {
         Ok(Self(entries.into_iter().map(control).collect::<Result<_, _>>()?))
     }
 
-    /// Whether some value allows caches to answer without asking the server.
+    /// Returns whether any value allows caches to answer without a request to the server.
     pub(super) fn any_reusable(&self) -> bool {
         self.0.values().any(CacheControl::is_reusable)
     }
 
-    /// Whether some value allows shared caches to store answers.
+    /// Returns whether any value allows shared caches to store answers.
     pub(super) fn any_shared(&self) -> bool {
         self.0.values().any(CacheControl::is_shared)
     }
@@ -64,7 +64,7 @@ impl SettingValue for EntityControls {
     }
 }
 
-/// The header that names what a reply was read from.
+/// The header that names the data that a reply was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tags {
     /// There is none.

@@ -31,7 +31,7 @@ macro_rules! settings {
         }
 
         impl $name {
-            /// Takes the settings that are written, and the defaults of the others.
+            /// Reads the settings that are written, and uses the defaults of the others.
             pub(in crate::config) fn read(reader: &mut $crate::config::reader::Reader<'_>) -> Self {
                 $(
                     let path = concat!($prefix, stringify!($setting));

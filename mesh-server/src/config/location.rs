@@ -15,7 +15,7 @@ const PARAMETER: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').a
 pub(crate) struct Location(String);
 
 impl Location {
-    /// Returns the same location from another folder: a relative path in it is relative to `folder`.
+    /// Resolves a relative path in the location against `folder`.
     pub(super) fn relative_to(self, folder: &Path) -> Self {
         let text = &self.0;
         let (scheme, rest) = match text.split_once(':') {
@@ -44,7 +44,8 @@ impl Location {
     }
 }
 
-/// Returns a parameter of the URL of a PostgreSQL or MySQL database. A relative path of certificates is relative to `folder`.
+/// Resolves the relative path of certificates in a parameter of the URL of a PostgreSQL or MySQL database against `folder`.
+/// Other parameters are returned unchanged.
 fn certificates(parameter: &str, folder: &Path) -> String {
     let (name, file) = parameter.split_once('=').unwrap_or((parameter, ""));
     let is_file = matches!(name, "sslrootcert" | "ssl-ca") && !matches!(file, "" | "system");

@@ -35,7 +35,7 @@ pub(crate) trait Choice: Copy + PartialEq + 'static {
     const CHOICES: &[(&'static str, Self)];
 }
 
-/// Text that no log and no message may contain; its `Debug` output is masked.
+/// Secret text, which must not appear in logs and messages; its `Debug` output is masked.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SecretText(pub(crate) String);
 
@@ -100,7 +100,7 @@ pub(crate) fn boolean(value: &Value) -> Result<bool, String> {
     }
 }
 
-/// Parses a list of strings, or one string with commas, which is how flags and variables write a list.
+/// Parses a list of strings, or one string with commas, the form of a list in flags and variables.
 pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Text(text) => {

@@ -39,7 +39,7 @@ pub(crate) trait SettingValue: Sized {
     /// Returns the value in TOML.
     fn printed(&self) -> PrintedValue;
 
-    /// Returns the value from another folder: relative paths in it are relative to `folder`.
+    /// Resolves relative paths in the value against `folder`.
     fn relative_to(self, _folder: &Path) -> Self {
         self
     }
@@ -48,7 +48,7 @@ pub(crate) trait SettingValue: Sized {
 /// One setting in effect.
 #[derive(Clone, Debug)]
 pub(crate) struct EffectiveSetting {
-    /// What the setting is for.
+    /// The purpose of the setting.
     #[cfg_attr(not(test), expect(dead_code, reason = "the reference page is written by a test"))]
     pub(crate) description: &'static str,
     /// Whether the value may name files.
@@ -56,7 +56,7 @@ pub(crate) struct EffectiveSetting {
     pub(crate) names_files: bool,
     /// The value.
     pub(crate) value: PrintedValue,
-    /// Where the value is written; `None` for a default.
+    /// The source that the value is written in; `None` for a default.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -78,8 +78,8 @@ impl EffectiveSettings {
         self.0.insert(path, setting);
     }
 
-    /// Returns the file: first the settings without a section, then each section. Paths are absolute, so that the file
-    /// means the same wherever it is.
+    /// Returns the file: first the settings without a section, then each section. Paths are absolute, so that the meaning of
+    /// the file does not depend on its folder.
     pub(crate) fn to_toml(&self) -> String {
         let mut out = String::new();
         let mut sections = BTreeMap::<&str, Vec<_>>::new();
@@ -111,8 +111,8 @@ pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Whether a text is a URL with a password. Such a URL is secret as a whole, since it would be another value without the
-/// password.
+/// Returns whether a text is a URL with a password. The whole URL is treated as secret, since without the password it
+/// would be a different value.
 fn has_password(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://") else { return false };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -126,7 +126,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Returns the working directory, or no path where it is gone.
+/// Returns the working directory, or an empty path if it no longer exists.
 fn current_folder() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Loading of the configuration: each setting from its strongest source, and the faults found on the way.
+//! Loading of the configuration: each setting from its source with the highest precedence, and the faults that are found.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(crate) const BEARER_VARIABLE: &str = "MESH_BEARER";
 /// The result of loading.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    /// The settings, or everything that is wrong with them.
+    /// The settings, or all their faults.
     pub(crate) config: Result<Config, Vec<ConfigFault>>,
     /// The settings, with the defaults of those that are at fault.
     pub(crate) partial: Config,
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports two settings that do not go together, unless one of them is already at fault.
+    /// Reports two settings that conflict, unless one of them is already at fault.
     pub(super) fn conflict(&mut self, paths: [&'static str; 2], message: &str) {
         if paths.iter().any(|path| self.faulty.contains(path)) {
             return;
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a path is a setting that is a table, or a name in one.
+    /// Returns whether a path is a setting that is a table, or a name in such a table.
     fn is_in_table(&self, path: &str) -> bool {
         self.tables.contains(path) || prefixes(path).any(|prefix| self.tables.contains(prefix))
     }
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns a warning for each variable with our prefix that is neither a setting nor one of `others`.
+    /// Returns a warning for each variable with the prefix of settings that is neither a setting nor one of `others`.
     fn unknown_variables(&self, others: &[&str]) -> Vec<ConfigFault> {
         let mut known: BTreeSet<_> = self.known.iter().map(|path| variable(path)).collect();
         known.extend(others.iter().map(|name| (*name).to_owned()));

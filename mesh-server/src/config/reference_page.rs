@@ -1,4 +1,4 @@
-//! The tables of `docs/reference.md`, whose names, defaults and statuses are those of the code.
+//! The tables of `docs/reference.md`, with names, defaults and statuses that are taken from the code.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,8 @@ const UNWRITTEN: &str = "(describe this)";
 /// The cells of a row. `None` is a cell that is written by hand.
 type Row = Vec<Option<String>>;
 
-/// Returns a number of bytes with its unit, and other values as they are. No count is a multiple of a kibibyte that large.
+/// Returns a number of bytes with its unit, and other values unchanged. Large multiples of a kibibyte are always numbers of
+/// bytes, never counts.
 fn with_unit(value: &str) -> String {
     const LEAST: u64 = 16 << 10;
     match value.parse::<u64>() {
@@ -33,7 +34,7 @@ fn defaults() -> EffectiveSettings {
     Config::load(Vec::new(), [], None).effective
 }
 
-/// Returns the rows of each table, which is found by its head.
+/// Returns the rows of each table, with the head that identifies the table in the page.
 fn tables() -> [(&'static str, Vec<Row>); 5] {
     let setting = |prefix: &str, path: &str| {
         let setting = &defaults().0[path];
@@ -95,7 +96,7 @@ fn sample(ty: FieldType) -> &'static str {
     }
 }
 
-/// Whether fields of a type can be filtered by an operator, according to the planner.
+/// Returns whether fields of a type can be filtered by an operator, according to the planner.
 fn takes(ty: FieldType, op: FilterOp) -> bool {
     let schema =
         Schema::builder().entity("thing", |thing| thing.field("id", FieldType::Integer).field("value", ty));

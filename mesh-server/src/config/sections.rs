@@ -392,7 +392,7 @@ impl Tls {
     }
 }
 
-/// Where registered queries and ended sessions are kept.
+/// The store of registered queries and ended sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
     /// In the process; a restart loses them.

@@ -65,12 +65,12 @@ impl Sources {
         sources
     }
 
-    /// Returns the value of the strongest source.
+    /// Returns the value from the source with the highest precedence.
     pub(crate) fn find(&self, path: &str) -> Option<&WrittenValue> {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
-    /// Returns the value of a setting that is a table, from the strongest source.
+    /// Returns the value of a setting that is a table, from the source with the highest precedence.
     pub(crate) fn find_table(&self, path: &str) -> Option<&WrittenValue> {
         self.find(path).or_else(|| self.table_values.get(path))
     }
@@ -184,7 +184,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Where a setting is written; the strongest source is the least.
+/// The source that a setting is written in. The least value has the highest precedence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// A flag, by its name.
@@ -208,8 +208,8 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{origin}: {message}")]
 pub(crate) struct ConfigFault {
-    /// Where it is written.
+    /// The source of the setting.
     pub(crate) origin: Origin,
-    /// What is wrong, and what is allowed.
+    /// The fault, and the allowed values.
     pub(crate) message: String,
 }

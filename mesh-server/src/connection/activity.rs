@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::timeouts::Timeouts;
 use crate::clients::Outbox;
 
-/// Written by the stream and the requests of a connection, read by the task that enforces its timeouts.
+/// The state of a connection. Its stream and its requests write it; the task that enforces its timeouts reads it.
 pub(super) struct Activity {
     state: Mutex<State>,
     /// The replies that the client has not accepted.
@@ -60,7 +60,7 @@ impl Activity {
         Some(timeout.saturating_sub(state.idle_since.elapsed()))
     }
 
-    /// Returns for how long a connection of HTTP/1.1 has waited for its next request; `None` if it does not.
+    /// Returns how long a connection of HTTP/1.1 has been waiting for its next request; `None` if it is not waiting.
     pub(super) fn idle_for(&self) -> Option<Duration> {
         let state = self.state.lock();
         let is_busy =

@@ -1,4 +1,4 @@
-//! A listener that serves the admin pages on an address of their own.
+//! A listener that serves the admin pages on a separate address.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::observability::admin::{Admin, Page, not_found};
 use crate::pipeline::body::Body;
 use crate::routes::admin::write_gauges;
 
-/// Connections that are open at a time.
+/// Maximum number of open connections.
 const CONNECTIONS: usize = 64;
 /// The time limit for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);

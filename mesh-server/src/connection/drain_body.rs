@@ -1,10 +1,10 @@
 //! Reads the rest of a request body that was not needed for the reply.
 //!
-//! A request that is refused by its head leaves its body on the connection. A short rest is read and discarded so that
-//! the next request can follow. With a longer rest the reply announces that the connection closes; otherwise the client
-//! would send its next request into a closing connection. The reply is sent at once, and the rest of the body is still
-//! read for a while in the background: many clients read a reply only after they have sent their request, and closing the
-//! connection (or resetting the HTTP/2 stream) before that can discard the reply.
+//! A request that is refused because of its head leaves its body on the connection. A short rest is read and discarded so
+//! that the next request can follow. With a longer rest the reply announces that the connection closes; otherwise the
+//! client would send its next request into a closing connection. The reply is sent at once, and the rest of the body is
+//! still read for a while in the background: many clients read a reply only after they have sent their request, and
+//! closing the connection (or resetting the HTTP/2 stream) before that can discard the reply.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use parking_lot::Mutex;
 
 /// Bytes that are read so that the connection can be reused.
 const MAX_DISCARDED: usize = 64 * 1024;
-/// How long a rest of so many bytes may take to arrive.
+/// How long a rest of up to [`MAX_DISCARDED`] bytes may take to arrive.
 const REUSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes that are read in the background so that the reply arrives: more than the largest upload unless configured.
 const LINGER_BYTES: usize = 32 * 1024 * 1024;
 /// How long a body is read in the background.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long its sender may pause.
+/// How long the sender of a body that is read in the background may pause.
 const LINGER_PAUSE: Duration = Duration::from_secs(3);
 
 /// A request body whose unread rest goes to its [`DrainBody`] when it is dropped.

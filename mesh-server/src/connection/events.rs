@@ -57,7 +57,7 @@ where
         }
     }
     write(&mut stream, &b"0\r\n\r\n"[..]).await?;
-    // The request ends with its body, and the connection after it.
+    // Dropping the body ends the request. Only then is the connection closed.
     drop(body);
     poll_fn(|cx| Pin::new(&mut stream).poll_shutdown(cx)).await
 }

@@ -1,4 +1,4 @@
-//! What a connection is doing: waiting, answering requests of HTTP/1.1 or HTTP/2, or sending an event stream.
+//! The phases of a connection: waiting, answering requests of HTTP/1.1 or HTTP/2, or sending an event stream.
 //!
 //! The implementation of HTTP/1.1 has 16 KiB of buffers for each connection. A connection that waits for its next request
 //! gives them up after a while, and so does one whose reply is an event stream.
@@ -80,7 +80,8 @@ impl HttpBuilder {
 type Http1<S, V> = http1::Connection<TokioIo<ConnectionStream<S>>, V>;
 type Http2<S, V> = http2::Connection<TokioIo<ConnectionStream<S>>, V, TokioExecutor>;
 
-/// What a connection is doing. It has the buffers of a protocol only while it answers requests, and shortly after.
+/// The phase of a connection. It has the buffers of a protocol only while the connection answers requests, and shortly
+/// after.
 pub(super) enum Phase<S, V>
 where
     V: HttpService<Incoming>,

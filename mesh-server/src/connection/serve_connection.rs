@@ -189,7 +189,7 @@ impl ConnectionHandler {
         self.timeouts.head.min(self.timeouts.idle).min(self.timeouts.write)
     }
 
-    /// Returns what is to be done, and when to check again; `None` to end the connection at once.
+    /// Returns the action to take, and when to check again; `None` to end the connection at once.
     fn check(&self, activity: &Activity, is_closing: bool, may_release: bool) -> Option<Checked> {
         let stall = activity.remaining_stall(&self.timeouts);
         if stall == Some(Duration::ZERO) {
@@ -223,7 +223,7 @@ struct Checked {
     next_check: Duration,
 }
 
-/// What a check of the timeouts demands.
+/// The action that a check of the timeouts requires.
 enum Duty {
     /// Close the connection gracefully.
     Close,
@@ -238,8 +238,8 @@ thread_local! {
     static TASK: RefCell<Waker> = RefCell::new(Waker::noop().clone());
 }
 
-/// Polls a request once before the connection reads on. Most reads complete at that, and their heads are then dropped, so
-/// that the connection reuses the buffer that held them. A request that has completed leaves its memory to the next one of
+/// Polls a request once before the connection reads on. Most reads complete in this poll, and their heads are then dropped,
+/// so that the connection reuses the buffer that held them. A completed request leaves its memory to the next request of
 /// the thread, because idle connections should not hold any.
 fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, PendingRequest<F>> {
     let used = SPACE.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
@@ -266,7 +266,7 @@ fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pendin
 /// A request that is pending.
 struct PendingRequest<F> {
     request: Pin<Box<F>>,
-    /// The task that it will wake, if it was polled before hyper has polled it.
+    /// The task that the request will wake, if it was polled before hyper has polled it.
     task: Option<Waker>,
 }
 

@@ -174,7 +174,7 @@ impl Server {
     }
 }
 
-/// An address has as many connections as it may have.
+/// The error of an address that has reached its limit of connections.
 struct TooMany;
 
 /// Accepts connections and starts a task for each.
@@ -210,7 +210,7 @@ impl Acceptor {
     /// Counts a connection for its address. A trusted proxy is not counted.
     ///
     /// # Errors
-    /// The address has as many connections as it may have.
+    /// The address has reached its limit of connections.
     fn share_of(&self, peer: IpAddr) -> Result<Option<Held<IpAddr>>, TooMany> {
         let shared = self.handler.app.get().shared;
         if shared.proxies.contains(peer) {

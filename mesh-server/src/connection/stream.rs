@@ -21,19 +21,20 @@ use super::activity::Activity;
 const JOINED: usize = 4 * 1024;
 /// The first bytes of every HTTP/2 connection; no HTTP/1 method starts with them.
 const HTTP2_PREFIX: &[u8] = b"PRI";
-/// All of the bytes with which an HTTP/2 connection starts.
+/// The complete preface of an HTTP/2 connection.
 const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long received bytes are discarded after the writing side is closed.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
-/// How many are.
+/// The maximum number of bytes that are discarded.
 const LINGER_BYTES: usize = 4 * 1024 * 1024;
 
 thread_local! {
-    /// Space for a write whose parts are joined. A fresh array would have to be zeroed for each.
+    /// Space for a write whose parts are joined. A new array would have to be zeroed for each write.
     static JOINED_PARTS: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(JOINED));
 }
 
-/// Reports what is received to an [`Activity`], applies the write timeout, and lingers when it is closed.
+/// The stream of a connection. It reports received bytes to an [`Activity`], applies the write timeout, and lingers when it
+/// is closed.
 pub(super) struct ConnectionStream<S> {
     stream: S,
     activity: Arc<Activity>,
@@ -46,7 +47,7 @@ pub(super) struct ConnectionStream<S> {
     stalled: Option<Pin<Box<Sleep>>>,
     /// Set once the writing side is closed.
     linger: Option<Pin<Box<Sleep>>>,
-    /// The number of bytes that were received after that.
+    /// The number of bytes that were received after the writing side was closed.
     discarded: usize,
 }
 
@@ -82,7 +83,7 @@ impl<S> ConnectionStream<S> {
         self.activity.bytes_received();
     }
 
-    /// Passes the result of a write on, or fails once writes have been pending for the whole timeout.
+    /// Returns the result of a write, or an error once writes have been pending for the whole timeout.
     fn limit_stall<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
             if self.stalled.take().is_some() {

@@ -153,7 +153,7 @@ fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     })
 }
 
-/// A certificate or its key cannot be used.
+/// The error of a certificate or key that cannot be used.
 #[derive(Debug)]
 pub struct TlsError(String);
 

@@ -1,4 +1,4 @@
-//! Worker threads, each with a runtime of its own, and the assignment of connections to them.
+//! Worker threads, each with its own runtime, and the assignment of connections to them.
 //!
 //! A connection stays on one thread. On a runtime that spans several threads, tasks migrate between CPUs and threads wake
 //! each other, which costs time with every request. The requests of an HTTP/1.1 connection are sequential, so they gain
@@ -33,13 +33,13 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Configures a number of threads.
+    /// Returns a builder for a number of threads.
     pub fn builder(count: usize) -> WorkersBuilder {
         WorkersBuilder { count, pinned: false, on_park: None }
     }
 }
 
-/// Configures [`Workers`].
+/// A builder for [`Workers`].
 #[must_use]
 pub struct WorkersBuilder {
     count: usize,
@@ -47,7 +47,7 @@ pub struct WorkersBuilder {
     on_park: Option<OnPark>,
 }
 
-/// Runs on a thread before it waits for events.
+/// A function that runs on a thread before the thread waits for events.
 type OnPark = Arc<dyn Fn() + Send + Sync>;
 
 impl WorkersBuilder {

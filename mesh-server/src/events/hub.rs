@@ -22,7 +22,7 @@ pub(crate) struct Subscriber {
     pub(crate) principal: Option<Arc<Principal>>,
     /// Reports whether the principal's session is still valid.
     pub(crate) session_check: Option<SessionCheck>,
-    /// What the events of the stream count against.
+    /// The budgets that the events of the stream count against.
     pub(crate) account: UnsentAccount,
 }
 
@@ -53,8 +53,8 @@ impl Hub {
     /// Creates a subscription and waits for its first result.
     ///
     /// # Errors
-    /// The first reading fails or misses the deadline, the client's address has its share of unread bytes, or the hub is
-    /// closed.
+    /// The first reading fails or misses the deadline, the client's address has used up its share of unread bytes, or the hub
+    /// is closed.
     pub(crate) async fn subscribe(
         &self,
         plan: Plan,

@@ -14,7 +14,7 @@ use super::shared_reading::{SharedReading, SubscriptionKey};
 /// Changes that are matched against readings one by one. A larger batch refreshes all readings.
 const MAX_BATCH: usize = 256;
 
-/// Readings by subscription. Listens for changes as long as there are any.
+/// Readings by subscription. The registry listens for changes as long as there are readings.
 pub(super) struct Registry {
     changes: Changes,
     state: Mutex<State>,
@@ -37,7 +37,7 @@ impl Registry {
         Self { changes, state: Mutex::default(), emptied: Notify::new() }
     }
 
-    /// Returns the reading of a key, which `create` makes for the first subscription.
+    /// Returns the reading of a key. For the first subscription, `create` makes it.
     pub(super) fn join(
         self: &Arc<Self>,
         key: SubscriptionKey,
@@ -116,7 +116,7 @@ impl Registry {
     }
 }
 
-/// The part of a subscription in a shared reading, which ends with its last subscription.
+/// The membership of a subscription in a shared reading. The reading ends with its last subscription.
 pub(super) struct Membership {
     pub(super) reading: Arc<SharedReading>,
     registry: Arc<Registry>,

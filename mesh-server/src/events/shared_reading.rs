@@ -17,9 +17,10 @@ const MAX_READINGS: usize = 8;
 /// The shortest pause after a reading, so that a burst of changes causes few of them.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The pause after a reading in multiples of its duration. Lists can be slow to read, and every change of their entities
-/// may be one of theirs: however many there are, reading the list again takes at most a quarter of the time.
+/// may affect them. With the pause, readings of a list take at most a quarter of the time, however many changes there are.
 const PAUSE_FACTOR: u32 = 3;
-/// A subscription uses the result of a reading that started at most this long ago, or that has a pause after it.
+/// The age up to which a new subscription uses the result of a reading, counted from the start of the reading. During the
+/// pause after a reading, its result is used regardless of its age.
 const MAX_AGE: Duration = Duration::from_millis(50);
 /// Delays before a failed reading is repeated; each is twice the previous one.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -45,7 +46,7 @@ pub(super) enum Outcome {
     Failed(Arc<WireError>),
 }
 
-/// Reads for subscriptions.
+/// Reads records and pages for subscriptions.
 pub(super) struct Reader {
     pub(super) mesh: Arc<Mesh>,
     timeout: Duration,
@@ -59,7 +60,7 @@ impl Reader {
     }
 }
 
-/// Reads a record or a page whenever it may have changed and keeps the latest outcome.
+/// A record or a page that is read whenever it may have changed, with the latest outcome.
 pub(super) struct SharedReading {
     reader: Arc<Reader>,
     pub(super) key: SubscriptionKey,
@@ -126,7 +127,7 @@ impl SharedReading {
         progress.requested
     }
 
-    /// Returns the outcomes from now on. The first one is recent, and contains all changes that are known.
+    /// Returns the outcomes from now on. The first one is recent and reflects all changes that were announced before the call.
     ///
     /// # Errors
     /// The reading fails or exceeds the deadline.
@@ -206,7 +207,7 @@ impl SharedReading {
 
 impl Drop for SharedReading {
     fn drop(&mut self) {
-        // Lets a task that waits end.
+        // Wakes a waiting task so that it ends.
         self.retry_now.notify_one();
         self.awaited.notify_one();
     }

@@ -36,7 +36,7 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// Returns the frames of the stream. The current data is skipped if it is what the client received last.
+    /// Returns the frames of the stream. The current data is skipped if the client received the same data last.
     pub(crate) fn into_frames(
         mut self,
         last_event_id: Option<&str>,

@@ -55,7 +55,7 @@ impl Resolver for Source {
         Either::Right(Box::pin(async move {
             self.0.reads.fetch_add(1, Ordering::SeqCst);
             let start = Instant::now();
-            // The data is that of the start of the reading.
+            // A reading returns the data as it was when the reading started.
             let posts = self.0.posts.lock().unwrap().clone();
             tokio::time::sleep(Duration::from_millis(5)).await;
             self.0.readings.lock().unwrap().push((start, Instant::now()));

@@ -14,11 +14,11 @@ use super::failures::Failures;
 use super::{KnownCaller, Proof};
 use crate::pipeline::admission::RETRY_AFTER;
 
-/// How long a looked-up key is used without looking it up again: a key that is revoked is refused after this time.
+/// How long a looked-up key is used without another lookup. A revoked key is refused after this time at the latest.
 const LIFETIME: Duration = Duration::from_secs(5);
 /// Cached keys, and as many hashes of unknown ones.
 const ENTRIES: usize = 8_192;
-/// Lookups at a time of keys that were valid before, and as many of others.
+/// Maximum number of concurrent lookups of keys that were valid before, and of concurrent lookups of other keys.
 const LOOKUPS: usize = 4;
 /// The expiry of keys that do not expire, in seconds since 1970: the end of the year 9999.
 const NEVER: u64 = 253_402_300_799;
@@ -29,11 +29,11 @@ pub struct ApiKeys {
     shared: Arc<Shared>,
 }
 
-/// Keys that were valid before and guesses do not compete for the cache or for lookups.
+/// The cache and the limits of lookups. Guesses do not compete with keys that were valid before for either of them.
 struct Shared {
     source: Arc<dyn ApiKeySource>,
     known: Generations<ApiKeyHash, Entry>,
-    /// When hashes without a key were looked up.
+    /// Hashes without a key, with the time when they were looked up.
     unknown: Generations<ApiKeyHash, Instant>,
     known_lookups: Semaphore,
     other_lookups: Semaphore,
@@ -42,17 +42,17 @@ struct Shared {
 /// A key that is or was in the table.
 #[derive(Clone)]
 struct Entry {
-    /// `None` since it was deleted.
+    /// `None` after the key was deleted.
     caller: Option<Arc<KnownCaller>>,
     looked_up: Instant,
 }
 
-/// Why a key is refused.
+/// The reason why a key is refused.
 #[derive(Debug)]
 pub(crate) enum ApiKeyError {
-    /// It is malformed or unknown.
+    /// The key is malformed or unknown.
     Invalid,
-    /// It has expired.
+    /// The key has expired.
     Expired,
     /// The address has sent too many unknown keys.
     TooMany(WireError),
@@ -63,7 +63,7 @@ pub(crate) enum ApiKeyError {
 type Found = Result<Arc<KnownCaller>, ApiKeyError>;
 
 impl ApiKeys {
-    /// Creates API keys that are found in a source.
+    /// Creates API keys that are looked up in a source.
     pub fn new(source: Arc<dyn ApiKeySource>) -> Self {
         let shared = Shared {
             source,
@@ -75,7 +75,7 @@ impl ApiKeys {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Returns the caller of a key, or the refusal, if that is known without a lookup.
+    /// Returns the caller or the refusal of a key if it is in the cache or the key is malformed; otherwise `None`.
     pub(crate) fn cached(&self, key: &[u8]) -> Option<Found> {
         match ApiKeyHash::of(key) {
             Some(hash) => self.cached_hash(hash),
@@ -105,8 +105,8 @@ impl ApiKeys {
         found
     }
 
-    /// Checks that the key of a caller is still in the table, with the same owner and role. Keys cannot be checked, and so are
-    /// not refused, while the table cannot be read.
+    /// Checks that the key of a caller is still in the table, with the same owner and role. While the table cannot be read,
+    /// keys cannot be checked and are not refused.
     pub(crate) async fn recheck(&self, hash: ApiKeyHash, caller: &KnownCaller) -> Result<(), ApiKeyError> {
         let found = match self.cached_hash(hash) {
             Some(found) => found,

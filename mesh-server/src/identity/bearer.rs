@@ -28,23 +28,23 @@ pub struct Bearer {
 
 pub(super) struct Shared {
     verifier: BearerVerifier,
-    /// `None` until the keys could be read.
+    /// `None` until the keys have been read for the first time.
     keys: RwLock<Option<Arc<KeySet>>>,
-    /// Whether the keys could not be read the last time.
+    /// Whether the last attempt to read the keys failed.
     failing: AtomicBool,
-    /// Requests to read the keys again, if there is a place to read them from.
+    /// Requests to read the keys again, if there is a location to read them from.
     pub(super) refresh: Option<Arc<Refresh>>,
     /// Callers by the whole text of their bearers. A key is compared in full, so no other text finds a caller.
     callers: Generations<Box<[u8]>, Arc<KnownCaller>>,
 }
 
 impl Bearer {
-    /// Creates bearers from rules and keys.
+    /// Creates bearers from a verifier and keys.
     pub fn new(verifier: BearerVerifier, keys: KeySet) -> Self {
         Self::with(verifier, Some(keys), None)
     }
 
-    /// Creates bearers whose keys are not yet known.
+    /// Creates bearers whose keys have yet to be read.
     #[cfg(feature = "jwks")]
     pub(super) fn with_refresh(verifier: BearerVerifier) -> Self {
         Self::with(verifier, None, Some(Arc::new(Refresh::new())))
@@ -58,12 +58,12 @@ impl Bearer {
         }
     }
 
-    /// Replaces the keys. Bearers that were signed with a key that is not among them are refused from now on.
+    /// Replaces the keys. Bearers that were signed with any other key are refused from now on.
     pub fn set_keys(&self, keys: KeySet) {
         self.shared.set_keys(keys);
     }
 
-    /// Returns the state of the keys, for a check of the health.
+    /// Returns the state of the keys, for a health check.
     pub fn health(&self) -> Check {
         match (self.shared.has_keys(), self.shared.failing.load(Ordering::Relaxed)) {
             (false, _) => {
@@ -105,7 +105,7 @@ impl Bearer {
         let opened = self.shared.verifier.open(token, &keys)?;
         let checked = self.check(&opened);
         let caller = Arc::new(KnownCaller::new(opened.session().clone(), Proof::Bearer(opened)));
-        // Kept as a key, and decoded in two sessions and a principal.
+        // The token is stored as a cache key, and decoded in two sessions and a principal.
         let weight = CALLER_OVERHEAD + 4 * token.len();
         self.shared.callers.insert(token.into(), Arc::clone(&caller), weight);
         checked.map(|()| caller)

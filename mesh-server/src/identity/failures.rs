@@ -1,4 +1,4 @@
-//! Failed verifications of one address.
+//! The limit of failed verifications of one address.
 
 use std::net::IpAddr;
 
@@ -8,8 +8,8 @@ use crate::rates::client_address::counted_address;
 use crate::rates::limiter::Limiter;
 use crate::rates::rate::Rate;
 
-/// Limits how often one address may present credentials that turn out to be invalid. To verify one takes up to a tenth of a
-/// millisecond of a thread that serves other clients as well. Callers that are known already are not affected.
+/// Limits how often one address may present invalid credentials. Verifying one takes up to a tenth of a millisecond on a
+/// thread that serves other clients as well. Callers whose credentials are cached are not affected.
 #[derive(Debug)]
 pub(crate) struct Failures {
     rate: Rate,
@@ -31,7 +31,7 @@ impl Failures {
         Self { rate: Rate::per_minute(per_minute), limiter: Limiter::new() }
     }
 
-    /// Counts a verification, before it is made.
+    /// Counts a verification before it starts.
     ///
     /// # Errors
     /// 429 if the address has presented too many invalid credentials.
@@ -40,7 +40,7 @@ impl Failures {
         self.limiter.count(key, self.rate, self.limiter.now()).map_err(WireError::rate_limit)
     }
 
-    /// Reverts the count: the credential is valid.
+    /// Removes a verification from the count, because the credential turned out to be valid.
     pub(crate) fn forget(&self, address: Option<IpAddr>) {
         self.limiter.uncount(address.map(counted_address), self.rate);
     }

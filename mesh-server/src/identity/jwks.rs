@@ -25,14 +25,14 @@ use crate::pipeline::body::BoxError;
 const MAX_BYTES: usize = 256 * 1024;
 /// The time limit for a read.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a file is looked at.
+/// How often a file is checked for changes.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The first delay before a failed read is tried again; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// The longest delay before a failed read is tried again.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
-/// Where the keys of an issuer are read from.
+/// The location of an issuer's key set.
 ///
 /// The certificates of the system are trusted, or those that the variable `SSL_CERT_FILE` names. Redirects are not followed.
 ///
@@ -75,7 +75,7 @@ impl Jwks {
     /// Reads the keys.
     ///
     /// # Errors
-    /// [`JwksError`] if there is no document within five seconds, or if it is none of keys.
+    /// [`JwksError`] if no document is received within five seconds, or if the document is not a key set.
     pub async fn read(&self) -> Result<KeySet, JwksError> {
         let document = match &self.0 {
             Location::File(path) => read_file(path).map_err(|error| self.unreadable(error))?,
@@ -91,7 +91,7 @@ impl Jwks {
         JwksError::Unreadable { location: self.to_string(), cause: Arc::from(cause.into()) }
     }
 
-    /// Returns the time of the last change and the length, if it is a file.
+    /// Returns the time of the last change and the length of a file; `None` for a URL.
     fn stamp(&self) -> Option<FileStamp> {
         let Location::File(path) = &self.0 else { return None };
         let metadata = fs::metadata(path).ok()?;
@@ -168,7 +168,7 @@ struct Reader {
     refresh: Arc<Refresh>,
     jwks: Jwks,
     interval: Duration,
-    /// The file when it was read.
+    /// The stamp of the file when it was last read.
     seen: Option<FileStamp>,
     /// The delay after the last read, if it has failed.
     delay: Option<Duration>,
@@ -185,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// Waits until the keys are to be read again: at a time, on request, or when the file has changed.
+    /// Waits until the keys need to be read again: at the time `due`, on request, or when the file has changed.
     async fn wait(&self, due: Instant) {
         let is_file = matches!(self.jwks.0, Location::File(_));
         loop {
@@ -235,11 +235,11 @@ impl Reader {
     }
 }
 
-/// Keys that cannot be read.
+/// The error of a key set that cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JwksError {
-    /// The text is no location.
+    /// The text is not a valid location.
     #[error("must be 'https://…', 'file:…', or 'http://…' with a loopback address")]
     Location,
     /// The document cannot be read, or has no keys.

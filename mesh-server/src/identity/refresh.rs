@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The shortest time between two reads that unknown keys cause. Anyone can name an unknown key.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Requests that may wait for a read at a time. They hold no permit of other work, so they keep nothing else from being done.
+/// Maximum number of requests that wait for a read. They hold no permit of other work, so they do not delay it.
 #[cfg(any(test, feature = "jwks"))]
 const WAITING: usize = 64;
 
@@ -52,7 +52,8 @@ impl Refresh {
         }
     }
 
-    /// Requests a read and waits for its end, or for that of one which was requested before. At most one a minute is made.
+    /// Requests a read and waits until it ends, or until a read that was requested earlier ends. At most one read a minute is
+    /// started.
     pub(super) async fn request(&self) -> Renewal {
         let mut reads = {
             let mut state = self.state.lock();
@@ -72,7 +73,7 @@ impl Refresh {
         }
     }
 
-    /// Wakes the task, which ends.
+    /// Wakes the task so that it ends.
     pub(super) fn close(&self) {
         self.wake.notify_one();
     }

@@ -12,11 +12,11 @@ use mesh_integrity::{
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-/// Names of the login in credentials; an error names the first. `SPEC §7.1`
+/// Members of the credentials that may contain the login name; errors mention the first. `SPEC §7.1`
 const LOGIN: [&str; 3] = ["login", "email", "username"];
-/// Passwords that are checked at a time. Each check takes a core and tens of megabytes of memory.
+/// The maximum number of passwords that are checked at a time. Each check takes a core and tens of megabytes of memory.
 const MAX_RUNNING: usize = 4;
-/// Logins that wait to be checked; more are refused.
+/// The maximum number of logins that wait to be checked; more are refused.
 const MAX_WAITING: usize = 64;
 
 /// Hashes a password for a table of accounts: argon2id with recommended parameters and a random salt.
@@ -32,7 +32,7 @@ fn hash(argon2: &Argon2<'_>, password: &str) -> Result<String, HashError> {
     Ok(hash.to_string())
 }
 
-/// A password cannot be hashed.
+/// The error of a password that cannot be hashed.
 #[derive(Debug)]
 pub struct HashError(argon2::password_hash::Error);
 
@@ -44,7 +44,8 @@ impl fmt::Display for HashError {
 
 impl std::error::Error for HashError {}
 
-/// Logins with `{login, password}` against a table of accounts. `email` and `username` are accepted in place of `login`.
+/// An authenticator that checks `{login, password}` against a table of accounts. `email` and `username` are accepted in
+/// place of `login`.
 #[derive(Clone)]
 pub struct Accounts {
     source: Arc<dyn AccountSource>,
@@ -55,8 +56,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Creates logins over a source of accounts. A login for an unknown account costs as much as the hash of some account
-    /// of the source.
+    /// Creates an authenticator for the accounts of a source. A login for an unknown account costs as much as checking
+    /// a hash from the source.
     ///
     /// # Errors
     /// The source cannot be read, or the system provides no random numbers.
@@ -104,7 +105,7 @@ impl Accounts {
         let checking = tokio::task::spawn_blocking(move || {
             let matches = PasswordHash::new(&hash)
                 .map(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok());
-            // Released when the work is done, even if the client has disconnected.
+            // The permit is released when the work is done, even if the client has disconnected.
             drop(running);
             matches.unwrap_or(false)
         });
@@ -134,9 +135,9 @@ impl Authenticator for Accounts {
         })
     }
 
-    /// Returns the login name of the account that is found, or the one that was sent, both without regard to case and
-    /// surrounding spaces. An account that is found by one spelling and one that does not exist are then refused after
-    /// the same attempts.
+    /// Returns the login name of the account, or the login that was sent if there is no such account, in lower case and
+    /// without surrounding spaces. An existing account, under any spelling, and an unknown account are then refused
+    /// after the same number of attempts.
     fn account<'a>(
         &'a self,
         credentials: &'a Credentials,

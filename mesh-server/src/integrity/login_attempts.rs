@@ -67,7 +67,7 @@ impl fmt::Debug for Attempts {
     }
 }
 
-/// An attempt that is counted for its address, and not yet for its account.
+/// An attempt that is counted for its address but not yet for its account.
 #[must_use = "an attempt that is no guess has to be uncounted"]
 pub(crate) struct AddressAttempt<'a> {
     attempts: &'a Attempts,
@@ -110,7 +110,7 @@ impl<'a> AddressAttempt<'a> {
         let (limiter, broad) = (&attempts.limiter, attempts.broad());
         let everywhere = match account {
             Some(account) => format!("{account:?} at any"),
-            // Attempts without an account have nothing but the address in common.
+            // Attempts without an account have only the address in common.
             None => format!("no account at {address:?}"),
         };
         let keys = [

@@ -29,11 +29,11 @@ pub(crate) enum BuiltIn {
 }
 
 impl BuiltIn {
-    /// All tools, in the order of their use.
+    /// All tools, in the order in which agents use them.
     pub(crate) const ALL: [Self; 5] = [Self::Describe, Self::Check, Self::Run, Self::Explain, Self::Write];
-    /// The number of entities on a page of the schema, unless a call says otherwise.
+    /// The default number of entities on a page of the schema.
     pub(crate) const ENTITIES: usize = 20;
-    /// The number of entities on a page of the schema at most.
+    /// The maximum number of entities on a page of the schema.
     pub(crate) const MAX_ENTITIES: usize = 100;
 
     pub(crate) fn name(self) -> &'static str {
@@ -129,7 +129,7 @@ fn query_arguments() -> Value {
     })
 }
 
-/// Returns the form of queries.
+/// Returns a description of the query syntax.
 fn about_queries(options: &Mcp, limits: &Limits) -> String {
     let operators = FilterOp::ALL.map(FilterOp::name).join(" ");
     let functions = AggregateFn::ALL.map(AggregateFn::name).join(" ");

@@ -1,4 +1,4 @@
-//! The protocol's side of the tools: what the SDK calls.
+//! The interface between the SDK of the protocol and the tools.
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -49,14 +49,14 @@ impl<T: ToolProvider> ServerHandler for ProtocolHandler<T> {
     }
 }
 
-/// A request of a client, with where its result goes.
+/// A request of a client, with the channel for its result.
 pub(crate) enum ToolRequest {
     List(oneshot::Sender<Vec<Tool>>),
     Call(Box<CallToolRequestParams>, oneshot::Sender<Result<CallToolResult, ErrorData>>),
 }
 
-/// Sends the requests for tools to the HTTP request that has authenticated the client, which the tasks of the SDK cannot
-/// borrow.
+/// Sends tool requests from the tasks of the SDK to the HTTP request that has authenticated the client, because those
+/// tasks cannot borrow that request.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolRequests(pub(crate) mpsc::Sender<ToolRequest>);
 

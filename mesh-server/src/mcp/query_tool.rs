@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use super::QueryTool;
 use crate::app::build_error::BuildError;
 
-/// Characters of a name.
+/// The maximum number of characters in a name.
 const NAME: usize = 64;
 /// Digits of a query's id in a derived name.
 const DIGITS: usize = 8;
-/// Characters of a description.
+/// The maximum number of characters in a description.
 const DESCRIPTION: usize = 500;
-/// The argument for the record that a query is to read.
+/// The argument with the id of the record to read.
 pub(crate) const ID: &str = "id";
 
 /// A query that is a tool.
@@ -25,12 +25,12 @@ pub(crate) const ID: &str = "id";
 pub(crate) struct PreparedQuery {
     pub(crate) tool: Tool,
     pub(crate) query: Arc<PersistedQuery>,
-    /// Whether the query can read one record as well.
+    /// Whether the query can also read a single record by its id.
     pub(crate) takes_id: bool,
 }
 
 impl PreparedQuery {
-    /// Describes a query.
+    /// Prepares the tool of a query.
     pub(super) fn new(mesh: &Mesh, tool: &QueryTool) -> Result<Self, BuildError> {
         let QueryTool { name, description, query } = tool;
         let invalid = |why: String| BuildError::Tool { name: name.clone(), why };
@@ -79,8 +79,8 @@ impl PreparedQuery {
     }
 }
 
-/// Returns a name from the entity of a query and its id. Names of entities may be longer than those of tools and have letters
-/// that those cannot have.
+/// Derives a name from the entity and the id of a query. Names of entities may be longer than names of tools, and may
+/// contain letters that names of tools must not contain.
 fn derived_name(entity: &str, query: &PersistedQuery) -> String {
     let letters = entity.chars().map(|c| if is_allowed(c) { c } else { '_' });
     let entity: String = letters.take(NAME - 1 - DIGITS).collect();
@@ -93,7 +93,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Returns the JSON Schema of a parameter: by its declaration, or else by its place.
+/// Returns the JSON Schema of a parameter: by its declaration, or else by its position in the query.
 fn schema(parameter: &Parameter, declaration: Option<&Value>) -> Map<String, Value> {
     let declared = declaration.and_then(|declaration| declaration.get("type")?.as_str());
     let value = of_type(declared.and_then(FieldType::parse).or(parameter.ty));

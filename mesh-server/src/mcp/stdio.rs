@@ -1,4 +1,4 @@
-//! The protocol on a pair of streams, such as standard input and output: each call is sent to the application as a request.
+//! The protocol over a pair of streams, such as standard input and output. Each call is sent to the application as a request.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST};
@@ -14,8 +14,8 @@ use super::handler::{ProtocolHandler, ToolProvider};
 use crate::App;
 
 impl App {
-    /// Serves the tools of [`crate::AppBuilder::mcp`] to one client, whose messages are lines of JSON, until it closes its
-    /// side. Longer lines than the limit of request bodies are dropped.
+    /// Serves the tools of [`crate::AppBuilder::mcp`] to one client until it closes its side. Messages are lines of
+    /// JSON; lines longer than the limit of request bodies are dropped.
     ///
     /// The requests have no credentials, so [`crate::AppBuilder::local_principal`] decides what the client may do.
     ///
@@ -34,14 +34,14 @@ impl App {
         let client = LocalClient { app: self.clone(), path: tools.path.clone() };
         match rmcp::serve_server(ProtocolHandler(client), transport).await {
             Ok(running) => running.waiting().await.map(drop).map_err(Into::into),
-            // The client went away before it said anything.
+            // The client closed the connection before it sent a message.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// The one client of [`App::serve_mcp`]: its calls are sent to the application as requests.
+/// The only client of [`App::serve_mcp`]. Its calls are sent to the application as requests.
 #[derive(Clone, Debug)]
 struct LocalClient {
     app: App,

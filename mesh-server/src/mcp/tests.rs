@@ -1,4 +1,4 @@
-//! Names of queries as tools, and who sees them.
+//! Tests of the names of query tools, and of their visibility.
 
 use mesh_plan::policy::Access;
 use mesh_ql::Format;

@@ -19,7 +19,7 @@ pub struct Admin {
     metrics: Metrics,
 }
 
-/// A page.
+/// A page of [`Admin`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     /// `/healthz`: the process answers.
@@ -41,14 +41,14 @@ impl Page {
         }
     }
 
-    /// Returns whether the page says only whether the server is well.
+    /// Returns whether the page reports only the health of the server.
     pub(crate) fn is_probe(self) -> bool {
         matches!(self, Self::Alive | Self::Ready)
     }
 }
 
 impl Admin {
-    /// Creates the pages of these checks and metrics.
+    /// Creates the pages for these checks and metrics.
     pub fn new(health: Health, metrics: Metrics) -> Self {
         Self { health, metrics }
     }
@@ -99,7 +99,7 @@ impl Admin {
     }
 }
 
-/// The reply for a path without a page.
+/// Returns the reply for a path without a page.
 pub(crate) fn not_found() -> Response<Body> {
     let message = "not found; the pages are /healthz, /readyz and /metrics\n";
     reply(StatusCode::NOT_FOUND, "text/plain", message)

@@ -1,7 +1,7 @@
 //! The audit log: who did what, as one JSON object per event.
 //!
-//! Requests only queue their entries; a thread writes them. The queue is bounded in bytes: what does not fit is dropped and
-//! counted, and the count becomes an entry.
+//! Requests only queue their entries; a thread writes them. The queue is bounded in bytes: entries that do not fit are
+//! dropped and counted, and the count is logged as an entry.
 
 pub(crate) mod entry;
 mod file;
@@ -31,7 +31,7 @@ use crate::rates::rate::Rate;
 /// The pause after a failure of the sink.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Refusals of one address without a session that are logged per minute. A flood of refused requests is counted instead.
+/// The number of refusals per minute that are logged for one address without a session. Further refusals are only counted.
 const REFUSALS_PER_MINUTE: u32 = 120;
 
 /// An entry of the audit log.
@@ -47,7 +47,7 @@ pub struct AuditEntry {
 
 /// Writes entries of the audit log.
 pub trait AuditSink: Send + 'static {
-    /// Writes entries in their order, and removes those that are written. May block.
+    /// Writes entries in order and removes the written ones from `entries`. May block.
     ///
     /// # Errors
     /// An entry cannot be written at the moment. The remaining entries are passed again a second later.
@@ -91,7 +91,8 @@ impl AuditLog {
         self.values
     }
 
-    /// Waits until all queued entries are written, at most for this time. Returns how many are not.
+    /// Waits until all queued entries are written, but no longer than `timeout`. Returns the number of entries that are
+    /// not written.
     pub fn flush(&self, timeout: Duration) -> usize {
         self.queue.wait_until_written(Instant::now() + timeout)
     }
@@ -105,9 +106,9 @@ impl AuditLog {
         out.counter("mesh_audit_failures_total", "Failed writes to the audit log.", &[(&[], failures)]);
     }
 
-    /// Queues the entry of a request, if the request is of a kind that is logged.
+    /// Queues the entry of a request, if requests of its kind are logged.
     pub(crate) fn record(&self, cx: &RequestContext<'_>, status: StatusCode, duration: Duration) {
-        // The reply of a tool that fails is itself a success.
+        // The reply of a failed tool call has a successful status.
         let status = cx.record.error().map_or(status, |error| error.status);
         let Some(event) = entry::event(cx, status) else { return };
         if entry::is_refusal(status) && cx.record.session().is_none() {
@@ -142,7 +143,7 @@ fn write_all(queue: &Queue, mut sink: impl AuditSink) {
             Ok(()) => {}
             Err(error) => {
                 queue.failed();
-                // Logged once until the next success.
+                // The failure is logged once until the next success.
                 if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!("the audit log cannot be written, trying again: {error}");
                 }

@@ -1,4 +1,4 @@
-//! Log lines about errors whose causes clients are not sent.
+//! Log lines about errors whose causes are not sent to clients.
 
 use std::error::Error as StdError;
 
@@ -18,18 +18,18 @@ pub(crate) fn with_causes(error: &(dyn StdError + 'static)) -> String {
 /// Logs a read that failed.
 pub(crate) fn resolve_error(request_id: &str, error: &ResolveError) {
     match error {
-        // The client is sent these as they are.
+        // These are sent to the client unchanged.
         ResolveError::TooLarge { .. }
         | ResolveError::TooManyBytes { .. }
         | ResolveError::SortTooLarge { .. }
         | ResolveError::SumOverflow => {}
-        // Under overload there may be very many of these.
+        // These can be very frequent under overload.
         ResolveError::Busy => tracing::debug!(request = %request_id, "{error}"),
         error => chain(request_id, error),
     }
 }
 
-/// Logs a policy that does not fit the schema, which is the only planning error that clients are not sent.
+/// Logs a policy that does not fit the schema. This is the only planning error that is not sent to clients.
 pub(crate) fn plan_error(request_id: &str, error: &Error) {
     if let Error::Plan(PlanError { kind: PlanErrorKind::Policy { .. }, .. }) = error {
         tracing::error!(request = %request_id, "{error}");

@@ -25,7 +25,7 @@ pub enum Check {
     Failed(String),
 }
 
-/// Finds the state of a check.
+/// A function that returns the state of a check.
 type Probe = Arc<dyn Fn() -> BoxFuture<'static, Check> + Send + Sync>;
 
 /// The checks of one server. Clones share the same checks.
@@ -64,7 +64,7 @@ impl Health {
         self.shared.states.lock().insert(name.to_owned(), check);
     }
 
-    /// Adds a probe, which runs for a report at most once a second and for at most two seconds.
+    /// Adds a probe. It runs when a report is requested, at most once a second and for at most two seconds.
     pub fn probe(&self, name: &str, probe: impl Fn() -> BoxFuture<'static, Check> + Send + Sync + 'static) {
         self.shared.probes.lock().insert(name.to_owned(), Arc::new(probe));
     }

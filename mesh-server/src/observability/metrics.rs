@@ -18,7 +18,7 @@ use crate::observability::record::RequestRecord;
 use counters::RequestCounters;
 pub use exposition::Exposition;
 
-/// Adds metrics when they are read.
+/// A function that adds metrics when they are read.
 type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 
 /// The counters of one server, for [`crate::AppBuilder::metrics`]. Cheap to clone; clones share the counters.
@@ -40,7 +40,7 @@ struct Shared {
     requests: RequestCounters,
     /// Connections that were accepted.
     accepted: AtomicU64,
-    /// Connections that were closed because their address had too many.
+    /// Connections that were closed because their address had too many connections.
     refused_connections: AtomicU64,
     /// Connections that have ended.
     ended: AtomicU64,
@@ -54,7 +54,7 @@ struct Shared {
 const LIMITS: [&str; 7] =
     ["header_bytes", "body_bytes", "rows", "related_sort_rows", "request_timeout", "busy", "rate"];
 
-/// Returns the limit that causes an error, if one does.
+/// Returns the limit that caused an error, if any.
 fn exceeded_limit(error: &WireError) -> Option<&'static str> {
     match (error.status.as_u16(), error.code) {
         (_, Some(Code::ResultTooLarge)) => Some("rows"),
@@ -106,12 +106,12 @@ impl Metrics {
         self.shared.panics.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection that was closed because its address had too many.
+    /// Counts a connection that was closed because its address had too many connections.
     pub(crate) fn connection_refused(&self) {
         self.shared.refused_connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection, which is open until the value is dropped.
+    /// Counts a connection. It counts as open until the returned value is dropped.
     pub(crate) fn connected(&self) -> Connected {
         self.shared.accepted.fetch_add(1, Ordering::Relaxed);
         Connected(self.clone())

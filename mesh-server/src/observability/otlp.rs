@@ -17,7 +17,7 @@ use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
 use crate::observability::trace_context::TraceContext;
 pub use endpoint::{Endpoint, EndpointError};
 
-/// Spans that wait to be sent. Further ones are dropped.
+/// The maximum number of spans that wait to be sent. Further spans are dropped.
 const QUEUE: usize = 8_192;
 /// The maximum number of spans in a batch.
 const BATCH: usize = 512;
@@ -113,7 +113,7 @@ async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Spa
         let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {SEND_TIMEOUT:?}").into()));
         if let Err(error) = &sent {
             lost.fetch_add(batch.len() as u64, Ordering::Relaxed);
-            // Logged once per outage, which may be long.
+            // The failure is logged once per outage, because an outage may be long.
             if !failing {
                 tracing::warn!("traces cannot be sent to {endpoint}: {error}");
             }

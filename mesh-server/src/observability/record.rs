@@ -12,11 +12,11 @@ use parking_lot::Mutex;
 use crate::observability::audit::entry::AuditDetails;
 use crate::observability::trace_context::TraceContext;
 
-/// Defines the kinds of routes: each with its method, its path without the base, and the routes of the protocol.
+/// Defines the kinds of routes: each with its method, its path without the base, and the protocol routes that it covers.
 macro_rules! route_kinds {
     ($($(#[$about:meta])* $kind:ident($method:literal, $path:literal) $(= $route:pat)?,)+) => {
-        /// The kind of route that answers a request, without the names in its path: it is a label of metrics, of which
-        /// there should be few.
+        /// The kind of route that answers a request. It does not contain the names in the path, because it is a label
+        /// of metrics, which should have few values.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum RouteKind {
             $($(#[$about])* $kind,)+
@@ -63,7 +63,7 @@ route_kinds! {
     Admin("GET", "admin"),
 }
 
-/// What identified a caller.
+/// The means by which a caller was identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallerKind {
     /// A session and a signature.
@@ -71,7 +71,7 @@ pub(crate) enum CallerKind {
     /// A token of another issuer.
     Bearer,
     ApiKey,
-    /// Nothing: the caller has the role of such requests.
+    /// No credential: the caller has the role of anonymous requests.
     Anonymous,
     /// The account that runs this process.
     Local,
@@ -90,8 +90,8 @@ impl CallerKind {
     }
 }
 
-/// What is reported about a request. One task writes it and reads it at the end; the cells are those of threads because
-/// futures that borrow the record move between threads.
+/// The data that is reported about a request. One task writes it, and reads it at the end. The cells are thread-safe
+/// because futures that borrow the record move between threads.
 #[derive(Debug)]
 pub(crate) struct RequestRecord {
     pub(crate) start: Instant,
@@ -112,7 +112,7 @@ pub(crate) struct RequestRecord {
 pub(crate) struct ErrorRecord {
     pub(crate) kind: &'static str,
     pub(crate) code: Option<&'static str>,
-    /// The status of the error, which the reply of a tool does not have.
+    /// The status of the error. The reply of a failed tool call has another status.
     pub(crate) status: StatusCode,
 }
 
@@ -153,13 +153,13 @@ impl RequestRecord {
         self.route.get().copied().unwrap_or(RouteKind::None)
     }
 
-    /// Sets the session, and what identified the caller unless that is known already.
+    /// Sets the session, and the kind of the caller unless it is already set.
     pub(crate) fn set_session(&self, kind: CallerKind, session: &Arc<Session>) {
         self.set_caller_kind(kind);
         let _ = self.session.set(Arc::clone(session));
     }
 
-    /// Sets what identified the caller.
+    /// Sets the kind of the caller.
     pub(crate) fn set_caller_kind(&self, kind: CallerKind) {
         let _ = self.caller_kind.set(kind);
     }
@@ -174,18 +174,18 @@ impl RequestRecord {
         self.session.get()
     }
 
-    /// Returns what identified the caller.
+    /// Returns the kind of the caller.
     pub(crate) fn caller_kind(&self) -> Option<CallerKind> {
         self.caller_kind.get().copied()
     }
 
-    /// Sets the principal of all requests of this process.
+    /// Sets the local principal, which all requests of this process have.
     pub(crate) fn set_local(&self, principal: &Arc<Principal>) {
         self.set_caller_kind(CallerKind::Local);
         let _ = self.local.set(Arc::clone(principal));
     }
 
-    /// Returns the principal of all requests of this process.
+    /// Returns the local principal, which all requests of this process have.
     pub(crate) fn local(&self) -> Option<&Principal> {
         self.local.get().map(|principal| &**principal)
     }
@@ -201,22 +201,22 @@ impl RequestRecord {
         self.error.get().copied()
     }
 
-    /// Changes what the audit log says about the request.
+    /// Changes the audit details of the request.
     pub(crate) fn add_audit_details(&self, change: impl FnOnce(&mut AuditDetails)) {
         change(self.audit.lock().get_or_insert_default());
     }
 
-    /// Returns a part of what the audit log says about the request.
+    /// Returns a part of the audit details of the request.
     pub(crate) fn with_audit_details<T: Default>(&self, read: impl FnOnce(&AuditDetails) -> T) -> T {
         self.audit.lock().as_deref().map(read).unwrap_or_default()
     }
 
-    /// Records that the read starts. A request has at most one.
+    /// Records that the read starts. A request has at most one read.
     pub(crate) fn read_started(&self) {
         let _ = self.until_read.set(self.start.elapsed());
     }
 
-    /// Records that the read has finished, with how many rows.
+    /// Records that the read has finished, and the number of its rows.
     pub(crate) fn read_finished(&self, rows: usize) {
         let until_start = self.until_read.get().copied().unwrap_or_default();
         let duration = self.start.elapsed().saturating_sub(until_start);

@@ -8,7 +8,7 @@ use super::trace_context::TRACEPARENT;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
 
-/// The target of the lines about requests, so that a log filter can select them.
+/// The target of log lines about requests, so that a log filter can select them.
 const ACCESS_LOG: &str = "mesh_server::access";
 
 /// Reports a request that was answered.

@@ -1,4 +1,4 @@
-//! Work that has to wait: it takes a permit of the admission limit and ends at the deadline of its request.
+//! Admission of work that has to wait. It takes a permit of the admission limit and ends at the deadline of its request.
 
 use std::future::Future;
 
@@ -22,11 +22,11 @@ pub(crate) async fn run<T>(
     Ok(cx.before_deadline(work).await)
 }
 
-/// Admits a request that has to wait, until the permit is dropped.
+/// Admits a request that has to wait. It counts against the limit until the permit is dropped.
 ///
 /// # Errors
-/// 503 if as many requests as may wait are waiting. Another one would only wait for those before it, and hold memory
-/// until its client gives up.
+/// 503 if the maximum number of requests is already waiting. Another request would only wait behind them, and hold
+/// memory until its client gives up.
 pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, WireError> {
     cx.shared.admission.try_acquire().map_err(|_| WireError::unavailable(RETRY_AFTER))
 }

@@ -28,9 +28,9 @@ use credential::{Credential, identify, missing};
 pub(crate) enum Content {
     /// The fields of a write, whose signature is bound to one use.
     Fields,
-    /// The fields of a PUT on a record, which without a body is a read.
+    /// The fields of a PUT on a record. Without a body, the PUT is a read.
     OptionalFields,
-    /// A query to run, and with it the format that a bound signature covers.
+    /// A query to run. A bound signature also covers its format.
     Query,
     /// A query to register.
     Registration,
@@ -61,8 +61,8 @@ async fn unbound(cx: &RequestContext<'_>, access: Access) -> Result<Caller, Wire
     Box::pin(pending.verify(cx, &message, None, (access, Use::Any))).await
 }
 
-/// Authenticates a write without a body. Its signature is bound to one use, because the plain one of a read with the
-/// same query is equal. `SPEC §7.9`
+/// Authenticates a write without a body. Its signature is bound to one use, because its unbound signature would equal
+/// that of a read with the same query. `SPEC §7.9`
 pub(crate) async fn write_without_body(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
     let pending = open(cx).await?;
     let headers = pending.headers;
@@ -109,7 +109,7 @@ pub(crate) async fn with_body(
         Content::OptionalFields => (Access::Write, Use::Once),
         Content::Query => (Access::Read, Use::Any),
         Content::Registration => (Access::Registration, Use::Any),
-        // What a message does is known later: `allow_write`.
+        // Whether a message writes is checked later, by `allow_write`.
         #[cfg(feature = "mcp")]
         Content::Call { writes } => (Access::Read, if writes { Use::Once } else { Use::Any }),
         Content::Application if matches!(*cx.head.method, Method::GET | Method::HEAD) => {
@@ -132,14 +132,14 @@ pub(crate) fn allow_write(cx: &RequestContext<'_>, caller: &Caller) -> Result<()
     if caller.known().is_some() {
         return Err(error.into());
     }
-    // Without a credential of another kind, a session is one that has signed the request.
+    // Without another credential, a session means that the request was signed.
     if caller.session().is_some() { Ok(()) } else { Err(missing(cx)) }
 }
 
 /// Returns whether a request to a route of the application is signed as one without a body.
 ///
-/// A body that was removed on the way must not pass for an absent one. So methods that may have a body need a statement
-/// that is empty or that of an empty object.
+/// A body that was removed in transit must not be mistaken for an absent one. A DELETE therefore needs a statement that
+/// is empty or that of an empty object, and requests by POST, PUT and PATCH are always signed with a body.
 fn is_bodiless(cx: &RequestContext<'_>, statement: &[u8], body: &Bytes) -> bool {
     let is_empty_object = || Message::for_application(statement, b"{}").bytes() == statement;
     body.is_empty()
@@ -193,15 +193,15 @@ struct Pending<'r> {
     evidence: Evidence<'r>,
 }
 
-/// What shows who sent a request.
+/// The evidence of who sent a request.
 enum Evidence<'r> {
-    /// Nothing, and nothing is required.
+    /// No credential, and none is required.
     None,
-    /// The token of a session, which has to have signed the request.
+    /// The token of a session that must have signed the request.
     Token(&'r Integrity, Arc<KnownToken>),
     /// A credential that needs no signature.
     Known(Arc<KnownCaller>),
-    /// Nothing: the caller has the role of such requests.
+    /// No evidence: the caller is anonymous or the local principal.
     Anonymous(Caller),
 }
 
@@ -240,7 +240,7 @@ async fn session<'r>(
     Ok(Evidence::Token(integrity, known))
 }
 
-/// What a request wants to do.
+/// The access that a request needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
@@ -248,8 +248,8 @@ enum Access {
     Registration,
 }
 
-/// Checks that a caller without a signature may do this. If signatures are required, only reads may do without, and only if
-/// the setting allows it. `SPEC §17.5`
+/// Checks that a caller without a signature has this access. If signatures are required, only reads may be unsigned,
+/// and only if the setting allows it. `SPEC §17.5`
 fn check_unsigned(cx: &RequestContext<'_>, access: Access) -> Result<(), BearerError> {
     let needs_none = cx.shared.integrity.is_none();
     match access {
@@ -275,7 +275,8 @@ const FORMATS: Formats<'_> = ["json", "ql"];
 const JSON: Formats<'_> = ["json"; 2];
 
 impl Pending<'_> {
-    /// Verifies the signature. If bound, it covers one of `formats`, or else the format of the query in the headers.
+    /// Verifies the signature. A bound signature covers one of `formats` or, if that is `None`, the format of the query
+    /// in the headers.
     async fn verify(
         self,
         cx: &RequestContext<'_>,
@@ -315,7 +316,7 @@ impl Pending<'_> {
     }
 }
 
-/// Counts a request against the rate of its session.
+/// Counts a request against the rate of its session, and returns its caller.
 fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireError> {
     let session = known.token.session();
     cx.record.set_session(CallerKind::Session, session);
@@ -327,7 +328,7 @@ fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireErr
     })
 }
 
-/// Counts a request against the rate of the credential that identifies its caller.
+/// Counts a request against the rate of the credential that identifies its caller, and returns the caller.
 fn identified(cx: &RequestContext<'_>, known: Arc<KnownCaller>) -> Result<Caller, WireError> {
     cx.record.set_session(known.kind(), &known.session);
     cx.shared.rates.check_session(known.session.session)?;
@@ -338,7 +339,7 @@ fn identified(cx: &RequestContext<'_>, known: Arc<KnownCaller>) -> Result<Caller
     })
 }
 
-/// Returns the format of the query in the headers, and `json` without one. `SPEC §7.9`
+/// Returns the possible formats of the query in the headers, or `json` without a query. `SPEC §7.9`
 async fn header_formats<'r>(
     cx: &RequestContext<'_>,
     headers: &MeshHeaders<'r>,
@@ -352,7 +353,7 @@ async fn header_formats<'r>(
         return Ok([format.unwrap_or("json"); 2]);
     }
     let (Some(id), Some(persisted)) = (headers.query_id, &cx.shared.persisted) else { return Ok(JSON) };
-    // An unknown id is reported as such and not as an invalid signature.
+    // An unknown id is reported as such, not as an invalid signature.
     let query = persisted.find(id.to_str().unwrap_or_default()).await;
     let query = query.map_err(|error| query::store_failed(cx, &error))?;
     Ok(query.map_or(FORMATS, |query| [query.format().name(); 2]))
@@ -367,12 +368,12 @@ pub(crate) fn proof<'r>(headers: &MeshHeaders<'r>) -> SignatureHeaders<'r> {
     }
 }
 
-/// Returns what a bound signature covers in addition to the message.
+/// Returns the parts of a request that a bound signature covers in addition to the message.
 pub(crate) fn aim<'a>(cx: &'a RequestContext<'_>, format: &'a str) -> SignatureTarget<'a> {
     SignatureTarget { method: cx.head.method.as_str(), path: cx.uri.path(), format }
 }
 
-/// Logs the cause of an unavailable store, which the client is not sent.
+/// Logs the cause of an unavailable store, which is not sent to the client.
 pub(crate) fn log_unavailable(cx: &RequestContext<'_>, error: &IntegrityError) {
     if let IntegrityError::Unavailable(store) = error {
         error_log::chain(cx.request_id(), store);

@@ -17,17 +17,18 @@ use crate::pipeline::body::Body;
 
 /// Bodies up to this size fit into a packet and are sent uncompressed.
 const SMALL: usize = 1024;
-/// Larger bodies are compressed on a blocking thread, since they would delay the other requests of this one.
+/// Larger bodies are compressed on a blocking thread, because they would delay the other requests on this thread.
 const LARGE: usize = 64 * 1024;
 
-/// The most bytes that are compressed between two looks at the deadline, about a millisecond of work.
+/// The maximum number of bytes compressed between two checks of the deadline, about a millisecond of work.
 const PIECE: usize = 64 * 1024;
 
-/// Large bodies that are compressed at a time, so that clients cannot use up processors and memory with them.
+/// The maximum number of large bodies compressed at a time, so that clients cannot exhaust processors and memory.
 pub(crate) const MAX_AT_A_TIME: usize = 4;
 
-/// Compresses the body of a reply if the client accepts an encoding and it is worth it. A large body needs a permit; if it
-/// is not compressed by the deadline, it is sent as it is. If the future is dropped, compression stops.
+/// Compresses the body of a reply if the client accepts an encoding and compression is worthwhile. A large body needs a
+/// permit. If no permit is free, or the body is not compressed by the deadline, it is sent uncompressed. If the future
+/// is dropped, compression stops.
 pub(crate) async fn compress(
     permits: &Arc<Semaphore>,
     request: &HeaderMap,
@@ -45,7 +46,7 @@ pub(crate) async fn compress(
     let encoded = if let Some(stored) = stored(&reply, encoding) {
         Ok(stored)
     } else if bytes.len() > LARGE {
-        // Rather than wait, which would keep the body in memory, the reply is sent as it is.
+        // The reply is sent uncompressed, because waiting for a permit would keep the body in memory.
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { return reply };
         let awaited = Arc::new(());
         let limits = Limits { deadline, awaited: Arc::downgrade(&awaited) };
@@ -74,7 +75,7 @@ pub(crate) async fn compress(
     reply
 }
 
-/// Returns the body as it was compressed at build time.
+/// Returns the body that was compressed at build time, if there is one.
 fn stored(reply: &Response<Body>, encoding: Encoding) -> Option<Bytes> {
     let compressed = reply.extensions().get::<mesh_docs::Compressed>()?;
     match encoding {
@@ -84,8 +85,8 @@ fn stored(reply: &Response<Body>, encoding: Encoding) -> Option<Bytes> {
     }
 }
 
-/// Returns whether a body is text that may be compressed. Ranges refer to the stored bytes, so files are not; nor are
-/// replies that must not be stored, since a compressed length can reveal a secret.
+/// Returns whether a body is text that may be compressed. Files are not compressed, because ranges refer to the stored
+/// bytes. Replies that must not be stored are not compressed, because a compressed length can reveal a secret.
 fn is_compressible(fields: &HeaderMap) -> bool {
     let text =
         |name| fields.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
@@ -108,10 +109,10 @@ fn vary(fields: &mut HeaderMap) {
     }
 }
 
-/// When compression stops before its end.
+/// The conditions under which compression stops early.
 struct Limits {
     deadline: Instant,
-    /// Is gone when the result is not awaited any more.
+    /// Its value is dropped when the result is no longer awaited.
     awaited: Weak<()>,
 }
 
@@ -121,8 +122,8 @@ impl Limits {
     }
 }
 
-/// The bytes of a body up to the limits, in pieces. It ends early instead of failing, because not every encoder can pass on
-/// an error.
+/// A reader that returns the bytes of a body in pieces, until a limit is reached. It ends early instead of failing,
+/// because not every encoder can return an error.
 struct Source<'b> {
     rest: &'b [u8],
     limits: Option<Limits>,
@@ -140,7 +141,7 @@ impl Read for Source<'_> {
     }
 }
 
-/// Compresses a body. The levels are those that cost little more than copying.
+/// Compresses a body, at levels that cost little more than copying.
 ///
 /// # Errors
 /// [`io::ErrorKind::TimedOut`] if the limits are reached first.
@@ -173,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// A deadline that no test reaches.
+    /// Returns a deadline that no test reaches.
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(600)
     }
@@ -288,7 +289,7 @@ mod tests {
                 .unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         }
-        // They are looked at between pieces, up to the last one.
+        // The limits are checked before every piece, including the last one.
         let mut buffer = vec![0; bytes.len()];
         let mut source = Source {
             rest: &bytes,

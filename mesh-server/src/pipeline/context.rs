@@ -1,4 +1,4 @@
-//! The context of a request and its caller, which stages and route handlers are given.
+//! The context of a request and its caller, which is passed to stages and route handlers.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<Trac
     context
 }
 
-/// A request on its way to its reply.
+/// The context of a request that is being answered.
 pub(crate) struct RequestContext<'r> {
     pub(crate) shared: &'r Arc<Shared>,
     /// Method, headers and id.
@@ -44,7 +44,7 @@ pub(crate) struct RequestContext<'r> {
     pub(crate) address: Option<IpAddr>,
     /// The sender: a client or a proxy.
     peer: Option<&'r Peer>,
-    /// What is reported about the request at its end.
+    /// The data that is reported when the request ends.
     pub(crate) record: &'r RequestRecord,
     /// When the request times out.
     pub(crate) deadline: Instant,
@@ -72,7 +72,7 @@ impl<'r> RequestContext<'r> {
         }
     }
 
-    /// Returns the context that resolvers and mutators are given.
+    /// Returns the context for resolvers and mutators.
     pub(crate) fn resolver_context(&self, caller: &Caller) -> Context {
         Context::new(self.request_id())
             .with_deadline(self.deadline)
@@ -80,7 +80,7 @@ impl<'r> RequestContext<'r> {
             .with_principal(caller.principal())
     }
 
-    /// Returns the client that a trusted proxy has forwarded the request for.
+    /// Returns the address of the client for which a trusted proxy has forwarded the request.
     pub(super) fn forwarded_for(&self) -> Option<IpAddr> {
         let peer = self.peer?.address.0;
         self.address.filter(|client| self.shared.proxies.contains(peer) && *client != peer.to_canonical())
@@ -95,13 +95,13 @@ impl<'r> RequestContext<'r> {
         self.head.request_id.as_str()
     }
 
-    /// Returns the span of all that is logged for the request; none if it belongs to no trace.
+    /// Returns the span of all log lines about the request; a disabled one if the request belongs to no trace.
     pub(crate) fn span(&self) -> Span {
         let trace = self.record.trace;
         trace.map_or_else(Span::none, |trace| tracing::info_span!("request", trace = trace.trace_id()))
     }
 
-    /// Changes what the audit log says about the request, if there is an audit log.
+    /// Changes the audit details of the request, if there is an audit log.
     pub(crate) fn audit(&self, change: impl FnOnce(&mut AuditDetails)) {
         if self.shared.audit.is_some() {
             self.record.add_audit_details(change);
@@ -119,15 +119,15 @@ impl<'r> RequestContext<'r> {
 pub(crate) struct Caller {
     pub(super) session: Option<Arc<Session>>,
     pub(super) principal: Option<Arc<Principal>>,
-    /// A caller that a credential without a signature has identified.
+    /// The caller, if a credential without a signature has identified it.
     pub(super) known: Option<Arc<KnownCaller>>,
 }
 
-/// The caller of what needs no session.
+/// The caller of requests that need no session.
 pub(crate) const PUBLIC: Caller = Caller { session: None, principal: None, known: None };
 
 impl Caller {
-    /// Returns the caller of a request without credentials that has a role.
+    /// Returns the caller of a request that gets its principal without a credential.
     pub(super) fn anonymous(principal: &Arc<Principal>) -> Self {
         Self { principal: Some(Arc::clone(principal)), ..PUBLIC }
     }
@@ -137,7 +137,7 @@ impl Caller {
         self.known.as_ref()
     }
 
-    /// Returns the caller's session, or the form of one that a bearer has; `None` for requests that need no credentials.
+    /// Returns the caller's session, or the session derived from its bearer; `None` for requests that need no credentials.
     pub(crate) fn session(&self) -> Option<&Arc<Session>> {
         self.session.as_ref()
     }

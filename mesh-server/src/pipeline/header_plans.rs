@@ -1,4 +1,4 @@
-//! Plans by the value of the query header, a cache in front of base64 decoding, parsing and planning.
+//! A cache of plans by the value of the query header, in front of base64 decoding, parsing and planning.
 //!
 //! Equal base64 is equal text, so the header's bytes identify a query. With policies a plan depends on the caller as
 //! well; the cache is then empty and [`Mesh::plan`] looks plans up by the caller's class.
@@ -12,7 +12,7 @@ use mesh_ql::{Format, ParamValues};
 #[derive(Debug)]
 pub(crate) struct HeaderPlans(Generations<Box<[u8]>, Arc<Plans>>);
 
-/// The plans of one header value: for each format, those of a collection and of a record.
+/// The plans of one header value: for each format, the plans of a collection and of a record.
 type Plans = [OnceLock<Plan>; 4];
 
 /// A query in a header, and what the path says about the records to read.
@@ -31,7 +31,7 @@ impl HeaderQuery<'_> {
 }
 
 impl HeaderPlans {
-    /// Creates a cache of as many plans, and bytes of plans, as `mesh` keeps.
+    /// Creates a cache with the same limits on plans, and bytes of plans, as the cache of `mesh`.
     pub(crate) fn new(mesh: &Mesh) -> Self {
         let limits = mesh.limits();
         Self(Generations::bounded(if mesh.has_policies() { 0 } else { limits.plans }, limits.plan_bytes))
@@ -49,7 +49,7 @@ impl HeaderPlans {
     }
 
     pub(crate) fn insert(&self, query: HeaderQuery<'_>, plan: &Plan) {
-        // Pages after the first have a cursor in the text, which hardly any two requests share.
+        // Queries for later pages contain a cursor, which hardly any two requests share.
         let Some(plan) = plan.without_values() else { return };
         let plans = self.0.get(query.base64).unwrap_or_default();
         if let Some(slot) = plans.get(query.index()) {

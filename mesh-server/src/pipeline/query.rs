@@ -28,7 +28,7 @@ pub(crate) enum Query<'r> {
     Registered(Arc<PersistedQuery>),
 }
 
-/// What the path, or the body of `POST {base}`, says about the records to read.
+/// The records to read, according to the path or the body of `POST {base}`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
     /// The entity of the path; the query must read it.
@@ -149,7 +149,7 @@ fn plan_text(
     checked(cx, caller, plan, is_registered.then_some((format, &text)))
 }
 
-/// Plans a query so that all texts of it share a plan, whatever their format and white space.
+/// Plans a query so that texts that differ only in format and white space share a plan.
 pub(crate) fn plan_by_meaning(
     cx: &RequestContext<'_>,
     caller: &Caller,
@@ -163,7 +163,7 @@ pub(crate) fn plan_by_meaning(
     let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
     let source = match &parsed {
         Ok(query) => mesh_plan::QuerySource::Parsed(query),
-        // Planning reports the error in its turn: after that of a wrong path.
+        // Planning reports the error in the right order: after the error of a wrong path.
         Err(_) => mesh_plan::QuerySource::Text { format, text: &text },
     };
     let principal = caller.principal();
@@ -174,7 +174,7 @@ pub(crate) fn plan_by_meaning(
     checked(cx, caller, plan, is_registered.then_some((format, &text)))
 }
 
-/// Logs the error of a plan. If the query was `registered`, checks that the caller may know of it.
+/// Logs the error of a plan. If the query was `registered`, checks that the caller could have registered it.
 fn checked(
     cx: &RequestContext<'_>,
     caller: &Caller,
@@ -190,8 +190,8 @@ fn checked(
     Ok(plan?)
 }
 
-/// Refuses a registered query that the caller could not have registered, as if it did not exist: an error would show that
-/// its names exist. `SPEC §8.4`
+/// Refuses a registered query that the caller could not have registered, as if it did not exist, because another error
+/// would reveal that its names exist. `SPEC §8.4`
 pub(crate) fn check_registrable(
     cx: &RequestContext<'_>,
     caller: &Caller,
@@ -203,8 +203,8 @@ pub(crate) fn check_registrable(
 }
 
 impl Query<'_> {
-    /// Returns the values of parameters, with the defaults of a registered query. An error shows its declarations, so it is
-    /// for callers that may know of the query only ([`check_registrable`]). `SPEC §19.3`
+    /// Returns the values of parameters, completed with the defaults of a registered query. An error reveals the declarations of
+    /// the query, so only callers that could have registered it may see the error ([`check_registrable`]). `SPEC §19.3`
     pub(crate) fn completed<'v>(
         &self,
         params: Option<&'v ParamValues>,
@@ -217,10 +217,10 @@ impl Query<'_> {
         }
     }
 
-    /// Returns format and text.
+    /// Returns the format and the text.
     ///
     /// # Errors
-    /// 400 if the header is not base64, 403 if only registered queries are allowed and this is none.
+    /// 400 if the header is not base64, 403 if only registered queries are allowed and this query is not registered.
     pub(crate) fn into_text(self, cx: &RequestContext<'_>) -> Result<(Format, String), WireError> {
         match self {
             Self::Registered(query) => Ok((query.format(), query.text().to_owned())),
@@ -247,7 +247,7 @@ pub(crate) fn allow_unregistered(cx: &RequestContext<'_>) -> Result<(), WireErro
     }
 }
 
-/// Logs a failure of the store of registered queries, and returns the error that the client is sent.
+/// Logs a failure of the store of registered queries, and returns the error for the client.
 pub(crate) fn store_failed(cx: &RequestContext<'_>, error: &QueryStoreError) -> WireError {
     error_log::chain(cx.request_id(), error);
     WireError::unavailable(RETRY_AFTER)

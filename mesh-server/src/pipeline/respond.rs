@@ -11,7 +11,7 @@ use super::context::RequestContext;
 use crate::clients::SMALL;
 use crate::pipeline::body::Body;
 
-/// Bytes that are unread on a connection before small bodies count, too.
+/// The number of unread bytes on a connection above which small bodies count as well.
 const UNREAD: usize = 4 * SMALL;
 
 /// Turns the outcome of the other stages, which may be a panic, into a reply.
@@ -48,15 +48,15 @@ pub(crate) fn refusal(cx: &RequestContext<'_>, error: &WireError) -> Response<Bo
     response::error(&cx.head, error).map(Body::from)
 }
 
-/// Counts and logs the error of a request, also if its reply has another status.
+/// Counts and logs the error of a request, even if its reply has another status.
 pub(crate) fn report(cx: &RequestContext<'_>, error: &WireError) {
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(error));
     cx.record.set_error(error);
     tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
 }
 
-/// Returns the length of a body that counts against the budget of unread replies: a large one, or one on a connection
-/// with others that are not read.
+/// Returns the length of a body if it counts against the budget of unread replies. Large bodies always count; small
+/// bodies count if their connection has too many unread bytes.
 fn counted_length(cx: &RequestContext<'_>, body: &Body) -> Option<usize> {
     let length = body.whole()?.len();
     let unsent = || cx.outbox().map_or(0, |outbox| outbox.unsent());

@@ -1,4 +1,4 @@
-//! Routing: what answers a path, and the checks of the head that depend on it.
+//! Routing, and the checks of the head that depend on the route.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ pub(crate) enum RouteMatch<'p> {
     Mcp(&'p crate::mcp::PreparedTools),
 }
 
-/// Finds the route of a request: that of the docs surface first, then those of the application, then those of the
-/// protocol.
+/// Finds the route of a request: first in the docs surface and the tools for agents, then in the routes of the
+/// application, then in the routes of the protocol.
 pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireError> {
     let (shared, method, path) = (cx.shared, cx.head.method, cx.uri.path());
     if let Some(call) = shared.docs.as_ref().and_then(|docs| docs.call(method, path)) {
@@ -48,7 +48,8 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
     Ok(route)
 }
 
-/// Returns the route of a method at the path of the tools for agents. Without sessions there is nothing to GET or DELETE.
+/// Returns the route of a method at the path of the tools for agents. GET and DELETE are not allowed, because the tools
+/// have no sessions.
 #[cfg(feature = "mcp")]
 fn at_tools<'p>(tools: &'p crate::mcp::PreparedTools, method: &Method) -> Result<RouteMatch<'p>, WireError> {
     let allow = AllowedMethods::new(&[Method::POST]);
@@ -59,8 +60,8 @@ fn at_tools<'p>(tools: &'p crate::mcp::PreparedTools, method: &Method) -> Result
     }
 }
 
-/// Refuses a request that names another host. Probes of the health are answered under any name, since they come by
-/// address. `SPEC §2.13`
+/// Refuses a request that names another host. Health probes are answered under any name, because they address the
+/// server by its IP address. `SPEC §2.13`
 pub(crate) fn check_host(cx: &RequestContext<'_>) -> Result<(), WireError> {
     if let Some(version) = cx.version {
         check_one_host(version, cx.head.headers)?;
@@ -83,8 +84,8 @@ pub(crate) fn check_head(cx: &RequestContext<'_>, route: &RouteMatch<'_>) -> Res
     check_url_query(cx.uri.query())
 }
 
-/// A route of the application precedes one of the protocol, so that an application can replace a write. The methods
-/// that a path allows are those of both.
+/// Finds a route below the base path. A route of the application precedes one of the protocol, so that an application
+/// can replace a write. A path allows the methods of both.
 fn find_below_base<'p>(
     shared: &'p Shared,
     method: &Method,

@@ -1,4 +1,4 @@
-//! The changes that a cache was not notified of.
+//! The changes of which a cache has not been notified.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,12 +6,13 @@ use mesh_plan::Change;
 use mesh_schema::Schema;
 use mesh_wire::response::CacheTags;
 
-/// Changes that are kept one by one. More of them count as a change of everything.
+/// The maximum number of changes that are kept one by one. More changes count as a change of everything.
 const MAX_CHANGES: usize = 1_024;
-/// Tags of one purge, which CDNs limit. More of them are replaced by those of whole entities, or by that of everything.
+/// The maximum number of tags in one purge, which CDNs limit. More tags are replaced by the tags of whole entities, or
+/// by the tag of everything.
 const MAX_TAGS: usize = 30;
 
-/// Changes, with bounded memory.
+/// A set of changes with bounded memory.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     changes: HashSet<Change>,
@@ -40,7 +41,7 @@ impl Pending {
         let mut precise = BTreeSet::from([tags.many()]);
         let mut coarse = precise.clone();
         for change in &self.changes {
-            // An entity that the schema does not have may be a table that others are read through.
+            // An entity that the schema does not have may be a table through which others are read.
             let Some(entity) = change.entity.as_deref().filter(|key| schema.find(key).is_some()) else {
                 return vec![tags.all()];
             };

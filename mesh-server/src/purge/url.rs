@@ -31,7 +31,7 @@ impl PurgeUrl {
         uri.map(Self).ok_or_else(|| PurgeUrlError { text: text.to_owned() })
     }
 
-    /// Returns whether others on the network could read what is sent.
+    /// Returns whether others on the network could read the purges.
     pub fn is_open(&self) -> bool {
         self.0.scheme_str() == Some("http") && !self.0.host().is_some_and(is_loopback)
     }
@@ -47,7 +47,7 @@ impl fmt::Display for PurgeUrl {
     }
 }
 
-/// A text is not the URL of a cache.
+/// The error of a text that is not the URL of a cache.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not the URL of a cache, such as 'http://127.0.0.1:8081/purge', without credentials")]
 pub struct PurgeUrlError {

@@ -11,7 +11,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The address of a client, as an extension of a request.
 ///
-/// [`crate::Server`] sets it; a program with a listener of its own inserts it to get rate limits per address.
+/// [`crate::Server`] sets it; a program with its own listener inserts it to get rate limits per address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
@@ -105,7 +105,7 @@ pub(crate) fn counted_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A text is neither an address nor a network.
+/// The error of a text that is neither an address nor a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyError {
     text: String,

@@ -9,15 +9,15 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::rate::Rate;
 
-/// Groups of slots, with a lock each.
+/// The number of groups of slots. Each group has its own lock.
 const GROUPS: usize = 8_192;
-/// Slots of one group. A key belongs to one group.
+/// The number of slots in a group. A key belongs to one group.
 const SLOTS: usize = 8;
 
 /// Counts the requests of many keys. After a pause, a key may use its whole rate in one burst.
 ///
-/// A new key in a full group replaces the one whose requests are paid off first. A key that is being refused is replaced
-/// only if the group has no other kind.
+/// A new key in a full group replaces the key whose requests are paid off first. A key that is being refused is
+/// replaced only if all keys of the group are being refused.
 pub(crate) struct Limiter {
     groups: Box<[Mutex<[Slot; SLOTS]>]>,
     /// Keys are stored as hashes with a random seed, so clients cannot cause collisions.
@@ -29,7 +29,7 @@ pub(crate) struct Limiter {
 #[derive(Clone, Copy, Default)]
 struct Slot {
     key: u64,
-    /// When the counted requests are paid off, one per interval of the rate. Counted from the start of the limiter.
+    /// The time at which the counted requests are paid off, one per interval of the rate, since the start of the limiter.
     paid_off: Duration,
 }
 

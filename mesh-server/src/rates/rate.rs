@@ -61,7 +61,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A text is not a rate.
+/// The error of a text that is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateError {
     text: String,

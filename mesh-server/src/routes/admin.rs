@@ -1,4 +1,4 @@
-//! The admin pages beside the base path, and the metrics of what an application holds at the moment.
+//! The admin pages beside the base path, and the gauges of an application.
 
 use http::Response;
 use mesh_wire::{BasePath, headers};
@@ -11,8 +11,8 @@ use crate::observability::record::RouteKind;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
 
-/// Answers `/healthz`, `/readyz` and `/metrics` if they are served beside the base path. They count against no rate
-/// limit. With the base path `/`, an entity of the same name has precedence.
+/// Answers `/healthz`, `/readyz` and `/metrics` if they are served beside the base path. Rate limits do not apply to
+/// them. With the base path `/`, an entity of the same name has precedence.
 pub(crate) async fn page(cx: &RequestContext<'_>) -> Option<Response<Body>> {
     let (shared, path) = (cx.shared, cx.uri.path());
     let (admin, page) = (shared.admin.as_ref()?, Page::from_path(path)?);

@@ -46,7 +46,7 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
             begin(cx, integrity, &identity, None)
         }
         Err(error) => {
-            // Only wrong credentials may be guesses.
+            // Only attempts with wrong credentials count, because only they may be guesses.
             if !matches!(error, LoginError::Wrong) {
                 attempt.forget().await;
             }
@@ -68,7 +68,7 @@ async fn in_time<T>(
     })
 }
 
-/// Exchanges a bearer for a session that ends with it at the latest. `SPEC §17.5`
+/// Exchanges a bearer for a session that ends no later than the bearer. `SPEC §17.5`
 async fn exchange(
     cx: &RequestContext<'_>,
     integrity: &Integrity,
@@ -86,13 +86,13 @@ async fn exchange(
     }
     let end = known.session.expires_at;
     if end <= SystemTime::now() {
-        // Accepted elsewhere because of the leeway.
+        // Other routes accept such a bearer because of the leeway.
         return Err(BearerError::Expired.into());
     }
     begin(cx, integrity, &known.session.identity(), Some(end))
 }
 
-/// Reads the body, and parses the members of the credentials, which the authenticator interprets.
+/// Reads the body and parses the members of the credentials. The authenticator interprets them.
 async fn credentials(cx: &RequestContext<'_>, body: RequestBody) -> Result<Credentials, WireError> {
     let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
     let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;

@@ -34,8 +34,8 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
     Ok(response::written(&cx.head, None, Some(results)).map(Body::from))
 }
 
-/// Runs the steps of a body, and returns the body of the reply. All results together have at most this many objects and
-/// bytes, if those bounds are lower than the server's.
+/// Runs the steps of a body, and returns the body of the reply. `bounds` are the maximum objects and bytes of all
+/// results together, if lower than the limits of the server.
 pub(super) async fn run(
     cx: &RequestContext<'_>,
     caller: &Caller,
@@ -52,7 +52,7 @@ pub(super) async fn run(
         entities.push(checked.entity);
     }
     if !has_write {
-        // Reads alone need no transaction, which can keep other writes waiting.
+        // Reads alone need no transaction, and a transaction can block other writes.
         return Err(WireError::validation("At least one step of a batch must be a write"));
     }
     let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, principal, cx.shared.limits.body_bytes)?;
@@ -72,7 +72,7 @@ pub(super) async fn run(
     Ok(body_of(&results))
 }
 
-/// The routes of steps: reads and writes of records.
+/// Returns the profiles with the routes of steps: reads and writes of records.
 fn profiles() -> Profiles {
     Profiles { mutations: true, ..Profiles::default() }
 }
@@ -83,7 +83,7 @@ struct Checked {
     is_write: bool,
 }
 
-/// Checks the route, the members and the body of a step, and whether the caller has a right to such a write.
+/// Checks the route, the members and the body of a step, and whether the caller may perform such a write.
 fn check(
     cx: &RequestContext<'_>,
     step: &BatchStep,
@@ -122,7 +122,7 @@ fn check(
     let fields = step.body.as_ref().map(|body| Fields::parse(body.as_bytes())).transpose();
     let fields = fields.map_err(|error| WireError::transport(error.to_string()))?;
     if takes_query {
-        // Steps have no registered shapes.
+        // The query of a step is never a registered one.
         query::allow_unregistered(cx)?;
     }
     let target = write_target(&route).filter(|_| !is_read);
@@ -135,7 +135,7 @@ fn check(
     Ok(Checked { entity: entity.clone().into_owned(), is_write: target.is_some() })
 }
 
-/// Adds to the error of a path that it includes the base path, if it does.
+/// Adds a hint to the error of a path that includes the base path.
 fn explain_base(mut error: WireError, cx: &RequestContext<'_>, path: &str) -> WireError {
     let base = cx.shared.base.as_str();
     if let Some(rest) = path.strip_prefix(base).filter(|rest| !base.is_empty() && rest.starts_with('/')) {

@@ -1,5 +1,5 @@
-//! What a read of a collection is answered with, as `Accept` chooses: a page, a stream of it, or an export. `SPEC §10.6`,
-//! `SPEC §16.1`
+//! The form of the reply to a read of a collection, chosen by `Accept`: a page, a stream of the page, or an export.
+//! `SPEC §10.6`, `SPEC §16.1`
 
 use mesh_plan::ExportFormat;
 use mesh_wire::request::preferred_type;
@@ -17,7 +17,7 @@ pub(crate) enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Returns the form that a request asks for. Where its profile is off, that is a page.
+    /// Returns the form that a request asks for. If its profile is off, the reply is a page.
     pub(crate) fn requested(cx: &RequestContext<'a>) -> Self {
         let [ndjson, csv] = ExportFormat::ALL.map(ExportFormat::media_type);
         let Some(wanted) = preferred_type(cx.head.headers, &[sse::MEDIA_TYPE, ndjson, csv]) else {

@@ -1,7 +1,7 @@
 //! Routes of the application, under the base path beside those of the protocol.
 //!
-//! They pass the same stages as all others: a handler is called with an authenticated session and a body that the
-//! signature covers. `SPEC §7.4`
+//! Requests to them pass the same stages as all others: a handler is called with an authenticated session and a body
+//! that the signature covers. `SPEC §7.4`
 
 mod call;
 pub(crate) mod pattern;

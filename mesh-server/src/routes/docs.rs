@@ -18,7 +18,7 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{PUBLIC, RequestContext};
 use crate::pipeline::query;
 
-/// Answers a call. A credential that is sent must be valid and then counts; without one the option `auth` decides.
+/// Answers a call. A credential in the request must be valid and identifies the caller; without one, the option `auth` decides.
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
     call: Call,

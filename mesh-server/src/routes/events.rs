@@ -34,7 +34,7 @@ pub(crate) async fn of_record(
     open(cx, hub, &caller, query, target).await
 }
 
-/// Starts a stream of what a read of this query would answer.
+/// Starts a stream of the results that a read of this query would return.
 pub(crate) async fn open(
     cx: &RequestContext<'_>,
     hub: &Hub,
@@ -62,15 +62,15 @@ pub(crate) async fn open(
     Ok(head.map(|()| Body::stream(StreamBody::new(frames)).until_sent(open)))
 }
 
-/// Refuses a stream and, in HTTP/1.1, closes the connection, which has no other use for a client of streams.
+/// Refuses a stream and, in HTTP/1.1, closes the connection, because a client of streams has no other use for it.
 fn refuse_and_close(cx: &RequestContext<'_>, error: &WireError) -> Response<Body> {
     let mut reply = respond::refusal(cx, error);
     reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     reply
 }
 
-/// Returns a check of the session, or of the bearer, for as long as the stream is open. An unavailable store does not end the
-/// stream.
+/// Returns a check of the session or the bearer, which runs while the stream is open. An unavailable store does not end
+/// the stream.
 fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionCheck> {
     if let Some(known) = caller.known() {
         let (shared, known) = (Arc::clone(cx.shared), Arc::clone(known));

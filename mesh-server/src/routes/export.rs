@@ -20,10 +20,10 @@ use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query::{self, Query, Target};
 
-/// The outcome of an export, when it has ended.
+/// The outcome of an export; `None` until it has ended.
 type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
 
-/// Starts an export. The reply begins with its first piece, so that an export which fails before is refused.
+/// Starts an export. The reply starts when the first piece is ready, so that an earlier failure is sent as an error.
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
     caller: &Caller,
@@ -70,7 +70,7 @@ fn content_type(format: ExportFormat) -> &'static str {
     }
 }
 
-/// An export that is under way, and ends when this is dropped.
+/// An export in progress. It is aborted when this value is dropped.
 struct Running {
     pieces: mpsc::Receiver<Vec<u8>>,
     outcome: Outcome,
@@ -78,7 +78,7 @@ struct Running {
 }
 
 impl Running {
-    /// Starts an export as a task. It ends at its deadline even if its pieces are not taken.
+    /// Starts an export as a task. It ends at its deadline even if its pieces are not received.
     fn start(
         cx: &RequestContext<'_>,
         caller: &Caller,
@@ -110,7 +110,7 @@ impl Running {
         Self { pieces, outcome, task: task.abort_handle() }
     }
 
-    /// Returns the error of an export that has ended. It is called once.
+    /// Returns the error of an export that has ended. Must be called only once.
     fn take_failure(&mut self) -> Option<ResolveError> {
         match self.outcome.lock().take() {
             Some(result) => result.err(),
@@ -128,7 +128,7 @@ impl Drop for Running {
 /// Passes pieces on to the reply.
 struct Pieces {
     sender: mpsc::Sender<Vec<u8>>,
-    /// Closed at the deadline: a back end may wait here on a thread of its own.
+    /// Closed at the deadline, because a back end may wait here on a separate thread.
     is_late: watch::Receiver<()>,
 }
 

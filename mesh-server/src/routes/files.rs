@@ -24,7 +24,7 @@ use crate::pipeline::context::RequestContext;
 use crate::uploads::Uploads;
 use crate::uploads::recovery::is_recorded;
 
-/// How often a file is looked for again that is not there: a few sweeps at once may hide it one after the other.
+/// How often the search for a missing file is repeated: several concurrent sweeps may hide it one after the other.
 const TRIES: usize = 3;
 
 /// Answers `GET` and `HEAD {base}/files/<storage key>`.
@@ -68,7 +68,7 @@ pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response
     Ok(reply)
 }
 
-/// Awaits the store under the admission limit and the deadline of the request: a bucket may be slow, or out of reach.
+/// Awaits the store under the admission limit and the deadline of the request, because a bucket may be slow or unreachable.
 async fn wait<T>(
     cx: &RequestContext<'_>,
     work: impl Future<Output = Result<T, StoreError>>,
@@ -84,7 +84,7 @@ async fn wait<T>(
     })
 }
 
-/// Finds a published file, and the URL that clients are to download it from if there is one.
+/// Finds a published file and, if there is one, the URL from which clients should download it.
 async fn look_up(
     cx: &RequestContext<'_>,
     uploads: &Uploads,
@@ -110,7 +110,7 @@ async fn find(
             break;
         }
     }
-    // A sweep may have shown it again.
+    // A sweep may have made it visible again.
     uploads.store.find(key).await
 }
 
@@ -132,14 +132,14 @@ async fn open(
     uploads.store.open(key, range).await
 }
 
-/// Publishes a file that is sealed although it has a record: records are committed a moment before their files are
-/// published, and a sweep hides a file while it looks for a record. Returns whether it published the file.
+/// Publishes a sealed file that has a record. Records are committed shortly before their files are published, and a
+/// sweep hides a file while it looks for a record. Returns whether the file was published.
 async fn settle(cx: &RequestContext<'_>, uploads: &Uploads, key: StorageKey) -> Result<bool, StoreError> {
     let recorded = is_recorded(&cx.shared.mesh, uploads, key);
     mesh_uploads::publish_if_recorded(&*uploads.store, key, recorded).await
 }
 
-/// Sets the headers of the content. They keep a browser from running it, whatever type it was uploaded with.
+/// Sets the headers of the content. They keep a browser from running it, regardless of its content type.
 fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
     set(headers, CONTENT_TYPE, info.content_type.as_str());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -151,7 +151,7 @@ fn describe(headers: &mut HeaderMap, info: &BlobInfo) {
     }
 }
 
-/// Returns the requested range. It applies to GET only, and if `If-Range` names this version.
+/// Returns the requested range. Ranges apply to GET only and, if `If-Range` is present, only if it names this version.
 fn requested_range(head: &RequestHead<'_>, tag: &ETag, size: u64) -> RequestedRange {
     let applies = *head.method == Method::GET
         && head.headers.get(IF_RANGE).is_none_or(|version| *version == tag.value());
@@ -163,12 +163,12 @@ fn redirect(mut reply: Response<Body>, location: &str) -> Result<Response<Body>,
     *reply.status_mut() = StatusCode::FOUND;
     let location = HeaderValue::try_from(location).map_err(|_| WireError::internal())?;
     reply.headers_mut().insert(LOCATION, location);
-    // The location is valid for minutes only, and for everyone who has it.
+    // The location is valid for minutes only, and works for everyone who has it.
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(reply)
 }
 
-/// Returns an error with the range that exists.
+/// Returns the error for a range that cannot be satisfied, with the size of the file.
 fn unsatisfiable(cx: &RequestContext<'_>, size: u64) -> Response<Body> {
     let message = format!("The file has {size} bytes; request a range within them");
     let error = WireError { status: StatusCode::RANGE_NOT_SATISFIABLE, ..WireError::transport(message) };

@@ -1,4 +1,4 @@
-//! `POST {base}/mcp`: the Model Context Protocol over HTTP, without sessions. Each message is a request of its own.
+//! `POST {base}/mcp`: the Model Context Protocol over HTTP, without sessions. Each message is a separate request.
 
 mod calls;
 
@@ -65,9 +65,9 @@ pub(crate) async fn answer(
 /// Answers a request of the client.
 ///
 /// # Errors
-/// The client may not do that, or not now: this is the status of the request, as on other routes.
+/// The client may not do this, or not now. The error determines the status of the request, as on other routes.
 async fn run(calls: &CallerTools<'_, '_>, request: ToolRequest) -> Result<(), WireError> {
-    // The receiver is gone only if the client is.
+    // The receiver is gone only if the client is gone.
     match request {
         ToolRequest::List(reply) => drop(reply.send(calls.list())),
         ToolRequest::Call(call, reply) => {
@@ -90,8 +90,8 @@ async fn run(calls: &CallerTools<'_, '_>, request: ToolRequest) -> Result<(), Wi
     Ok(())
 }
 
-/// Refuses messages of pages of other origins, unless `cors.origins` allows them. Browsers send some requests without
-/// asking first, and the server may be one that only a user's machine can reach.
+/// Refuses messages from web pages of other origins, unless `cors.origins` allows them. Browsers send some requests
+/// without a preflight, and the server may be reachable only from the machine of the user.
 fn check_origin(cx: &RequestContext<'_>) -> Result<(), WireError> {
     let headers = cx.head.headers;
     let is_own = |origin: &HeaderValue| {
@@ -124,7 +124,7 @@ fn message(headers: &HeaderMap, body: Bytes) -> Request<Full<Bytes>> {
     request
 }
 
-/// Returns the service of the SDK. Hosts, origins and the size of the body are checked before.
+/// Returns the service of the SDK. Hosts, origins and the size of the body have already been checked.
 fn service(
     requests: ToolRequests,
 ) -> StreamableHttpService<ProtocolHandler<ToolRequests>, NeverSessionManager> {

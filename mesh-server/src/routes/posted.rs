@@ -32,7 +32,7 @@ pub(crate) async fn register(
             let caller = authenticate::anonymous(cx)?;
             (caller, authenticate::read_body(cx, body).await?)
         }
-        // Registration requires a session, or a bearer where none is needed; without either it is refused.
+        // Registration requires a session, or a bearer if no session is needed. Without either it is refused.
         Registration::Signed if cx.shared.identifies_callers() => {
             authenticate::with_body(cx, Content::Registration, body).await?
         }

@@ -95,7 +95,7 @@ pub(super) async fn upload(
     let meta = match Fields::parse(received.meta.as_bytes()) {
         Ok(meta) => meta.into_owned(),
         Err(error) => {
-            // What cannot be removed now is removed by recovery.
+            // Recovery removes a file that cannot be removed now.
             let _ = received.discard().await;
             return Err(WireError::transport(format!("The part 'meta': {error}")));
         }
@@ -201,7 +201,7 @@ async fn record(
     (received, upload): (ReceivedUpload, Upload),
 ) -> Result<Response<Body>, WireError> {
     let shared = Arc::clone(cx.shared);
-    // Uploading may have taken long; the rest gets the time of a request without a body.
+    // The upload may have taken long. The remaining work gets the time limit of a request without a body.
     let deadline = Instant::now() + shared.limits.request_timeout;
     let context = cx.resolver_context(caller).with_deadline(deadline);
     let request_id = cx.head.request_id.to_string();
@@ -255,7 +255,7 @@ async fn write(
     }
 }
 
-/// Returns the body of the reply. A field with the name of another member shows the key. `SPEC §9.3`
+/// Returns the body of the reply. If the field has the name of another member, that member contains the key. `SPEC §9.3`
 fn reply(shared: &Shared, Upload { field, file, .. }: &Upload, id: Option<Map<String, Json>>) -> Bytes {
     let mut body = id.unwrap_or_default();
     body.insert(field.clone(), file.key.to_string().into());

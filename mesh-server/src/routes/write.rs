@@ -76,7 +76,7 @@ pub(crate) async fn answer(
     let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
     let is_compared = matches!(if_match, Some(IfMatch::Digests(_)));
     if shape.is_none() && (is_compared || mutation.reply(&Key::default()).is_some()) {
-        // All scalar fields are not a registered shape.
+        // The default shape, all scalar fields, is not a registered one.
         query::allow_unregistered(cx)?;
     }
     let expected = if_match.map(|if_match| expected(cx, &write, &mutation, if_match)).transpose()?;
@@ -105,7 +105,7 @@ fn preferred<'a>(cx: &RequestContext<'_>, target: WriteTarget<'a>) -> WriteTarge
     }
 }
 
-/// Plans the check that a record is in the state which a write requires.
+/// Plans the check that a record is in the state that a write requires.
 fn expected(
     cx: &RequestContext<'_>,
     write: &WriteRequest<'_>,
@@ -124,7 +124,7 @@ fn expected(
 pub(crate) struct Shape {
     pub(crate) format: Format,
     pub(crate) text: String,
-    /// The defaults of the parameters of a registered query. The signature of a write covers no other values.
+    /// The defaults of the parameters of a registered query. Other values are not covered by the signature of a write.
     pub(crate) params: Option<ParamValues>,
 }
 

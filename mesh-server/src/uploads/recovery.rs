@@ -1,4 +1,4 @@
-//! Whether a record refers to a stored file, for recovery after a crash and for downloads of unpublished files.
+//! The search for a record that refers to a stored file, for recovery after a crash and for downloads of unpublished files.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,8 @@ use crate::App;
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl App {
-    /// Publishes or removes stored files that a crash left unpublished. To be called when a server starts, and
-    /// regularly if several servers share a store. `SPEC §9.4`
+    /// Publishes or removes stored files that a crash left unpublished. Call it when a server starts, and regularly if
+    /// several servers share a store. `SPEC §9.4`
     ///
     /// # Errors
     /// Those of the store.
@@ -28,8 +28,8 @@ impl App {
     }
 
     /// Finds stored files older than `min_age` that no record refers to, regardless of policies, and removes them if
-    /// `remove` is set. Uploads may go on meanwhile. Records that are not in the schema, and keys in columns that accept
-    /// no files, are not considered.
+    /// `remove` is set. Uploads may continue meanwhile. Records that are not in the schema, and keys in columns that
+    /// accept no files, are not considered.
     ///
     /// # Errors
     /// Those of the store.
@@ -40,8 +40,8 @@ impl App {
     }
 }
 
-/// Returns whether a record refers to a key, also one that policies hide. If that cannot be decided, it is an error, and
-/// the file is kept.
+/// Returns whether a record refers to a key, including records that policies hide. If this cannot be decided, it
+/// returns an error, and the file is kept.
 pub(crate) async fn is_recorded(mesh: &Mesh, uploads: &Uploads, key: StorageKey) -> Result<bool, WireError> {
     let mut undecided = None;
     for (_, entity) in mesh.schema().entities() {
@@ -67,7 +67,7 @@ async fn is_in_column(mesh: &Mesh, entity: &Entity, field: &str, key: StorageKey
         .first(1)
         .build();
     let plan = mesh.plan_unrestricted(&Request::new(&query))?;
-    // The query has one comparison. A policy adds others.
+    // The query has one comparison. A policy would add other conditions.
     let sees_all = matches!(plan.node().filter, Some(Predicate::Compare { .. }));
     let context = Context::new("recovery").with_deadline(Instant::now() + SEARCH_TIMEOUT);
     let read = mesh.read(&plan, &context).await.map_err(Error::Resolve)?;

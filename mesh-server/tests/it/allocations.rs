@@ -12,7 +12,7 @@ use mesh_sqlite::Database;
 use rusqlite::Connection;
 use tokio::runtime::{Builder, Runtime};
 
-/// A blog in which each post has as many comments as its id.
+/// A blog in which the post with id `n` has `n` comments.
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, author_id INTEGER REFERENCES users (id));
     CREATE TABLE comments (id INTEGER PRIMARY KEY, body TEXT NOT NULL,
@@ -94,8 +94,8 @@ impl Drop for Blog {
 
 const NESTED: &str = "{ post title author { name } comments { body author { name } } }";
 
-/// Returns the smallest of several counts, each of a new server: on a busy machine a read may move to another thread, which
-/// allocates more.
+/// Returns the smallest of several counts, each on a new server: on a busy machine a read may move to another thread,
+/// which allocates more.
 fn least(path: &str, query: &str) -> (u64, usize) {
     (0..5).map(|_| Blog::new(0).count(path, query)).min().unwrap()
 }
@@ -132,9 +132,10 @@ fn a_request_allocates_a_few_times() {
         ("/mesh/post/1", NESTED),
         ("/mesh/post", "{ post id title }"),
     ];
-    // The headers of the reply, the request id, the tag and the body. Relations add none, the cursors of a page two.
+    // The allocations are for the headers of the reply, the request id, the tag and the body. Relations add none, and
+    // the cursors of a page add two.
     assert_eq!(reads.map(|(path, query)| least(path, query).0), [7, 7, 9]);
-    // The text of a later page, the key of its plan, and its cursor's bytes and values.
+    // A later page adds its text, the key of its plan, and the bytes and values of its cursor.
     assert_eq!(least("/mesh/post", &later_page()).0, 14);
     // Bodies from the response cache add none.
     let cached = Blog::new(1 << 20);
@@ -154,6 +155,6 @@ fn a_parameter_allocates_a_few_times() {
         count.0
     };
     let parameter = (0..5).map(|_| of_params()).min().unwrap();
-    // The header's text, the name and the value, the name of the column, and the list of inputs.
+    // A parameter adds the header's text, its name and value, the name of the column, and the list of inputs.
     assert!(parameter <= literal + 10, "{literal} with a literal, {parameter} with a parameter");
 }

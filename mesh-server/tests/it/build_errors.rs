@@ -1,4 +1,4 @@
-//! Options of an application that do not fit each other.
+//! Options of an application that conflict with each other.
 
 use http::Method;
 use mesh_server::mesh_docs::Options;

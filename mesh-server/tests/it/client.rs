@@ -120,7 +120,7 @@ impl Site {
             .build()
             .unwrap();
         let queries = Forgetful::default();
-        // Almost no memory, so that dropped queries are unknown.
+        // The cache in memory is almost empty, so that dropped queries are unknown.
         let persisted = Persisted::new(Registration::Open).memory(0, 0).store(Arc::new(queries.clone()));
         let store = FileStore::open(folder.join("files")).unwrap();
         let mut app = App::builder(mesh).mutations(true).events(Events::new()).uploads(Uploads::new(store));

@@ -21,7 +21,7 @@ struct Example {
 }
 
 impl Example {
-    /// Starts an example. Cargo builds examples before the tests run, in a folder next to that of the test executables.
+    /// Starts an example. Cargo builds examples before the tests run, in a folder next to the one of the test executables.
     fn start(name: &str) -> Self {
         let test = std::env::current_exe().unwrap();
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);

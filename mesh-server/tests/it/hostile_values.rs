@@ -12,7 +12,7 @@ use mesh_sqlite::Database;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
-/// Every condition with text, and the form of its value.
+/// The operators whose values contain text.
 const OPERATORS: [&str; 10] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"];
 
 /// Returns values with a meaning in SQL, shells, patterns or C.

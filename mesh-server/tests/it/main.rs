@@ -1,4 +1,4 @@
-//! Tests of the server as a library. One program holds them all, so that it is linked once.
+//! Tests of the server as a library. All tests are in one program, which is linked once.
 
 #![allow(
     clippy::unwrap_used,

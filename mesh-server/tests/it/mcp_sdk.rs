@@ -60,7 +60,7 @@ fn the_sdk_uses_the_tools_over_http() {
     let config =
         blog.dir.write("mesh.toml", &format!("database = \"{}\"\n[mcp]\nenabled = true\n", blog.url()));
     let server = Server::start(&["--config", &config]);
-    // There is one provider in the process, but two crates that could choose one.
+    // The process needs a default provider, because two crates could choose one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     block_on(async {
         let url = format!("http://{}{}/mcp", server.address, server.base);

@@ -300,7 +300,7 @@ async fn writes_cannot_hide_records_from_their_writer() {
 
 #[tokio::test]
 async fn a_policy_that_does_not_fit_is_a_server_error() {
-    /// A policy that is wrong for a class that it returns only once the application is built.
+    /// A policy that is invalid for a class, which it returns only after the application is built.
     struct LateClass(Arc<AtomicBool>);
 
     impl Policy for LateClass {

@@ -101,7 +101,7 @@ async fn signatures_cover_the_path_that_was_sent() {
     let sign =
         |nonce| session.sign(read("/api/mesh"), Some(client::SignatureBinding { timestamp, nonce })).unwrap();
     assert_eq!(ask(&router, sign("0123456789abcdef")).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
-    // Without the stripped prefix, the service sees only the rest of the path.
+    // If the stripped prefix is not configured, the service sees only the rest of the path.
     let untold = Router::new().nest_service("/api/mesh", signed().build().unwrap().into_service());
     assert_eq!(ask(&untold, sign("0123456789abcdeg")).await.0, StatusCode::FORBIDDEN);
 }

@@ -45,7 +45,7 @@ impl Fixture {
         Self::with(Value::Null, |mesh| mesh, |uploads| uploads)
     }
 
-    /// Creates an application with an avatar in the record, after changes to its parts.
+    /// Creates an application with an avatar in the record, and with changes to its parts.
     fn with(
         avatar: Value,
         of_mesh: impl FnOnce(MeshBuilder) -> MeshBuilder,

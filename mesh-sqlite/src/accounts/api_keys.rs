@@ -14,16 +14,16 @@ use sea_query::{ColumnDef, Expr, ExprTrait as _, Query, SqliteQueryBuilder, Tabl
 use crate::database::Database;
 use crate::pool::connect;
 
-/// The time limit of waiting for a writer of another process.
+/// The time limit for waiting for a writer in another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Numbers in the column of expiry above this one are milliseconds, others are seconds.
+/// Expiry numbers above this value are milliseconds; others are seconds.
 const MAX_SECONDS: i64 = 100_000_000_000;
 
 /// The API keys of a SQLite database.
 ///
-/// Hashes may be hex digits or 32 bytes, times of expiry may be text that SQLite's date functions read, in UTC unless it
-/// says otherwise, or the seconds or milliseconds since 1970.
+/// Hashes are hex digits or 32 bytes. Expiry times are text that SQLite's date functions read, in UTC unless the text
+/// states otherwise, or seconds or milliseconds since 1970.
 #[derive(Clone)]
 pub struct ApiKeys {
     path: PathBuf,
@@ -31,7 +31,7 @@ pub struct ApiKeys {
 }
 
 impl Database {
-    /// Returns the API keys of a table.
+    /// Returns the API keys stored in a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing, or the file cannot be read.
@@ -44,7 +44,7 @@ impl Database {
         Ok(ApiKeys { path, table: table.to_owned() })
     }
 
-    /// Creates a table of API keys, unless there is a table with this name.
+    /// Creates a table of API keys unless a table with this name exists.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -87,7 +87,7 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
     names.collect()
 }
 
-/// Runs work on a thread that may block: the table may be large, without an index on its hashes.
+/// Runs work on a thread that may block, because the table may be large and have no index on its hashes.
 async fn run<T: Send + 'static>(
     work: impl FnOnce() -> rusqlite::Result<T> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -95,12 +95,12 @@ async fn run<T: Send + 'static>(
     done.map_err(StoreError::new)
 }
 
-/// Returns a column. It is qualified: SQLite reads a quoted name alone that is not a column as text.
+/// Returns a qualified column, because SQLite reads an unqualified quoted name that is not a column as text.
 fn column(name: &'static str) -> Expr {
     Expr::col(("k", name))
 }
 
-/// Returns a condition on the hash, as hex digits of either case or as bytes.
+/// Returns the condition that a column equals the hash, given as hex digits of either case or as bytes.
 fn is_hash(hash: Expr) -> Expr {
     hash.is_in(["?1", "?2", "?3"].map(Expr::cust))
 }
@@ -118,7 +118,7 @@ impl ApiKeys {
         select.to_string(SqliteQueryBuilder)
     }
 
-    /// Returns all keys whose hashes are well-formed, and the number of the others.
+    /// Returns all keys with a well-formed hash, and the number of malformed keys.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -225,7 +225,8 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Option<StoredApiKey>> {
     Ok(Some(StoredApiKey { hash, owner: text(row.get_ref(1)?), role: text(row.get_ref(2)?), expires }))
 }
 
-/// Returns a time in seconds since 1970; the epoch for an earlier one, and for one that the system cannot represent.
+/// Returns the time that is `seconds` after 1970. Returns the epoch for an earlier time, or for one that the system
+/// cannot represent.
 fn time(seconds: i64) -> SystemTime {
     let since = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)

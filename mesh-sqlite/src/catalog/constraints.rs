@@ -1,5 +1,5 @@
-//! The names of checks and of unique indexes over expressions, and the columns that they are about. SQLite has them only
-//! in the text of the statements that created them.
+//! The names of checks and of unique indexes on expressions, with the columns that they refer to. SQLite stores them
+//! only in the text of the statements that created them.
 
 use mesh_plan::sql::text::{self, Token};
 use mesh_schema::Constraint;
@@ -15,7 +15,7 @@ pub(super) fn read(connection: &Connection, table: &str, columns: &[&str]) -> Re
     let mut rows = statement.query([table])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        // Text in another encoding than UTF-8 names nothing that a message could contain.
+        // Text that is not UTF-8 contains no name that a message could contain.
         let Ok(sql) = row.get::<_, String>(2) else { continue };
         let tokens = text::tokens(&sql);
         if row.get(0)? {
@@ -35,7 +35,7 @@ fn constraint(name: String, condition: &[Token], columns: &[&str]) -> Constraint
     Constraint { name, columns: used.into_iter().map(str::to_owned).collect() }
 }
 
-/// Returns the checks with names in a statement that creates a table.
+/// Returns the named checks in a statement that creates a table.
 fn checks(tokens: &[Token]) -> impl Iterator<Item = (&str, &[Token])> {
     (0..tokens.len()).filter_map(|start| match tokens.get(start..)? {
         [constraint, Token::Word(name) | Token::Quoted(name) | Token::Text(name), check, rest @ ..]

@@ -2,8 +2,8 @@
 
 use mesh_schema::FieldType;
 
-/// Returns the field type of a declared type. SQLite accepts any text as a type: names with a meaning in other databases
-/// come first, then SQLite's rules of affinity apply.
+/// Returns the field type for a declared type. SQLite accepts any text as a type. Type names of other databases are
+/// tried first; then SQLite's affinity rules apply.
 pub(super) fn field_type(declared: &str) -> Option<FieldType> {
     let name = declared.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
     by_name(&name).or_else(|| by_affinity(&name))
@@ -23,7 +23,7 @@ fn by_name(name: &str) -> Option<FieldType> {
     }
 }
 
-/// Applies SQLite's rules of affinity, in their order.
+/// Applies SQLite's affinity rules in their order.
 fn by_affinity(name: &str) -> Option<FieldType> {
     let holds = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     if holds(&["INT"]) {

@@ -33,8 +33,8 @@ impl Sampler {
         Ok(Self { interrupt: Interrupt::new(connection)?, end: Instant::now() + TOTAL_TIME, times })
     }
 
-    /// Detects the time forms of columns with times. Adds a note for each that stays unknown. Returns only errors that concern
-    /// the whole database.
+    /// Detects the time forms of time columns, and adds a note for each form that stays unknown. Returns only errors
+    /// that concern the whole database.
     pub(super) fn fill_time_forms(
         &self,
         connection: &Connection,
@@ -66,9 +66,9 @@ impl Sampler {
                     Err(error) if concerns_database(&error) => return Err(error),
                     Err(error) => Some(reason(&error)),
                 };
-                // The most frequent form comes first, and points in time before other forms that are as frequent.
+                // The most frequent form comes first. Among equally frequent forms, points in time come first.
                 counts.sort_by_key(|(form, count)| (usize::MAX - count, !matches!(form, ValueForm::Time(_))));
-                // The values read before an error count like any others.
+                // Values that were read before an error count like any others.
                 match cause {
                     Some(cause) if counts.is_empty() => {
                         notes.push(format!("The time form of column '{path}' is unknown: {cause}"));
@@ -135,7 +135,7 @@ fn count_forms(
     Ok(())
 }
 
-/// Returns a note for a column whose values have no known form or several.
+/// Returns a note for a column whose values have no known form, or several forms.
 fn note(counts: &[(ValueForm, usize)], path: &str) -> Option<String> {
     match counts {
         [] | [(ValueForm::Time(_) | ValueForm::Day, _)] => None,

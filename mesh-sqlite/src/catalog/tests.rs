@@ -12,7 +12,7 @@ fn made_by(sql: &str) -> (Catalog, Vec<std::string::String>) {
     read(&mut connection, &[]).unwrap()
 }
 
-/// The only table of a database that gives no cause for notes.
+/// Returns the only table of a database whose catalog has no notes.
 fn table(sql: &str) -> Table {
     let (catalog, notes) = made_by(sql);
     assert_eq!(notes, [""; 0]);
@@ -32,7 +32,7 @@ fn column(name: &str, ty: Option<FieldType>, nullable: bool) -> Column {
     Column { name: name.to_owned(), ty, nullable, ..Column::default() }
 }
 
-/// A column that cannot be written.
+/// Returns a column that cannot be written.
 fn fixed(name: &str, ty: Option<FieldType>, nullable: bool) -> Column {
     Column { generated: true, ..column(name, ty, nullable) }
 }
@@ -170,7 +170,7 @@ fn generated_columns_are_columns_that_writes_leave_out() {
 
 #[test]
 fn a_column_that_cannot_be_computed_is_left_out_alone() {
-    // The program that made such a database has a function that this one does not.
+    // The program that created such a database defines a function that this program lacks.
     let (catalog, notes) = made_by(
         "CREATE TABLE t (a INT, b INT AS (abs(a)), UNIQUE (a, b), UNIQUE (a));
          PRAGMA writable_schema = ON;

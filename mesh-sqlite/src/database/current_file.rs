@@ -1,7 +1,7 @@
 //! The file at the path of a database, which other programs may replace or remove.
 //!
-//! An open file stays readable when its name is gone, so reads and writes would go to a database that nothing else sees.
-//! The path is therefore checked, with one system call, at most ten times a second.
+//! An open file stays usable after its name is removed, so reads and writes would go to a database that no other
+//! program sees. The path is therefore checked, with one system call, at most ten times a second.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,8 +21,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The number of queries that are remembered as heavy.
 const HEAVY: usize = 512;
 
-/// The number of runs after which a query does not count as heavy any more. It may have been slow once, on a busy machine or
-/// when the file was not in memory; but where some records take long and others do not, trying takes time of other reads.
+/// The number of consecutive light runs after which a query no longer counts as heavy. A query may have been slow only
+/// once, on a busy machine or while the file was not in memory. If only some of its records take long, each attempt on
+/// a runtime thread delays other reads.
 const LIGHT_RUNS: u8 = 4;
 
 /// The default size of the response cache in bytes.
@@ -33,8 +34,7 @@ const RESPONSE_CACHE: usize = 64 << 20;
 pub(crate) struct OpenFile {
     pub(crate) pool: Arc<Pool>,
     pub(crate) cache: Arc<ResponseCache>,
-    /// The queries that took too long for a thread of the runtime, with the number of runs since then that did not, one after
-    /// the other.
+    /// The queries that took too long for a runtime thread, each with its number of consecutive light runs since then.
     pub(crate) heavy: Arc<Generations<PlanId, u8>>,
 }
 
@@ -50,8 +50,8 @@ impl OpenFile {
         self.heavy.get(id).is_some_and(|runs| runs < LIGHT_RUNS)
     }
 
-    /// Records that a read of a query took long. It is repeated on another thread, which decides: on a busy machine, a light read
-    /// takes long if the system runs others in between.
+    /// Records that a read of a query took long. The read is repeated on another thread, whose measurement decides: on
+    /// a busy machine, a light read takes long if the system runs other threads in between.
     pub(crate) fn mark_heavy(&self, id: &PlanId) {
         self.heavy.insert(id.clone(), LIGHT_RUNS - 1, 1);
     }
@@ -63,7 +63,7 @@ impl OpenFile {
     }
 }
 
-/// Makes a writer open the file that is at its path, or returns why it cannot.
+/// A function that makes a writer open the file at its path, or returns the reason why it cannot.
 type ReopenWriter = Box<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 /// The file that is currently at a path.
@@ -113,7 +113,7 @@ impl CurrentFile {
         Arc::clone(&self.file.read())
     }
 
-    /// Checks the path if that is due, and returns the file at it.
+    /// Checks the path if a check is due, and returns the file at it.
     ///
     /// # Errors
     /// [`ResolveError::Busy`] while there is no file, since it may be about to be replaced.
@@ -152,8 +152,8 @@ impl CurrentFile {
         }
     }
 
-    /// Opens the file that has replaced another one. The writer opens it first, because it empties the log of the old
-    /// file. If it is busy, or if the file is not complete yet, the next check tries again.
+    /// Opens the file that has replaced another one. The writer opens it first, because the writer empties the log of
+    /// the old file. If the writer is busy or the file is not complete yet, the next check tries again.
     fn open_successor(&self, last: &FileIdentity) -> Result<(FileIdentity, OpenFile), String> {
         if let Some(reopen_writer) = self.reopen_writer.get() {
             reopen_writer()?;

@@ -1,9 +1,9 @@
 //! The version of the database, which every commit of any process changes, read with at most one system call.
 //!
-//! `PRAGMA data_version` gives the same information but takes locks, which are three more system calls. Both read what
-//! every commit writes: in rollback mode the change counter in the header of the file; in WAL mode the header of the WAL
-//! index, whose counter and checksums differ from all earlier ones. Rows belong to a version if it is the same before and
-//! after they were read.
+//! `PRAGMA data_version` gives the same information but takes locks, which are three more system calls. Both read data
+//! that every commit writes: in rollback mode the change counter in the header of the file; in WAL mode the header of
+//! the WAL index, whose counter and checksums differ from all earlier ones. Rows belong to a version if the version is
+//! the same before and after they are read.
 
 mod wal_index;
 
@@ -39,7 +39,7 @@ pub(crate) struct VersionReader {
 }
 
 impl VersionReader {
-    /// Creates a reader for the file of that connection.
+    /// Creates a reader for the file that the connection has open.
     pub(crate) fn new(path: &Path, anchor: Connection) -> Self {
         let main = kept_open(path).ok();
         Self {
@@ -88,8 +88,8 @@ impl VersionReader {
         Some(version)
     }
 
-    /// Makes sure that the mode stays WAL, and opens the WAL index. A connection that has read in that mode holds a lock
-    /// that leaving the mode requires.
+    /// Keeps the database in WAL mode, and opens the WAL index. A connection that has read in WAL mode holds a lock
+    /// that prevents other processes from leaving this mode.
     fn enter_wal_mode(&self) -> Option<()> {
         let anchor = self.anchor.lock();
         anchor.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).ok()?;
@@ -121,7 +121,7 @@ fn kept_open(path: &Path) -> io::Result<Arc<File>> {
         return Ok(Arc::clone(file));
     }
     let file = Arc::new(File::open(path)?);
-    // It must not be closed if reading its metadata fails.
+    // The file must not be closed even if reading its metadata fails.
     std::mem::forget(Arc::clone(&file));
     let opened = file.metadata()?;
     open.insert((opened.dev(), opened.ino()), Arc::clone(&file));

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rusqlite::{Connection, ffi};
 
-/// Steps of SQLite's virtual machine between two checks of the budget, some ten microseconds.
+/// Steps of SQLite's virtual machine between two checks of the budget, about ten microseconds.
 const STEPS_PER_CHECK: i32 = 1_000;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
-    /// The number of checks, each after the same number of steps.
+    /// The maximum number of checks. The number of steps between two checks is constant.
     pub(crate) checks: Option<u32>,
     /// A time limit that starts at the first check. Most reads end before that, without reading the clock.
     pub(crate) time: Option<Duration>,
@@ -34,9 +34,9 @@ pub(crate) struct Interrupt {
 #[derive(Debug, Default)]
 struct State {
     budget: Budget,
-    /// The checks since it was set.
+    /// The number of checks since the budget was set.
     checked: u32,
-    /// Counts how often a budget was set.
+    /// The number of times a budget was set, which identifies the current run.
     run: u64,
     /// The run that was cancelled.
     cancelled: Option<u64>,
@@ -52,10 +52,10 @@ impl Interrupt {
     }
 
     /// Counts a check of a function that runs inside a statement, and fails with SQLite's error for interrupted
-    /// statements if it has to stop.
+    /// statements if the statement has to stop.
     pub(crate) fn check(&self) -> rusqlite::Result<()> {
         if self.state.lock().is_over() {
-            // With a message, the code would be a general one.
+            // With a message, SQLite would report a general error code instead.
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
         }
         Ok(())
@@ -74,7 +74,8 @@ impl Interrupt {
         self.state.lock().checked
     }
 
-    /// Runs a part of the current run that may take only so many checks. Those that it does not take are left for the rest.
+    /// Executes a part of the current run that may use at most `checks` checks. Unused checks remain for the rest of
+    /// the run.
     pub(crate) fn within<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
         let before = {
             let left = &mut self.state.lock().budget.checks;
@@ -87,7 +88,7 @@ impl Interrupt {
         result
     }
 
-    /// Returns a guard that interrupts the next run when it is dropped, which happens with the future of a request whose
+    /// Returns a guard that interrupts the next run when it is dropped, for example with the future of a request whose
     /// client has disconnected.
     pub(crate) fn cancel_on_drop(self: &Arc<Self>) -> CancelOnDrop {
         CancelOnDrop { run: self.state.lock().run + 1, interrupt: Arc::clone(self) }
@@ -111,7 +112,8 @@ impl State {
     }
 }
 
-/// Interrupts one run when dropped; see [`Interrupt::cancel_on_drop`]. Dropped after the run, it does nothing.
+/// A guard that interrupts one run when dropped; see [`Interrupt::cancel_on_drop`]. Dropped after the run, it does
+/// nothing.
 pub(crate) struct CancelOnDrop {
     interrupt: Arc<Interrupt>,
     run: u64,

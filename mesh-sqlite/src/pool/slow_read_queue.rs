@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use mesh_plan::{ResolveError, Usage, WaitCounter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Concurrent reads per core. More than one, because some wait for the disk or a writer. Few, because the others slow each
-/// other down.
+/// Concurrent reads per core. There is more than one, because some reads wait for the disk or a writer. There are few,
+/// because running reads slow each other down.
 const PER_CORE: usize = 2;
 /// The minimum number of slots.
 const MIN_SLOTS: usize = 4;
@@ -47,7 +47,7 @@ impl SlowReadQueue {
     /// Waits for a slot.
     ///
     /// # Errors
-    /// [`ResolveError::Busy`], at once if the read would not finish before its deadline.
+    /// [`ResolveError::Busy`], immediately if the read would not finish before its deadline.
     pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<SlowReadPermit, ResolveError> {
         if let Ok(slot) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(self.permit(slot));
@@ -69,10 +69,10 @@ impl SlowReadQueue {
         }
     }
 
-    /// Waits until the reads that run have ended. Those that begin afterwards wait until the returned value is dropped.
+    /// Waits until all running reads have ended. Reads that begin afterwards wait until the returned permit is dropped.
     pub(crate) async fn gap(&self) -> Option<OwnedSemaphorePermit> {
         let slots = u32::try_from(self.slots).unwrap_or(u32::MAX);
-        // It is never closed.
+        // The semaphore is never closed.
         Arc::clone(&self.free).acquire_many_owned(slots).await.ok()
     }
 
@@ -80,13 +80,13 @@ impl SlowReadQueue {
         Duration::from_micros(self.average.load(Ordering::Relaxed))
     }
 
-    /// Returns the expected time until a read with this number of reads before it is done.
+    /// Returns the expected time until a read with `ahead` reads before it is done.
     fn expected(&self, ahead: usize) -> Duration {
         let average = self.average() * MARGIN_QUARTERS / 4;
         average + average.mul_f64((ahead + 1) as f64 / self.slots as f64)
     }
 
-    /// Adds the slots and waits.
+    /// Adds the numbers of slots and waits to usage figures.
     pub(crate) fn add_usage(&self, usage: &mut Usage) {
         usage.slots = self.slots;
         usage.free = self.free.available_permits();
@@ -106,7 +106,7 @@ impl SlowReadQueue {
     }
 }
 
-/// Counts a read while it waits.
+/// A guard that counts a read while it waits.
 struct WaitingRead<'t> {
     count: &'t AtomicUsize,
     ahead: usize,
@@ -124,7 +124,7 @@ impl Drop for WaitingRead<'_> {
     }
 }
 
-/// A slot, which is free again when this is dropped.
+/// A slot for a slow read, which is released on drop.
 pub(crate) struct SlowReadPermit {
     slow_reads: Arc<SlowReadQueue>,
     _slot: OwnedSemaphorePermit,
@@ -184,7 +184,7 @@ mod tests {
         assert!(patient.await.is_err(), "this one waits");
         assert!(matches!(slow_reads.take(within(Duration::ZERO)).await, Err(ResolveError::Busy)));
         drop(running);
-        // A free slot is given without an estimate.
+        // A free slot is granted without an estimate.
         assert!(slow_reads.take(within(Duration::ZERO)).await.is_ok());
     }
 

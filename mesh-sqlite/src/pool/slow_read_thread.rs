@@ -15,8 +15,8 @@ use super::interrupt::Budget;
 #[cfg(target_os = "linux")]
 const NICE: i32 = 19;
 
-/// The processors of the thread that opened the first database. A thread inherits those of the thread that starts
-/// it, which may be pinned to one.
+/// The processors of the thread that opened the first database. A new thread inherits the processors of the thread that
+/// starts it, which may be pinned to one.
 #[cfg(target_os = "linux")]
 static PROCESSORS: std::sync::OnceLock<rustix::thread::CpuSet> = std::sync::OnceLock::new();
 
@@ -28,14 +28,14 @@ pub(crate) fn record_processors() {
     }
 }
 
-/// The checks of a light read.
+/// The number of checks from which a read is slow.
 const LIGHT_CHECKS: u32 = 20;
-/// The time of a light read.
+/// The time from which a read is slow.
 const LIGHT_TIME: Duration = Duration::from_millis(10);
 
-/// Returns the budget of a read on the calling thread, after which it is slow: one or two milliseconds of work, while most
-/// reads take a fraction of that. It is counted in checks between steps of SQLite, because on a busy machine every read
-/// takes long; the time only limits steps that are slow.
+/// Returns the budget of a read on the calling thread: one or two milliseconds of work, while most reads take a
+/// fraction of that. A read that exceeds it is slow. The budget counts checks between steps of SQLite, because on a
+/// busy machine every read takes long; the time limit only bounds slow steps.
 pub(crate) fn inline_budget() -> Budget {
     Budget { checks: Some(LIGHT_CHECKS), time: Some(LIGHT_TIME), deadline: None }
 }
@@ -45,7 +45,7 @@ pub(crate) fn is_light(checks: u32, time: Duration) -> bool {
     checks < LIGHT_CHECKS && time < LIGHT_TIME
 }
 
-/// Runs `work` on a new thread of low priority. Starting a thread takes some ten microseconds, while slow reads take
+/// Runs `work` on a new thread of low priority. Starting a thread takes about ten microseconds, while slow reads take
 /// milliseconds.
 pub(crate) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -67,7 +67,7 @@ fn lower_priority() {
     if let Some(all) = PROCESSORS.get() {
         let _ = rustix::thread::sched_setaffinity(None, all);
     }
-    // A failure affects only the order of threads.
+    // A failure affects only the scheduling of threads.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);
 }

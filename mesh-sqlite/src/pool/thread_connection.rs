@@ -1,9 +1,9 @@
-//! The connection of a thread to each database, on which light reads run.
+//! Per-thread connections, one for each database, on which light reads run.
 //!
-//! Using it takes no lock, and its statements are found by plan. In WAL mode, in which readers do not
-//! block writers, its snapshot stays open for other requests that arrive at the same time; each checks that the version of
-//! the database is still the same. The snapshot is closed before the thread waits for events, which the runtime announces
-//! through [`before_park`]; without that call, after every read.
+//! Using a connection takes no lock, and its statements are found by plan. In WAL mode, in which readers do not block
+//! writers, its snapshot stays open for other requests that arrive at the same time; each of them checks that the
+//! version of the database is unchanged. The snapshot is closed before the thread waits for events, which the runtime
+//! announces through [`before_park`]. A thread without that call closes it after every read.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -31,8 +31,9 @@ self_cell!(
     }
 );
 
-/// The prepared statements of one connection. Looking up a statement by its text costs more than running it for one row. So
-/// those of a plan are kept together under its id, with the parameters bound that do not change between runs.
+/// The prepared statements of one connection. Looking up a statement by its text costs more than running it for one
+/// row, so the statements of a plan are kept together under the plan's id. Parameters that do not change between runs
+/// stay bound.
 struct PreparedPlans<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
@@ -40,7 +41,7 @@ struct PreparedPlans<'c> {
 }
 
 impl<'c> PreparedPlans<'c> {
-    /// Prepares no plan yet. `bytes` bounds the memory of the statements of plans.
+    /// Prepares the statements for transactions. `bytes` bounds the memory of the statements of plans.
     fn new(connection: &'c Connection, bytes: usize) -> rusqlite::Result<Self> {
         let (begin, commit) = (connection.prepare("BEGIN")?, connection.prepare("COMMIT")?);
         Ok(Self { begin, commit, plans: LocalGenerations::new(bytes) })
@@ -69,9 +70,9 @@ struct ThreadConnection {
     snapshot: Option<DataVersion>,
 }
 
-/// Closes the snapshots that this thread keeps open for concurrent requests. To be called by a thread of the runtime before
-/// it waits for events, for example with `on_thread_park` of tokio's builder. A thread that never calls it keeps no
-/// snapshots open.
+/// Closes the snapshots that this thread keeps open for concurrent requests. Call this on each thread of the runtime
+/// before it waits for events, for example with `on_thread_park` of tokio's builder. A thread that never calls it keeps
+/// no snapshots open.
 pub fn before_park() {
     PARKS.set(true);
     CONNECTIONS.with_borrow_mut(|connections| {
@@ -90,7 +91,7 @@ pub(crate) fn read(
 ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
     let serves_pool =
         |connection: &ThreadConnection| std::ptr::eq(connection.pool.as_ptr(), Arc::as_ptr(pool));
-    // It is removed during the read, because code of the application may run and start another read.
+    // The connection is removed during the read, because application code may run and start another read.
     let found = CONNECTIONS.with_borrow_mut(|connections| {
         let index = connections.iter().position(serves_pool)?;
         Some(connections.swap_remove(index))
@@ -143,7 +144,8 @@ impl ThreadConnection {
                 prepared.begin.raw_execute().map_err(failed)?;
             }
             let read = prepared.read(reader, plan);
-            // The snapshot was taken between two readings of the version. If they are equal, it has that version.
+            // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
+            // version.
             let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
             if read_version.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {
                 *snapshot = read_version;
@@ -181,7 +183,7 @@ mod tests {
         })
     }
 
-    /// Reads so many queries, each a little longer, and returns what is cached then.
+    /// Reads `count` queries, each a little longer than the one before, and returns the cached plans and their memory.
     fn read_many(bytes: usize, count: usize) -> (usize, usize) {
         let file =
             File::new("CREATE TABLE t (id INTEGER PRIMARY KEY, parent_id INTEGER REFERENCES t (id), n TEXT)");

@@ -1,4 +1,4 @@
-//! Exports: the rows of a plan, passed on while they are read. `SPEC §16`
+//! Exports: the rows of a plan, sent while they are read. `SPEC §16`
 
 use std::time::Instant;
 
@@ -11,8 +11,8 @@ use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, Reader, slow_read_thread};
 
 impl OpenFile {
-    /// Exports a plan on a thread of low priority, with a connection of its own. It does not count as a slow read, since it
-    /// takes as long as its client.
+    /// Exports a plan on a thread of low priority, with a separate connection. An export does not count as a slow read,
+    /// because its duration depends on its client.
     pub(crate) async fn export(
         &self,
         plan: Plan,

@@ -1,4 +1,4 @@
-//! The bound on orders by values of related records, which no index has. `SPEC §14.9`
+//! The bound on sorting by values of related records, which no index covers. `SPEC §14.9`
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,20 +13,20 @@ use sea_query::{Expr, Func, Query, SqliteQueryBuilder};
 use super::{failed, row_count, steps};
 use crate::pool::Reader;
 
-/// The most rows of a table that are counted if `ANALYZE` has not counted them.
+/// The maximum number of rows that are counted in a table without `ANALYZE` statistics.
 const COUNTED: u64 = 1_000_000;
 
-/// Reads as little as possible.
+/// A statement that reads as little as possible.
 const ONE_ROW: &str = "SELECT 1 FROM main.sqlite_schema LIMIT 1";
 
-/// How long the estimated size of a table is used.
+/// The time for which the estimated size of a table is used.
 const SIZE_AGE: Duration = Duration::from_secs(60);
 
 /// Estimated numbers of rows, by table.
 #[derive(Debug, Default)]
 pub(crate) struct TableSizes(RefCell<HashMap<TableName, (Instant, u64)>>);
 
-/// Refuses a plan whose orders by values of related records scan more rows than its bound allows.
+/// Refuses a plan that scans more rows than its bound allows to sort by values of related records.
 pub(crate) fn check(reader: &Reader, plan: &Plan, statements: &Statements) -> Result<(), ResolveError> {
     match plan.related_sort_rows() {
         Some(bound) => check_node(reader, plan.node(), statements, bound),
@@ -34,7 +34,7 @@ pub(crate) fn check(reader: &Reader, plan: &Plan, statements: &Statements) -> Re
     }
 }
 
-/// Checks a node and those below it. The depth of the recursion is that of the query, which is bounded.
+/// Checks a node and those below it. The recursion is as deep as the query, whose depth is bounded.
 fn check_node(reader: &Reader, node: &Node, tree: &Statements, bound: u64) -> Result<(), ResolveError> {
     if node.sorts_related()
         && let Some(statement) = tree.rows.statement()
@@ -50,7 +50,8 @@ fn check_node(reader: &Reader, node: &Node, tree: &Statements, bound: u64) -> Re
         .try_for_each(|(join, tree)| check_node(reader, &join.node, tree, bound))
 }
 
-/// Checks the steps of a statement that sorts. Each row of the node scans the tables of related records that have no index.
+/// Checks the steps of a statement that sorts. For each row of the node, tables of related records without an index are
+/// scanned.
 fn check_steps(reader: &Reader, node: &Node, steps: &[String], bound: u64) -> Result<(), ResolveError> {
     let (mut rows, mut related, mut through) = (1, 0u64, None);
     let mut missing = None;
@@ -72,7 +73,7 @@ fn check_steps(reader: &Reader, node: &Node, steps: &[String], bound: u64) -> Re
                 related = related.saturating_add(reader.size(&below.table)?);
                 missing = Some(below);
             }
-            // The junction of the records that were named last.
+            // The junction table of the related records in the step before.
             (Some("SCAN"), None) => {
                 if let Some((below, Link::Through { table, .. })) = through {
                     related = related.saturating_add(reader.size(table)?);
@@ -93,8 +94,8 @@ fn check_steps(reader: &Reader, node: &Node, steps: &[String], bound: u64) -> Re
     Err(ResolveError::SortTooLarge { path: node.path.clone(), scanned, bound, hint })
 }
 
-/// Returns which part of a table the search of a range reads, as SQLite's planner estimates it: a quarter, or a 64th if the
-/// range has two ends. `None` for a search by equality, which finds few rows.
+/// Returns the divisor of a table's rows that SQLite's planner uses to estimate the search of a range: 4, or 64 if the
+/// range has two ends. Returns `None` for a search by equality, which finds few rows.
 fn range(step: &str) -> Option<u64> {
     match (step.contains("=?"), step.matches('?').count()) {
         (true, _) | (_, 0) => None,
@@ -103,7 +104,7 @@ fn range(step: &str) -> Option<u64> {
     }
 }
 
-/// What an alias in a step refers to.
+/// The target of an alias in a step.
 #[derive(Clone, Copy)]
 enum Scanned<'a> {
     /// The rows of the node.
@@ -112,7 +113,8 @@ enum Scanned<'a> {
     Related(&'a Node, &'a Link),
 }
 
-/// Finds the table of an alias: `t0` is that of the node, `t0_1` that of its related records with the number 1.
+/// Finds the table of an alias: `t0` is the table of the node, and `t0_1` is the table of its related records with the
+/// number 1.
 fn find<'a>(node: &'a Node, alias: &str) -> Option<Scanned<'a>> {
     let mut parts = alias.strip_prefix('t')?.split('_');
     parts.next()?.parse::<usize>().ok()?;
@@ -142,7 +144,7 @@ impl Reader {
 /// Estimates the number of rows of a table: from `ANALYZE`, by counting a small table, or from the range of row ids.
 fn estimate(connection: &Connection, table: &TableName) -> rusqlite::Result<u64> {
     const ANALYZED: &str = "SELECT CAST(stat AS INTEGER) FROM main.sqlite_stat1 WHERE lower(tbl) = lower(?1)";
-    // Without the table, nothing was analyzed.
+    // The table of statistics is missing if nothing was analyzed.
     let analyzed = connection.query_row(ANALYZED, [&table.name], |row| row.get::<_, i64>(0));
     if let Ok(rows) = analyzed {
         return Ok(rows.unsigned_abs());

@@ -9,7 +9,7 @@ use rusqlite::{Connection, StatementStatus};
 use super::StatementTree;
 use crate::catalog;
 
-/// 21,000 posts, of which no two follow each other in the index's order, with three comments each.
+/// 21,000 posts with three comments each. Posts with consecutive ids are not adjacent in the index.
 const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT NULL, views INTEGER NOT NULL,
         rank INTEGER);
     CREATE TABLE comments (id INTEGER PRIMARY KEY, body TEXT NOT NULL,
@@ -47,12 +47,12 @@ fn page_by(mesh: &Mesh, order: &str, select: &str, first: u32, after: Option<&st
     mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
 }
 
-/// What one run of a plan cost.
+/// The cost of one run of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cost {
     /// Steps of SQLite, in all statements.
     steps: i32,
-    /// The number of allocations, without those of SQLite.
+    /// The number of allocations, excluding those of SQLite.
     allocations: u64,
 }
 
@@ -109,7 +109,7 @@ fn nulls_after_all_values_do_not_make_later_pages_more_expensive() {
             break;
         }
         let end = body["pageInfo"]["endCursor"].as_str().unwrap();
-        // One page has values, one has values and NULLs, and one has NULLs.
+        // One page has values, one has values and NULLs, and one has only NULLs.
         let later = cost(&connection, &rank(20, Some(end)));
         assert!(later.steps <= first.steps * 3, "{first:?}, and after {} rows {later:?}", seen.len());
         after = Some(end.to_owned());

@@ -12,7 +12,7 @@ use mesh_plan::{Node, TracedStatement, Value, ValueRef};
 pub(super) struct Cost {
     /// The values that were bound in the first run, by the indexes of their parameters.
     params: BTreeMap<usize, Value>,
-    /// When the current search for a row started.
+    /// The time at which the current search for a row started.
     start: Option<Instant>,
     duration: Duration,
     rows: u64,
@@ -38,7 +38,7 @@ impl Cost {
         self.start = Some(Instant::now());
     }
 
-    /// Ends the search for a row, which was found if there is one.
+    /// Ends the search for a row. `found` states whether there was one.
     pub(super) fn pause(&mut self, found: bool) {
         self.rows += u64::from(found);
         self.duration += self.start.take().map_or(Duration::ZERO, |start| start.elapsed());

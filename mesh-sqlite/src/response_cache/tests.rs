@@ -17,11 +17,11 @@ use rusqlite::Connection;
 use crate::before_park;
 use crate::tests::{self, File};
 
-/// The file that the process which a test starts writes to.
+/// The environment variable with the file that the child process writes to.
 const WRITER: &str = "MESH_TEST_WRITER";
-/// The number of commits that it makes.
+/// The environment variable with the number of commits that the child process makes.
 const TIMES: &str = "MESH_TEST_COMMITS";
-/// Commits of one race: fewer where readers and writers hold each other up.
+/// Returns the number of commits of one race: fewer in journal modes in which readers and writers block each other.
 fn commits(journal: &str) -> i64 {
     if journal == "wal" { 300 } else { 25 }
 }
@@ -61,7 +61,7 @@ fn number(body: &[u8]) -> i64 {
     text.strip_prefix("{\"n\":").unwrap().strip_suffix('}').unwrap().parse().unwrap()
 }
 
-/// A runtime whose threads keep snapshots open, as the server's do.
+/// Returns a runtime whose threads keep snapshots open, as the server's threads do.
 fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().on_thread_park(before_park).build().unwrap()
@@ -230,7 +230,7 @@ fn answers_that_depend_on_a_session_are_not_shared() {
     });
 }
 
-/// Runs readers that compare every answer with what was committed before the read.
+/// Runs readers that check that no answer is older than the commits before the read.
 fn race(file: &File, commits: i64, write: impl FnOnce(&AtomicI64)) {
     let committed = Arc::new(AtomicI64::new(0));
     let done = Arc::new(AtomicBool::new(false));
@@ -276,7 +276,7 @@ fn no_answer_is_older_than_a_commit_of_another_connection() {
                 set(&writer, n);
                 committed.store(n, Ordering::Release);
                 if n % 100 == 0 && journal == "wal" {
-                    // It fails if a reader is in the way.
+                    // A checkpoint fails if a reader blocks it.
                     let _ = writer.execute_batch("PRAGMA wal_checkpoint(RESTART)");
                 }
             }
@@ -309,7 +309,7 @@ fn no_answer_is_older_than_a_commit_of_another_process() {
     }
 }
 
-/// The other process of the test above. It does nothing without the environment variable.
+/// The child process of the test above. It does nothing without the environment variable.
 #[test]
 fn writes_to_the_file_of_the_environment() {
     let Some(path) = std::env::var_os(WRITER) else { return };

@@ -1,8 +1,8 @@
 //! The layout of a state file, with its version and migrations.
 //!
 //! The version has two parts. Servers of one major version can share a file: a migration to the next minor version only
-//! adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds. The major
-//! version is `user_version`; the minor version is in the table `layout`, without which it is 0.
+//! adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds. The
+//! major version is `user_version`; the minor version is in the table `layout`, and is 0 without that table.
 
 use std::error::Error;
 use std::fmt;
@@ -34,13 +34,13 @@ const MIGRATIONS: [&str; 4] = [
     INSERT INTO nonce_mark (time, shared_until, boot) VALUES (0, 0, '');",
     "ALTER TABLE query ADD COLUMN params TEXT;",
 ];
-/// The first version whose servers know the mark, as an index of [`MIGRATIONS`].
+/// The first version whose servers support the mark, as an index of [`MIGRATIONS`].
 const WITH_MARK: usize = 2;
 /// For this time after the migration, servers of earlier versions may still insert nonces.
 const SHARE_NONCES: &str =
     "UPDATE nonce_mark SET shared_until = (CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
 
-/// The state was written by a server with a newer layout, which may have changed the meaning of what is there.
+/// The error for state in a newer layout, which may have changed the meaning of existing data.
 #[derive(Debug)]
 pub(super) struct NewerLayout {
     major: i64,
@@ -58,10 +58,10 @@ impl fmt::Display for NewerLayout {
 
 impl Error for NewerLayout {}
 
-/// Brings a file to the current layout, which creates the tables of an empty one.
+/// Migrates a file to the current layout. This creates the tables of an empty file.
 ///
 /// # Errors
-/// [`NewerLayout`], or the file belongs to another program, which leaves it unchanged, or it cannot be written.
+/// [`NewerLayout`]; the file belongs to another program, and is left unchanged; or the file cannot be written.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), BoxError> {
     // Servers that start together wait here for each other.
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -1,7 +1,7 @@
-//! Used nonces: the table that servers on one machine share, and whether a server is alone.
+//! Used nonces: the table that servers on one machine share, and the check whether a server runs alone.
 //!
-//! Each server holds a shared lock on a file beside the state file, so that no other server runs if one obtains the lock
-//! alone. The system releases the locks of a process that ends in any way.
+//! Each server holds a shared lock on a file beside the state file. A server that obtains the lock exclusively is the
+//! only one. The system releases the locks of a process however it ends.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -23,12 +23,12 @@ const CLAIMED: &str = "SELECT session, nonce, time, until FROM nonce WHERE time 
 /// Changes nothing if the nonce exists and has not expired.
 const INSERT: &str = "INSERT INTO nonce (session, nonce, time, until) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (session, nonce) DO UPDATE SET time = ?3, until = ?4 WHERE until <= ?5";
-/// Raises the mark after the machine was started, which may have lost what was not on disk.
+/// Raises the mark after a restart of the machine, which may have lost data that was not on disk.
 const RECOVER: &str =
     "UPDATE nonce_mark SET boot = ?1, time = CASE boot WHEN '' THEN time ELSE max(time, ?2) END
     WHERE boot <> ?1";
 
-/// The lock of a server.
+/// The lock that a running server holds.
 pub(super) struct Presence(File);
 
 impl Presence {
@@ -37,12 +37,12 @@ impl Presence {
         let mut name = state.as_os_str().to_owned();
         name.push("-servers");
         let file = OpenOptions::new().create(true).read(true).append(true).open(PathBuf::from(name))?;
-        // Without locks, servers share all nonces.
+        // If locking fails, servers share all nonces.
         let _ = file.lock_shared();
         Ok(Self(file))
     }
 
-    /// Returns whether no other server holds the lock. If the file system or the system cannot tell, none is alone.
+    /// Returns whether no other server holds the lock. Returns `false` if the system cannot determine this.
     fn is_alone(&self) -> bool {
         let is_alone = self.0.try_lock().is_ok();
         // The attempt may have released the lock.
@@ -79,7 +79,7 @@ impl NonceTable for State {
 }
 
 impl Inner {
-    /// Raises the mark after the machine was started, and makes it durable.
+    /// Raises the mark after a restart of the machine, and makes it durable.
     pub(super) fn recover_nonces(&self) -> Result<(), BoxError> {
         let now = to_sql_time(unix_millis(SystemTime::now()));
         self.durable.lock().execute(RECOVER, params![boot(), now])?;
@@ -102,7 +102,8 @@ impl Inner {
     }
 
     fn insert(&self, nonces: &[NonceRow], now: u64) -> rusqlite::Result<Vec<NonceUse>> {
-        // The mark that is set after a crash of the machine covers timestamps up to then, but not those ahead of the clock.
+        // The mark that is set after a crash of the machine covers timestamps up to that moment, but not timestamps
+        // ahead of the clock.
         let is_ahead = nonces.iter().any(|row| row.time > now);
         let mut connection = if is_ahead { self.durable.lock() } else { self.fast.lock() };
         let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -137,7 +138,8 @@ fn time_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<u64> {
     row.get::<_, i64>(0).map(|time| u64::try_from(time).unwrap_or(0))
 }
 
-/// Returns a name of the time since the machine was started. Where the system has none, each start of a server counts.
+/// Returns an identifier of the current boot of the machine. On a system without one, each start of a server counts as
+/// a boot.
 fn boot() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     match id.trim() {

@@ -85,7 +85,7 @@ fn is_deleted(signal: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(signal) == 0
 }
 
-/// An open file cannot be deleted here.
+/// Returns `false`, because an open file cannot be deleted on this platform.
 #[cfg(not(unix))]
 fn is_deleted(_: &Metadata) -> bool {
     false

@@ -1,4 +1,4 @@
-//! Revoked sessions, and the deletion of what has expired.
+//! Revoked sessions, and the deletion of expired entries.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rusqlite::params;
 
 use super::{Inner, State, count, run_blocking};
 
-/// The interval of deleting expired entries, in milliseconds.
+/// The interval between deletions of expired entries, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
 
 const REVOKE: &str = "INSERT OR REPLACE INTO revocation (session, until) VALUES (?1, ?2)";
@@ -47,7 +47,7 @@ impl State {
         };
         if now >= due && exchange(due) {
             let inner = Arc::clone(&self.inner);
-            // No request waits for it. If it fails, the next one may succeed.
+            // No request waits for the deletion. If it fails, the next one may succeed.
             drop(tokio::task::spawn_blocking(move || {
                 if let Err(error) = inner.sweep(now) {
                     tracing::warn!("cannot delete expired entries of {}: {error}", inner.path.display());

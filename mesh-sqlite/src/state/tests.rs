@@ -157,7 +157,7 @@ async fn a_server_claims_timestamps_while_it_is_alone() {
     assert_eq!(open(&file).mark().await.unwrap(), 5_000);
 }
 
-/// Nonces are not written to the disk at once, so a crash of the machine may lose them, and the mark.
+/// Nonces are not written to the disk immediately, so a crash of the machine may lose them, and the mark.
 #[tokio::test]
 async fn timestamps_from_before_the_start_of_the_machine_are_claimed() {
     let file = File::new("");
@@ -168,7 +168,7 @@ async fn timestamps_from_before_the_start_of_the_machine_are_claimed() {
     let mark = open(&file).mark().await.unwrap();
     assert!(mark >= before);
     connection.execute("UPDATE nonce_mark SET time = time + 1", []).unwrap();
-    // Other systems do not tell when they were started, so there each start counts.
+    // Other systems have no boot id, so each start of a server counts as a boot.
     let same_boot = Path::new("/proc/sys/kernel/random/boot_id").exists();
     assert_eq!(open(&file).mark().await.unwrap() == mark + 1, same_boot);
 }

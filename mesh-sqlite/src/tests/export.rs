@@ -10,12 +10,12 @@ use tokio::sync::mpsc;
 
 use super::File;
 
-/// 50,000 rows of some 100 bytes.
+/// 50,000 rows of about 100 bytes each.
 const MANY: &str = "PRAGMA journal_mode = wal; CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT);
     WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50000)
         INSERT INTO t SELECT i, printf('%080d', i) FROM c;";
 
-/// Passes pieces to a reader that may be slow, and counts those that were sent.
+/// A channel that passes pieces to a reader, which may be slow, and counts the pieces that were sent.
 struct Channel {
     pieces: mpsc::Sender<Vec<u8>>,
     sent: Arc<AtomicUsize>,
@@ -55,7 +55,7 @@ async fn an_export_waits_for_its_reader_and_has_the_rows_of_one_snapshot() {
     let mesh = Arc::new(file.mesh());
     let mut export = start(&mesh, "{ t id text }", Context::new("test"));
     let mut text = export.pieces.recv().await.unwrap();
-    // One piece waits in the channel, and one to enter it.
+    // One piece waits in the channel, and another waits to enter it.
     assert!(export.sent.load(Ordering::SeqCst) <= 3 && text.len() < 200_000);
     file.write("DELETE FROM t WHERE id > 10; UPDATE t SET text = 'changed'");
     while let Some(piece) = export.pieces.recv().await {
@@ -75,7 +75,7 @@ async fn an_export_whose_reader_is_gone_ends() {
     pieces.recv().await.unwrap();
     drop(pieces);
     assert!(matches!(task.await.unwrap(), Err(ResolveError::TimedOut)));
-    // Its transaction has ended.
+    // The transaction of the export has ended.
     let connection = file.connect();
     connection.execute_batch("DELETE FROM t").unwrap();
     let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();

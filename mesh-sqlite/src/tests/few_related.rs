@@ -7,7 +7,8 @@ use mesh_schema::Document;
 use super::File;
 use crate::Database;
 
-/// 2,000 posts of 20 users, a tenth of them tagged. One user has posts that no other one has, with rare words.
+/// 2,000 posts of 20 users: ten with the word `rare`, one of which has no author, and 1,990 with the word `common`. Ten
+/// are tagged.
 const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE posts (id INTEGER PRIMARY KEY, word TEXT, author_id INTEGER REFERENCES users (id));
     CREATE TABLE tags (id INTEGER PRIMARY KEY, label TEXT);
@@ -22,14 +23,14 @@ const BLOG: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
     INSERT INTO tags VALUES (1, 'rust'), (2, 'go');
     INSERT INTO post_tags SELECT id, 1 FROM posts WHERE id % 200 = 0;";
 
-/// The ids that a plan of users returns.
+/// Returns the ids of the users that a plan selects.
 async fn ids(mesh: &Mesh, plan: &Plan) -> Vec<i64> {
     let body = mesh.read(plan, &Context::new("test")).await.unwrap();
     let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
     body["items"].as_array().unwrap().iter().map(|user| user["id"].as_i64().unwrap()).collect()
 }
 
-/// Whether a plan is lowered to a condition that is checked for each row.
+/// Returns whether a plan is lowered to a condition that is checked for each row.
 fn checks_each_row(database: &Database, plan: &Plan) -> bool {
     database.statements(plan).unwrap().iter().next().unwrap().sql.contains("EXISTS")
 }

@@ -7,8 +7,8 @@ use mesh_ql::{FilterOp, Format, Literal};
 use super::File;
 use crate::Database;
 
-/// Posts without an author, and with one that has no values beside the id. Keys of `notes` have another type than those
-/// that they refer to, and `twins` is a view with two rows for each user.
+/// Posts without an author, and posts whose author has no values besides the id. The keys of `notes` differ in type
+/// from the keys that they refer to, and `twins` is a view with two rows for each user.
 const BLOG: &str = "PRAGMA foreign_keys = off;
     CREATE TABLE companies (id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, company_id INTEGER REFERENCES companies (id),

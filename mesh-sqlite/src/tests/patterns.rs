@@ -18,7 +18,7 @@ const TABLE: &str = "CREATE TABLE t (id INTEGER PRIMARY KEY, plain TEXT, number 
     CREATE INDEX t_plain ON t (plain); CREATE INDEX t_number ON t (number); CREATE INDEX t_untyped ON t (untyped);
     CREATE INDEX t_amount ON t (amount); CREATE INDEX t_nocase ON t (nocase);";
 
-/// SQL of the values: texts, texts that read as numbers, numbers, bytes, and bytes that are no text.
+/// SQL literals of the values: texts, texts that look like numbers, numbers, bytes, and bytes that are not valid text.
 const VALUES: &[&str] = &[
     "'abc'",
     "'ABC'",

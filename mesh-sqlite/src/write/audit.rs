@@ -13,7 +13,7 @@ use crate::pool::connect;
 
 /// The columns of the table.
 const COLUMNS: [&str; 3] = ["time", "event", "entry"];
-/// The time limit of waiting for a writer.
+/// The time limit for waiting for a writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A table of audit entries.
@@ -69,7 +69,7 @@ fn insert(table: &str) -> String {
         .take();
     let mut insert = Query::insert();
     insert.into_table(table.to_owned()).columns(COLUMNS);
-    // The numbers of columns agree.
+    // This cannot fail, because the numbers of columns agree.
     let _ = insert.select_from(select);
     insert.to_string(SqliteQueryBuilder)
 }
@@ -80,7 +80,7 @@ impl AuditTable {
     /// # Errors
     /// The file cannot be written.
     pub fn append(&self, entries: &str) -> Result<(), OpenError> {
-        // Opened each time, because the file may have been replaced.
+        // The file is opened each time, because it may have been replaced.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inserted = Connection::open_with_flags(&self.path, flags).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;

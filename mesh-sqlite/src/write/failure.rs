@@ -1,4 +1,4 @@
-//! Errors of SQLite as errors of writes, with the fields that they are about.
+//! Conversion of SQLite errors to write errors, with the fields that they concern.
 
 use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::sql::{SetReference, Statement};
@@ -57,7 +57,7 @@ fn fields_in(rule: Rule, message: &str, mutation: &Mutation) -> Vec<String> {
     cause.split(", ").filter_map(field).collect()
 }
 
-/// Returns the column in `table.column`, if the table is that of the entity.
+/// Returns the column in `table.column`, if it is a column of the entity's table.
 fn column_in<'n>(name: &'n str, subject: &Subject) -> Option<&'n str> {
     name.strip_prefix(subject.table().name.as_str())?.strip_prefix('.')
 }
@@ -70,7 +70,7 @@ fn unfit(message: &str, mutation: &Mutation) -> WriteError {
     subject.unfit(action.values(), column.as_slice())
 }
 
-/// Returns the fields of the foreign keys that refer to no record. SQLite does not name them.
+/// Returns the fields of the foreign keys that refer to a missing record. SQLite does not name them.
 pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -> Vec<String> {
     let exists = |statement: &Statement<Param>| -> rusqlite::Result<bool> {
         let mut prepared = connection.prepare(&statement.sql)?;
@@ -81,7 +81,7 @@ pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -
         Ok(prepared.raw_query().next()?.is_some())
     };
     let references = sqlite::references(mutation).into_iter();
-    // If it cannot be found out, the field is not named.
+    // A field is not named if the check fails.
     let missing = references.filter(|SetReference { statement, .. }| matches!(exists(statement), Ok(false)));
     missing.flat_map(|reference| reference.fields).collect()
 }

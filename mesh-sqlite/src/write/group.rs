@@ -1,9 +1,10 @@
 //! Writes that are committed together.
 //!
-//! A commit waits for the disk, and takes most of the work of a write. So the writes that have arrived during a commit share
-//! the next one. One that fails undoes only itself: SQLite undoes a statement that fails, and a write with several statements
-//! that change something has a savepoint. All of them are rolled back, and each gets a transaction of its own, if one ends the
-//! transaction (an interrupt, `RAISE(ROLLBACK)`), if one fails but keeps some changes (`RAISE(FAIL)`), or if the commit fails.
+//! A commit waits for the disk and takes most of the work of a write, so writes that arrive during a commit share the
+//! next one. A write that fails undoes only itself: SQLite undoes a statement that fails, and a write with several
+//! statements that change data has a savepoint. In three cases, all writes of the group are rolled back and each gets
+//! its own transaction: a write ends the transaction (an interrupt, `RAISE(ROLLBACK)`), a write fails but keeps some
+//! changes (`RAISE(FAIL)`), or the commit fails.
 
 #[cfg(test)]
 mod tests;
@@ -17,23 +18,23 @@ use super::failure::failed;
 use super::queue::{Queue, ResultSender, Waiting, Written};
 use crate::pool::interrupt::Budget;
 
-/// The most writes that are committed together.
+/// The maximum number of writes that are committed together.
 const MOST: usize = 64;
-/// How long a transaction is open to further writes.
+/// The time for which a transaction accepts further writes.
 const OPEN: Duration = Duration::from_millis(2);
-/// What a write may take while others wait for its end, of which the first ones are done: some milliseconds, as a read on a
-/// thread of the runtime. With more to do it gets a transaction of its own.
+/// The budget of a write in a shared transaction, while earlier writes of the group wait for the commit: a few
+/// milliseconds, like a read on a thread of the runtime. A write that exceeds it gets its own transaction.
 const SHARED: Budget = Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
-/// What the replies of a group may take together, while other writes wait: less than a millisecond.
+/// The shared budget of the replies of a group, while other writes wait: less than a millisecond.
 const REPLIES: Budget = Budget { checks: Some(10), time: Some(Duration::from_millis(1)), deadline: None };
 
 impl WriteConnection {
-    /// Runs a write, and those that wait behind it in the same transaction.
+    /// Runs a write and the writes that wait behind it in one transaction.
     pub(super) fn run(&mut self, first: Waiting, queue: &Queue) {
         let mut group = vec![(self.begin_with(&first), first)];
         let is_done = match group.first() {
             Some((Ok(_), _)) => self.add_waiting(&mut group, queue) && self.commit_all(&mut group),
-            // It is rolled back.
+            // The write has failed and is rolled back.
             _ => true,
         };
         self.rollback();
@@ -48,8 +49,9 @@ impl WriteConnection {
         }
     }
 
-    /// Reads the replies of writes in one snapshot. Most pages that they need are still in the cache of this connection, while
-    /// every commit empties those of the others. A reply that takes long is left to a connection for reads.
+    /// Reads the replies of writes in one snapshot. Most pages that the replies need are still in the cache of this
+    /// connection, while every commit empties the caches of other connections. A reply that takes long is left to a
+    /// connection for reads.
     fn read_replies(&mut self, group: &mut [(Written, Waiting)]) {
         self.reader.interrupt.begin(REPLIES);
         if self.execute("BEGIN").is_err() {
@@ -86,7 +88,7 @@ impl WriteConnection {
         Ok(written)
     }
 
-    /// Adds writes that wait to the transaction. Returns `false` if that has ended.
+    /// Adds waiting writes to the transaction. Returns `false` if the transaction has ended.
     fn add_waiting(&self, group: &mut Vec<(Written, Waiting)>, queue: &Queue) -> bool {
         let begun = Instant::now();
         while group.len() < MOST
@@ -103,7 +105,7 @@ impl WriteConnection {
         true
     }
 
-    /// Adds a write to the transaction. Returns `None` if that has ended, or has to.
+    /// Adds a write to the transaction. Returns `None` if the transaction has ended or has to end.
     fn add(&self, waiting: &Waiting) -> Option<Written> {
         let connection = &self.reader.connection;
         self.reader.interrupt.begin(SHARED);
@@ -129,8 +131,8 @@ impl WriteConnection {
         Some(written)
     }
 
-    /// Commits the transaction of some writes. Returns `false` if that failed and there are several, of which any may be
-    /// the cause.
+    /// Commits the transaction of a group. Returns `false` if the commit failed and the group has several writes, any
+    /// of which may be the cause.
     fn commit_all(&self, group: &mut [(Written, Waiting)]) -> bool {
         self.reader.interrupt.begin(Budget::default());
         match (self.execute("COMMIT"), group) {

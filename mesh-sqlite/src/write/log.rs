@@ -1,8 +1,8 @@
 //! The bound of the write-ahead log.
 //!
-//! SQLite begins the log anew when no snapshot needs it. Slow reads that overlap all the time leave no such moment, and
-//! the log grows with every write. So when it is long, slow reads that begin wait until those that run have ended, and
-//! the log is emptied in between.
+//! SQLite restarts the log when no snapshot needs it. Slow reads that overlap all the time leave no such moment, so the
+//! log grows with every write. When the log is long, new slow reads therefore wait until the running ones have ended,
+//! and the log is emptied in between.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::Writer;
 /// The length of the log in bytes at which it is emptied, and by which it grows until the next attempt if another process
 /// keeps a snapshot.
 const BOUND: u64 = 64 << 20;
-/// How many writes pass until the length is looked at again, which is a system call.
+/// The number of writes between checks of the length, each of which is a system call.
 const WRITES: u32 = 16;
 
 /// The log of a database.
@@ -51,7 +51,7 @@ impl Log {
 }
 
 impl Writer {
-    /// Starts to empty the log, unless that is under way.
+    /// Starts emptying the log, unless this is already in progress.
     pub(super) fn empty_log(&self) {
         if self.log.is_emptying.swap(true, Ordering::AcqRel) {
             return;
@@ -74,7 +74,7 @@ impl Writer {
     }
 }
 
-/// Marks the log as being emptied until it is dropped.
+/// A guard that marks the log as being emptied until it is dropped.
 struct Emptying(Arc<Log>);
 
 impl Drop for Emptying {

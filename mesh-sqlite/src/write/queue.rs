@@ -1,7 +1,7 @@
 //! The queue of writes and scripts, which one thread runs.
 //!
-//! The thread is taken from the runtime when a write arrives and returned when none is left. So writes that arrive together
-//! wake one thread.
+//! The thread is taken from the runtime when a write arrives and returned when none is left, so writes that arrive
+//! together wake only one thread.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use super::script::Scripted;
 /// The result of a write.
 pub(super) type Written = Result<WriteOutcome, WriteError>;
 
-/// What waits for the connection, and the receiver of its result.
+/// A job that waits for the connection, with the sender of its result.
 pub(super) enum Job {
     /// A write, which may share its transaction.
     Write { mutation: Box<Mutation>, done: ResultSender },
@@ -28,7 +28,7 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// Returns whether its request was given up.
+    /// Returns whether the request of the job was given up.
     fn is_given_up(&self) -> bool {
         match self {
             Self::Write { done, .. } => done.sender.is_closed(),
@@ -73,13 +73,13 @@ pub(super) struct ResultSender {
 }
 
 impl ResultSender {
-    /// Wraps the sender of a channel. To be called on the runtime of its receiver.
+    /// Wraps the sender of a channel. Call this on the runtime of its receiver.
     pub(super) fn new(sender: oneshot::Sender<Written>) -> Self {
         Self { sender, runtime: Handle::current() }
     }
 
-    /// Sends the results of writes. Each result that is sent from this thread would wake the thread of its receiver, so a task of
-    /// each runtime sends those of its requests.
+    /// Sends the results of writes. Each result that is sent from this thread would wake the thread of its receiver, so
+    /// one task on each runtime sends the results of that runtime's requests.
     pub(super) fn send_all(mut results: Vec<(Self, Written)>) {
         while let Some((first, _)) = results.first() {
             let runtime = first.runtime.clone();
@@ -97,10 +97,10 @@ impl ResultSender {
 }
 
 impl Queue {
-    /// Runs a job when those before it are done. One that is given up while it waits is not run.
+    /// Runs a job after all jobs before it. A job that is given up while it waits is not run.
     ///
     /// # Errors
-    /// [`ResolveError::Busy`] if it has not begun by its deadline, and the errors of the job.
+    /// [`ResolveError::Busy`] if the job has not begun by its deadline, and the errors of the job.
     pub(super) async fn run<T, E: From<ResolveError>>(
         self: &Arc<Self>,
         connection: &Arc<Mutex<WriteConnection>>,
@@ -123,7 +123,7 @@ impl Queue {
         let written = match tokio::time::timeout_at(deadline.into(), &mut written).await {
             Ok(written) => written,
             Err(_) if self.remove(number) => return Err(ResolveError::Busy.into()),
-            // It has begun.
+            // The job has begun.
             Err(_) => written.await,
         };
         // The runtime has ended, or a write has panicked.
@@ -161,7 +161,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether no job waits. Then the next one needs another thread.
+    /// Returns whether no job is waiting. If so, the next job needs another thread.
     fn is_done(&self) -> bool {
         let mut state = self.0.lock();
         state.is_served = !state.waiting.is_empty();
@@ -169,7 +169,8 @@ impl Queue {
     }
 }
 
-/// Serves a queue. If it ends before it has run all writes, as a runtime does that shuts down, the others are refused.
+/// The worker of a queue. If it ends before it has run all writes, as when the runtime shuts down, the remaining ones
+/// are refused.
 struct Server(Option<Arc<Queue>>);
 
 impl Server {
@@ -188,10 +189,10 @@ impl Server {
                     }
                     None => {}
                 }
-                // Others that wait for the connection get it between two writes.
+                // Other users of the connection get it between two writes.
                 MutexGuard::unlock_fair(connection);
             };
-            // The panic is reported to those whose write did not complete.
+            // The panic is reported to the requests whose writes did not complete.
             let _ = catch_unwind(AssertUnwindSafe(run));
         }
         self.0 = None;

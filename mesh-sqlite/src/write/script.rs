@@ -14,9 +14,9 @@ use super::{WriteConnection, key_of, run_statement};
 use crate::cells::Bound;
 use crate::read::{self, StatementTree, sort_bound};
 
-/// Why a script failed.
+/// The reason why a script failed.
 enum Failure {
-    /// For this reason.
+    /// A known error.
     Known(ScriptError),
     /// One of several records that were created together is the cause. It is found by creating them one by one.
     OfSeveral,
@@ -48,7 +48,7 @@ impl WriteConnection {
         })
     }
 
-    /// Runs a script. With `many`, records that are alike are created together.
+    /// Runs a script. If `many` is set, records that are alike are created together.
     fn try_script(
         &mut self,
         script: &dyn Script,
@@ -99,7 +99,7 @@ impl WriteConnection {
         Ok(ids)
     }
 
-    /// Creates the records of the first creations that are alike. Returns their ids.
+    /// Creates the records of the leading creations that are alike, and returns their ids.
     fn create_alike(&self, mutations: &[Mutation], step: usize) -> Result<Vec<Key>, Failure> {
         let failed = |error| match read::failed(error) {
             error @ (ResolveError::TimedOut | ResolveError::Busy) => ScriptError::new(step, error).into(),
@@ -126,7 +126,7 @@ impl WriteConnection {
         Ok(ids)
     }
 
-    /// Returns whether all new records with these ids may be the result of their creation.
+    /// Returns whether all new records with these ids are a permitted result of their creation.
     fn are_permitted(&self, run: &[Mutation], ids: &[Key]) -> rusqlite::Result<bool> {
         let permitted = run.first().and_then(|first| sqlite::permitted(first.subject(), ids));
         let Some(permitted) = permitted else { return Ok(true) };
@@ -158,7 +158,7 @@ impl WriteConnection {
         StatementTree::prepare(&self.reader.connection, &statements).map_err(read::failed)
     }
 
-    /// Reads a record. No other connection writes during the transaction, so a lock is a check only.
+    /// Reads a record. No other connection writes during the transaction, so a lock is only a check.
     fn read_step(&self, plan: &Plan, lock: Option<&Subject>) -> Result<JsonBody, Error> {
         let id = match plan.target() {
             Target::Point(id) => Some(id),
@@ -183,8 +183,8 @@ impl WriteConnection {
         Ok(self.prepare(plan)?.run(plan)?)
     }
 
-    /// Converts the error of a commit, which is that of a deferred constraint: the first write that refers to no record
-    /// is its cause, or else the last one.
+    /// Converts the error of a commit, which reports a deferred constraint. The cause is the first write that refers to
+    /// a missing record, or else the last write.
     fn commit_failed(&self, error: rusqlite::Error, done: &[StepResult]) -> ScriptError {
         let connection = &self.reader.connection;
         let writes = || {
@@ -206,7 +206,7 @@ impl WriteConnection {
     }
 }
 
-/// Creates records by one statement. Returns the ids that it returns.
+/// Creates records with one statement, and returns their ids.
 fn create_run(statement: &mut Statement<'_>, run: &[Mutation]) -> rusqlite::Result<Vec<Key>> {
     let values = run.iter().flat_map(|mutation| mutation.action().values());
     for (index, assigned) in (1..).zip(values) {

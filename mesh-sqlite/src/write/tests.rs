@@ -17,7 +17,7 @@ const DOCUMENT: &str = r#"{"entities": {
     "v": {"table": "v", "fields": ["id", "n"], "writable": ["n"]}
 }}"#;
 
-/// Updates a record, and returns the rows of the table too.
+/// Updates a record. Also returns the rows of the table.
 async fn update(entity: &str, id: &str, body: &str) -> (Result<WriteReply, WriteError>, Vec<(i64, i64)>) {
     let file = File::new(TABLES);
     let database = file.database();

@@ -1,9 +1,9 @@
 //! The blob store in a local folder, in which a crash leaves no partial file visible.
 //!
-//! Published files are `sha256/<2>/<62>` under the root and contain plain bytes. The file `<62>.type` beside one contains
-//! its content type unless that is unknown. Pending files are in `pending/`, in the same file system: `<unique>.part` while
-//! bytes are written, `<hash>.<unique>.<type>` when sealed. A process holds a lock on each of its pending files. The system
-//! releases it when the process ends, so that other processes can distinguish active from abandoned files.
+//! Published files are `sha256/<2>/<62>` under the root and contain plain bytes. A file `<62>.type` next to each contains
+//! its content type, unless the type is unknown. Pending files are in `pending/`, in the same file system: `<unique>.part`
+//! while bytes are written, `<hash>.<unique>.<type>` once sealed. A process holds a lock on each of its pending files. The
+//! system releases it when the process ends, so that other processes can distinguish active from abandoned files.
 
 mod pending;
 mod published;
@@ -44,7 +44,7 @@ impl FileStore {
     /// Opens a store in a folder, which is created if it does not exist.
     ///
     /// # Errors
-    /// The folder cannot be created.
+    /// An I/O error if the folder cannot be created.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         let pending = root.join("pending");
@@ -128,7 +128,7 @@ impl BlobStore for FileStore {
 
 impl Folders {
     fn path_of(&self, key: StorageKey) -> PathBuf {
-        // A key consists of a constant prefix, slashes and hex digits.
+        // The path stays below the root, because a key consists of a constant prefix, slashes and hex digits.
         self.root.join(key.to_string())
     }
 
@@ -146,7 +146,8 @@ impl Folders {
         format!("{}-{}", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Creates and locks a new file. If another process removes it as abandoned in between, another name is used.
+    /// Creates and locks a new file. If another process removes the file as abandoned before it is locked, another name is
+    /// used.
     fn create_part(&self) -> io::Result<(File, String)> {
         for _ in 0..ATTEMPTS {
             let unique = self.unique_name();
@@ -204,7 +205,7 @@ impl Folders {
         if self.type_of(key)? != *content_type {
             self.write_type(key, content_type)?;
         }
-        // Equal bytes are published already. If their length differs, they are damaged and replaced.
+        // A published file of the same length has the same bytes. If the length differs, it is damaged and replaced.
         if regular(&path)?.is_some_and(|theirs| theirs.len() == ours.len()) {
             return remove(sealed);
         }
@@ -218,7 +219,7 @@ impl Folders {
         }
     }
 
-    /// Writes the content type, before the bytes are moved beside it.
+    /// Writes the file with the content type. The bytes are moved next to it afterwards.
     fn write_type(&self, key: StorageKey, content_type: &ContentType) -> io::Result<()> {
         let (mut file, unique) = self.create_part()?;
         file.write_all(content_type.as_str().as_bytes())?;
@@ -238,7 +239,7 @@ struct StagedFile {
     folders: Arc<Folders>,
     unique: String,
     content_type: ContentType,
-    /// `None` when sealed.
+    /// `None` once sealed.
     file: Option<Arc<File>>,
     /// The write of the previous block.
     writing: Option<JoinHandle<io::Result<()>>>,
@@ -346,8 +347,8 @@ fn remove(path: &Path) -> io::Result<()> {
     present(fs::remove_file(path)).map(|_| ())
 }
 
-/// Returns the metadata of a regular file. The store makes no links, and one that another program put into its folder
-/// could lead out of it.
+/// Returns the metadata of a regular file. Links are not followed: the store creates none, and a link that another program
+/// put into its folder could point outside.
 fn regular(path: &Path) -> io::Result<Option<fs::Metadata>> {
     Ok(present(fs::symlink_metadata(path))?.filter(fs::Metadata::is_file))
 }

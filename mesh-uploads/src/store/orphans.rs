@@ -29,16 +29,16 @@ pub struct SweepReport {
     pub unrecorded: Vec<StoredBlob>,
     /// The number of these that were removed.
     pub removed: usize,
-    /// The number of files whose record could not be looked up, which stay.
+    /// The number of files that remain because their record could not be looked up.
     pub undecided: usize,
 }
 
-/// Finds published files of at least the given age to which no record refers according to `recorded`, and removes them if
-/// `remove` is set. Concurrent uploads are safe.
+/// Finds published files that are at least `min_age` old and that no record refers to according to `recorded`, and removes
+/// them if `remove` is set. Concurrent uploads are safe.
 ///
-/// An upload of equal bytes may write its record while the file is being removed. Therefore the file is first unpublished
-/// and its record looked up again. If there is a record, the file is published again; a record that is written later
-/// belongs to an upload that publishes its bytes anew.
+/// An upload of equal bytes may write its record while the file is being removed. Therefore the file is first unpublished,
+/// and its record is looked up again. If there is a record, the file is published again. A record that is written later
+/// belongs to an upload that publishes its bytes itself.
 ///
 /// # Errors
 /// [`StoreError`] if the store fails or cannot list its files.

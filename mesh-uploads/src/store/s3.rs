@@ -35,10 +35,10 @@ use crate::content_type::ContentType;
 use crate::error::StoreError;
 use crate::store::{Blob, BlobInfo, BlobStore, LinkMethod, Sealed, Staged, StoreFuture, StoredBlob};
 
-/// How often a request is repeated that fails before an answer, or because the service is overloaded.
+/// The maximum number of retries of a request that fails without a response, or because the service is overloaded.
 const RETRIES: usize = 3;
 
-/// The unit in which bytes in memory are counted.
+/// The unit in which bytes in memory are counted, in bytes.
 const BLOCK: usize = 1024;
 
 /// The location and settings of a bucket.
@@ -53,19 +53,19 @@ pub struct S3Options {
     pub instance: String,
     /// The age at which unfinished objects count as abandoned. No upload may take longer.
     pub stale_after: Duration,
-    /// How long a presigned URL is valid. Zero means that there are none: files are only read through this store.
+    /// How long a presigned URL is valid. If it is zero, no URLs are signed, and files are read through this store only.
     pub link_ttl: Duration,
-    /// How long a request to the bucket may take, with its repetitions. Requests that copy or assemble an object get a
-    /// second more for each 16 MiB. While a file is read, it applies to each piece.
+    /// How long a request to the bucket may take, including its retries. Requests that copy or assemble an object get an
+    /// additional second for each 16 MiB. While a file is read, the limit applies to each chunk.
     pub timeout: Duration,
-    /// How many bytes unfinished files may have in memory together: up to three parts of 8 MiB each. Above it, writing
-    /// fails.
+    /// How many bytes all unfinished files together may hold in memory. Each file holds up to three parts of 8 MiB. Above
+    /// this limit, writes fail.
     pub buffered_bytes: usize,
 }
 
 impl S3Options {
     /// Creates options in which unfinished objects are abandoned after one hour, links expire after five minutes, and
-    /// requests are given up after 30 seconds. Unfinished files have 512 MiB of memory.
+    /// requests time out after 30 seconds. Unfinished files may hold 512 MiB in memory.
     pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -116,19 +116,19 @@ impl S3Store {
         if options.instance.is_empty() || !options.instance.bytes().all(letters) {
             return Err(invalid("the instance must have letters, digits, '-' and '_' only"));
         }
-        // The time limit of the client would include the bodies of downloads.
+        // Disabled, because the timeout of the client would include the bodies of downloads.
         let client = ClientOptions::new().with_timeout_disabled();
         let retries =
             RetryConfig { max_retries: RETRIES, retry_timeout: options.timeout, ..RetryConfig::default() };
         let mut builder =
             AmazonS3Builder::new().with_client_options(client).with_retry(retries).with_bucket_name(bucket);
         for (name, value) in &options.settings {
-            // Other settings are ignored.
+            // Unknown settings are ignored.
             if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
                 builder = builder.with_config(key, value);
             }
         }
-        // `object_store` uses the default cryptography provider of the process. One that is already installed is kept.
+        // `object_store` uses the default cryptography provider of the process. A provider that is already installed is kept.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let s3 = builder.build().map_err(|error| StoreError::new("read its settings", error))?;
         Ok(Self(Arc::new(Bucket {
@@ -323,7 +323,8 @@ impl Bucket {
     }
 }
 
-/// Returns the attributes of an object. Unsafe types are attachments, because the service cannot send `nosniff`.
+/// Returns the attributes of an object. Objects of unsafe types become attachments, because the service cannot send
+/// `nosniff`.
 fn attributes(content_type: &ContentType) -> Attributes {
     let mut attributes = Attributes::new();
     attributes.insert(Attribute::ContentType, content_type.to_string().into());

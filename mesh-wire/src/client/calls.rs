@@ -28,7 +28,7 @@ pub struct Client {
     session: Option<Arc<Session>>,
     bearers: Option<Arc<BearerSource>>,
     nonces: Option<Arc<NonceSource>>,
-    /// Whether ids of queries are sent instead of their texts.
+    /// Whether query ids are sent instead of query texts.
     pub(super) persisted: bool,
 }
 
@@ -38,23 +38,23 @@ impl Client {
         Self { endpoint, session: None, bearers: None, nonces: None, persisted: false }
     }
 
-    /// Signs all requests with a session, which begins with [`super::login`]. Servers accept writes only with
+    /// Signs all requests with a session, which [`super::login`] begins. Servers accept writes only with
     /// [`Client::with_bound_signatures`], unless their setting `integrity.binding` is `off`. `SPEC §7.9`
     #[must_use]
     pub fn with_session(self, session: Session) -> Self {
         Self { session: Some(Arc::new(session)), ..self }
     }
 
-    /// Sends a bearer with all requests: a token of an issuer, or an API key. With a session it is not sent. While integrity is
-    /// on, writes need a session, which [`super::exchange`] begins. `SPEC §17`
+    /// Sends a bearer, an issuer's token or an API key, with all requests. A client with a session does not send it.
+    /// While integrity is on, writes require a session, which [`super::exchange`] begins. `SPEC §17`
     #[must_use]
     pub fn with_bearer(self, bearer: impl Into<String>) -> Self {
         let bearer = bearer.into();
         self.with_bearer_source(move || bearer.clone())
     }
 
-    /// Sends bearers like [`Client::with_bearer`]. `source` returns the one for the next request; it does so at once, so an
-    /// application fetches the next bearer before one expires, or when a request is refused with
+    /// Sends bearers like [`Client::with_bearer`]. `source` returns the bearer for the next request and must not block,
+    /// so the application fetches a new bearer before the current one expires, or when a request is refused with
     /// [`Code::TokenExpired`](crate::Code::TokenExpired).
     #[must_use]
     pub fn with_bearer_source(self, source: impl Fn() -> String + Send + Sync + 'static) -> Self {
@@ -68,7 +68,7 @@ impl Client {
         Self { nonces: Some(Arc::new(source)), ..self }
     }
 
-    /// Sends the ids of queries instead of their texts. A query is registered whenever the server replies that its id is
+    /// Sends query ids instead of query texts. A query is registered whenever the server replies that its id is
     /// unknown. `SPEC §8`
     #[must_use]
     pub fn with_persisted_queries(self) -> Self {
@@ -131,8 +131,8 @@ impl Client {
         self.sign(request)
     }
 
-    /// Signs a complete request, such as one for a route of an application, or adds the bearer if there is no session. Returns it
-    /// unchanged if there is neither.
+    /// Signs a complete request, such as one for an application's route. Without a session, adds the bearer instead;
+    /// without either, returns the request unchanged.
     ///
     /// # Errors
     /// [`ClientError::Bearer`] if the bearer does not fit into a header.
@@ -180,9 +180,9 @@ fn sha256(bytes: &[u8]) -> String {
     HEXLOWER.encode(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref())
 }
 
-/// The statement of an upload, which its signature covers; its text is that of [`super::upload`]. Hashes are 64 hex
-/// digits. All but the field is optional if requests are not signed; a signed upload needs the hash of the file, and if
-/// signatures must be bound, everything. `SPEC §9.1`
+/// The statement of an upload, which its signature covers. Its text is the `statement` of [`super::upload`]. Hashes are
+/// 64 hex digits. If requests are not signed, only the field is required. A signed upload also requires the hash of the
+/// file, and everything if signatures must be bound. `SPEC §9.1`
 #[derive(Clone, Copy, Debug)]
 pub struct UploadStatement<'a> {
     /// The entity key.

@@ -22,7 +22,7 @@ use crate::{Code, ETag, QuerySource};
 const MAX_HEADER_QUERY: usize = 8 * 1024;
 
 /// A read or a write in progress. Send the request of [`Operation::request`] and pass the reply to
-/// [`Operation::receive`], until that returns the answer.
+/// [`Operation::receive`], until it returns the answer.
 #[derive(Clone, Debug)]
 pub struct Operation {
     client: Client,
@@ -31,7 +31,7 @@ pub struct Operation {
     text: String,
     /// The values of its parameters.
     params: ParamValues,
-    /// The tag that a write requires.
+    /// The tag that the record must have for a write to succeed.
     if_match: Option<ETag>,
     step: Step,
 }
@@ -76,8 +76,8 @@ impl Operation {
         Self { params, ..self }
     }
 
-    /// Makes an update or a deletion fail with status 412 unless the record has this tag. It is that of the answer to a point
-    /// read with the same query: `ETag::new(&answer)`. `SPEC §18.3`
+    /// Makes an update or a deletion fail with status 412 unless the record has this tag. Compute the tag from the
+    /// answer to a point read with the same query: `ETag::new(&answer)`. `SPEC §18.3`
     #[must_use]
     pub fn if_match(self, tag: ETag) -> Self {
         Self { if_match: Some(tag), ..self }
@@ -87,7 +87,7 @@ impl Operation {
     #[must_use]
     pub fn select(self, query: &Query) -> Self {
         let text = mesh_ql::print_json(query);
-        // Each page has another cursor and so another text, which is not worth registering.
+        // Each page has a different cursor and therefore a different text, which is not worth registering.
         let is_page = query.root.controls.page.as_ref().is_some_and(|page| {
             [&page.after, &page.before].into_iter().flatten().any(|it| it.value.value().is_some())
         });
@@ -138,12 +138,12 @@ impl Operation {
         }
     }
 
-    /// Decodes the reply to the last request as [`Operation::receive`] does, and deserializes the answer: that to a point read or
-    /// a write to a struct with the selected fields, or to `()` if the write has no resulting record, and that to a list to a
-    /// [`List`](super::List) of them.
+    /// Decodes the reply to the last request like [`Operation::receive`], and deserializes the answer. For a point read
+    /// or a write, `T` is a struct with the selected fields, or `()` if the write has no resulting record. For a list,
+    /// `T` is a [`List`](super::List) of such structs.
     ///
     /// # Errors
-    /// Those of [`Operation::receive`], and [`ReplyError::Type`] if the answer does not match the type.
+    /// The errors of [`Operation::receive`], and [`ReplyError::Type`] if the answer does not match the type.
     pub fn receive_as<T: DeserializeOwned>(
         &mut self,
         reply: Response<Bytes>,
@@ -151,8 +151,8 @@ impl Operation {
         self.receive(reply)?.map(|answer| typed(&answer)).transpose()
     }
 
-    /// Decodes the reply to the last request. Returns the answer, or `None` if [`Operation::request`] has another request.
-    /// The answer to a write without a resulting record is empty.
+    /// Decodes the reply to the last request. Returns the answer, or `None` if [`Operation::request`] returns another
+    /// request to send. The answer to a write without a resulting record is empty.
     ///
     /// # Errors
     /// [`ReplyError`] if the server refused the request, or the reply is not one of a Mesh server.
@@ -176,13 +176,13 @@ impl Operation {
                 self.step = Step::Registered(id.ok_or(ReplyError::Unexpected { status })?.to_owned());
                 Ok(None)
             }
-            // The server may accept the text of a query that it does not register.
+            // A server that does not register a query may still accept its text.
             (Step::Register, Err(_)) if is_registration_disabled(status) => Ok(None),
             (Step::Id(_), Err(error)) if has_code(&error, Code::QueryIdUnknown) => {
                 self.step = Step::Register;
                 Ok(None)
             }
-            // Another server, which does not share its store with the one that registered the query.
+            // The reply is from another server, which does not share its store with the one that registered the query.
             (Step::Registered(_), Err(error)) if has_code(&error, Code::QueryIdUnknown) => Ok(None),
             (step, answer) => {
                 self.step = step;
@@ -192,7 +192,7 @@ impl Operation {
     }
 }
 
-/// Deserializes an answer. An empty one is `null`.
+/// Deserializes an answer. An empty answer is read as `null`.
 fn typed<T: DeserializeOwned>(answer: &[u8]) -> Result<T, ReplyError> {
     let answer = if answer.is_empty() { b"null" } else { answer };
     serde_json::from_slice(answer).map_err(|error| ReplyError::Type { why: error.to_string() })

@@ -1,4 +1,4 @@
-//! Reading of a list page by page.
+//! Reads of a list, page by page.
 
 use std::mem;
 
@@ -10,8 +10,9 @@ use serde::de::DeserializeOwned;
 
 use super::{Client, ClientError, Operation, ReplyError};
 
-/// The read of a list in progress: from the first page on, or for a query of the last records from the last page back. Send
-/// the request of [`Pages::request`] and pass the reply to [`Pages::receive`], until there is no further request.
+/// A read of a list in progress. It starts at the first page and moves forward, or at the last page and moves backward
+/// if the query asks for the last records. Send the request of [`Pages::request`] and pass the reply to
+/// [`Pages::receive`], until there is no further request.
 #[derive(Clone, Debug)]
 pub struct Pages {
     client: Client,
@@ -125,7 +126,7 @@ impl Pages {
             return Ok(Some(page));
         }
         let Some(cursor) = cursor else { return Err(ReplyError::Unexpected { status }) };
-        // A cursor that does not advance would never reach the end.
+        // With a cursor that does not advance, paging would never end.
         let is_new = match position.as_mut().map(|position| &mut position.value) {
             Some(OrParam::Param { name }) => {
                 let value = ParamValue::from(cursor.as_str());

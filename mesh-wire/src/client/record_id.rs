@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::route::percent;
 
-/// The id of a record: text, or a text for each field of a key of several fields. `SPEC §15`
+/// The id of a record: a text, or one text per field for a key of several fields. `SPEC §15`
 ///
 /// ```
 /// use mesh_wire::client::RecordId;
@@ -14,16 +14,16 @@ use crate::route::percent;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordId {
-    /// The text of an id field. That of several fields is the same as [`RecordId::Parts`] if no part contains a comma or a
-    /// percent sign: `1,2`.
+    /// The text of an id field. For a key of several fields, the parts joined by commas, such as `1,2`. This equals
+    /// [`RecordId::Parts`] if no part contains a comma or a percent sign.
     Text(String),
-    /// A text for each field.
+    /// One text for each field.
     Parts(Vec<String>),
 }
 
 impl RecordId {
-    /// Returns the percent-encoded segment of a path. Commas in [`RecordId::Text`] stay: they separate the parts, and in the
-    /// text of one field the server takes them as they are.
+    /// Returns the id as a percent-encoded path segment. Commas in [`RecordId::Text`] are kept: they separate the parts
+    /// of a key of several fields, and the server reads them as part of the text if the key has one field.
     pub fn to_segment(&self) -> String {
         let join = |parts: Vec<String>| parts.join(",");
         match self {

@@ -23,7 +23,7 @@ pub fn login(endpoint: &Endpoint, credentials: &Map<String, Value>) -> Result<Re
     Ok(post_json(endpoint.url(&["auth"])?, credentials.clone()))
 }
 
-/// Builds the exchange of a bearer for a session, whose reply is that of a login. `SPEC §17.5`
+/// Builds the exchange of a bearer for a session. The reply has the form of a login reply. `SPEC §17.5`
 ///
 /// # Errors
 /// [`ClientError`] if the endpoint does not yield a URL, or the bearer does not fit into a header.
@@ -31,7 +31,7 @@ pub fn exchange(endpoint: &Endpoint, bearer: &str) -> Result<Request<Bytes>, Cli
     with_bearer(login(endpoint, &Map::new())?, bearer)
 }
 
-/// Adds a bearer to a request that is not signed: a token of an issuer, or an API key. `SPEC §17.1`
+/// Adds a bearer, an issuer's token or an API key, to a request that is not signed. `SPEC §17.1`
 ///
 /// # Errors
 /// [`ClientError::Bearer`] if it does not fit into a header.
@@ -89,7 +89,7 @@ struct Issued {
 }
 
 impl Session {
-    /// Decodes the body of the reply to a login. Returns `None` if it is not one.
+    /// Decodes the body of the reply to a login. Returns `None` if the body has another form.
     pub fn from_login_reply(body: &[u8]) -> Option<Self> {
         let issued: Issued = serde_json::from_slice(body).ok()?;
         let mut token = HeaderValue::try_from(issued.token).ok()?;
@@ -124,7 +124,7 @@ impl Session {
     }
 }
 
-/// Returns the message that is signed: the headers of the query and its parameters, and the digest of a JSON body.
+/// Returns the message to sign: the headers of the query and its parameters, and the digest of a JSON body.
 /// `SPEC §7.4`, `SPEC §19.4`
 fn message(request: &Request<Bytes>) -> Vec<u8> {
     let found = MeshHeaders::scan(request.headers());

@@ -31,9 +31,9 @@ pub struct Subscription {
 /// An event of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// The current record in JSON, `null` if it does not exist; of a list the current page.
+    /// The current record as JSON, `null` if it does not exist. For a list, the current page.
     Update(String),
-    /// The server failed to read, and may end the stream.
+    /// A read failed on the server, which may end the stream.
     Failed(Box<ErrorBody>),
 }
 
@@ -82,8 +82,8 @@ impl Subscription {
         self.client.sign(request)
     }
 
-    /// Returns whether a reply is a stream. Any other reply is an error, to be decoded by [`super::result`], or of a list its
-    /// page, from a server without streams.
+    /// Returns whether a reply is a stream. Decode any other reply with [`super::result`]: it is an error or, for a
+    /// list on a server without streams, a page.
     pub fn is_stream<B>(reply: &Response<B>) -> bool {
         reply.status() == StatusCode::OK && headers::has_media_type(reply.headers(), sse::MEDIA_TYPE)
     }

@@ -1,4 +1,4 @@
-//! Tests that servers decode the requests of clients, and clients the replies of servers.
+//! Tests that servers decode the requests of clients, and that clients decode the replies of servers.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn source(format: Format, text: &str) -> QuerySource {
     QuerySource::Text { format, text: text.to_owned() }
 }
 
-/// Decodes a read as a server does. Returns its entity, its id and its query.
+/// Decodes a read as a server does. Returns the entity, the id and the query.
 fn decoded(request: &Request<Bytes>) -> (Option<String>, Option<String>, QuerySource) {
     let route =
         Route::parse(&BasePath::default(), &Profiles::default(), request.method(), request.uri().path());

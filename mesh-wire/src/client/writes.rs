@@ -64,25 +64,25 @@ impl Write {
 /// Writes. The answer is the created, changed or connected record with its scalar fields, unless [`Operation::select`]
 /// sets another shape; it is empty if there is no resulting record.
 ///
-/// Fields must serialize as a JSON object. A write is repeated only after a reply which shows that it was not done.
+/// Fields must serialize as a JSON object. A write is repeated only after a reply that shows that it was not executed.
 impl Client {
     /// Creates a record.
     pub fn create(&self, entity: &str, fields: &(impl Serialize + ?Sized)) -> Operation {
         self.write(Write::new(Method::POST, &[Name(entity)]).with_body(fields))
     }
 
-    /// Creates records, all or none. The answer is the array of them, in this order. `SPEC §18.1`
+    /// Creates all records or none. The answer is an array of the created records in the same order. `SPEC §18.1`
     pub fn create_all(&self, entity: &str, records: &[impl Serialize]) -> Operation {
         self.write(Write::new(Method::POST, &[Name(entity)]).with_body(records))
     }
 
-    /// Runs steps in one transaction, which serialize as objects `{method, path, body?, query?, format?, as?}`. The answer has
-    /// their results. `SPEC §18.4`
+    /// Runs steps in one transaction. Each step serializes as an object `{method, path, body?, query?, format?, as?}`.
+    /// The answer contains the results of the steps. `SPEC §18.4`
     pub fn batch(&self, steps: &[impl Serialize]) -> Operation {
         self.write(Write::new(Method::POST, &[Name("batch")]).with_body(&json!({ "steps": steps })))
     }
 
-    /// Changes fields of a record.
+    /// Updates fields of a record.
     pub fn update(
         &self,
         entity: &str,
@@ -92,7 +92,7 @@ impl Client {
         self.write(Write::new(Method::PUT, &[Name(entity), Id(id.into())]).with_body(fields))
     }
 
-    /// Changes fields of the record with that id, or creates it with them.
+    /// Updates fields of the record with this id, or creates the record with these fields.
     pub fn upsert(
         &self,
         entity: &str,

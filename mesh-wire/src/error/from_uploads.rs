@@ -5,7 +5,7 @@ use mesh_uploads::{MultipartError, StatementError, StoreError, StoreErrorKind, U
 
 use crate::{Code, ErrorKind, WireError};
 
-/// Seconds until a client should repeat a request whose store cannot be reached, or has too much to do.
+/// Seconds after which to retry when the store is unreachable or overloaded.
 const RETRY_AFTER: u32 = 1;
 
 impl From<UploadError> for WireError {

@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-/// Returns the offered media type that a request prefers to the default one: the one of the highest weight in `Accept`, and of
-/// equals the first. Returns `None` if `Accept` prefers another type or any type, or is missing.
+/// Returns the offered media type that a request prefers to the default. The preferred type is the first one with the
+/// highest weight in `Accept`. Returns `None` if that is a wildcard or is not offered, or if `Accept` is missing.
 ///
 /// ```
 /// use http::{HeaderMap, header};

@@ -9,7 +9,7 @@ use super::is_json;
 use super::reference::is_name;
 use crate::WireError;
 
-/// The most steps of a batch.
+/// The maximum number of steps in a batch.
 const STEPS_MAX: usize = 100;
 
 /// A step of a batch: a request without headers.
@@ -17,7 +17,7 @@ const STEPS_MAX: usize = 100;
 pub struct BatchStep {
     /// The method.
     pub method: Method,
-    /// The path below the base path, with a slash before it.
+    /// The path below the base path, with a leading slash.
     pub path: String,
     /// The JSON text of the body.
     pub body: Option<String>,
@@ -30,7 +30,7 @@ pub struct BatchStep {
 /// Decodes the body of a batch: `{steps: [{method, path, body?, query?, format?, as?}]}`.
 ///
 /// # Errors
-/// 415 if the content type is not JSON; 400 if the body is not such an object, or has no step or too many.
+/// 415 if the content type is not JSON; 400 if the body is not such an object, or has no steps or too many.
 pub fn decode_batch(headers: &HeaderMap, body: &[u8]) -> Result<Vec<BatchStep>, WireError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -41,7 +41,7 @@ pub fn decode_batch(headers: &HeaderMap, body: &[u8]) -> Result<Vec<BatchStep>, 
     if !is_json(headers) {
         return Err(WireError::unsupported_media_type());
     }
-    // The members of an object could also be given as an array.
+    // Serde would also accept the members of an object as an array.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err(WireError::transport("The body must be a JSON object {steps: […]}"));
     }

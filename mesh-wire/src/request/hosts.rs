@@ -1,7 +1,7 @@
-//! The names that a server answers to, in `Host` and in the authority of the URL. `SPEC §2.13`
+//! Host names that the server accepts, in `Host` and in the authority of the URL. `SPEC §2.13`
 //!
-//! In a DNS rebinding attack, a foreign web page makes its own name resolve to the address of the server, so that browsers
-//! treat the server as part of the page's origin. `Host` then still has the name of the page.
+//! In a DNS rebinding attack, a foreign web page makes its own name resolve to the address of the server, so that
+//! browsers treat the server as part of the page's origin. `Host` still contains the name of the page.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::WireError;
 
-/// The names and addresses that requests may give the server. Ports are ignored, and names compared without case.
+/// The names and addresses by which requests may address the server. Ports are ignored. Names are case-insensitive.
 ///
 /// ```
 /// use mesh_wire::request::AllowedHosts;
@@ -35,13 +35,13 @@ pub enum AllowedHosts {
 /// A name or an address of a server, without a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// A name, in lowercase and without the dot of the root.
+    /// A name, in lowercase and without a trailing dot.
     Name(String),
     /// An address.
     Address(IpAddr),
 }
 
-/// A text is neither a name nor an address of a server.
+/// A text that is neither a name nor an address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("'{0}' is not a name or an address, without a port, such as 'api.example.org'")]
 pub struct HostError(pub String);
@@ -50,7 +50,7 @@ impl AllowedHosts {
     /// Parses names and addresses.
     ///
     /// # Errors
-    /// [`HostError`] names the first text that is neither.
+    /// [`HostError`] with the first text that is neither.
     pub fn parse<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Result<Self, HostError> {
         let hosts = texts.into_iter().map(|text| {
             let text = text.as_ref();
@@ -90,10 +90,10 @@ impl AllowedHosts {
         }
     }
 
-    /// Refuses a request for another host: the authority of its URL and its `Host`, if it has them, must be allowed.
+    /// Refuses a request for another host. The authority of the URL and `Host` must be allowed if they are present.
     ///
     /// # Errors
-    /// 421.
+    /// 421 if the host is not allowed.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), WireError> {
         if matches!(self, Self::Any) {
             return Ok(());
@@ -110,10 +110,10 @@ impl AllowedHosts {
     }
 }
 
-/// Refuses a request with several `Host` headers, and in HTTP/1.1 one without. `SPEC §2.13`
+/// Refuses a request with several `Host` headers, and an HTTP/1.1 request without one. `SPEC §2.13`
 ///
 /// # Errors
-/// 400.
+/// 400 if the number of `Host` headers is wrong.
 pub fn check_one_host(version: Version, headers: &HeaderMap) -> Result<(), WireError> {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {

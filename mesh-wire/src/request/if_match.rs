@@ -11,12 +11,12 @@ use crate::response::encoding::plain_tag;
 pub enum IfMatch {
     /// `*`: the record exists.
     Any,
-    /// The body of its point read has one of these digests ([`crate::ETag::digest`]).
+    /// The body of the record's point read has one of these digests ([`crate::ETag::digest`]).
     Digests(Vec<u128>),
 }
 
 impl IfMatch {
-    /// Parses the header, which may be sent in several lines. Weak tags, and those that no body can have, match nothing.
+    /// Parses the header, which may be sent in several lines. Weak tags, and tags that no body can have, match nothing.
     ///
     /// # Errors
     /// 400 if it is not `*` or a list of tags.
@@ -48,10 +48,10 @@ impl IfMatch {
         }
     }
 
-    /// Refuses the header on a route that does not honor it: the write would not be conditional.
+    /// Refuses the header on a route that ignores it, because the write would not be conditional.
     ///
     /// # Errors
-    /// 400 if there is one.
+    /// 400 if the header is present.
     pub fn refuse(headers: &HeaderMap) -> Result<(), WireError> {
         if headers.contains_key(IF_MATCH) {
             let message = "If-Match is honored by PUT and DELETE of a record only; leave it out";
@@ -65,7 +65,7 @@ fn malformed() -> WireError {
     WireError::transport("If-Match must be * or a list of entity tags in double quotes, as ETag has them")
 }
 
-/// Splits the first tag from a list. Returns it with its quotes, whether it is weak, and the rest of the list.
+/// Splits the first tag off a list. Returns the tag with its quotes, whether it is weak, and the rest of the list.
 fn split(list: &[u8]) -> Option<(&[u8], bool, &[u8])> {
     let is_weak = list.starts_with(b"W/");
     let start = list.strip_prefix(b"W/").unwrap_or(list);
@@ -83,7 +83,7 @@ fn split(list: &[u8]) -> Option<(&[u8], bool, &[u8])> {
     }
 }
 
-/// Returns the digest in a tag, whatever the encoding of the body that it was sent with.
+/// Returns the digest in a tag. A tag has the same digest for every content encoding of the body.
 fn digest(tag: &[u8]) -> Option<u128> {
     let (tag, _) = plain_tag(tag);
     let digits = tag.strip_prefix(b"\"")?;

@@ -23,7 +23,7 @@ pub enum Authorization<'h> {
     Other,
 }
 
-/// The headers of a request that this protocol defines, each of which may be sent once, and the size of all headers.
+/// The request headers that this protocol defines, each of which may be sent only once, and the size of all headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeshHeaders<'h> {
     /// `X-Mesh-Query`.
@@ -42,10 +42,11 @@ pub struct MeshHeaders<'h> {
     pub timestamp: Option<&'h HeaderValue>,
     /// `X-Mesh-Nonce`.
     pub nonce: Option<&'h HeaderValue>,
-    /// `Authorization`. A server without bearers ignores it, so repetitions are refused by [`MeshHeaders::authorization`].
+    /// `Authorization`. A server without bearers ignores it, so only [`MeshHeaders::authorization`] refuses
+    /// repetitions.
     authorization: Option<&'h HeaderValue>,
     authorization_repeated: bool,
-    /// Whether there is an `X-Mesh-View-As`.
+    /// Whether `X-Mesh-View-As` is present.
     has_view: bool,
     /// The size of all names and values, in bytes.
     pub size: usize,
@@ -95,10 +96,10 @@ impl<'h> MeshHeaders<'h> {
         self.repeated.map_or(Ok(self), |name| Err(repeated(name)))
     }
 
-    /// Refuses a view as another role, on routes that answer the caller as itself only. `SPEC §13.3`
+    /// Refuses `X-Mesh-View-As` on routes that serve the caller only as itself. `SPEC §13.3`
     ///
     /// # Errors
-    /// 400 if the request asks for one.
+    /// 400 if the header is present.
     pub fn reject_view(&self) -> Result<(), WireError> {
         if !self.has_view {
             return Ok(());
@@ -151,7 +152,7 @@ impl<'h> MeshHeaders<'h> {
         format.ok_or_else(|| WireError::transport(format!("{FORMAT} must be 'json' or 'ql'")))
     }
 
-    /// Returns the values of parameters, whose text may have as many bytes as that of a query. `SPEC §19.2`
+    /// Returns the parameter values. Their text is limited to `bound` bytes, like the text of a query. `SPEC §19.2`
     ///
     /// # Errors
     /// 400 if the value is not base64 of a JSON object, or is too long.
@@ -162,7 +163,7 @@ impl<'h> MeshHeaders<'h> {
         parse_params(&text, PARAMS, bound).map(Some)
     }
 
-    /// Refuses values of parameters in a request that is not a read by its headers.
+    /// Refuses parameter values in the headers of a request whose query is not in the headers.
     ///
     /// # Errors
     /// 400 if there are any.
@@ -175,7 +176,7 @@ impl<'h> MeshHeaders<'h> {
         }
     }
 
-    /// Returns the part that a signature covers: the query, else its id, else nothing. `SPEC §7.4`
+    /// Returns the part that a signature covers: the query, or its id, or nothing if there is neither. `SPEC §7.4`
     pub fn statement(&self) -> &'h [u8] {
         self.query.or(self.query_id).map(HeaderValue::as_bytes).unwrap_or_default()
     }

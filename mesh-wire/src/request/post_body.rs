@@ -17,7 +17,7 @@ pub struct PostBody {
     pub text: String,
     /// The record's id, for a point read.
     pub id: Option<PostedId>,
-    /// The JSON text of the values of parameters, or of their declarations.
+    /// The JSON text of the parameter values, or of the parameter declarations.
     pub params: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub enum PostedId {
 }
 
 impl PostedId {
-    /// Parses the JSON text of an id; `None` if it is none.
+    /// Parses the JSON text of an id; `None` if it is not an id.
     pub fn parse(json: &str) -> Option<Self> {
         if !json.starts_with('[') {
             return scalar(json).map(Self::Text);
@@ -111,7 +111,7 @@ struct Members<'b> {
     params: Option<&'b RawValue>,
 }
 
-/// Deserializes a member that is present. A `null` is a value, unlike by default.
+/// Deserializes a member that is present. Unlike by default, `null` is a value.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }

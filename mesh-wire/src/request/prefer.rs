@@ -2,8 +2,8 @@
 
 use http::HeaderMap;
 
-/// Returns whether a request prefers to update a record that exists rather than to fail. Preferences that are unknown are
-/// ignored. `SPEC §18.2`
+/// Returns whether a request prefers updating an existing record to failing. Unknown preferences are ignored.
+/// `SPEC §18.2`
 ///
 /// ```
 /// use http::HeaderMap;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// The longest name of a step, as that of an alias.
+/// The maximum length of a step's name, the same as for an alias.
 const NAME_MAX: usize = 64;
 
-/// A text of a batch that stands for a field of a result: `$name.field`.
+/// A text of a batch that refers to a field of a result: `$name.field`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepReference<'t> {
     /// The name of the step.
@@ -22,7 +22,7 @@ pub struct ReferenceError(String);
 /// A text of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchText<'t> {
-    /// This text. Where it begins with `$`, that was written as `$$`.
+    /// A literal text. A `$` at its beginning was written as `$$`.
     Literal(&'t str),
     /// A reference.
     Reference(StepReference<'t>),
@@ -32,7 +32,7 @@ impl<'t> BatchText<'t> {
     /// Parses a text.
     ///
     /// # Errors
-    /// The text begins with `$`, but is neither a reference nor begins with `$$`.
+    /// [`ReferenceError`] if the text begins with a single `$` and is not a reference.
     pub fn parse(text: &'t str) -> Result<Self, ReferenceError> {
         let Some(rest) = text.strip_prefix('$') else { return Ok(Self::Literal(text)) };
         if rest.starts_with('$') {
@@ -55,11 +55,11 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
-/// Replaces the strings of a JSON text, other than names of members, that begin with `$`. `resolve` returns the JSON text of
-/// the value of a reference. All other text is kept as it is.
+/// Replaces the strings of a JSON text that begin with `$`, except names of members. `resolve` returns the JSON text of
+/// the value of a reference. All other text is unchanged.
 ///
 /// # Errors
-/// Those of [`BatchText::parse`] and of `resolve`.
+/// The errors of [`BatchText::parse`] and of `resolve`.
 pub fn replace_references<'j, E: From<ReferenceError>>(
     json: &'j str,
     mut resolve: impl FnMut(StepReference<'_>) -> Result<String, E>,
@@ -73,7 +73,7 @@ pub fn replace_references<'j, E: From<ReferenceError>>(
         if rest.trim_ascii_start().starts_with(':') || !(token.contains('$') || token.contains("\\u0024")) {
             continue;
         }
-        // A string of a JSON text can be decoded.
+        // The strings of a valid JSON text can always be decoded.
         let text: Cow<'_, str> = serde_json::from_str(token).unwrap_or_default();
         let value = match BatchText::parse(&text)? {
             BatchText::Literal(literal) if literal.len() == text.len() => continue,
@@ -91,7 +91,7 @@ pub fn replace_references<'j, E: From<ReferenceError>>(
     Ok(Cow::Owned(replaced))
 }
 
-/// Returns the string that a JSON text begins with, in its quotes.
+/// Returns the string at the beginning of a JSON text, with its quotes.
 fn string(json: &str) -> &str {
     let mut is_escaped = false;
     let end = json.bytes().skip(1).position(|byte| {

@@ -28,7 +28,7 @@ const ALONE: [&str; 9] = [
     "immutable",
 ];
 
-/// Directives that allow caches which several clients share to store a reply.
+/// Directives that allow shared caches to store a reply.
 const SHARED: [&str; 3] = ["public", "s-maxage", "proxy-revalidate"];
 
 /// Why a text is not a `Cache-Control` value.
@@ -37,7 +37,7 @@ const SHARED: [&str; 3] = ["public", "s-maxage", "proxy-revalidate"];
 pub enum CacheControlError {
     /// There is no directive.
     Empty,
-    /// The directive is not known.
+    /// The directive is unknown.
     Unknown(String),
     /// The directive needs a number of seconds, as in `max-age=60`.
     NeedsSeconds(String),
@@ -123,17 +123,17 @@ impl CacheControl {
         self.0.iter().any(|(known, _)| known == name)
     }
 
-    /// Whether a directive allows caches that several clients share to store the reply.
+    /// Returns whether a directive allows shared caches to store the reply.
     pub fn is_shared(&self) -> bool {
         SHARED.iter().any(|name| self.has(name))
     }
 
-    /// Whether a shared cache may answer with the reply without asking the server each time.
+    /// Returns whether a shared cache may reuse the reply without asking the server each time.
     pub fn is_reusable(&self) -> bool {
         !["no-cache", "no-store", "private"].iter().any(|name| self.has(name))
     }
 
-    /// Returns the same directives for a reply that belongs to one client: shared caches must not store it.
+    /// Returns these directives for a reply that belongs to one client: shared caches must not store it.
     #[must_use]
     pub fn private(&self) -> Self {
         let rest = self.0.iter().filter(|(name, _)| name != "private" && !SHARED.contains(&name.as_str()));

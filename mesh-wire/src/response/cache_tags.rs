@@ -1,7 +1,8 @@
-//! Tags of replies, by which shared caches find those that a change makes stale.
+//! Tags of replies, with which shared caches find the replies that a change makes stale.
 //!
-//! The tags of the record 7 of `post` under `/mesh`: `/mesh` has every reply, `/mesh/post` what depends on any post,
-//! `/mesh/post/7` what depends on no other post than this, and `/mesh/post/*` what depends on any single post.
+//! For the record 7 of `post` under `/mesh`: `/mesh` tags every reply, `/mesh/post` tags replies that depend on any
+//! post, `/mesh/post/7` tags replies that depend on no post except this one, and `/mesh/post/*` tags replies that
+//! depend on any single post.
 
 use http::HeaderValue;
 use http::header::HeaderName;
@@ -78,7 +79,7 @@ impl CacheTags {
         format!("{}/*", self.entity(entity))
     }
 
-    /// Returns the tag of replies that depend on this record of an entity. It is in lower case, as UUIDs have two
+    /// Returns the tag of replies that depend on this record of an entity. It is lowercase, because UUIDs have two
     /// spellings.
     pub fn record(&self, entity: &str, id: &str) -> String {
         format!("{}/{}", self.entity(entity), percent::encode(&id.to_lowercase()))

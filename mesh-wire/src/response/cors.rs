@@ -95,7 +95,7 @@ fn parse_origin(text: &str) -> Option<HeaderValue> {
     plain.then(|| HeaderValue::from_str(&text.to_ascii_lowercase()).ok()).flatten()
 }
 
-/// A text is not an origin.
+/// A text that is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("'{0}' is not an origin; write a scheme and a host, such as 'https://app.example', or '*'")]
 pub struct OriginError(String);

@@ -17,18 +17,18 @@ named_enum! {
 }
 
 impl Encoding {
-    /// Selects the encoding with the highest weight in `Accept-Encoding`; of equals, the first in [`Encoding::ALL`].
+    /// Selects the encoding with the highest weight in `Accept-Encoding`; among equals, the first in [`Encoding::ALL`].
     /// Returns `None` if the client accepts none of them or prefers an unencoded body.
     pub fn negotiate(headers: &HeaderMap) -> Option<Self> {
         let lines = || headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
         let weight_of = |wanted: &str| {
-            // The last of repeated items applies.
+            // If an item is repeated, the last one applies.
             let mut items = lines().flat_map(|line| line.split(',')).map(parse_item).rev();
             items.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, weight)| weight)
         };
         let any = weight_of("*").unwrap_or(0.0);
         let weighed = Self::ALL.map(|encoding| (encoding, weight_of(encoding.name()).unwrap_or(any)));
-        // `max_by` returns the last of equals.
+        // `max_by` returns the last of several maxima.
         let (best, weight) = weighed.into_iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         (weight > 0.0 && weight >= weight_of("identity").unwrap_or(0.0)).then_some(best)
     }
@@ -41,8 +41,8 @@ impl Encoding {
     }
 }
 
-/// Removes the name of an encoding from a tag. Returns the tag, without its closing quote if there was such a name, and
-/// whether there was one.
+/// Removes the name of an encoding from the end of a tag. Returns the tag and whether there was such a name. If so, the
+/// returned tag has no closing quote.
 pub(crate) fn plain_tag(tag: &[u8]) -> (&[u8], bool) {
     let encoded = Encoding::ALL.iter().find_map(|encoding| {
         let inner = tag.strip_suffix(b"\"")?.strip_suffix(encoding.name().as_bytes())?;

@@ -25,7 +25,7 @@ impl ETag {
         Self(headers::ascii(text))
     }
 
-    /// Computes the digest of a body that its tag is made of: 128 bits of XXH3, equal on all servers.
+    /// Computes the digest of a body, from which its tag is made: 128 bits of XXH3, equal on all servers.
     ///
     /// A cryptographic digest would take longer than many reads, and would not protect readers from a client that can
     /// write the data.
@@ -44,8 +44,8 @@ impl ETag {
         self.named_in(headers).is_some()
     }
 
-    /// Returns the tag by which `If-None-Match` names this one, which may be that of an encoded body. A cache refreshes
-    /// the entry whose tag equals that of the 304.
+    /// Returns this tag in the form in which `If-None-Match` lists it, which may be the tag of an encoded body. A cache
+    /// refreshes the entry whose tag equals the tag of the 304.
     pub(super) fn named_in(&self, headers: &HeaderMap) -> Option<Self> {
         headers.get_all(IF_NONE_MATCH).iter().find_map(|line| {
             let line = line.as_bytes().trim_ascii();
@@ -57,7 +57,7 @@ impl ETag {
         })
     }
 
-    /// Returns whether `tag` is this tag or that of the same body in some encoding.
+    /// Returns whether `tag` is this tag, or the tag of the same body in a content encoding.
     fn is(&self, tag: &[u8]) -> bool {
         match plain_tag(tag) {
             (plain, false) => plain == self.0.as_bytes(),

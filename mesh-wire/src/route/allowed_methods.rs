@@ -25,7 +25,7 @@ bitflags! {
 }
 
 impl AllowedMethods {
-    /// Creates a set from those of `methods` that paths can allow.
+    /// Creates a set of `methods`, without those that no path can allow.
     pub fn new(methods: &[Method]) -> Self {
         methods.iter().filter_map(|method| Self::from_name(method.as_str())).collect()
     }

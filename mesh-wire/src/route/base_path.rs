@@ -16,7 +16,8 @@ impl BasePath {
     /// Parses a base path. `""` and `"/"` are the root; a trailing slash is ignored.
     ///
     /// # Errors
-    /// [`BasePathError`] for a path that is not absolute, has empty or dot segments, or has characters that URLs escape.
+    /// [`BasePathError`] for a path that is not absolute, has empty or dot segments, or has characters that must be
+    /// escaped in URLs.
     pub fn parse(text: &str) -> Result<Self, BasePathError> {
         let path = text.strip_suffix('/').unwrap_or(text);
         if path.is_empty() {
@@ -72,7 +73,7 @@ impl BasePath {
     }
 }
 
-/// `/mesh`.
+/// The default base path is `/mesh`.
 impl Default for BasePath {
     fn default() -> Self {
         Self("/mesh".to_owned())
@@ -85,7 +86,7 @@ impl fmt::Display for BasePath {
     }
 }
 
-/// A text is not a base path.
+/// The reason why a text is not a base path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BasePathError {
     /// It does not begin with a slash.
@@ -104,9 +105,9 @@ pub enum BasePathError {
 
 /// A segment of a path.
 pub(super) struct Segment<'p> {
-    /// As in the path.
+    /// The segment as in the path.
     pub(super) raw: &'p str,
-    /// Decoded.
+    /// The decoded segment.
     pub(super) text: Cow<'p, str>,
 }
 

@@ -7,7 +7,7 @@ use super::allowed_methods::AllowedMethods;
 use super::base_path::{BasePath, Segment};
 use crate::WireError;
 
-/// The kind of a known path, with its segments. Ids are not decoded, the others are.
+/// The kind of a known path, with its segments. All segments except ids are decoded.
 pub(super) enum PathKind<'p> {
     Base,
     Queries,

@@ -15,7 +15,7 @@ pub struct Event {
     pub id: String,
 }
 
-/// An event is larger than the limit of the decoder.
+/// An event that is larger than the limit of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("an event of the stream is larger than {limit} bytes")]
 pub struct EventTooLarge {
@@ -109,7 +109,7 @@ impl Decoder {
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.retry = value.parse().ok();
             }
-            // A comment, whose name is empty, or an unknown field.
+            // This is a comment, whose field name is empty, or an unknown field.
             _ => {}
         }
         None

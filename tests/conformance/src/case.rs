@@ -36,10 +36,10 @@ pub struct Case {
     /// The profile that a target must claim in addition.
     #[serde(default)]
     pub profile: Option<String>,
-    /// Further profiles that the case uses. It does not apply to a target that does not claim them.
+    /// Further profiles that the case uses. The case does not apply to a target that does not claim all of them.
     #[serde(default)]
     pub with: Vec<String>,
-    /// The profile whose absence the case is about. It does not apply to a target that claims it.
+    /// The profile whose absence the case tests. The case does not apply to a target that claims the profile.
     #[serde(default)]
     pub without: Option<String>,
     /// Whether the rule is a MUST or a SHOULD.
@@ -51,7 +51,7 @@ pub struct Case {
     /// The server settings that the case needs; by default `open`, or `signed` if the target has no open server.
     #[serde(default)]
     pub server: Option<String>,
-    /// Whether the case has to wait.
+    /// Whether the case has to wait, such as for the expiry of a token.
     #[serde(default)]
     pub slow: bool,
     /// The steps in order.
@@ -114,7 +114,7 @@ pub struct Step {
     pub bind: Map<String, Value>,
     /// Logs in with an account of the fixture.
     pub login: Option<Login>,
-    /// Has the target load a schema document, by the command that its profile declares.
+    /// Makes the target load a schema document with the command that its profile declares.
     pub load: Option<Load>,
     /// Loads a page, given by its path from the root, with everything that it refers to.
     pub page: Option<String>,
@@ -126,7 +126,7 @@ pub struct Step {
     pub open: Option<String>,
     /// Waits for the next event of a stream.
     pub read: Option<String>,
-    /// The type of events that `read` passes over.
+    /// The type of events that `read` skips.
     pub past: Option<String>,
     /// Checks that a stream sends no event for some time.
     pub silent: Option<Silent>,
@@ -174,7 +174,7 @@ pub struct Login {
 pub struct Send {
     /// The method; `GET` by default.
     pub method: Option<String>,
-    /// Settings of another server than that of the case.
+    /// The settings of the server, if it is not the server of the case.
     pub server: Option<String>,
     /// The path after the base path.
     pub path: String,
@@ -211,7 +211,7 @@ pub struct Send {
     /// The value of `Content-Length`, for a body that is announced to be longer than it is.
     #[serde(deserialize_with = "present")]
     pub declares: Option<Value>,
-    /// Sends only so many bytes of the body and closes the connection, without waiting for a response.
+    /// Sends only this many bytes of the body and closes the connection, without waiting for a response.
     #[serde(deserialize_with = "present")]
     pub cut: Option<Value>,
     /// Sends the request without waiting for a response; the connection stays open until the end of the case.
@@ -342,8 +342,8 @@ impl Case {
         self.profile.as_deref().unwrap_or_else(|| self.level.name())
     }
 
-    /// Returns the profile that keeps the case from applying to a target: one that it uses and that is not claimed, or
-    /// the one whose absence it is about.
+    /// Returns the profile because of which the case does not apply to a target: a profile that the case uses and the target
+    /// does not claim, or a claimed profile whose absence the case tests.
     #[must_use]
     pub fn excluded_by(&self, claims: impl Fn(&str) -> bool) -> Option<&str> {
         let missing = self.with.iter().find(|name| !claims(name));

@@ -15,7 +15,7 @@ use crate::report::{self, Format};
 use crate::run::{self, Report, Selection};
 use crate::target::Target;
 
-/// The exit status of a run that could not begin, or whose target is dead.
+/// The exit status of a run that could not begin, or whose target is unreachable.
 const DEAD: u8 = 2;
 
 /// The options of a run.
@@ -164,7 +164,7 @@ fn judge(
 }
 
 fn print(options: &Options, report: &Report) -> Result<(), String> {
-    // A dead target has no results worth a page. One that died during the run has.
+    // A target that was never reached has no results worth a page. A target that stopped during the run has.
     if report.unreachable.is_some() && report.count(run::Grade::Pass) == 0 {
         return Ok(());
     }

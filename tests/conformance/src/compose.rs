@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::http::Request;
 use crate::target::{Session, Target};
 
-/// The name that the server with the settings `named` is called by.
+/// The host name of the server with the settings `named`.
 const OWN_NAME: &str = "mesh.example";
 
 /// Builds the request of a step for the server with the given settings.
@@ -127,7 +127,7 @@ fn sign(
     let mut message = match given("over") {
         Some(over) => plain(over),
         None => {
-            // Without write routes a PUT is a read, whose body is ignored and so not signed.
+            // Without write routes a PUT is a read. Its body is ignored and therefore not signed.
             let unsigned_body =
                 send.multipart.is_some() || (request.method == "PUT" && !Target::writes(settings));
             message(request, unsigned_body, target)?

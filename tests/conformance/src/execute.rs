@@ -18,7 +18,7 @@ use crate::matcher::differences;
 use crate::stream::{Event, Next, Stream};
 use crate::target::Target;
 
-/// A limit that detects cursors that lead in a circle.
+/// The largest number of pages of a collection, which detects cursors that form a cycle.
 const PAGES_MAX: usize = 500;
 
 /// The longest request or response in a report.
@@ -186,7 +186,7 @@ impl Executor<'_> {
             .ok_or_else(|| single(Failure::Setup(format!("the case is broken: there is no stream '{name}'"))))
     }
 
-    /// Checks that a stream sends no event for some time, or until it has sent so many comments.
+    /// Checks that a stream sends no event for some time, or until it has sent the given number of comments.
     fn silent(&mut self, silent: &Silent) -> Outcome {
         const SLICE: Duration = Duration::from_millis(50);
         let deadline = Instant::now() + Duration::from_millis(silent.ms);
@@ -355,7 +355,7 @@ impl Executor<'_> {
         check_empty(differences.into_iter().map(|what| format!("after {pages} pages: {what}")).collect())
     }
 
-    /// Sends a request with so many bytes of its body, and does not wait for a response.
+    /// Sends a request with at most `most` bytes of its body, and does not wait for a response.
     fn send_part(&mut self, request: Request, settings: &str, most: usize) -> Outcome<Connection> {
         let authority = self.target.base_url(settings).map_err(single)?.authority.clone();
         let body = request.body.as_deref().map_or(0, <[u8]>::len);

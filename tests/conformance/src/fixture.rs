@@ -125,11 +125,11 @@ fn create(out: &mut String, table: &Table, dialect: Dialect) {
     }
     let has_key = table.columns.iter().any(|column| column.key) || !table.primary_key.is_empty();
     if dialect == Dialect::MySql && !has_key {
-        // Rows have no number of their own.
+        // MySQL rows have no implicit number.
         parts.push("`row_number` bigint AUTO_INCREMENT INVISIBLE PRIMARY KEY".to_owned());
     }
     if dialect == Dialect::MySql {
-        // The database ignores references that are part of a column.
+        // MySQL ignores references in column definitions.
         parts.extend(table.columns.iter().filter_map(|column| {
             Some(format!(
                 "FOREIGN KEY ({}){}",
@@ -138,7 +138,7 @@ fn create(out: &mut String, table: &Table, dialect: Dialect) {
             ))
         }));
     }
-    // The ids of new rows begin behind those of the fixture.
+    // The ids of new rows begin after those of the fixture.
     let options = if dialect == Dialect::MySql && table.writable { " AUTO_INCREMENT = 1001" } else { "" };
     let (name, parts) = (dialect.quoted(&table.table), parts.join(",\n  "));
     let _ = writeln!(out, "\nCREATE TABLE {name} (\n  {parts}\n){options};");
@@ -148,7 +148,7 @@ fn definition(column: &Column, table: &Table, dialect: Dialect) -> String {
     let in_key = column.key || column.unique || table.primary_key.contains(&column.name);
     let is_key = in_key || column.references.is_some();
     let kind = match (dialect, column.kind.as_str()) {
-        // A key has a maximum length.
+        // MySQL requires a maximum length for keys.
         (Dialect::MySql, "text") if is_key => "varchar(255) COLLATE utf8mb4_bin",
         _ => kind(&column.kind, dialect),
     };

@@ -1,4 +1,4 @@
-//! Requests to a target, whose failures are messages.
+//! Requests to a target; failures are returned as messages.
 
 mod connection;
 mod endpoint;
@@ -37,7 +37,7 @@ impl Exchange {
         }
     }
 
-    /// Reads the body. That of an event stream, which has no end, is left empty.
+    /// Reads the body. The body of an event stream has no end and is left empty.
     pub fn finish(mut self) -> Result<Response, String> {
         if self.head.is_event_stream() {
             return Ok(self.head);

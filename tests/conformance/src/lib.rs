@@ -1,6 +1,6 @@
 //! The conformance kit: cases stored as data, and the code that runs them against a server.
 //!
-//! The program `mesh-conformance` runs the cases that it contains; its `--help` has examples. The same as a library:
+//! The program `mesh-conformance` runs the cases that it contains; its `--help` has examples. The library does the same:
 //!
 //! ```
 //! use std::io::{Read, Write};
@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-//! In reading order: [`files`] are the cases, the fixture and the guide, [`case`] is the model of the cases,
+//! In reading order: [`files`] contains the cases, the fixture and the guide, [`case`] is the model of the cases,
 //! [`expression`] evaluates the templates and functions in them, [`compose`] builds requests, [`http`] sends them,
 //! [`matcher`] and [`expect`] compare the responses, [`execute`] runs the steps of one case, [`run`] runs all cases,
 //! [`report`] renders the outcome, and [`cli`] has the options of the program. [`profile`] and [`target`] describe the

@@ -69,7 +69,7 @@ fn printable(text: &str) -> String {
     out
 }
 
-/// Shortens text to about so many characters.
+/// Shortens text to about `most` characters.
 fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{} […]", text.get(..at).unwrap_or_default()),

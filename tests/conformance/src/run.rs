@@ -73,7 +73,7 @@ pub struct Verdict {
     pub log: Vec<LoggedExchange>,
     /// Why the target is known to fail the case, if its profile lists it.
     pub known: Option<String>,
-    /// Whether the case is about a target with these profiles. One that is not has no part in any claim.
+    /// Whether the case applies to a target with these profiles. A case that does not apply has no effect on claims.
     pub applies: bool,
     /// The duration.
     pub took: Duration,
@@ -226,7 +226,7 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
     missing
 }
 
-/// Returns the headers of a read that the server with these settings requires, if it is one for bearers.
+/// Returns the headers that the server with these settings requires for a read, if it accepts bearers.
 fn credential(settings: &str) -> Map<String, Value> {
     let token = match settings {
         "bearer" | "bearer-signed" | "bearer-strict" | "bearer-anonymous" | "api-keys" => json!({"@jwt": {}}),

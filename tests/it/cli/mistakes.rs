@@ -1,4 +1,4 @@
-//! Messages for common mistakes name the way out.
+//! Messages for common mistakes, which state how to correct them.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -93,7 +93,7 @@ fn check_shows_every_fault_in_one_run() {
         assert!(line.contains(fault), "{fault} expected in: {shown}");
     }
 
-    // A database that cannot be opened hides only what depends on it.
+    // A database that cannot be opened hides only the faults that depend on it.
     dir.write("schema.json", r#"{"entities": {"post": {"fields": ["id", "id"]}}}"#);
     let shown = check("sqlite:missing.db");
     for fault in
@@ -103,7 +103,7 @@ fn check_shows_every_fault_in_one_run() {
     }
     assert!(!shown.contains("integrity.users"), "{shown}");
 
-    // What the faulty settings would have named is not reported in addition.
+    // Consequences of the faulty settings are not reported in addition.
     let file = dir.write("faulty.toml", "database = 7\n[integrity]\nenabled = true\nsecret = 7\n");
     let shown = said(&run(&["check", "--config", &file]), 1);
     assert_eq!(shown.lines().count(), 3, "{shown}");

@@ -66,7 +66,7 @@ const SHOP: &str = "
         order_id integer REFERENCES orders, tag_id integer REFERENCES tags, note text, PRIMARY KEY (order_id, tag_id)
     );";
 
-/// Checks what `explain` says of relational queries of the shop. `is_sqlite`: there is a statement for each list.
+/// Checks the output of `explain` for relational queries of the shop. SQLite has a separate statement for each list.
 fn check_relational(url: &str, is_sqlite: bool, create_index: impl Fn(&str)) {
     let explain = |arguments: &[&str]| {
         let output = run(&[&["explain", "--database", url], arguments].concat());
@@ -105,7 +105,7 @@ fn check_relational(url: &str, is_sqlite: bool, create_index: impl Fn(&str)) {
     assert!(!by_city.contains("order_tags ("), "{by_city}");
     let nested = "{ tag orders { id customer { city orders { id } } } }";
     let said = explain(&[nested]);
-    // The statement of a list has advice of its own, which includes the order.
+    // The statement of a list has separate advice, which includes the order.
     let junction = if is_sqlite {
         "an index on (tag_id, order_id) would help".to_owned()
     } else {

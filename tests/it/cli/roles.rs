@@ -73,7 +73,7 @@ fn explain_marks_the_conditions_of_a_role() {
         ] {
             assert!(said.contains(line), "{line:?} expected in: {said}");
         }
-        // For the condition and for the list.
+        // Once for the condition and once for the list.
         assert_eq!(said.matches("\n    policy  ").count(), 2, "{said}");
 
         let shown: Value =

@@ -77,14 +77,14 @@ fn no_case_fails_with_a_variant_that_conforms() {
     let cases = cases();
     let unchanged = matrix::failing(&NO_FAULT, &servers(), &cases);
     assert_eq!(unchanged, Vec::<String>::new(), "a proxy without a fault");
-    // Others than those above, whose limits on logins are used up.
+    // New servers, because the login limits of those above are used up.
     let reference = servers();
     let recording = Recording::make(&cases, &reference).unwrap();
     let outcomes = matrix::run_all(variants::VARIANTS, &reference, &recording);
     let mut wrong = Vec::new();
     for variant in variants::VARIANTS {
         let outcome = outcomes.iter().find(|outcome| outcome.name == variant.name).unwrap();
-        // Repeated alone, because other variants use the same servers at the same time.
+        // Repeat the cases alone, because other variants use the same servers at the same time.
         let failed: Vec<Case> =
             cases.iter().filter(|case| outcome.failed.contains(&case.id)).cloned().collect();
         let failures = matrix::failures(variant, &reference, &failed);
@@ -98,7 +98,8 @@ fn no_case_fails_with_a_variant_that_conforms() {
 /// The profiles with cases about their absence.
 const ABSENT: &[&str] = &["relational", "params"];
 
-/// A server without a profile passes the cases about its absence; one that has it, unclaimed, fails each of them.
+/// A server without a profile passes the cases about its absence; a server that has the profile but does not claim it fails
+/// each of them.
 #[test]
 fn forms_of_an_absent_profile_are_refused() {
     let profile = Profile::reference().unwrap();

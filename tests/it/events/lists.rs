@@ -41,7 +41,7 @@ fn a_stream_of_a_list_sends_the_body_of_the_read_and_then_its_changes() {
     assert_items(&mut stream, &json!([]));
     write(&database, "UPDATE users SET name = 'Ada' WHERE id = 1");
     stream.data();
-    // Of a record on another page, only the total shows.
+    // The deletion of a record on another page changes only the total.
     write(&database, "DELETE FROM comments; DELETE FROM post_tags; DELETE FROM posts WHERE id = 1");
     let page: Value = serde_json::from_str(&stream.data()).unwrap();
     assert_eq!((&page["pageInfo"]["totalCount"], &page["items"][1]["id"]), (&json!(2), &json!(2)));

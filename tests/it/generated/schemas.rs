@@ -1,4 +1,4 @@
-//! Generated descriptions hold for the server, according to independent validators.
+//! Independent validators check that the generated descriptions match the server.
 
 mod queries;
 

@@ -10,7 +10,7 @@ use mesh_tests::{Connection, Database, NginxCache, Request, Response, Server, wa
 
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
-/// Seconds that caches may keep a post, and what nginx adds, which counts whole seconds.
+/// How long caches may keep a post, plus the second that nginx may add because it counts whole seconds.
 const KEPT: Duration = Duration::from_secs(2);
 
 fn installed() -> bool {
@@ -98,7 +98,7 @@ fn repeated_reads_are_answered_by_the_cache() {
     // Afterwards, an unchanged response is revalidated by its tag, without its body.
     wait_until("the response is revalidated", || read(&cache, &by_id("/mesh/post/1")).0 == "REVALIDATED");
 
-    // A changed one is never sent past its time.
+    // A changed response is never sent after the cached one has expired.
     let (status, _) = wait_for("a response from the server", || {
         let (status, reply) = read(&cache, &by_id("/mesh/post/1"));
         if status == "HIT" { Err(status) } else { Ok((status, reply)) }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Agent, initialize};
 use super::{configured, outcome, tool_names};
 
-/// What an agent asks, and does wrong once.
+/// Returns the messages of an agent, with valid and invalid calls.
 fn session() -> Vec<Value> {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     let newest = json!({"post": {
@@ -38,7 +38,7 @@ fn session() -> Vec<Value> {
     [initialize(), list].into_iter().chain(calls).collect()
 }
 
-/// Replaces what differs between runs.
+/// Replaces values that differ between runs.
 fn stable(reply: &Value) -> String {
     let mut text = reply.to_string().replace(env!("CARGO_PKG_VERSION"), "VERSION");
     for (name, shown) in [("requestId", "ID"), ("startCursor", "CURSOR"), ("endCursor", "CURSOR")] {

@@ -9,7 +9,8 @@ use mesh_tests::{Galera, Request, Response, Server, TempDir, command, eventually
 use serde_json::{Value, json};
 
 const POSTS: &str = "CREATE TABLE posts (id int PRIMARY KEY, title varchar(100) NOT NULL); INSERT INTO posts VALUES (0, 'zero')";
-/// How long no request may succeed after a node was killed, on a busy machine. Otherwise it is less than three seconds.
+/// The longest time without a successful request after a node was killed, on a busy machine. Usually it is less than three
+/// seconds.
 const RECOVERY: Duration = Duration::from_secs(10);
 
 /// Starts a server with the nodes in this order.
@@ -52,7 +53,7 @@ fn own_writes_are_read_on_every_server([one, other]: &[Server; 2]) {
     }
 }
 
-/// Two servers write the same record to different nodes, of which the second to commit loses.
+/// Two servers write the same record to different nodes. The second commit fails and is tried again.
 fn conflicts_are_tried_again(cluster: &Galera, servers: &[Server; 2]) {
     thread::scope(|scope| {
         for server in servers {
@@ -60,7 +61,7 @@ fn conflicts_are_tried_again(cluster: &Galera, servers: &[Server; 2]) {
                 let mut written = 0;
                 while written < 60 {
                     let reply = write(server, "PUT", "/post/0", &json!({"title": written.to_string()}));
-                    // A write that has lost each of its tries is unavailable.
+                    // A write that fails in each of its tries is answered with 503.
                     assert!(matches!(reply.status, 200 | 503), "{}", reply.text());
                     written += u32::from(reply.status == 200);
                 }

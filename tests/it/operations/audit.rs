@@ -247,7 +247,7 @@ fn a_pipe_that_nobody_reads_delays_nothing_and_drops_are_reported() {
     assert_eq!(metric("mesh_audit_entries_total"), 0);
     assert!(fs::read_to_string(&log).unwrap().contains("entries are dropped"));
 
-    // A reader gets what was kept, and the number of the others.
+    // A reader gets the entries that were kept, and the number of those that were dropped.
     let mut reader = BufReader::new(File::open(&pipe).unwrap());
     let (mut kept, mut reported) = (0, 0);
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! `Cache-Control` of replies as the settings say, and never public where replies depend on the caller.
+//! `Cache-Control` of replies follows the settings, and is never public for replies that depend on the caller.
 
 use std::net::TcpListener;
 
@@ -32,7 +32,7 @@ fn reads_by_get_have_the_configured_directives() {
     assert_eq!(control(&server.get("/post", POST)), "public, max-age=5");
     assert_eq!(control(&server.send(&Request::new("HEAD", "/mesh/post/1").query(POST))), "public, max-age=5");
     assert_eq!(control(&server.get("/user", USER)), "no-store", "the entity's own");
-    // Nothing else takes them.
+    // The settings apply to no other requests.
     let body = serde_json::json!({"query": POST}).to_string();
     assert_eq!(control(&server.send(&Request::post("/mesh", &body))), "no-cache");
     assert_eq!(control(&server.send(&Request::new("PUT", "/mesh/post/1").query(POST))), "no-cache");

@@ -1,5 +1,4 @@
-//! Reads that are given up, by a client that disconnects or at their deadline: the statement stops, and its slot is free for
-//! others.
+//! Reads that are cancelled by a client that disconnects or at their deadline: the statement stops, and its slot becomes free.
 
 use mesh_tests::{Cluster, Connection, Database, Request, Server, command, wait_until};
 
@@ -14,14 +13,14 @@ CREATE VIEW slow AS WITH RECURSIVE c(i) AS
 const ENDLESS: &str = r#"{"endless":{"$select":{"total":true}}}"#;
 const SLOW: &str = r#"{"slow":{"$select":{"total":true}}}"#;
 
-/// How reads are given up, with the time limit of requests.
+/// How reads are cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Disconnect,
     Deadline,
 }
 
-/// Each cause and how often reads are given up.
+/// Each cause, with the number of rounds.
 const CAUSES: [(Cause, usize); 2] = [(Cause::Disconnect, 3), (Cause::Deadline, 1)];
 
 /// Starts a server with one connection for reads of PostgreSQL, and no response cache.
@@ -50,7 +49,7 @@ fn send_endless(server: &Server) -> Connection {
     connection
 }
 
-/// Gives up reads: closes their connections, or waits until they are refused.
+/// Cancels reads: closes their connections, or waits until they are refused.
 fn give_up(reads: Vec<Connection>, cause: Cause) {
     for mut read in reads {
         if cause == Cause::Deadline {
@@ -100,7 +99,7 @@ fn reads_of_postgres_stop_and_free_their_slots() {
             wait_until("the statement runs", || running() == "1");
             assert_eq!(slots(&server), (0, 1), "{cause:?}");
             give_up(vec![read], cause);
-            // With the only connection.
+            // This read uses the only connection.
             wait_until("a read is answered", || server.get("/slow", SLOW).status == 200);
             wait_until("the statement has stopped", || running() == "0");
             wait_until("the slot is free", || slots(&server) == (1, 1));

@@ -9,7 +9,7 @@ use mesh_tests::{Database, Request, Server, TempDir, command, program, skip, wai
 const UNIT: &str = include_str!("../../../docs/deploy/mesh-server.service");
 const GUIDE: &str = include_str!("../../../docs/deployment.md");
 
-/// What the unit has to forbid at least.
+/// The restrictions that the unit must contain.
 const HARDENED: [(&str, &str); 16] = [
     ("CapabilityBoundingSet", ""),
     ("DynamicUser", "yes"),
@@ -56,7 +56,7 @@ fn systemd_accepts_the_unit() {
     std::fs::create_dir_all(folder.path().join("docs/deploy")).unwrap();
     let path = folder.write("docs/deploy/mesh-server.service", &own);
     let installed = folder.path().display().to_string();
-    // The guide makes the installed units from this one: with the secret, and with a port as the parameter.
+    // The guide derives the installed units from this one: with the secret, and with a port as the parameter.
     for command in GUIDE.lines().filter(|line| line.starts_with("sed ")) {
         let command = command.replace("/etc/systemd/system", &installed);
         let made = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).status().unwrap();

@@ -76,7 +76,7 @@ fn replies_of_writes_to_a_record_fill_no_cache() {
         assert_eq!(connection.send(&request.body(format!(r#"{{"text":"{number}"}}"#))).status, 200);
     }
     let text = server.send(&Request::new("GET", "/metrics")).text();
-    // A reply may be read with the write, which stores nothing.
+    // The reply of a write may be read in the same transaction, and then nothing is cached.
     assert!(value(&text, "mesh_answers_cached") <= 1.0, "{text}");
     assert!(value(&text, "mesh_plans_cached{cache=\"text\"}") <= 1.0, "{text}");
 }

@@ -79,7 +79,7 @@ fn check_build(dockerfile: &str, package: &str) {
     let source = Path::new(build.only("WORKDIR"));
     assert_eq!(source, Path::new("/source"));
 
-    // Each file that is copied was made.
+    // Each file that is copied was built before.
     for copied in last.every("COPY") {
         let (from, rest) = copied.split_once(' ').unwrap();
         let (file, to) = rest.split_once(' ').unwrap();
@@ -119,7 +119,7 @@ fn check_build(dockerfile: &str, package: &str) {
 fn build_commands_make_what_the_last_stages_copy() {
     check_build(SERVER, "mesh-server");
     check_build(KIT, "mesh-conformance");
-    // What the builds leave out contains no source.
+    // The folders that the builds leave out contain no sources.
     for ignored in ["docs/deploy", "tests/conformance"] {
         let list = fs::read_to_string(context().join(ignored).join("Dockerfile.dockerignore")).unwrap();
         let ignored: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
@@ -130,7 +130,7 @@ fn build_commands_make_what_the_last_stages_copy() {
 /// A container's file system and account, as far as a process can have them without a container engine.
 struct Container {
     stage: Stage,
-    /// Stands for `/data`, the only folder that the server may write to.
+    /// The folder that replaces `/data`, the only one that the server may write to.
     data: TempDir,
     program: PathBuf,
     /// The user and the group if the test may change them.

@@ -188,7 +188,7 @@ fn only_reads_have_a_server_timing_header() {
     assert_eq!(session.get(&server, "/post/1", POST).header("server-timing"), None);
 }
 
-/// Neither the words of a database nor those of a client can forge a line, or hide what a line says.
+/// Text from a database or a client can neither forge a line nor hide a part of a line.
 #[test]
 fn the_pretty_log_escapes_control_and_format_characters() {
     let table = "no\nWARN forged\r\u{1b}[2J\u{202e}\u{2028}\u{200b}table";

@@ -7,7 +7,7 @@ use mesh_tests::{Database, PATIENCE, Request, Server, wait_until};
 
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const CLIENTS: usize = 1_000;
-/// The buffers of the protocol alone have 16 KiB.
+/// The maximum number of bytes per client. The buffers of the protocol alone would take 16 KiB.
 const MOST: u64 = 12 * 1024;
 
 fn serve(database: &Database) -> Server {
@@ -34,7 +34,7 @@ fn open(server: &Server, request: &Request) -> (Vec<TcpStream>, u64) {
         read_until(&mut socket, "Rust at dawn");
         socket
     };
-    // What the first requests load stays.
+    // The first requests load data that stays in memory.
     drop((0..10).map(|_| open()).collect::<Vec<_>>());
     let before = server.memory();
     ((0..CLIENTS).map(|_| open()).collect(), before)

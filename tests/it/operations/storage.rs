@@ -73,7 +73,7 @@ fn a_database_locked_by_a_writer_is_waited_for_until_the_timeout() {
         let config = database.dir.write("mesh.toml", "request_timeout = \"1s\"\n");
         let server = start(&database, &["--config", &config, "--mutations"]);
         assert!(has_text(&server, 1, "old"));
-        // In WAL mode, which the writer has set, a lock blocks other writers only.
+        // The writer has set WAL mode, in which a lock blocks other writers only.
         let other = database.connect();
         other.execute_batch("BEGIN IMMEDIATE; UPDATE notes SET text = 'new' WHERE id = 1").unwrap();
         assert!(has_text(&server, 1, "old") && has_text(&server, 2, "old"), "{journal}");

@@ -35,7 +35,7 @@ fn database() -> Database {
     ))
 }
 
-/// Starts a server with all that the page has views of.
+/// Starts a server with every feature that the page has a view for.
 fn site(database: &Database) -> Server {
     let schema = database.dir.write("schema.json", SCHEMA);
     let store = database.dir.path().join("files").display().to_string();

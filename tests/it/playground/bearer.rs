@@ -51,7 +51,7 @@ fn a_bearer_of_a_login_at_the_provider_is_used_and_kept_in_memory_only() {
     page.type_query(r#"{"post": {"$select": {"title": true"#);
     page.run();
     browser.wait_for("[data-testid=status]", "4 objects");
-    // Copied calls have a place for a bearer, and not the bearer.
+    // Copied calls contain a placeholder instead of the bearer.
     let script = "const done = arguments[arguments.length - 1];
         navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve());
         document.querySelector('[data-testid=copy-as]').click();
@@ -59,7 +59,7 @@ fn a_bearer_of_a_login_at_the_provider_is_used_and_kept_in_memory_only() {
     let call = browser.run_async(script);
     let call = call.as_str().unwrap_or_default();
     assert!(call.contains("Authorization: Bearer TOKEN") && !call.contains(&token), "{call}");
-    // Neither have the storages of the browser and the address.
+    // The storages of the browser and the address of the page do not contain the bearer either.
     let script = "return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])";
     let stored = browser.run(script, &Value::Null);
     let stored = stored.as_str().unwrap_or_default();

@@ -133,7 +133,7 @@ fn an_entity_is_searched_and_shown_with_its_neighbors_only() {
     wait_for_choice(&page, "thing5");
     assert_eq!(browser.count(".entity-box:not(.far)"), 8, "the others are faint");
     browser.click("[data-testid=neighbors]");
-    // Those that it refers to, 1 and 2, and those that refer to it.
+    // The tables that it refers to, 1 and 2, and the tables that refer to it.
     browser.wait("its neighbors", |browser| browser.count(".entity-box") == 8);
     assert_eq!(browser.count(".entity-box.far"), 0);
     browser.type_into("[data-testid=diagram-search]", &format!("{CONTROL}a{RELEASE}thing59"));

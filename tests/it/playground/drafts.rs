@@ -1,4 +1,4 @@
-//! Drafts, history and links: the state of a tab stays in it, and what is saved belongs to a schema.
+//! Drafts, history and links: the state of a tab stays in the tab, and saved state belongs to a schema.
 
 use mesh_tests::{Database, Request, Server, encode};
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn a_result_is_marked_when_the_query_has_changed() {
     page.tick("tag.id");
     browser.click("[data-testid=stale] button");
     browser.wait("the query of the result is opened", |browser| browser.count("[data-testid=stale]") == 0);
-    // A refusal has its status, and belongs to its query as well.
+    // A refusal shows its status, and belongs to its query as well.
     page.type_query(r#"{"tag": {"$select": {"lable": true"#);
     page.run();
     browser.wait_for("[data-testid=refusal]", "lable");

@@ -1,4 +1,4 @@
-//! Relational queries and parameters in the playground: clicked together, completed, checked and sent.
+//! Relational queries and parameters in the playground: built in forms, completed, checked and sent.
 
 use mesh_tests::Request;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn conditions_on_relations_are_clicked_together() {
     browser.choose("select[aria-label=Quantifier]", "none");
     page.wait_for_query(r#""$where": { "relation": "comments", "op": "none" }"#);
     runs(&page, "A map");
-    // `every` needs a filter, which is about the related records.
+    // `every` needs a filter, which applies to the related records.
     browser.choose("select[aria-label=Quantifier]", "every");
     page.wait_for_query(r#""where": { "field": "text", "op": "eq", "value": "" }"#);
     browser.choose("select[aria-label=Quantifier]", "some");
@@ -106,14 +106,14 @@ fn aliases_are_clicked_together() {
     browser.run("document.querySelector('.alias input').select()", &Value::Null);
     browser.choose(".alias input", "headline");
     page.wait_for_query(r#""headline": { "$field": "title" }"#);
-    // A name of the entity is no alias.
+    // The name of a field of the entity is not accepted as an alias.
     browser.choose(".alias input", "likes");
     browser.wait_for(".notice-area", "The name likes is taken");
     browser.click("[data-testid=add-alias]");
     browser.choose(".alias:nth-of-type(2) select", "comments");
     page.wait_for_query(r#""comments2": {"#);
     page.wait_for_query(r#""$relation": "comments""#);
-    // Its fields are in the schema, and its controls in the forms.
+    // The fields of the alias are in the schema, and its controls in the forms.
     page.tick("post.comments2.text");
     page.wait_for_query(r#""text": true"#);
     browser.choose("[data-testid=controls-node]", "comments2");
@@ -204,7 +204,7 @@ fn values_of_parameters_are_sent_and_copied() {
     browser.choose(".condition select[aria-label=Operator]", "gt");
     browser.click(".condition button[aria-label=Parameter]");
     page.wait_for_query(r#""value": { "$param": "likes" }"#);
-    // Without a value, the place is marked, but not as an error.
+    // A parameter without a value is marked with a warning, not an error.
     browser.wait_for(".cm-lintRange-warning", "\"likes\"");
     assert_eq!(browser.count(".cm-lintRange-error"), 0);
     fill(&page, "input[aria-label='Value of likes']", "seven");
@@ -242,7 +242,7 @@ fn values_of_parameters_are_sent_and_copied() {
     browser.click("[data-testid=register]");
     browser.wait_for("dialog", "X-Mesh-Params");
     browser.click("dialog button[aria-label=Close]");
-    // Back to a value in the query.
+    // Turn the parameter into a value in the query again.
     browser.click(".condition button[aria-label=Parameter]");
     browser.wait("the parameter is gone", |browser| browser.count("[data-testid=params]") == 0);
     page.assert_clean();

@@ -76,7 +76,7 @@ fn the_theme_follows_the_system_until_one_is_chosen() {
     page.assert_clean();
 }
 
-/// Presses a key as a user does: it goes to what has the focus.
+/// Presses a key as a user does: the element with the focus receives it.
 fn press(page: &Page, key: &str) {
     let (code, number, text) = match key {
         "Enter" => ("Enter", 13, Some("\r")),
@@ -170,7 +170,7 @@ fn records_are_written_by_keyboard_alone() {
     browser.wait_for("[data-testid=record]", "user 2");
     // The field for a file, whose dialog belongs to the browser.
     tab_to(&page, "[data-testid=drop-cover] input");
-    // A question that is answered with no leads back to its button.
+    // Cancelling the confirmation moves the focus back to its button.
     tab_to(&page, "[data-testid=delete-record]");
     press(&page, "Enter");
     wait_for_focus(&page, "[data-testid=confirm-delete] button");
@@ -181,7 +181,7 @@ fn records_are_written_by_keyboard_alone() {
     press(&page, "Enter");
     browser.wait_for(".notice-area", "Deleted post 2");
     wait_for_focus(&page, "[role=grid]");
-    // Several records at once; Escape leads back to the button.
+    // Several records at once; Escape moves the focus back to the button.
     tab_to(&page, "[data-testid=new-rows]");
     press(&page, "Enter");
     wait_for_focus(&page, "#pasted-rows");

@@ -87,11 +87,11 @@ fn faults_of_pasted_rows_are_at_their_cells() {
     let cell = "return document.querySelector('[data-testid=pasted] td.at-fault')?.textContent";
     assert_eq!(browser.run(cell, &Value::Null), json!("many"));
     page.assert_accessible("a fault of a row");
-    // A conflict is that of its row.
+    // A conflict is shown at its row.
     paste(&page, "title\nOne\nSlow bread\n");
     browser.click("[data-testid=create-rows]:not([disabled])");
     browser.wait_for("[data-testid=form-error]", "Row 2");
-    // What the server would refuse for certain is not sent.
+    // Rows that the server would certainly refuse are not sent.
     for (text, words) in [
         ("name\nOne", "“name” is no field"),
         ("title\n\"One", "A quote is not closed"),

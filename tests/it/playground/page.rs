@@ -132,7 +132,7 @@ impl Page {
                 self.browser.resize(width, height);
                 self.assert_part_is_accessible(part, &format!("{what}, {width} pixels, {theme}"));
             }
-            // Also behind a dialog.
+            // The script works also if a dialog covers the button.
             self.browser.run("document.querySelector('[data-testid=theme]').click()", &Value::Null);
         }
     }

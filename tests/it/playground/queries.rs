@@ -143,13 +143,13 @@ fn the_request_is_shown_with_its_response() {
             browser.wait_for(shown, part);
         }
     }
-    // All of a short response is in view, without a scrollbar of its own.
+    // A short response is completely visible, without a separate scrollbar.
     let hidden = "return [...document.querySelectorAll('.request-part pre')].map((it) => it.scrollHeight - it.clientHeight)";
     assert_eq!(browser.run(hidden, &Value::Null), json!([0, 0]));
     browser.click("[data-testid=send-tag]");
     browser.wait_for(shown, "If-None-Match: ");
     browser.wait_for(shown, "HTTP/1.1 304");
-    // Another way of sending has no response yet; that of another query is marked.
+    // Another way of sending has no response yet; the response of another query is marked.
     browser.click("[data-testid=way-get]");
     browser.wait("the response is gone", |browser| !browser.text(shown).contains("HTTP/1.1"));
     browser.click("[data-testid=send]");

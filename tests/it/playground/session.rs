@@ -72,7 +72,7 @@ fn an_admin_logs_in_and_requests_are_signed() {
     assert_eq!(names, ["X-Mesh-Query", "X-Mesh-Token", "X-Mesh-Signature"]);
     let reply = page.server.send(&request);
     assert_eq!((reply.status, reply.json()["items"][0]["title"].as_str()), (200, Some("Rust at dawn")));
-    // The signatures of parameters cover their values: of a run, and of a copied call.
+    // The signatures of a run and of a copied call cover the values of parameters.
     page.type_query(
         r#"{"post": {"$select": {"title": true}, "$where": {"field": "title", "op": "like", "value": {"$param": "title"#,
     );
@@ -135,7 +135,7 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     log_in(&page, "ada", "dawn");
     browser.wait_for("[data-testid=account]", "ada");
     page.wait_for_query("$select");
-    // The server ends the session, which the next check of the text, or the run, notices.
+    // The server ends the session. The next check of the text, or the run, detects that.
     let end = "const done = arguments[arguments.length - 1];
         const {token, signingToken} = JSON.parse(sessionStorage.getItem('mesh.session /docs'));
         const text = new TextEncoder();
@@ -155,7 +155,7 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     assert!(page.query().contains("\"title\""), "{}", page.query());
     page.run();
     browser.wait_for("[data-testid=status]", "4 objects");
-    // A session that is known to be over asks at once, also after a reload.
+    // If the session has expired, the page asks for a login at once, also after a reload.
     let expire = "const key = 'mesh.session /docs'; const session = JSON.parse(sessionStorage.getItem(key));
         sessionStorage.setItem(key, JSON.stringify({...session, expiresAt: 1}));";
     browser.run(expire, &Value::Null);

@@ -64,7 +64,7 @@ fn an_administrator_reads_as_another_role_with_claims() {
     page.run();
     browser.wait_for("[data-testid=status]", "1 object");
     browser.wait_for("[data-testid=reader]", "Köln");
-    // The routes of these read as the administrator itself.
+    // The routes of these panels would read with the rights of the administrator.
     assert_eq!(browser.count("#result-panel-request") + browser.count("#result-panel-watch"), 0);
     page.assert_accessible("a view");
     // The data browser only reads.

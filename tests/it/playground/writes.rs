@@ -1,4 +1,4 @@
-//! Writing in the data browser: records, links, files, and what is wrong with them.
+//! Writing in the data browser: records, links, files, and their errors.
 
 mod uploads;
 

@@ -57,7 +57,7 @@ pub(super) struct Load {
     stop: Arc<AtomicBool>,
     good: Arc<AtomicUsize>,
     pub(super) unavailable: Arc<AtomicUsize>,
-    /// The number in the row of the counter whose write was answered last.
+    /// The value of the counter in the last write that was acknowledged.
     pub(super) written: Arc<AtomicUsize>,
     /// Whether the counter is written.
     writes: Arc<AtomicBool>,
@@ -136,7 +136,7 @@ impl Load {
         })
     }
 
-    /// Stops to write the counter, and waits until replicas have what was written.
+    /// Stops writing the counter, and waits until the replicas have received all writes.
     fn pause_writes(&self, primary: &Cluster, replicas: &[Cluster]) {
         self.writes.store(false, Ordering::SeqCst);
         let settled = || primary.query("SELECT name FROM users WHERE id = 3");

@@ -1,5 +1,5 @@
-//! Faults of the network between a server and PostgreSQL: requests end with errors, the pool recovers, no answer is wrong
-//! or stale, and what was acknowledged is there.
+//! Faults of the network between a server and PostgreSQL: requests end with errors, the pool recovers, no response is wrong
+//! or stale, and acknowledged writes persist.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -109,7 +109,7 @@ fn reads_end_with_errors_and_recover() {
         }
         network.proxy.set(fault);
         network.cluster.execute(&format!("UPDATE users SET name = 'v{}' WHERE id = 1", turn + 1));
-        // They end although the fault lasts: more than there are connections, and then again.
+        // Reads end although the fault lasts, even repeatedly and with more reads than connections.
         for reply in [network.names(8), network.names(8)].concat() {
             assert_refused(fault, &reply);
         }
@@ -190,7 +190,7 @@ fn acknowledged_writes_are_there_and_none_is_made_twice() {
     assert!(lost.is_empty(), "{} acknowledged, lost: {lost:?}", acknowledged.len());
 }
 
-/// Reads events up to this update. Between it and the one before there may be errors, but no other update.
+/// Reads events up to this update. It may be preceded by errors, but not by another update.
 #[track_caller]
 pub(super) fn wait_for_data(stream: &mut Stream, data: &str) {
     let mut errors = 0;
@@ -204,7 +204,7 @@ pub(super) fn wait_for_data(stream: &mut Stream, data: &str) {
     }
 }
 
-/// A stream sends each change although the connection that changes are heard on is lost, without an end that shows it.
+/// A stream sends each change even if the connection that receives notifications is lost without being closed.
 fn stream_survives(install_triggers: bool) {
     let Some(network) = Network::start() else { return };
     if install_triggers {
@@ -222,7 +222,7 @@ fn stream_survives(install_triggers: bool) {
             None => network.proxy.lose_connections(),
             Some(fault) => {
                 network.proxy.set(fault);
-                // The fault is noticed.
+                // The server has detected the fault.
                 assert_refused(fault, &network.name(2));
             }
         }

@@ -11,7 +11,7 @@ use crate::events;
 
 use super::failover::{Load, SCHEMA, TABLES, read_name, try_send, write_name};
 
-/// A commit is answered when one of the standbys has it. `pg_rewind` needs the hints and the segments.
+/// A commit is acknowledged when one of the standbys has received it. `pg_rewind` needs the hints and the segments.
 const REPLICATION: &[&str] =
     &["synchronous_standby_names = 'ANY 1 (*)'", "wal_log_hints = on", "wal_keep_size = 64MB"];
 const NAME: &str = r#"{"user":{"$select":{"name":true}}}"#;
@@ -46,7 +46,7 @@ impl Hosts {
         self.clusters[self.primary].kill();
     }
 
-    /// Promotes the standby that has received more, as a cluster manager does, and makes the other one follow it.
+    /// Promotes the standby that has received more of the log, as a cluster manager does, and makes the other one follow it.
     fn promote(&mut self) {
         let standbys = (0..self.clusters.len()).filter(|host| *host != self.primary);
         let first = standbys.max_by_key(|host| self.clusters[*host].received()).unwrap();
@@ -140,7 +140,7 @@ fn a_write_that_may_have_been_made_is_not_repeated_and_says_so() {
     });
     assert!(status == 500 && body.contains("may have been made or not"), "{status} {body}");
 
-    // Without a primary a write is refused, and was not made.
+    // Without a primary a write is refused and has no effect.
     let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
     let reply = server.send(&request.body(r#"{"name": "Bert"}"#));
     assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true), "{}", reply.text());

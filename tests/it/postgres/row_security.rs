@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::events::stream::Stream;
 
-/// Tables, accounts and what is visible.
+/// Tables, accounts and visible rows.
 const VISIBLE: &str = "
 CREATE TABLE users (id integer PRIMARY KEY, name text NOT NULL, hidden boolean NOT NULL DEFAULT false);
 CREATE TABLE posts (
@@ -157,7 +157,7 @@ fn hidden_rows_are_answered_like_missing_ones_on_every_route() {
     assert_eq!(events.data(), "null");
 }
 
-/// What a policy does not let an account write is refused like what a constraint refuses.
+/// A write that a policy forbids is refused like a write that violates a constraint.
 #[test]
 fn a_write_that_a_policy_refuses_is_a_conflict() {
     let Some(cluster) = cluster() else { return };

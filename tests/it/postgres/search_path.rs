@@ -30,7 +30,7 @@ CREATE ROLE mallory;
 GRANT CREATE, USAGE ON SCHEMA public TO mallory;
 ";
 
-/// Operators and functions that fit their arguments better than the built-in ones do. Each fails when it is called.
+/// Returns operators and functions that match their arguments better than the built-in ones. Each fails when it is called.
 fn traps() -> String {
     let mut sql = "SET ROLE mallory;\n".to_owned();
     let pairs = [

@@ -77,7 +77,7 @@ fn parts_of_text_are_encoded_each_on_its_own() {
         assert_eq!(read("a%2Cb,c,1"), r#"{"meaning":"two"}"#);
         assert_eq!([read("a,b,c,1"), read("a%2Cb%2Cc,1"), read("a%252Cb,c,1")], ["null", "null", "null"]);
         assert_eq!(keyed.server.get("/word/a%2,c,1", MEANING).status, 400, "an escape that is cut");
-        // A text in a body is that of the path; parts in an array are not decoded.
+        // A string in a body is decoded like an id in the path; the parts in an array are not decoded.
         assert_eq!(posted(keyed, MEANING, &json!("a%2Cb,x%2Fy%25,-3")), r#"{"meaning":"odd"}"#);
         assert_eq!(posted(keyed, MEANING, &json!(["a,b", "x/y%", -3])), r#"{"meaning":"odd"}"#);
         assert_eq!(posted(keyed, MEANING, &json!(["", "é", "0"])), r#"{"meaning":"empty"}"#);

@@ -40,7 +40,7 @@ fn values_take_the_places_of_literals() {
     assert_eq!(ids(json!([])), json!([]));
     let not_in = BY_LIKES.replace("\"in\"", "\"nin\"");
     assert_eq!(items(&get(&server, &not_in, &json!({"likes": []}))).as_array().map(Vec::len), Some(4));
-    // In the body, with a query id, and of one record.
+    // Parameters in the body, with a query id, and in a read of one record.
     let body = json!({"query": BY_LIKES, "params": {"likes": [7]}}).to_string();
     assert_eq!(items(&server.send(&Request::post("/mesh", &body))), json!([{"id": 2}, {"id": 4}]));
     let registered = server.send(&Request::post("/mesh/queries", &json!({"query": BY_LIKES}).to_string()));
@@ -129,7 +129,7 @@ fn values_are_refused_as_the_literals_would_be() {
         (BY_TITLE, json!({"title": 1}), "'title'"),
         (BY_TITLE, json!({"title": "a".repeat(5_000)}), "'title'"),
     ] {
-        // Also when the plan is known.
+        // The second round uses the cached plan.
         for _ in 0..2 {
             let reply = get(&server, query, &params);
             let body = reply.json();
@@ -235,7 +235,7 @@ fn scalars_in_json_are_compared_in_the_type_of_the_value() {
             assert!(found.status == 200 || found.text().contains("'v'"), "{op} {value}: {}", found.text());
         }
     }
-    // A list of which one element is a parameter, and a pointer, which cannot be one.
+    // A list with a parameter as one element, and a pointer, which cannot be a parameter.
     let mixed = query("in", &json!([1, {"$param": "v"}]));
     assert_eq!(items(&get(&server, &mixed, &json!({"v": 1.5}))), json!([{"id": 1}, {"id": 4}]));
     assert!(get(&server, &mixed, &json!({"v": "1"})).text().contains("'v'"));
@@ -268,7 +268,7 @@ fn defaults_of_a_registered_query_shape_the_reply_of_a_write() {
     };
     let reply = server.send(&put("X-Mesh-Query-Id", &id));
     assert_eq!(reply.text(), r#"{"title":"New","comments":[{"text":"third"}]}"#);
-    // Nothing is written if a value is missing, nor if there are values, which the signature of a write does not cover.
+    // Nothing is written if a value is missing, nor if there are values, because the signature of a write does not cover them.
     let refused = server.send(&put("X-Mesh-Query", &encode(query)));
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("'n' has no value"), "{}", refused.text());

@@ -13,7 +13,7 @@ use crate::support::sessions::{PASSWORD, why};
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const IDS: &str = r#"{"post":{"$select":{"id":true},"$orderBy":[{"field":"id","direction":"asc"}]}}"#;
 
-/// Statements that both databases accept. The password is that of the other tests of sessions.
+/// Statements that both databases accept. The password is the same as in the other tests of sessions.
 const TABLES: &str = "
 CREATE TABLE accounts (id integer PRIMARY KEY, email text, password_hash text, role text);
 INSERT INTO accounts VALUES (1, 'ada@example.org',

@@ -1,4 +1,4 @@
-//! Every bound of the settings: what reaches it is accepted, and one more is refused.
+//! Every limit in the settings: a request that reaches the limit is accepted, and one more is refused.
 
 use mesh_tests::kit::encoding;
 use mesh_tests::{Database, Request, Response, Server, encode};
@@ -38,7 +38,7 @@ fn aggregates(count: usize) -> Request {
     Request::get("/mesh/post", &format!(r#"{{"post":{{"$select":{{}},"$aggregate":{{{aggregates}}}}}}}"#))
 }
 
-/// Builds a read with so many relations, one in the other.
+/// Builds a read with this many nested relations.
 fn nested(count: usize) -> Request {
     let relation = |number: usize| if number.is_multiple_of(2) { " author { id" } else { " posts { id" };
     let open: String = (0..count).map(relation).collect();
@@ -56,13 +56,13 @@ fn names(count: usize) -> String {
     list(count, &|number| format!("{:?}", FIELDS[number]))
 }
 
-/// Builds a JSON body of so many bytes.
+/// Builds a request with a JSON body of `length` bytes.
 fn body(length: usize) -> Request {
     let bare = json!({"query": "{ post id }", "format": "ql", "id": 1}).to_string();
     Request::post("/mesh", &format!("{bare}{}", " ".repeat(length - bare.len())))
 }
 
-/// Builds a request whose line, header names and header values have so many bytes.
+/// Builds a request whose line, header names and header values have `length` bytes in total.
 fn head(length: usize) -> Request {
     let request = ql("{ post id }").header("X-Padding", "");
     let text = String::from_utf8(request.bytes()).unwrap();
@@ -75,7 +75,7 @@ fn head(length: usize) -> Request {
     request
 }
 
-/// Builds an upload of a file of so many bytes.
+/// Builds an upload of a file of `length` bytes.
 fn upload(length: usize) -> Request {
     let file = "x".repeat(length);
     let hash = format!("sha256:{}", encoding::sha256(file.as_bytes()));
@@ -238,7 +238,7 @@ fn bound_read(server: &Server, session: &Session, nonce: &str) -> Response {
     server.send(&request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", nonce))
 }
 
-/// Sends more nonces than `limits.nonces_per_session = 3` allows, with two sessions, and looks how they are refused.
+/// Sends more nonces than `limits.nonces_per_session = 3` allows, with two sessions, and checks how they are refused.
 pub(crate) fn check_nonces(server: &Server, what: &str) {
     let (one, other) = (Session::begin(server), Session::begin(server));
     for session in [&one, &other] {
@@ -265,7 +265,7 @@ fn a_session_with_too_many_nonces_is_refused_and_others_are_not() {
     }
 }
 
-/// Spellings that find one account are one account; an account that does not exist has no more attempts.
+/// Spellings that find one account count as one; an account that does not exist allows no more attempts than others.
 #[test]
 fn spellings_of_a_login_are_counted_together() {
     let deployment = Deployment::new("");
@@ -314,7 +314,7 @@ fn as_many_queries_as_allowed_stay_registered() {
                 let body = json!({"query": query(number), "format": "ql"}).to_string();
                 let reply = server.send(&Request::post("/mesh/queries", &body));
                 ids.push(reply.json()["id"].as_str().unwrap().to_owned());
-                // A query that is read stays in memory, also if the store no longer has it.
+                // A query that was read stays in memory, even if the store no longer contains it.
                 if store == "database" && number < 8 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! What one client may hold: connections, event streams, and replies that it does not read. `SPEC §12.6`
+//! Limits on the resources that one client holds: connections, event streams, and unread replies. `SPEC §12.6`
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,7 +14,7 @@ use crate::support::sessions::{Deployment, Session, why};
 const ADA: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
 const BO: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
-/// Bytes of a record that no socket buffer takes in.
+/// The size of a record that is larger than any socket buffer.
 const LARGE: usize = 16 << 20;
 
 fn serve(settings: &str) -> (Server, Database) {

@@ -80,7 +80,7 @@ fn a_foreign_host_is_misdirected_on_every_route() {
         }
     }
     report(&faults);
-    // Probes have no name for the server, and learn nothing but that it runs.
+    // Probes do not use the name of the server, and their replies reveal only that it is running.
     for path in ["/healthz", "/readyz"] {
         assert_eq!(send(&server, &Request::new("GET", path), &["10.1.2.3:4000"]).status, 200, "{path}");
     }
@@ -203,7 +203,7 @@ fn invalid_names_prevent_the_start() {
     }
 }
 
-/// The name is checked in HTTP/2 as well, where it is a field of its own.
+/// The name is also checked in HTTP/2, where it is a separate field.
 #[test]
 fn http2_names_are_checked() {
     let blog = Database::blog();

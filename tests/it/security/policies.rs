@@ -76,7 +76,7 @@ impl Site {
         Self::both_with(schema(), TABLES)
     }
 
-    /// Returns such sites with another document and other tables, of which `users` is as in [`TABLES`].
+    /// Returns the same sites with another document and other tables. The table `users` must be as in [`TABLES`].
     fn both_with(schema: Value, tables: &str) -> impl Iterator<Item = Self> + use<> {
         let sqlite = Database::new(tables);
         let url = sqlite.url();

@@ -8,14 +8,14 @@ use crate::support::sessions::{Deployment, Session, why};
 
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
-/// Clocks of clients, and of servers relative to each other, in seconds within the replay window of 60.
+/// Deviations of the clocks of clients, and of servers relative to each other, in seconds within the replay window of 60.
 const SKEWS: [i64; 5] = [0, -20, 20, -50, 50];
 
 fn seconds() -> u64 {
     UNIX_EPOCH.elapsed().unwrap().as_secs()
 }
 
-/// Signs a read with a clock that is off.
+/// Signs a read with a clock that deviates by `skew` seconds.
 fn signed(session: &Session, nonce: &str, skew: i64) -> Request {
     let time = seconds().checked_add_signed(skew).unwrap();
     let message = format!("{}\nGET\n/mesh/post/1\njson\n{time}\n{nonce}", encode(TITLE));
@@ -78,7 +78,7 @@ pub(crate) fn assert_nothing_is_replayed(start: &dyn Fn() -> Server) {
     captured.assert_refused(&fourth);
     captured.send(&fourth, &session);
     captured.assert_refused(&third);
-    // A server that is suspended sees nothing of what others have accepted.
+    // A suspended server is not notified of signatures that others have accepted.
     third.signal("STOP");
     captured.send(&fourth, &session);
     third.signal("CONT");
@@ -108,7 +108,7 @@ fn one_of_two_servers_accepts_a_signature() {
     }
 }
 
-/// Without a store, a server cannot know what an earlier one has accepted.
+/// Without a store, a server has no record of signatures that an earlier server has accepted.
 #[test]
 fn a_server_without_a_store_refuses_timestamps_from_before_its_start() {
     let deployment = Deployment::with("binding = \"require\"", "[state]\nstore = \"memory\"\n");

@@ -10,7 +10,7 @@ use crate::support::sessions::{Deployment, PASSWORD, Session, login, why};
 
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
-/// The settings of every route, beside those of the sessions.
+/// Returns settings that enable every route, in addition to the settings of sessions.
 fn everything(folder: &std::path::Path) -> String {
     format!(
         "[mutations]\nenabled = true\n[docs]\nenabled = true\n[uploads]\nenabled = true\nstore = \"file:{}\"\n",

@@ -55,7 +55,7 @@ const SCHEMA: &str = r#"{
 /// A server over the tables.
 pub(crate) struct Keyed {
     pub(crate) server: Server,
-    /// Has the settings and the stored files.
+    /// Contains the settings and the stored files.
     _folder: TempDir,
 }
 
@@ -102,7 +102,7 @@ impl Keyed {
     }
 }
 
-/// Runs a check on each engine, with tables of its own.
+/// Runs a check on each engine, each with separate tables.
 pub(crate) fn on_each_engine(check: impl Fn(&Keyed)) {
     with_policies("", check);
 }

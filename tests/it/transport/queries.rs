@@ -1,4 +1,4 @@
-//! Where a request carries its query: a header or a JSON body, never the URL.
+//! The query of a request is in a header or a JSON body, never in the URL.
 
 use mesh_tests::{Database, Request, Server, encode};
 use serde_json::{Value, json};

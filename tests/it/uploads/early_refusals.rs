@@ -1,5 +1,5 @@
-//! Uploads that are refused while their clients still send: the answer is delivered. Clients of different vendors first
-//! send the whole request, or take an error of sending for the failure of the request.
+//! Uploads that are refused while their clients are still sending: the response is delivered. Some clients send the whole
+//! request before they read, and others treat an error while sending as the failure of the request.
 
 use std::process::{Command, Stdio};
 
@@ -98,7 +98,7 @@ fn tries(session: &Session) -> Vec<Try> {
         .collect()
 }
 
-/// Runs a script with the uploads as input. Returns what it prints; `None` if the program is not installed.
+/// Runs a script with the uploads as input. Returns its output; `None` if the program is not installed.
 fn run(program: &str, arguments: [&str; 4], tries: &[Try]) -> Option<String> {
     let version = Command::new(program).arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
@@ -166,7 +166,7 @@ fn the_answer_to_a_refused_upload_is_delivered() {
     plain.settled();
 }
 
-/// Reading on is bounded: a client that never ends, and one that pauses, are cut off.
+/// The server reads on only for a limited time: it disconnects a client that never ends, and one that pauses.
 #[test]
 fn a_refused_upload_is_not_read_forever() {
     let files = Files::with(SETTINGS);

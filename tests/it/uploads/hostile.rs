@@ -16,7 +16,7 @@ fn a_disconnected_client_leaves_nothing() {
         drop(connection);
         files.settled();
     }
-    // All but the last byte, and then a half-close.
+    // Send all but the last byte, and then half-close the connection.
     let mut connection = files.server.connect();
     connection.write(&whole[..whole.len() - 1]);
     connection.finish();

@@ -150,7 +150,7 @@ fn a_download_is_signed_over_its_key() {
 
 #[test]
 fn the_command_logs_in() {
-    // Also if signatures must be bound to one use.
+    // The same holds if signatures must be bound to one use.
     let files = Files::with(&SETTINGS.replacen("enabled = true", "enabled = true\nbinding = \"require\"", 1));
     let url = format!("http://{}/mesh", files.server.address);
     let file = files.database.dir.write("me.txt", "signed");

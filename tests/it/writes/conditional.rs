@@ -153,10 +153,10 @@ fn hidden_records_are_missing_before_they_are_changed() {
     }
 }
 
-/// Adds one to a number as often as there are writers, each of which reads it and writes it back.
+/// Increments a number once per writer. Each writer reads the number and writes it back.
 fn count_together(url: &str) {
     const WRITERS: i64 = 100;
-    /// The status of a request that had to wait too long for a connection or a lock. A write with it has no effect.
+    /// The status of a request that had to wait too long for a connection or a lock. A write with this status has no effect.
     const BUSY: u16 = 503;
     let folder = TempDir::new();
     let schema = folder.write("schema.json", SCHEMA);

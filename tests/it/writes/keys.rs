@@ -22,7 +22,7 @@ fn records_are_created_changed_and_deleted() {
         refused(&keyed.write("POST", "/detail", r#"{"orderId": 2}"#), 409, "productId");
         let changed = keyed.write("PUT", "/detail/2,1", r#"{"quantity": 6}"#);
         assert_eq!((changed.status, &changed.json()["quantity"]), (200, &json!(6)));
-        // A change of the key is one of the record that has it, and the reply shows that.
+        // A change of the key is a change of the record, and the reply shows the new key.
         let moved = keyed.write("PUT", "/detail/2,1", r#"{"productId": 3}"#);
         assert_eq!(moved.text(), r#"{"orderId":2,"productId":3,"quantity":6,"image":null}"#);
         assert_eq!(keyed.details(), "1/1=10 1/2=20 2/2=30 2/3=6");
@@ -204,7 +204,7 @@ fn policies_hold_for_such_records() {
         "detail": {"$where": {"field": "quantity", "op": "gt", "value": 5}, "writable": true}
     }}"#;
     with_policies(policies, |keyed| {
-        // The record is found by its key before the write, and by what the key has become after it.
+        // The record is found by its old key before the write, and by its new key after it.
         let moved = keyed.write("PUT", "/detail/1,1", r#"{"productId": 3}"#);
         assert_eq!((moved.status, &moved.json()["productId"]), (200, &json!(3)));
         let linked = keyed.write("PUT", "/detail/1,3/product", r#"{"entityId": 1}"#);

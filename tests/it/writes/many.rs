@@ -125,7 +125,7 @@ fn the_first_record_that_fails_decides_the_error_and_none_is_created() {
         let reply = items.create(&json!([{"code": "y"}, 7])).json();
         let message = "Each element of the array must be a JSON object of fields and their values";
         assert_eq!(reply["message"], json!(message));
-        // A record that violates a constraint is before one that is invalid.
+        // A record that violates a constraint precedes an invalid record.
         let reply = items.create(&json!([{"code": "a"}, {"code": "taken"}, {"code": "b", "m": 1}]));
         assert_eq!((reply.status, &reply.json()["path"]), (409, &json!("1")));
         assert_eq!(items.count(), 1);

@@ -73,7 +73,7 @@ fn a_write_may_hide_its_parent_or_its_target() {
             let reply = write(method, path, body);
             assert_eq!(reply.status, *status, "{url} {method} {path} {body}: {}", reply.text());
             assert_eq!(read().text(), "null", "{url} {method} {path} {body}");
-            // The next write of this kind does not find it any more.
+            // The next write of this kind no longer finds the project.
             let reply = write("PUT", "/member/11/project", &json!({"entityId": project}).to_string());
             assert_eq!(reply.status, 404, "{url} {project}: {}", reply.text());
         }

@@ -74,7 +74,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Returns the state to what it was before the case.
+/// Restores the state before the case.
 const UNDO: &str = "
 UPDATE posts SET tenant = 1 WHERE id IN (3, 4, 7);
 UPDATE users SET tenant = 1 WHERE id = 1;

@@ -1,4 +1,4 @@
-//! Which fields and values are written, and constraints of the database.
+//! Fields and values that writes accept, and constraints of the database.
 
 use serde_json::{Value, json};
 

@@ -29,7 +29,7 @@ pub async fn serve(answer: impl AsyncFn(Ask<'_>) -> Result<Bytes, Error> + 'stat
                 let answer = &answer;
                 async move { Ok::<_, Infallible>(reply(handle(&**answer, request).await)) }
             });
-            // One `send` for a head and a short body takes less time than `writev`.
+            // Sending a head and a short body with one `send` is faster than `writev`.
             let mut connection = http1::Builder::new();
             let _ = connection.writev(false).serve_connection(TokioIo::new(stream), service).await;
         });

@@ -163,7 +163,7 @@ impl Page {
         self.close_with(out, |_| ());
     }
 
-    /// Closes the page, with further members of `pageInfo`.
+    /// Closes the page and appends further members of `pageInfo`.
     pub fn close_with(self, out: &mut Vec<u8>, members: impl FnOnce(&mut Vec<u8>)) {
         out.extend_from_slice(b"],\"pageInfo\":{\"hasNextPage\":");
         out.extend_from_slice(if self.more { b"true" } else { b"false" });
@@ -184,12 +184,12 @@ impl Page {
 #[derive(Default)]
 pub struct Level {
     bytes: Vec<u8>,
-    /// The end of each parent's objects.
+    /// The id of each parent and the end of its objects in `bytes`.
     ends: Vec<(i64, usize)>,
 }
 
 impl Level {
-    /// Begins an object of a parent. The objects of one parent follow each other.
+    /// Begins an object of a parent. The objects of one parent must be consecutive.
     #[inline]
     pub fn object(&mut self, parent: i64) -> &mut Vec<u8> {
         if self.ends.last().is_some_and(|(last, _)| *last == parent) {

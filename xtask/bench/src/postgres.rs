@@ -12,7 +12,7 @@ use crate::json::{self, Cells};
 use crate::written::{Comment, Views};
 use crate::{Ask, Error};
 
-/// Each is a transaction of its own. The foreign key refuses a comment of a missing post.
+/// Each statement runs in its own transaction. The foreign key rejects a comment on a missing post.
 const UPDATE: &str = "UPDATE posts SET views = $1 WHERE id = $2 RETURNING id, views";
 const CREATE: &str = "INSERT INTO comments (post_id, author_id, body, created_at) \
     VALUES ($1, $2, $3, $4::text::timestamptz) RETURNING body";

@@ -1,5 +1,5 @@
-//! `cargo xtask bench caching`: what nginx as a cache in front of the server saves, with the configuration of
-//! `docs/caching.md`.
+//! `cargo xtask bench caching`: the cost of requests with nginx as a cache in front of the server, with the configuration
+//! of `docs/caching.md`.
 //!
 //! nginx and the server share one core, and the load has another. All requests have the id of a registered query.
 
@@ -22,16 +22,16 @@ use super::{Ground, prepare};
 /// Enough records that each of them has expired when it is requested again, a second later or more.
 const MANY_RECORDS: u32 = 65_536;
 
-/// Which requests reach the server, and by which configuration.
+/// How nginx is configured, and therefore which requests reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// There is no nginx.
+    /// Clients connect to the server without nginx.
     Alone,
-    /// nginx stores nothing.
+    /// nginx forwards all requests and stores nothing.
     Passed,
-    /// nginx answers, and cannot be purged.
+    /// nginx answers from its cache, which cannot be purged.
     HitByTime,
-    /// nginx answers, and looks for the current generation.
+    /// nginx answers from its cache, after looking up the current generation.
     Hit,
     /// Every response has expired, and the server answers 304.
     Revalidated,
@@ -50,7 +50,7 @@ impl Form {
         }
     }
 
-    /// The state that nginx reports for each request.
+    /// Returns the cache status that nginx reports for each request.
     fn status(self) -> Option<&'static str> {
         match self {
             Self::Alone | Self::Passed => None,
@@ -63,7 +63,7 @@ impl Form {
         if self == Self::Revalidated { "public, s-maxage=1" } else { "public, s-maxage=3600" }
     }
 
-    /// Changes the configuration of the page.
+    /// Returns the configuration of the documentation page with the changes for this form.
     fn edit(self, page: &str) -> String {
         let is_left_out = |line: &&str| {
             let line = line.trim_start();
@@ -75,7 +75,7 @@ impl Form {
         };
         let page = page.lines().filter(|line| !is_left_out(line)).map(|line| format!("{line}\n"));
         let page: String = page.collect();
-        // Without `auth_request_set`, there is no such variable.
+        // Without `auth_request_set`, the variable does not exist.
         if matches!(self, Self::Passed | Self::HitByTime) { page.replace("$generation|", "") } else { page }
     }
 }
@@ -89,7 +89,7 @@ struct Cost {
     p99: f64,
 }
 
-/// Runs the benchmark. Options are those of the other workloads.
+/// Runs the benchmark. It takes the options of the other workloads.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let default = ["--workload", "w1,w2,w4"];
     let is_named = arguments.iter().any(|argument| argument.starts_with("--workload"));
@@ -163,7 +163,7 @@ fn measure(ground: &Ground, workload: &Workload, form: Form, seconds: f64) -> Re
     let loader = Loader::new(ground, &file, &address, workload.connections).with_placing(workload.placing);
     loader.once()?;
     if form == Form::Revalidated {
-        // Until the first responses have expired, which nginx counts in whole seconds.
+        // Wait until the first responses have expired. nginx counts whole seconds.
         std::thread::sleep(std::time::Duration::from_secs(3));
     }
     verify(&requests, &address, form)?;
@@ -183,14 +183,14 @@ fn measure(ground: &Ground, workload: &Workload, form: Form, seconds: f64) -> Re
     })
 }
 
-/// Removes repeated requests, which would not have expired.
+/// Removes repeated requests, because their responses would not have expired.
 fn distinct(mut requests: Vec<Request>) -> Vec<Request> {
     let mut seen = HashSet::new();
     requests.retain(|request| seen.insert(request.bytes_for("localhost")));
     requests
 }
 
-/// Checks that nginx treats the requests as the form says.
+/// Checks that nginx handles the requests as the form requires.
 fn verify(requests: &[Request], address: &str, form: Form) -> Result<(), String> {
     for request in requests.iter().rev().take(5) {
         let reply = http::send(address, request)?;

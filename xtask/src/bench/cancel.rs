@@ -1,7 +1,7 @@
-//! `cargo xtask bench cancel`: the time until a read that is given up has left the database.
+//! `cargo xtask bench cancel`: how long a cancelled read keeps running in the database.
 //!
-//! Reads that never end are given up, by a client that disconnects or at their deadline, and reads that are made to be expensive
-//! at their deadline. Measured are the time until the statement has stopped, and the time until its slot is free for another
+//! Endless reads are cancelled by a client that disconnects or at their deadline, and deliberately expensive reads at their
+//! deadline. The benchmark measures the time until the statement has stopped, and the time until its slot is free for another
 //! read. SQLite runs inside the server, so its statement has stopped when the thread of the read has ended.
 
 use std::fs;
@@ -16,21 +16,21 @@ use serde_json::json;
 
 use super::machine::percentile;
 
-/// Reads that are given up, of each kind.
+/// Number of cancelled reads of each kind.
 const ROUNDS: u32 = 50;
-/// The deadline of reads that are given up at their deadline.
+/// The deadline of reads that are cancelled at their deadline.
 const DEADLINE: Duration = Duration::from_millis(400);
-/// How long a state is waited for.
+/// The longest wait for a state.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The pause between two looks.
+/// The pause between two checks of a state.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Clients that send one light request after the other meanwhile, which take no slot.
+/// Number of clients that meanwhile send light requests one after another. These requests take no slot.
 const CLIENTS: usize = 4;
-/// Targets for the slowest of each kind without other load.
+/// Targets for the slowest read of each kind without other load.
 const STOPPED: Duration = Duration::from_millis(100);
 const RETURNED: Duration = Duration::from_millis(200);
 
-/// Every post has every tag, and each of many notes a reply.
+/// Every post has every tag, and each of a million notes has one reply.
 const TABLES: &str = "
     CREATE TABLE posts (id integer PRIMARY KEY);
     CREATE TABLE tags (id integer PRIMARY KEY);
@@ -48,7 +48,7 @@ const TABLES: &str = "
 const ENDLESS: &str = "CREATE VIEW endless AS WITH RECURSIVE c(i) AS
     (SELECT 1 UNION ALL SELECT i % 1000 + 1 FROM c) SELECT sum(i) AS total FROM c;";
 
-/// How a read is given up.
+/// How a read is cancelled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Disconnect,
@@ -58,11 +58,11 @@ enum Cause {
 /// A read that takes longer than its deadline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slow {
-    /// A view without an end.
+    /// A view whose recursion never ends.
     Endless,
-    /// Conditions in each other that visit all combinations of records.
+    /// Nested conditions that visit all combinations of records.
     Nested,
-    /// An order of many records by the number of their related ones.
+    /// An order of many records by the number of their related records.
     Counted,
 }
 
@@ -176,7 +176,7 @@ fn is_active(session: &mut Session) -> bool {
     session.query(active) != "0"
 }
 
-/// A server, and a look at its database.
+/// A server, and a function that checks whether its database runs the read.
 struct Subject {
     name: &'static str,
     slow: Slow,
@@ -185,7 +185,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// Gives up reads, prints the times, and returns whether the targets were met. Those are for a machine without other load.
+    /// Cancels reads, prints the times, and returns whether the targets were met. The targets only apply without other load.
     fn measure(&mut self, cause: Cause, busy: bool) -> Result<bool, String> {
         let address = self.server.address;
         let done = Arc::new(AtomicBool::new(false));
@@ -226,7 +226,7 @@ impl Subject {
 
     fn give_up_all(&mut self, cause: Cause) -> Result<Vec<(Duration, Duration)>, String> {
         let mut times = Vec::new();
-        // On a busy machine a read may not begin before its deadline.
+        // On a busy machine a read may reach its deadline before it begins.
         for round in 0..3 * ROUNDS {
             times.extend(self.give_up(cause, round)?);
             if times.len() >= ROUNDS as usize {
@@ -236,8 +236,8 @@ impl Subject {
         Err(format!("{}: most reads do not begin before their deadline", self.name))
     }
 
-    /// Begins a read and gives it up; returns the times until its statement has stopped and until its slot is free, or `None`
-    /// if the read has not begun before its deadline.
+    /// Starts a read and cancels it; returns the times until its statement has stopped and until its slot is free, or `None`
+    /// if the read did not begin before its deadline.
     fn give_up(&mut self, cause: Cause, round: u32) -> Result<Option<(Duration, Duration)>, String> {
         let mut connection = self.server.connect();
         let begun = Instant::now();
@@ -255,7 +255,7 @@ impl Subject {
         let mut connection = Some(connection);
         let start = match cause {
             Cause::Disconnect => {
-                // At another moment of its run each time.
+                // Cancel the read at a different point of its execution in each round.
                 std::thread::sleep(Duration::from_millis(u64::from(round % 25)));
                 let start = Instant::now();
                 drop(connection.take());
@@ -290,7 +290,7 @@ impl Subject {
     }
 }
 
-/// Whether no read takes a slot, by the server's metrics.
+/// Whether all slots are free, according to the server's metrics.
 fn all_slots_are_free(connection: &mut Connection) -> Result<bool, String> {
     let text = connection.send(&Request::new("GET", "/metrics")).text();
     let slots = |state: &str| {

@@ -1,5 +1,5 @@
-//! `cargo xtask bench events`: latency of a change to thousands of streams of one record and of many lists, and memory of idle
-//! streams.
+//! `cargo xtask bench events`: the latency of a change for thousands of streams of one record and of many lists, and the
+//! memory of idle streams.
 
 mod lists;
 
@@ -108,7 +108,7 @@ impl Ground {
         Self::serve(program, database, schema)
     }
 
-    /// Serves a database with that schema to as many streams as one address opens here.
+    /// Serves a database with this schema, with limits that allow all streams of the benchmark from one address.
     fn serve(program: &Path, database: Database, schema: &str) -> Result<Self, String> {
         let folder: &TempDir = &database.dir;
         let schema = folder.write("schema.json", schema);

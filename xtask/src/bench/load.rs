@@ -184,7 +184,7 @@ pub(crate) fn start_scans(ground: &Ground, address: &str) -> Result<Running, Str
     command.args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"]).arg(file);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let child = child.map_err(|error| format!("cannot start `load`: {error}"))?;
-    // Until the server has classified every query as heavy.
+    // Wait until the server has classified every query as heavy.
     std::thread::sleep(std::time::Duration::from_secs(2));
     Ok(Running(child))
 }

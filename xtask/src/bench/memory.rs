@@ -26,11 +26,11 @@ const PAGES: u32 = 500;
 const MAX_SLOPE: f64 = 8.0;
 /// Number of connections and of streams.
 const CLIENTS: usize = 10_000;
-/// Number of plans, fewer than are cached.
+/// Number of plans, less than the capacity of the cache.
 const PLANS: usize = 1_000;
-/// Time after which the server has given up what idle connections do not need.
+/// Time after which the server has released the memory that idle connections do not need.
 const SETTLED: Duration = Duration::from_secs(4);
-/// Targets: the memory of the process with so many connections, and with so many streams.
+/// Targets: the memory of the process with `CLIENTS` connections, and with `CLIENTS` streams.
 const MAX_CONNECTIONS: u64 = 150 << 20;
 const MAX_STREAMS: u64 = 160 << 20;
 
@@ -69,7 +69,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     Ok(fine)
 }
 
-/// Starts a server that accepts as many connections and streams of one address.
+/// Starts a server with limits that allow `CLIENTS` connections and streams from one address.
 fn start(program: &Path) -> Result<(Server, Database), String> {
     let database = Database::blog();
     let mut command = Command::new(program);

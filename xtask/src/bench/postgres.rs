@@ -21,16 +21,16 @@ use super::workload::read::{Engine, Read};
 use super::workload::{Target, Workload};
 use super::{Ground, Source, compare, prepare};
 
-/// Clients, of which each waits for the reply to its last request.
+/// Number of clients. Each waits for the reply to its last request.
 const CONNECTIONS: usize = 32;
-/// Clients of the workload that shows whether more of them cost more.
+/// Number of clients of the workload that shows whether more clients cost more.
 const MANY_CONNECTIONS: usize = 200;
 const TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.85), Target::Tail(Kind::Limit, 1.5)];
 
 /// The sample, with the size and structure of the SQLite sample.
 const SAMPLE: &str = include_str!("../../bench/postgres.sql");
 
-/// Runs the benchmark. Options are those of the other workloads; `--scale` measures several servers and replicas instead.
+/// Runs the benchmark. It takes the options of the other workloads; `--scale` measures several servers and replicas instead.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let scale = arguments.contains(&"--scale");
     let rest: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "--scale").collect();
@@ -84,7 +84,7 @@ pub(crate) fn start(ground: &Ground, url: &str, kind: Kind, workload: &Workload)
     }
     let mut command = cores::command(&ground.peers.join("pg_limit"), place.as_deref());
     command.args(["--database", url, "--workload", &workload.read.peer(), "--variant", kind.name()]);
-    // What is fastest with 32 clients on one core: more connections make smaller messages, fewer wait for the database.
+    // The fastest numbers with 32 clients on one core: more connections send smaller messages, and fewer wait for the database.
     command.args(["--connections", if workload.read == Read::Deep { "4" } else { "2" }]);
     Peer::spawn(&mut command)
 }

@@ -60,8 +60,8 @@ impl Report {
         fastest.map(|(_, kind, _)| *kind)
     }
 
-    /// What a request costs, in microseconds: processor time of the server over SQLite. Over PostgreSQL, where server and
-    /// database share a core, all time.
+    /// Returns the cost of a request in microseconds: the processor time of the server over SQLite. Over PostgreSQL, where
+    /// server and database share a core, it is the elapsed time.
     fn cost(&self, load: &Load) -> f64 {
         match self.engine {
             Engine::Sqlite => load.cpu_micros,
@@ -83,7 +83,7 @@ impl Report {
         })
     }
 
-    /// Returns the speed relative to another server, with the least and the greatest of the rounds.
+    /// Returns the speed relative to another server: the median, and the lowest and highest ratio of the rounds.
     fn ratio(&self, workload: &str, kind: Kind, to: Kind) -> Option<[f64; 3]> {
         let (own, other) = (self.rounds(workload, kind)?, self.rounds(workload, to)?);
         let costs = |loads: &[Load]| loads.iter().map(|load| self.cost(load)).collect::<Vec<_>>();
@@ -146,7 +146,7 @@ impl Report {
         println!();
     }
 
-    /// Prints mesh-server beside the limit, which is constant bytes for responses from the cache.
+    /// Prints mesh-server compared with the limit. For responses from the cache, the limit is a server of constant bytes.
     fn print_ratios(&self) {
         let measured = self.rows.iter().filter(|(_, kind, _)| *kind == Kind::Mesh);
         let mut rows = measured.filter_map(|(workload, ..)| {
@@ -267,7 +267,7 @@ impl Report {
         })
     }
 
-    /// Returns the processor time per request as a multiple of that of the baseline workload.
+    /// Returns the processor time per request as a multiple of the time of the baseline workload.
     fn growth(&self, workload: &Workload, kind: Kind) -> Option<f64> {
         let before = self.figures(&workload.baseline, kind)?;
         Some(self.figures(&workload.name, kind)?.cpu_micros / before.cpu_micros)
@@ -285,7 +285,7 @@ impl Report {
     }
 }
 
-/// Returns the median, the higher one of an even number of values.
+/// Returns the median; for an even number of values, the higher of the two in the middle.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -40,7 +40,7 @@ pub(crate) enum Variant {
     Rows,
     /// One statement, in which the database builds the JSON.
     Json,
-    /// Writes that have arrived are committed together, on a thread of their own.
+    /// Writes that have arrived are committed together, on a separate thread.
     Group,
 }
 
@@ -61,7 +61,7 @@ impl Kind {
         Self::Datasette,
     ];
 
-    /// Whether its responses have the form of mesh-server's.
+    /// Whether the server's responses have the form of mesh-server's responses.
     pub(crate) fn is_comparable(self) -> bool {
         !matches!(self, Self::Constant | Self::PostgRest | Self::PostGraphile | Self::Datasette)
     }
@@ -99,7 +99,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Sends a request to an address and returns the body of the reply; the lines of an export as a list.
+/// Sends a request to an address and returns the body of the reply. The lines of an export become a list.
 pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
     let reply = http::send(address, request)?;
     if !(200..300).contains(&reply.status) {

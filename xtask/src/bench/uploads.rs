@@ -35,7 +35,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     for round in 1..=ROUNDS {
         let (copied, hash) = ground.copy()?;
         let before = memory(ground.server.process(), "VmHWM")?;
-        // A new file each time, so that it is not stored already.
+        // The file differs in each round, so that it is not stored already.
         let upload = ground.upload(&hash)?;
         grown = memory(ground.server.process(), "VmHWM")?.saturating_sub(before).max(grown);
         println!(

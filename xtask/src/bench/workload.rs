@@ -98,7 +98,7 @@ const READ_PEERS: &[Kind] = &[Kind::Limit, Kind::Mesh, Kind::Constant, Kind::Gra
 
 /// The range of the views of the sample's posts.
 const VIEWS: u32 = 1_000_000;
-/// Different records of workloads that have them in the query or its parameters. The sample has as many suppliers.
+/// Number of distinct records that appear in a query or its parameters. The sample has this many suppliers.
 const QUERIES: u32 = 100;
 
 /// The base of all workloads.
@@ -143,8 +143,8 @@ impl Workload {
         (0..self.records).map(|number| self.request(kind, self.record(number))).collect()
     }
 
-    /// Returns the id of a record. Those of posts are pseudo-random, but equal in every run, so that successive posts are
-    /// not adjacent.
+    /// Returns the id of a record. Ids of posts are pseudo-random, but equal in every run, so that successive posts are not
+    /// adjacent.
     pub(crate) fn record(&self, number: u32) -> u32 {
         match self.read {
             // Employees with two levels of managers and of reports.

@@ -1,4 +1,4 @@
-//! Where `cargo binstall` finds the archives, as the manifest of the server says.
+//! The metadata in the server's manifest, with which `cargo binstall` finds the archives.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ impl<'m> Binstall<'m> {
         Ok(address.rsplit_once('/').map_or(address, |(_, name)| name))
     }
 
-    /// Writes a manifest with the address of the archives, which needs no registry of packages.
+    /// Writes a manifest with the address of the archives, for an installation without a package registry.
     pub(super) fn make(&self, folder: &Path, url: &str) -> Result<PathBuf, String> {
         let text = format!(
             r#"# cargo binstall --manifest-path {SERVER}.binstall.toml {SERVER}

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::SERVER;
 
-/// The settings that are installed. They are a configuration file: an upgrade keeps what was changed.
+/// The settings that are installed. They are a configuration file, so an upgrade keeps changes to them.
 const SETTINGS: &str = r#"# Settings of the service mesh-server. docs/reference.md of Mesh lists all of them.
 # Paths are absolute: the service can read this folder and write to /var/lib/mesh-server only.
 #
@@ -27,10 +27,11 @@ database = "sqlite:/var/lib/mesh-server/mesh.db"
 # table = "users"
 "#;
 
-/// The account of the service. The unit would use a dynamic one of this name; a fixed one can own a database.
+/// The account of the service. The unit would use a dynamic account of this name; a fixed account can own a database.
 const ACCOUNT: &str = "u mesh-server - \"Mesh\" /var/lib/mesh-server\n";
 
-/// Runs after the files are in place. With a root of its own there is no system to change but that account.
+/// Runs after the files are in place. If `DPKG_ROOT` is set, the script creates the account only, because no system is
+/// running in that root.
 const AFTER_INSTALL: &str = r#"#!/bin/sh
 set -e
 if [ "$1" = configure ]; then
@@ -154,7 +155,7 @@ mod tests {
             return;
         }
         let (folder, scratch) = (TempDir::new(), TempDir::new());
-        // The debug build in place of a static one, which takes minutes.
+        // The debug build replaces a static one, which would take minutes.
         let package = make(&crate::root(), folder.path(), mesh_tests::program(), "1.2.3", "all").unwrap();
         let root = scratch.path();
         for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "etc"] {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::target::Target;
 use super::{SERVER, archive_name, digest, write};
 
-/// Writes the formula of archives in a folder, which will be found at `url`.
+/// Writes the formula for the archives in a folder, which will be available at `url`.
 pub(super) fn make(
     folder: &Path,
     url: &str,

@@ -6,7 +6,7 @@ use std::process::Command;
 /// The type of the entry of an ELF file that names the loader of shared libraries.
 const PT_INTERP: u32 = 3;
 
-/// Returns the faults of a program that should be static, and start if it `runs_here`.
+/// Returns the faults of a program, which must be static and, if it `runs_here`, must start.
 pub(super) fn inspect(program: &Path, runs_here: bool) -> Result<Vec<String>, String> {
     let shown = program.display();
     let bytes = std::fs::read(program).map_err(|error| format!("cannot read {shown}: {error}"))?;
@@ -31,8 +31,7 @@ pub(super) fn inspect(program: &Path, runs_here: bool) -> Result<Vec<String>, St
     Ok(faults)
 }
 
-/// Returns whether a program names a loader of shared libraries; `None` if it is not a 64-bit ELF file with the lowest
-/// byte first.
+/// Returns whether a program names a loader of shared libraries; `None` if it is not a little-endian 64-bit ELF file.
 fn has_loader(program: &[u8]) -> Option<bool> {
     if !program.starts_with(&[0x7f, b'E', b'L', b'F', 2, 1]) {
         return None;

@@ -1,4 +1,4 @@
-//! The bill of materials of the server: what it is built from, as a document of CycloneDX.
+//! The bill of materials of the server: the packages that it is built from, as a CycloneDX document.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(super) fn make(root: &Path, folder: &Path, targets: &[&str]) -> Result<PathB
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     let mut built = BTreeSet::new();
     for target in targets {
-        // The metadata is that of the workspace, with the features of all its members.
+        // The metadata covers the workspace with the features of all members; the tree covers the server alone.
         let tree = format!(
             "tree --locked -p {SERVER} --features {FEATURES} --target {target} -e normal,build --prefix none"
         );
@@ -53,7 +53,7 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     packages.collect()
 }
 
-/// Returns the document of what the server is `built` from, tools that run during the build included.
+/// Returns the document of the packages that the server is `built` from, including tools that run during the build.
 fn document(
     metadata: &Value,
     built: &BTreeSet<(String, String)>,
@@ -97,7 +97,7 @@ fn document(
     }))
 }
 
-/// Returns the packages that one is built from. Those of tests are not.
+/// Returns the id of a package and the packages that it is built from, without development dependencies.
 fn edges_of(node: &Value) -> Option<(&str, BTreeSet<&str>)> {
     let is_built = |dependency: &&Value| {
         list(dependency, "dep_kinds")

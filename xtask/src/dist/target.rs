@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::steps;
 
-/// The C libraries that a program can contain, the preferred one first: that of glibc loads parts of itself at run time when
-/// it looks up names of hosts.
+/// The C libraries that a program can contain, the preferred one first. glibc loads parts of itself at run time when it looks
+/// up host names.
 const LIBRARIES: [&str; 2] = ["musl", "gnu"];
 
 /// The architectures, with their names in Debian.
@@ -54,7 +54,7 @@ impl Target {
         ARCHITECTURES.iter().filter(move |(architecture, _)| wanted(architecture)).map(move |names| {
             let all = LIBRARIES.map(|library| Self::new(*names, library));
             let buildable = all.iter().find(|target| (*target).clone().checked(root).is_ok()).cloned();
-            // What is missing for the last one is found in more distributions.
+            // The error is about `gnu`, because more distributions provide what it needs.
             buildable.map_or_else(|| Self::new(*names, "gnu").checked(root), Ok)
         })
     }
@@ -93,7 +93,7 @@ impl Target {
         self.architecture == std::env::consts::ARCH
     }
 
-    /// Returns the C compiler of a build; `None` if it is that of this machine.
+    /// Returns the C compiler of a build; `None` for the default compiler of this machine.
     fn compiler(&self) -> Option<Compiler> {
         let (architecture, debian) = (self.architecture, self.debian);
         let is_musl = self.triple.ends_with("musl");
@@ -130,7 +130,7 @@ impl Target {
 /// A compiler of C for another machine or library.
 struct Compiler {
     program: String,
-    /// Where it can be had.
+    /// Where to get it.
     source: String,
 }
 

@@ -1,13 +1,13 @@
-//! Pictures of at most 256 colors, as still and as moving images. Those of a page of text need few bytes.
+//! Still and animated pictures of at most 256 colors, which keeps screenshots of text small.
 
 use std::collections::HashMap;
 use std::io::Cursor;
 
-/// The colors of an image. One more is left for transparency.
+/// The number of colors of an image. One more index is reserved for transparency.
 const COLORS: usize = 255;
-/// The square of the distance up to which colors are alike.
+/// The squared distance up to which two colors count as alike.
 const ALIKE: u32 = 100;
-/// The index that stands for the pixel of the frame before.
+/// The index of a pixel that is the same as in the previous frame.
 const UNCHANGED: u8 = 255;
 
 type Color = [u8; 3];
@@ -49,7 +49,7 @@ impl Picture {
     }
 }
 
-/// Encodes pictures of one size, each with the hundredths of a second that it is shown, as an animated GIF file.
+/// Encodes pictures of one size as an animated GIF file. Each has its duration in hundredths of a second.
 pub(super) fn to_gif(frames: &[(Picture, u16)]) -> Result<Vec<u8>, String> {
     let failed = |error: gif::EncodingError| format!("cannot encode the recording: {error}");
     let Some((first, _)) = frames.first() else { return Err("the recording has no frames".to_owned()) };
@@ -87,7 +87,7 @@ pub(super) fn to_gif(frames: &[(Picture, u16)]) -> Result<Vec<u8>, String> {
     Ok(file)
 }
 
-/// Returns the rows from the first to the last that has changed, at least one, and the number of those above.
+/// Returns the number of rows above the first changed row, and the rows from there to the last changed one, at least one row.
 fn changed_rows(indexes: &[u8], width: usize) -> (usize, &[u8]) {
     let is_changed = |row: &[u8]| row.iter().any(|index| *index != UNCHANGED);
     let mut rows = indexes.chunks(width);
@@ -96,7 +96,7 @@ fn changed_rows(indexes: &[u8], width: usize) -> (usize, &[u8]) {
     (top, indexes.get(top * width..(last + 1) * width).unwrap_or(indexes))
 }
 
-/// Returns the square of the distance between colors.
+/// Returns the squared distance between two colors.
 fn distance(one: &Color, other: &Color) -> u32 {
     one.iter().zip(other).map(|(one, other)| u32::from(one.abs_diff(*other)).pow(2)).sum()
 }
@@ -104,7 +104,7 @@ fn distance(one: &Color, other: &Color) -> u32 {
 /// The most frequent colors of pictures.
 struct Palette {
     colors: Vec<Color>,
-    /// The indexes of colors, and of others that were replaced by the nearest one.
+    /// The indexes of colors, including colors that were replaced by the nearest one.
     indexes: HashMap<Color, u8>,
 }
 
@@ -119,7 +119,7 @@ impl Palette {
         ranked.sort_by_key(|(color, count)| (std::cmp::Reverse(*count), *color));
         let mut colors: Vec<Color> = Vec::new();
         for (color, _) in ranked {
-            // Shades at the edges of letters would take the place of colors that are rare but different.
+            // Otherwise shades at the edges of letters would displace colors that are rare but different.
             if colors.len() < COLORS && colors.iter().all(|other| distance(&color, other) > ALIKE) {
                 colors.push(color);
             }

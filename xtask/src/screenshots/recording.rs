@@ -1,4 +1,4 @@
-//! The recording of the first minute: from the schema by clicks to a result and its SQL.
+//! The recording of the first minute: clicks that lead from the schema to a result and its SQL.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::picture::{Picture, to_gif};
 
 const WIDTH: u32 = 1280;
 const HEIGHT: u32 = 720;
-/// How long a frame of a movement is shown, in hundredths of a second, as the other durations.
+/// How long a frame of a movement is shown. This and the other durations are in hundredths of a second.
 const MOVE: u16 = 5;
 /// How long the page is shown after a click.
 const HOLD: u16 = 110;
@@ -59,7 +59,7 @@ struct Recording<'p> {
 }
 
 impl Recording<'_> {
-    /// Adds what is shown as a frame.
+    /// Adds the current view as a frame.
     fn hold(&mut self, delay: u16) -> Result<(), String> {
         self.page.settle();
         self.frames.push((Picture::from_png(&self.page.browser.screenshot())?, delay));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::steps;
 
-/// Dependencies of the server alone, so that every other crate works with any runtime. Back ends may use tokio.
+/// Packages that only the server may depend on, so that every other crate works with any runtime. Back ends may use tokio.
 const SERVER_ONLY: [&str; 3] = ["tokio", "hyper", "hyper-util"];
 
 /// The back ends, each with the drivers that no other crate may depend on.
@@ -33,8 +33,7 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-/// Whether a development dependency is allowed that would otherwise be refused: tests open databases themselves, and
-/// use the test kit.
+/// Whether a dependency is allowed for tests only: tests open databases themselves, and use the test kit.
 fn is_for_tests_of(from: &str, to: &str) -> bool {
     matches!((from, to), ("mesh-server", "rusqlite") | ("mesh-postgres" | "mesh-mysql", "mesh-tests"))
 }

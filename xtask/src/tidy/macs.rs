@@ -1,5 +1,5 @@
-//! Refuses comparisons of secrets by `==` and the like in mesh-integrity: they stop at the first byte that differs, so
-//! their duration leaks how much of a guess was right. `ring` compares MACs in constant time.
+//! A rule against comparisons of secrets with `==` and similar operators in mesh-integrity. They stop at the first byte that
+//! differs, so their duration leaks how much of a guess was right. `ring` compares MACs in constant time.
 //!
 //! Timing tests are unreliable; this rule on the source text is not.
 

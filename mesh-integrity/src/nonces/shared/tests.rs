@@ -1,4 +1,4 @@
-//! Tests of shared nonces over a table in memory: no signature is accepted twice, whatever servers do.
+//! Tests of shared nonces over a table in memory. No signature is accepted twice, regardless of what the servers do.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use super::*;
 const WINDOW: u64 = 60_000;
 const NOW: u64 = 1_700_000_000_000;
 
-/// What the servers of a deployment share.
+/// The state that the servers of a deployment share.
 #[derive(Default)]
 struct Shared {
     mark: u64,
@@ -24,7 +24,7 @@ struct Shared {
 #[derive(Clone, Default)]
 struct Table {
     shared: Arc<Mutex<Shared>>,
-    /// Whether the server finds that it is alone, rightly or not.
+    /// Whether the server considers itself alone, correctly or not.
     is_alone: Arc<AtomicBool>,
     fails: Arc<AtomicBool>,
     drops_work: Arc<AtomicBool>,
@@ -214,7 +214,7 @@ fn a_second_server_takes_part_from_the_next_second_on() {
             assert_eq!(send(&other, text, time, time).await, NonceUse::New);
             assert_eq!(send(&one, text, time, time).await, NonceUse::Used);
         }
-        // The first one is alone again. The nonces of both are known to it.
+        // The first one is alone again. It has the nonces of both.
         table.is_alone.store(true, Ordering::SeqCst);
         assert_eq!(send(&one, "e", NOW + 3_000, NOW + 3_000).await, NonceUse::New);
         let (_, statements, _) = table.counts();
@@ -222,7 +222,7 @@ fn a_second_server_takes_part_from_the_next_second_on() {
             assert_eq!(send(&one, text, time, NOW + 3_000).await, NonceUse::Used);
         }
         assert_eq!(table.counts().1, statements, "they are in memory");
-        // A server that was suspended takes itself for alone.
+        // A server that was suspended wrongly considers itself alone.
         let wrong = open(&table.for_another(true)).await;
         assert_eq!(send(&wrong, "f", NOW + 9_000, NOW + 9_000).await, NonceUse::New);
         assert_eq!(send(&one, "f", NOW + 9_000, NOW + 9_000).await, NonceUse::Unknown);
@@ -248,7 +248,7 @@ fn a_table_that_fails_accepts_nothing() {
     });
 }
 
-/// The runtime of a thread of a server ends before those of others.
+/// The runtime of one server thread ends before the runtimes of other threads.
 #[test]
 fn a_task_that_is_dropped_is_replaced() {
     block_on(async {
@@ -267,7 +267,7 @@ fn row(text: &str) -> NonceRow {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Signs a request with a clock that is off, and sends it to a server.
+    /// Signs a request with an inaccurate clock, and sends it to a server.
     Sign {
         server: usize,
         skew: i64,
@@ -281,7 +281,7 @@ enum Step {
     Restart {
         server: usize,
     },
-    /// Lets a server find that it is alone, or not, whatever is true.
+    /// Makes a server consider itself alone or not, correctly or not.
     Find {
         server: usize,
         is_alone: bool,
@@ -340,7 +340,7 @@ proptest! {
                 };
                 let clock = now + skews[server];
                 let (text, time, accepted) = &mut requests[request];
-                // As the gate does.
+                // The gate makes the same check.
                 if time.abs_diff(clock) <= WINDOW && send(&servers[server].0, text, *time, clock).await == NonceUse::New {
                     *accepted += 1;
                     assert_eq!(*accepted, 1, "{text} at {clock} by {server}");

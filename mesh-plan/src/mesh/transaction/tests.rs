@@ -1,4 +1,4 @@
-//! Tests of transactions of mutators that an application has.
+//! Tests of transactions with the mutators of an application.
 
 use std::sync::Mutex;
 

@@ -10,7 +10,7 @@ use crate::planner::literal::describe;
 use crate::planner::subject::Comparable;
 use crate::{JsonPointer, JsonType, PlanError, PlanErrorKind};
 
-/// Returns the scalar at a place in a field, of any type.
+/// Returns the scalar at a location in a JSON field, of any type.
 pub(super) fn find<'q>(
     planner: &mut Planner<'_>,
     scope: &mut Scope<'_>,
@@ -58,7 +58,7 @@ fn type_of(literal: &Literal) -> JsonType {
     }
 }
 
-/// Describes what a list takes whose first literal is of that type.
+/// Describes the values that a list takes if its first literal has that type.
 fn takes(ty: JsonType) -> &'static str {
     match ty {
         JsonType::Text => "texts only, as the first value is one",

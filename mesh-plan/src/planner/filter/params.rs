@@ -1,10 +1,9 @@
-//! Parameters of queries: their places in a plan, and the values of a run. `SPEC §19`
+//! Parameters of queries: their uses in a plan, and the values of a run. `SPEC §19`
 //!
-//! The places of parameters are recorded when a query is planned. A run of a cached plan converts the values of its
-//! request there again, by the same functions, so a value is checked as the literal in its place would be. The result
-//! is a list of inputs, to which the conditions of the plan refer, and a text that describes the form of the
-//! conditions. Runs of one form share the plan: most conditions have one form, a list has one for each power of two of
-//! its length.
+//! The uses of parameters are recorded when a query is planned. A run of a cached plan converts the values of its request
+//! with the same functions, so a value is checked like a literal. The result is a list of inputs, to which the conditions of
+//! the plan refer, and a text that describes the form of the conditions. Runs of one form share the plan. Most conditions
+//! have one form; a list has one form for each power of two of its length.
 
 mod binder;
 
@@ -25,9 +24,9 @@ use crate::{PlanError, PlanErrorKind, Value};
 /// The values that a request sends.
 #[derive(Clone, Copy)]
 pub(crate) enum Given<'v> {
-    /// All of them.
+    /// Values for all parameters.
     Values(&'v ParamValues),
-    /// Some of them, as for the registration of a query, which is not run.
+    /// Values for some of the parameters, as for the registration of a query, which is not run.
     Defaults(&'v ParamValues),
 }
 
@@ -42,7 +41,7 @@ impl<'v> Given<'v> {
 /// The values of one run.
 pub(crate) struct Run {
     pub(crate) inputs: Vec<Value>,
-    /// The sort values of the cursor, if a parameter has one.
+    /// The sort values of the cursor, if a parameter contains one.
     pub(crate) cursor: Option<Arc<[Value]>>,
     pub(crate) form: String,
 }
@@ -60,7 +59,7 @@ impl<'v> Recorder<'v> {
         Self { uses: Vec::new(), binder }
     }
 
-    /// Plans a condition, which has parameters.
+    /// Plans a condition with parameters.
     pub(in crate::planner) fn condition(
         &mut self,
         path: &str,
@@ -126,7 +125,7 @@ impl<'v> Recorder<'v> {
         Ok(())
     }
 
-    /// Completes the plan. `cursor` has the values of a cursor that a parameter has.
+    /// Completes the plan. `cursor` has the sort values of a cursor that a parameter contains.
     pub(in crate::planner) fn finish(
         mut self,
         cursor: Option<&[Value]>,

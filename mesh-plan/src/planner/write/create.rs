@@ -7,7 +7,7 @@ use crate::mutation::{Action, Fields, Reference, Subject};
 use crate::policy::View;
 use crate::{Error, PlanError};
 
-/// Plans creations of records of one entity. What they have in common is determined once.
+/// Plans creations of records of one entity. Their common parts are determined once.
 pub(crate) struct CreatePlanner<'a> {
     view: &'a View,
     request: &'a WriteRequest<'a>,

@@ -1,4 +1,4 @@
-//! Fields without a value that their records need.
+//! Required fields without a value.
 
 use mesh_schema::{Entity, Field, Member};
 
@@ -6,8 +6,9 @@ use super::Kind;
 use crate::mutation::{Assignment, RelatedRecord};
 use crate::{FieldFault, Value, WriteFault};
 
-/// Returns the fields that may be written, must have a value and have none: those that are set to `null` first, then, in a
-/// new record, those for which `has_value` is false. A field with the link to the `parent` has one.
+/// Returns the faults of fields that may be written, must have a value and have none: first the fields that are set to
+/// `null`, then, in a new record, the fields for which `has_value` is false. A field with the link to the `parent` has a
+/// value.
 pub(crate) fn faults(
     entity: &Entity,
     kind: Kind,

@@ -31,10 +31,10 @@ impl WritePlanner<'_> {
 impl LinkKey {
     /// Finds the columns that store a relation's link.
     ///
-    /// In a to-many relation the target refers to the parent. In a to-one relation the link is on the side whose columns are
-    /// compared with the id of the other; if neither id takes part, on the side whose column is named after the other's,
-    /// as `user_uuid` is after `uuid`. Of an id with several columns, those are not set that are in the id of the record with
-    /// the link too, such as a tenant's, unless all are.
+    /// In a to-many relation, the target refers to the parent. In a to-one relation, the link is on the side whose columns
+    /// are compared with the id of the other side. If the relation compares neither id, the link is on the side whose column
+    /// is named after the other column, as `user_uuid` is named after `uuid`. If an id has several columns, a column that is
+    /// also in the id of the record with the link, such as a tenant's, is not set, unless this is true of all columns.
     pub fn of_relation(parent: &Entity, relation: &Relation, target: &Entity) -> Self {
         let pairs = match &relation.link {
             Link::Direct { pairs } => pairs,
@@ -64,8 +64,8 @@ impl LinkKey {
     }
 }
 
-/// Splits the columns of a link into those that are set and those that only restrict which records may be linked; `None`
-/// if the id that is referred to takes no part.
+/// Splits the columns of a link into those that are set and those that only restrict which records may be linked; `None` if
+/// the link does not compare the id that is referred to.
 fn split(
     pairs: &[ColumnPair],
     is_referred: impl Fn(&ColumnPair) -> bool,

@@ -10,8 +10,8 @@ use crate::mutation::{Assignment, RelatedRecord};
 use crate::planner::context::NodeContext;
 use crate::{PlanErrorKind, WriteFault};
 
-/// The fields of the members of bodies, by the position of a member. Objects of a list mostly have the same members in the same
-/// order.
+/// The fields of the members of bodies, by the position of the member. The objects of a list usually have the same members in
+/// the same order.
 pub(super) struct MemberFields<'a> {
     entity: &'a Entity,
     known: Vec<MemberField<'a>>,
@@ -26,7 +26,8 @@ impl<'a> MemberFields<'a> {
         self.entity
     }
 
-    /// Returns the field of the member with that index and name, with `check` unless an earlier body had it there.
+    /// Returns the field of the member with that index and name. Calls `check` unless an earlier body had the same member at
+    /// that index.
     pub(super) fn find(
         &mut self,
         index: usize,
@@ -56,7 +57,7 @@ pub(super) struct MemberField<'a> {
 }
 
 impl WritePlanner<'_> {
-    /// Returns the field of a member of the body, which the write must be allowed to set.
+    /// Returns the field of a member of the body, and checks that the write may set it.
     pub(super) fn member_field<'e>(
         &self,
         entity: &'e Entity,

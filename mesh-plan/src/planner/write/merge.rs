@@ -10,7 +10,7 @@ use crate::planner::stored;
 use crate::{Error, FieldFault, Fields, Key, WriteFault};
 
 impl<'a> WritePlanner<'a> {
-    /// Plans both writes. What the request may write does not depend on whether the record exists.
+    /// Plans both writes. The rights that the request needs do not depend on whether the record exists.
     pub(super) fn merge(&self, subject: &mut Subject, id: Key) -> Result<Action, Error> {
         let entity = self.view.schema.entity(subject.entity);
         let create = self.part(subject, Kind::Create, &id, |values| Action::Create { values })?;
@@ -60,7 +60,7 @@ fn id_values(entity: &Entity, id: &Key) -> impl Iterator<Item = Assignment> {
     })
 }
 
-/// Refuses a body with another id than that of the path.
+/// Refuses a body whose id differs from the id in the path.
 fn check_id(entity: &Entity, id: &Key, values: &[Assignment]) -> Result<(), Error> {
     let differs = |part: &Assignment| {
         values.iter().any(|value| value.column == part.column && value.value != part.value)

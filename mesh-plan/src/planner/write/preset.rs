@@ -89,7 +89,7 @@ impl WritePlanner<'_> {
         (value != Value::Null).then(|| stored::written(field, value))
     }
 
-    /// Returns whether policies set a field in such a write, so that its value is no choice of the client.
+    /// Returns whether policies set a field in this kind of write, so that the client does not choose its value.
     pub(super) fn is_preset(&self, subject: &Subject, kind: Kind, field: &str) -> bool {
         let presets = self.view.presets(subject.entity).iter();
         presets.filter(|preset| kind.sets(preset)).any(|preset| preset.field == field)

@@ -1,7 +1,7 @@
 //! Records that the values of a write refer to. `SPEC §11`
 //!
-//! A foreign key that a client may write is a link, so its target must be visible to the client: otherwise it could link
-//! hidden records, and learn from the response of the database which ones exist.
+//! A foreign key that a client may write is a link, so its target must be visible to the client: otherwise the client could
+//! link hidden records, and find out from the response of the database which records exist.
 
 use std::collections::HashMap;
 
@@ -21,16 +21,16 @@ pub(crate) struct References {
     by_table: HashMap<TableName, Vec<EntityId>>,
 }
 
-/// Columns of an entity that refer to a record together.
+/// Columns of an entity that together refer to a record.
 #[derive(Debug)]
 struct ColumnGroup {
-    /// In order.
+    /// The columns, sorted by name.
     columns: Vec<String>,
-    /// The entities that they may refer to, with the columns there.
+    /// The entities that the columns may refer to, each with its columns.
     targets: Vec<(EntityId, Vec<Pair>)>,
 }
 
-/// A column of the record that is written, and that of the target.
+/// A column of the written record, and the column of the target that it refers to.
 #[derive(Clone, Debug, PartialEq)]
 struct Pair {
     column: String,
@@ -38,7 +38,7 @@ struct Pair {
 }
 
 impl References {
-    /// Finds the references: those of relations, from both sides, and those of the foreign keys of the database.
+    /// Finds the references of relations, from both sides, and of the foreign keys of the database.
     pub(crate) fn new(schema: &Schema) -> Self {
         let mut references = Self::default();
         for (id, entity) in schema.entities() {
@@ -89,10 +89,10 @@ impl References {
     }
 }
 
-/// Returns whether a relation shows that the columns of `entity` are a key of `target`. A relation to many records may also
-/// compare columns that identify no record, and one between two ids does not say which of them follows the other.
+/// Returns whether a relation shows that the columns of `entity` are a key of `target`. A to-many relation may also compare
+/// columns that identify no record, and a relation between two ids does not determine which id refers to the other.
 fn is_reference(entity: &Entity, target: &Entity, cardinality: Cardinality, pairs: &[Pair]) -> bool {
-    // Whether columns contain those of an entity's whole id.
+    // Returns whether the columns include all id columns of an entity.
     fn cover<'p>(entity: &Entity, columns: impl Iterator<Item = &'p str> + Clone) -> bool {
         let is_covered = |id: &Field| columns.clone().any(|column| column.eq_ignore_ascii_case(&id.column));
         !entity.id.is_empty() && entity.id_fields().all(is_covered)
@@ -118,7 +118,7 @@ impl Pair {
 }
 
 impl WritePlanner<'_> {
-    /// Returns the records that the values of the body refer to and that the principal might not see.
+    /// Returns the references in the body to records that the principal might not see.
     pub(super) fn references(
         &self,
         subject: &Subject,
@@ -157,7 +157,7 @@ impl WritePlanner<'_> {
                 let columns = pairs.iter().filter_map(|pair| {
                     let value = assigned(&pair.column).map(|value| value.value.clone());
                     let (target, column) = (pair.target.clone(), pair.column.clone());
-                    // A new record has no values besides those that it gets.
+                    // A new record has no values except the assigned ones.
                     (value.is_some() || kind == Kind::Update).then_some(ReferenceColumn {
                         target,
                         column,
@@ -175,8 +175,8 @@ impl WritePlanner<'_> {
     }
 }
 
-/// Returns whether a value is the one that the condition of the record requires, such as the id of the session's user;
-/// `None` if it requires no certain value. A value that is required is no choice of the client.
+/// Returns whether a value is the one that the condition on the record requires, such as the id of the session's user; `None`
+/// if the condition requires no particular value. The client does not choose a required value.
 fn fulfills(guard: Option<&Predicate>, assigned: &Assignment) -> Option<bool> {
     match guard? {
         Predicate::All(parts) => parts.iter().find_map(|part| fulfills(Some(part), assigned)),

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the part of the rights that is about this kind of write.
+    /// Returns whether the rights include this kind of write.
     pub(super) fn permits(self, rights: FieldWrites) -> bool {
         match self {
             Self::Create => rights.create,
@@ -23,7 +23,7 @@ impl Kind {
         }
     }
 
-    /// Refuses an entity without fields that such a write may set.
+    /// Refuses an entity without fields that this kind of write may set.
     pub(super) fn check_entity(self, entity: &Entity) -> Result<(), PlanError> {
         let (is_permitted, action) = match self {
             Self::Create => (entity.is_creatable(), "created"),
@@ -38,8 +38,8 @@ pub(super) fn check_delete(entity: &Entity) -> Result<(), PlanError> {
     if entity.deletable { Ok(()) } else { Err(not_permitted(entity, "deleted")) }
 }
 
-/// Checks that a child may be created with its link to the parent. The relation of the path stands for the right to set
-/// a field that the schema makes writable for no role, or a column that is no field; what a policy takes away is refused.
+/// Checks that a child may be created with its link to the parent. The relation in the path grants the right to set a column
+/// without a field, or a field that the schema makes writable for no role. A field that a policy denies is refused.
 pub(super) fn check_child_link(other: &RelatedRecord) -> Result<(), PlanError> {
     let LinkKey::InRelated(key) = &other.key else { return Ok(()) };
     let child = other.subject.entity();
@@ -52,7 +52,7 @@ pub(super) fn check_child_link(other: &RelatedRecord) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Checks that the fields of the columns that store a to-one relation may be updated, and the entity that has them.
+/// Checks that the fields of the columns that store a to-one relation may be updated, and that their entity may be updated.
 pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
     let (entity, columns): (_, Vec<&String>) = match &other.key {
         LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
@@ -73,9 +73,9 @@ pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) 
     Kind::Update.check_entity(entity)
 }
 
-/// Checks that pairs may be added to a junction ([`Kind::Create`]) or removed from it. They belong to the record of the
-/// path, which must be updatable. If the junction is an entity whose records can be created or deleted by themselves, that
-/// right is needed too, so that the relation does not get around a policy about them.
+/// Checks that pairs may be added to a junction ([`Kind::Create`]) or removed from it. The pairs belong to the record in the
+/// path, which must be updatable. If the junction is also an entity whose records can be created or deleted, that right is
+/// needed too, so that the relation does not bypass a policy on the entity.
 pub(super) fn check_junction(
     view: &View,
     subject: &Subject,

@@ -1,14 +1,15 @@
 //! Values that fit the type of their field, but not the column that stores it.
 //!
-//! Only the database decides, since its columns may have changed since the schema was loaded. This finds out which of the
-//! values it refused. The exception are values that it would change without an error.
+//! Only the database decides, since its columns may have changed since the schema was loaded. This module determines which
+//! values the database refused. The exception is values that the database would truncate without an error; these are refused
+//! before the write.
 
 use mesh_schema::{Entity, NativeKind, NativeType, Size};
 
 use crate::mutation::{Assignment, Subject};
 use crate::{FieldFault, Value, WriteError, WriteFault};
 
-/// Returns the faults of values that exceed what is known about their columns, if their fields are visible.
+/// Returns the faults of values that exceed the known limits of their columns, if their fields are visible.
 pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> {
     let visible = values.iter().filter(|value| entity.member(&value.field).is_some());
     let fault = |value: &Assignment| {
@@ -18,7 +19,7 @@ pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> 
     visible.filter_map(fault).collect()
 }
 
-/// Returns the fault of a value of which the database would store a part without an error.
+/// Returns the fault of a value that the database would truncate without an error.
 pub(super) fn cut(value: &Assignment, native: &NativeType) -> Option<WriteFault> {
     fault(value, native).filter(|fault| matches!(fault, WriteFault::TooManyBytes { .. }))
 }
@@ -63,7 +64,7 @@ fn fault(assigned: &Assignment, native: &NativeType) -> Option<WriteFault> {
     }
 }
 
-/// Returns whether a text consists of the digits 0 and 1. There are other forms of bits, of other lengths.
+/// Returns whether a text consists of the digits 0 and 1. Bits have other forms too, with other lengths.
 fn is_binary(text: &str) -> bool {
     text.bytes().all(|digit| matches!(digit, b'0' | b'1'))
 }
@@ -75,8 +76,8 @@ fn digits_before_point(number: &str) -> usize {
 }
 
 impl Subject {
-    /// Returns the error for values of which the database refused one: all that are known not to fit their columns, and those in
-    /// `columns`, which the database named.
+    /// Returns the error for a write of which the database refused a value. It lists all values that are known not to fit
+    /// their columns, and the values of `columns`, which the database named.
     pub fn unfit(&self, values: &[Assignment], columns: &[&str]) -> WriteError {
         let mut faults = faults(self.entity(), values);
         let fault = |column: &&str| {

@@ -18,8 +18,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Converts a JSON text to a value of the field. An error has what the field takes and what was found instead.
-/// `null` is NULL in every field: whether a column may be NULL is a rule of the storage.
+/// Converts a JSON text to a value of the field. An error contains the values that the field takes and the value that was
+/// found instead. `null` is NULL in every field: whether a column may be NULL is a rule of the storage.
 pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, String)> {
     if text == "null" {
         return Ok(Value::Null);
@@ -54,7 +54,7 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
 }
 
 impl JsonId {
-    /// Parses the JSON text of an id; `None` if it is none. `SPEC §15`
+    /// Parses the JSON text of an id; `None` if the text is not an id. `SPEC §15`
     pub fn parse(json: &str) -> Option<Self> {
         if !json.starts_with('[') {
             return id_text(json).map(Self::Text);
@@ -111,7 +111,7 @@ fn literal_of(text: &str) -> Option<Literal> {
     }
 }
 
-/// Returns the value of a JSON string that has no escapes. To copy it is much faster than to parse it.
+/// Returns the value of a JSON string that has no escapes. Copying it is much faster than parsing it.
 fn without_escapes(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let needs_parser = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');

@@ -338,7 +338,7 @@ fn errors_name_missing_tables_and_columns() {
         .assert_eq(&shown(&mesh, &json!({"tag": {"$select": {"name": true}}})));
 }
 
-/// The evaluation of many rows ends at the deadline; that of very few rows is not worth a look at the clock.
+/// The evaluation of many rows ends at the deadline. For very few rows, the clock is not read.
 #[test]
 fn reads_of_many_rows_end_at_the_deadline() {
     let mesh = Mesh::builder(schema()).default_resolver(tables_of_posts()).build().unwrap();

@@ -10,7 +10,7 @@ use crate::plan::SortKey;
 use crate::rows::Steps;
 use crate::{ResolveError, Value};
 
-/// Compares two values: NULL, then numbers and truth values, then text, then bytes, as in SQLite.
+/// Compares two values: NULL, then numbers and booleans, then text, then bytes, as in SQLite.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
@@ -31,7 +31,7 @@ fn class(value: &Value) -> u8 {
     }
 }
 
-/// A value that counts as a number; a truth value is 0 or 1.
+/// A value that counts as a number; a boolean is 0 or 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Number {
     Integer(i64),
@@ -65,7 +65,7 @@ impl Number {
     }
 }
 
-/// Compares exactly, also integers that no real represents.
+/// Compares exactly, including integers that no real represents.
 fn integer_with_real(integer: i64, real: f64) -> Ordering {
     let bound = 2f64.powi(63);
     if real >= bound {
@@ -92,7 +92,7 @@ fn cells<'r>(row: &'r [Value], positions: &'r [usize]) -> impl Iterator<Item = &
     positions.iter().filter_map(|position| row.get(*position))
 }
 
-/// Keeps the rows that follow the one with these sort values. Without an order no row follows.
+/// Keeps the rows after the row with these sort values. Without an order, no row is kept.
 pub(super) fn start_after(
     records: &mut Records<'_>,
     order: &[SortKey],

@@ -94,7 +94,7 @@ impl<'p> Condition<'p> {
                 Self::Like(cell(source)?, pattern)
             }
             Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
-            // `Plan::bound` replaces them before.
+            // `Plan::bound` has already replaced these.
             Predicate::Session { .. }
             | Predicate::SessionIn { .. }
             | Predicate::Compare { value: Comparand::Input { .. }, .. }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::ResolveError;
 use crate::rows::Steps;
 
-/// The items that are sorted between two looks at the clock, which takes some milliseconds.
+/// The number of items that are sorted between two readings of the clock. Sorting them takes a few milliseconds.
 const RUN: usize = 8_192;
 
 /// Sorts items; equal ones keep their order.
@@ -45,7 +45,7 @@ pub(super) fn sort_by<T>(
     Ok(())
 }
 
-/// Merges two sorted runs, of which the first one comes first among equal items.
+/// Merges two sorted runs. Among equal items, those of the first run come first.
 fn merge<T>(
     first: Vec<T>,
     second: Vec<T>,

@@ -351,7 +351,7 @@ fn naive_resolvers_answer_as_tables_do() {
     }
 }
 
-/// A resolver that sorts and pages gives the values of related records in the cursors, and the total.
+/// A resolver that sorts and pages provides the values of related records for the cursors, and the total.
 #[test]
 fn a_resolver_that_pages_gives_cursors_and_the_total() {
     let schema = Schema::builder()

@@ -10,11 +10,11 @@ use crate::sql::custom::{aggregate, cast, count_rows, integer_sum};
 
 const COUNT: &str = "COUNT";
 const SUM: &str = "SUM";
-/// An argument over distinct values.
+/// The template of an argument over distinct values.
 const DISTINCT: &str = "DISTINCT ?";
 
-/// Sums of integers fail if they do not fit 64 bits. Averages are made of sums, because those of the database are rounded to
-/// a few decimal places.
+/// Lowers a call of an aggregate function. Sums of integers fail if they do not fit 64 bits. Averages are computed from sums,
+/// because the database rounds its own averages to a few decimal places.
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
     let Some(value) = column else { return Operand::new(count_rows(), TypeClass::Integer) };
     let is_loose = value.is_loose;
@@ -41,7 +41,7 @@ pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
         AggregateFn::Min | AggregateFn::Max => {
             let value = value.comparable();
             let name = if call.function == AggregateFn::Min { "MIN" } else { "MAX" };
-            // Equal values do not change the least and the greatest.
+            // Duplicates do not change the minimum or the maximum.
             (aggregate(name, value.expr, None), value.class)
         }
     };

@@ -11,7 +11,7 @@ use crate::sql::custom::cast;
 use crate::sql::predicate;
 use crate::sql::statement::Params;
 
-/// A value, which is that of an input if there is a slot.
+/// A value. If there is a slot, it is the value of the input in that slot.
 pub(super) type Given<'v> = (&'v Value, Option<usize>);
 
 /// Compares with a value.
@@ -29,7 +29,7 @@ pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp,
     }
 }
 
-/// Returns a value as it compares in that form.
+/// Converts a value to be compared in that form.
 fn in_form(left: &Operand, form: Form) -> Expr {
     match (&left.class, form) {
         (TypeClass::JsonNumber, Form::Cast(ty)) => cast(left.expr.clone(), ty),
@@ -38,7 +38,8 @@ fn in_form(left: &Operand, form: Form) -> Expr {
     }
 }
 
-/// Looks for a column in a list of values that all compare in the same form, or one by one.
+/// Tests whether a column equals one of several values. They are a list if all compare in the same form; otherwise each is
+/// compared on its own.
 pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'_>], negated: bool) -> Expr {
     let mut forms = given.iter().map(|(value, _)| left.class.value(value).map(|(_, form)| form));
     let first = forms.next().flatten();

@@ -1,5 +1,5 @@
-//! The SQL of MySQL and MariaDB. A value is compared in the type of its column, so that indexes serve, or else as text: the
-//! database itself would convert both sides to doubles, so that the text `abc` equals the number 0.
+//! The SQL dialect of MySQL and MariaDB. Values are compared in the type of their column, so that indexes can be used, or else
+//! as text. The database itself would convert both sides to doubles, so that the text `abc` equals the number 0.
 
 use mesh_schema::{NativeType, TableName};
 use sea_query::{
@@ -21,7 +21,7 @@ use crate::sql::predicate;
 use crate::sql::statement::Params;
 use crate::{JsonPointer, JsonType, Value};
 
-/// Which of the databases it is.
+/// The database product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Product {
     /// MySQL.
@@ -32,7 +32,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// Returns the collation under which only equal texts are equal.
+    /// Returns the collation under which only identical texts are equal.
     pub fn binary_collation(self) -> &'static str {
         match self {
             Self::MySql => "utf8mb4_0900_bin",
@@ -47,12 +47,12 @@ pub(super) const CHARSET: &str = "utf8mb4";
 #[derive(Clone, Copy)]
 pub(super) struct MySql<'p> {
     pub(super) product: Product,
-    /// The values of parameters in the run for which a statement is made.
+    /// The values of parameters in the run for which the statement is built.
     pub(super) inputs: &'p [Value],
 }
 
 impl MySql<'_> {
-    /// Returns the value of an input instead of the sample.
+    /// Returns the value of the input in the slot, or the given value if there is no slot.
     fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
         slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
     }
@@ -91,11 +91,11 @@ impl Dialect for MySql<'_> {
         let class = TypeClass::new(native);
         Param::written(match value {
             Value::Text(text) if matches!(class, TypeClass::Datetime | TypeClass::Timestamp) => {
-                // A text that is no time is refused by the database.
+                // The database refuses a text that is not a time.
                 datetime(text).map_or_else(|| value.clone(), |(time, _)| time)
             }
             Value::Text(_) => value.clone(),
-            // As other databases store it.
+            // The text is the same as in other databases.
             _ if matches!(class, TypeClass::Text(_) | TypeClass::Json) => {
                 text_of(value).map_or(Value::Null, Value::Text)
             }
@@ -105,7 +105,7 @@ impl Dialect for MySql<'_> {
 
     fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
         match TypeClass::new(native) {
-            // Otherwise the bytes would have to be text.
+            // Without the cast, the bytes would have to be text.
             TypeClass::Bytes => custom::cast(param, "BINARY"),
             _ => param,
         }
@@ -161,7 +161,7 @@ impl Dialect for MySql<'_> {
             return left.to_text().expr.eq(right.to_text().expr);
         }
         let right = match (&left.class, &right.class) {
-            // The left column is the one that an index can find.
+            // Only the right side is converted, so that an index on the left column can be used.
             (TypeClass::Text(Some(collation)), TypeClass::Text(other))
                 if other.as_ref() != Some(collation) =>
             {
@@ -224,7 +224,7 @@ impl Dialect for MySql<'_> {
         ignore_case: bool,
     ) -> Expr {
         let pattern = param::pattern(params, pattern, slot);
-        // Patterns need a collation under which only equal texts are equal.
+        // Patterns need a collation under which only identical texts are equal.
         let left = self.binary(&left);
         if ignore_case {
             return call("LOWER", left).binary(BinOper::Like, call("LOWER", pattern));

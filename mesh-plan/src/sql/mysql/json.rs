@@ -1,6 +1,6 @@
 //! Scalars in JSON documents.
 //!
-//! A document is the text of JSON: MariaDB has no other form, and texts may have JSON in MySQL too.
+//! Documents are read as text: MariaDB has no other form of JSON, and text columns may contain JSON in MySQL too.
 
 use sea_query::Expr;
 
@@ -12,13 +12,13 @@ use crate::sql::statement::Params;
 use crate::value::json::index;
 use crate::{JsonPointer, JsonType};
 
-/// The depth beyond which no value is searched for. MariaDB reads no deeper document.
+/// The maximum depth at which a value is searched for. MariaDB reads no deeper document.
 const DEPTH: usize = 31;
 
-/// Escapes that cannot be read: NUL, the first half of a surrogate pair without the second one, and the reverse.
+/// A regular expression for escapes that cannot be read: NUL, and each half of a surrogate pair without the other half.
 const UNREADABLE: &str = r"\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]))|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]";
 
-/// Returns the scalar of that type at a place in a document.
+/// Returns the scalar of type `ty` that the pointer `at` finds in a document.
 pub(super) fn find(
     params: &mut Params<Param>,
     document: &Operand,
@@ -38,7 +38,7 @@ pub(super) fn find(
     Operand::new(scalar(value, ty), class)
 }
 
-/// Returns a document, or NULL for one that is no JSON or has escapes that cannot be read.
+/// Returns a document; NULL if it is not JSON or has escapes that cannot be read.
 fn readable(text: Expr) -> Expr {
     let constants = [r"\u", r"\\", ".", UNREADABLE].map(|text| Expr::Constant(text.into()));
     let [escape, backslash, dot, unreadable] = constants;
@@ -48,8 +48,9 @@ fn readable(text: Expr) -> Expr {
     )
 }
 
-/// Returns what a token leads to. MariaDB finds the first of two members of a name, but the last one counts. The database takes
-/// what is no array for one with a single element.
+/// Returns the member or element that a token refers to. Of two members with the same name the last one counts, but MariaDB
+/// finds the first one. Only arrays are searched for elements, because the database treats any other value as an array with a
+/// single element.
 fn member(params: &mut Params<Param>, value: Expr, token: &str) -> Expr {
     const MEMBER: &str = "COALESCE(JSON_EXTRACT(JSON_REMOVE(`a`.`v`, ?), ?), JSON_EXTRACT(`a`.`v`, ?))";
     let name = serde_json::Value::from(token).to_string();
@@ -70,7 +71,7 @@ fn member(params: &mut Params<Param>, value: Expr, token: &str) -> Expr {
 /// Returns a value as a scalar of that type.
 fn scalar(value: Expr, ty: JsonType) -> Expr {
     let template = match ty {
-        // The cast has the collation of the connection, which that of JSON cannot be compared with.
+        // The cast gives the text the collation of the connection, with which the collation of JSON cannot be compared.
         JsonType::Text => {
             "(CASE JSON_TYPE(`a`.`v`) WHEN 'STRING' THEN CAST(JSON_UNQUOTE(`a`.`v`) AS CHAR) END)"
         }

@@ -14,8 +14,8 @@ use crate::sql::statement::Params;
 /// A sort key with its operand and the cursor's value for it.
 type Key<'a> = (&'a SortKey, Operand, &'a Value);
 
-/// Returns the condition on the rows that follow the row with these sort values. An index on the keys can start at the row,
-/// which it cannot with a comparison of tuples.
+/// Returns the condition on the rows that follow the row with these sort values. A scan of an index on the keys can start at
+/// this row, which is not possible with a comparison of tuples.
 pub(super) fn after(
     params: &mut Params<Param>,
     operands: &Operands<'_, MySql<'_>>,

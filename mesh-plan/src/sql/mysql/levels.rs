@@ -1,5 +1,5 @@
 //! The levels of a plan: one for the root, one for each to-many relation, and one for each to-one relation that may have
-//! several records in the database, or for which the level of its parent has no room.
+//! several records in the database or does not fit into the level of its parent.
 
 mod rows;
 
@@ -26,7 +26,8 @@ use crate::sql::predicate;
 use crate::sql::related::{RowOperands, untabled};
 use crate::sql::statement::Params;
 
-/// How many tables the statement of a level joins at most. The database joins no more than 61, those of conditions included.
+/// The maximum number of tables that the statement of a level joins. The database joins at most 61, including the tables of
+/// conditions.
 const PARTS_MAX: usize = 40;
 
 impl ReadStatement {
@@ -94,7 +95,7 @@ struct PendingRelation<'p> {
     path: Vec<usize>,
 }
 
-/// The values that the link of a relation compares.
+/// The parent's values that the link of a relation compares.
 enum ParentKey {
     /// The parent's columns, by their numbers.
     Columns(Vec<usize>),
@@ -106,14 +107,14 @@ enum ParentKey {
 struct Parents<'a> {
     /// The level of the parents; `None` if there is one parent, whose key is known.
     level: Option<usize>,
-    /// The largest number of a parent.
+    /// The largest row number of the parents that the response shows.
     most: Option<Expr>,
     link: &'a Link,
     node: &'a Node,
     keys: Vec<Expr>,
 }
 
-/// Where the columns of a node are added.
+/// The position at which the columns of a node are added.
 struct Position<'a> {
     level: usize,
     /// The alias of the node's rows in that level.
@@ -153,7 +154,7 @@ impl<'p> Lowering<'p> {
     fn sort(&self, node: &Node, alias: &str) -> Vec<crate::sql::order::SortTerm> {
         let operands = |source: &ColumnSource| {
             let index = node.order.iter().position(|key| key.source == *source).unwrap_or_default();
-            // The column has the value in a form that can be ordered.
+            // The column contains the value in a form that can be ordered.
             Operand::new(Expr::col((alias.to_owned(), sort_name(index))), TypeClass::Unknown)
         };
         sort_terms(&self.dialect, &operands, &node.order).collect()
@@ -332,7 +333,8 @@ impl<'p> Lowering<'p> {
     }
 }
 
-/// Returns the columns that link a to-one relation to its parents if the database ensures that there is no second record.
+/// Returns the columns that link a to-one relation to its parents; `None` unless the database ensures that there is at most one
+/// record, and both sides have the same types.
 fn leads_to_one(join: &Join) -> Option<&[mesh_schema::ColumnPair]> {
     match &join.link {
         Link::Direct { pairs } if join.is_unique && join.is_alike => Some(pairs),
@@ -352,7 +354,7 @@ fn has_unique_id(node: &Node) -> bool {
     node.id.iter().any(is_unique)
 }
 
-/// Returns whether the parent's id, of one column, is all that links a relation to it.
+/// Returns whether the link of a relation compares only the parent's id, and this id has one column.
 fn links_id(join: &Join, parent: &Node) -> bool {
     let [id] = parent.id.as_slice() else { return false };
     let id = Some(&id.source);
@@ -360,7 +362,7 @@ fn links_id(join: &Join, parent: &Node) -> bool {
     join.parent_keys.len() == 1 && keys.all(|key| key.is_some() && key == id)
 }
 
-/// Returns whether the response or a cursor needs that column. Keys that only join are not shown.
+/// Returns whether the response or a cursor needs a column. Keys that are used only for joins are not shown.
 fn is_shown(node: &Node, column: usize) -> bool {
     let shown = node.output.iter().any(|output| match output {
         Output::Field { column: shown, .. } => *shown == column,

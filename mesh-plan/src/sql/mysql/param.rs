@@ -12,7 +12,7 @@ use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 use crate::value::like;
 
-/// What is bound to a placeholder.
+/// A parameter that is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param(Binding);
 
@@ -26,14 +26,14 @@ enum Binding {
     Session(usize, TypeClass),
     /// A JSON array of the session's values in the list of that slot ([`Plan::session_values`]).
     SessionList(usize, TypeClass),
-    /// The value of a parameter, by its index into [`Plan::inputs`]. It is compared in that form, or else as text.
+    /// The value of a parameter, by its index into [`Plan::inputs`]. It is compared in the given form, or as text without one.
     Input(usize, TypeClass, Option<Form>),
-    /// The pattern in that input.
+    /// The pattern in the input with this index.
     Pattern(usize),
-    /// The number of rows in that input, and as many more.
+    /// The number of rows in the input with this index, plus the second number.
     Limit(usize, u8),
-    /// A sort value of the row after which the page starts, by its index in [`Plan::cursor`]. It is compared in that form, or
-    /// else as text.
+    /// A sort value of the row after which the page starts, by its index in [`Plan::cursor`]. It is compared in the given form,
+    /// or as text without one.
     After(usize, TypeClass, Option<Form>),
 }
 
@@ -48,7 +48,8 @@ impl Param {
         Self(Binding::Id(part, TypeClass::Unknown))
     }
 
-    /// Returns the value to bind in a run of the plan. NULL is a value that the column can never hold, and so equals none.
+    /// Returns the value to bind in a run of the plan. A value that the column can never contain is NULL, which equals no
+    /// value.
     pub fn for_read<'p>(&'p self, plan: &'p Plan) -> Cow<'p, Value> {
         Cow::Owned(match (&self.0, plan.target()) {
             (Binding::Value(value), _) => return Cow::Borrowed(value),
@@ -81,7 +82,7 @@ impl Param {
         match &self.0 {
             Binding::Value(value) => Cow::Borrowed(value),
             Binding::Id(part, _) => id.get(*part).map_or(Cow::Owned(Value::Null), Cow::Borrowed),
-            // Conditions of a write have no slots, and it has no cursor.
+            // A write has no cursor, and its conditions have no slots.
             Binding::Session(..)
             | Binding::SessionList(..)
             | Binding::Input(..)
@@ -111,7 +112,7 @@ impl Param {
     }
 }
 
-/// Returns a value as it is bound to compare in that form, or else as text.
+/// Returns the value to bind for a comparison in a form, or as text without one.
 fn read_as(class: &TypeClass, form: Option<Form>, value: &Value) -> Value {
     let read = match form {
         Some(_) => class.value(value).map(|(value, _)| value),
@@ -120,7 +121,7 @@ fn read_as(class: &TypeClass, form: Option<Form>, value: &Value) -> Value {
     read.unwrap_or_default()
 }
 
-/// Returns the values as a JSON array. A value that no record can have is NULL, which equals none.
+/// Returns the values as a JSON array. A value that no record can have is NULL, which equals no value.
 fn array(class: &TypeClass, values: &[Value]) -> String {
     let values = values.iter().map(|value| match class.held(value) {
         Value::Boolean(value) => i64::from(value).into(),
@@ -132,12 +133,12 @@ fn array(class: &TypeClass, values: &[Value]) -> String {
     serde_json::Value::Array(values.collect()).to_string()
 }
 
-/// Adds a text.
+/// Adds a text parameter.
 pub(super) fn text(params: &mut Params<Param>, text: String) -> Expr {
     params.add(Param(Binding::Value(Value::Text(text))))
 }
 
-/// Adds a value, or the input of that slot, that is compared in that form; without one as text.
+/// Adds a value, or the input in the slot, that is compared in a form, or as text without one.
 pub(super) fn given(
     params: &mut Params<Param>,
     class: &TypeClass,
@@ -151,7 +152,7 @@ pub(super) fn given(
     cast_to(params.add(Param(binding)), form)
 }
 
-/// Adds a pattern, or that of the input of that slot.
+/// Adds a pattern, or the pattern of the input in the slot.
 pub(super) fn pattern(params: &mut Params<Param>, pattern: &str, slot: Option<usize>) -> Expr {
     params.add(Param(match slot {
         Some(slot) => Binding::Pattern(slot),
@@ -159,7 +160,7 @@ pub(super) fn pattern(params: &mut Params<Param>, pattern: &str, slot: Option<us
     }))
 }
 
-/// Adds the number of rows in an input, and as many more, and returns a reference to it for `LIMIT`.
+/// Adds the number of rows in an input plus `more`, and returns a reference to it for `LIMIT`.
 pub(super) fn limit(params: &mut Params<Param>, slot: usize, more: u8) -> u64 {
     params.add_limit(Param(Binding::Limit(slot, more)))
 }
@@ -179,12 +180,12 @@ pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &TypeClass
     cast_to(params.add(Param(Binding::Session(slot, class.clone()))), Some(class.held_form()))
 }
 
-/// Adds the session's list.
+/// Adds a list of the session.
 pub(super) fn session_list(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
     params.add(Param(Binding::SessionList(slot, class.clone())))
 }
 
-/// Adds the cursor's value of that index, which is `value` in this page.
+/// Adds the cursor's value with an index. `value` is its value for this page.
 pub(super) fn after(params: &mut Params<Param>, index: usize, class: &TypeClass, value: &Value) -> Expr {
     let form = class.value(value).map(|(_, form)| form);
     cast_to(params.add(Param(Binding::After(index, class.clone(), form))), form)

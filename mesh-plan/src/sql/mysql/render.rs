@@ -13,10 +13,10 @@ use crate::sql::custom::cast;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
 
-/// How many levels are common table expressions. The database allows 64; the statements of the other levels are repeated where
-/// their rows are needed.
+/// The maximum number of levels that are common table expressions. The database allows 64. The statements of further levels are
+/// repeated where their rows are needed.
 const EXPRESSIONS_MAX: usize = 60;
-/// How many cells each row begins with if there are several levels.
+/// The number of cells with which each row begins if there are several levels.
 const HEAD: usize = 3;
 /// The alias of the level of the parents.
 pub(super) const PARENTS: &str = "h";
@@ -30,14 +30,14 @@ pub(super) const PARENT_NUMBER: &str = "p";
 /// The rows of a level.
 #[derive(Clone)]
 pub(super) enum Rows {
-    /// At most one.
+    /// At most one row.
     One,
-    /// In this order.
+    /// Rows in this order.
     Ordered(Vec<SortTerm>),
     /// The rows of the only parent, in this order.
     OfOne(Vec<SortTerm>),
-    /// The rows of several parents, with the numbers of both: the first ones of each parent, and of all parents at most this
-    /// number.
+    /// The rows of several parents, with the numbers of the row and of its parent: the first rows `within` each parent, and at
+    /// most `most` rows of all parents.
     OfParents { within: Expr, most: u64 },
 }
 
@@ -62,7 +62,7 @@ impl Level {
         Self { select, rows: kind, parent: None, parts: vec![part], has_children: false, shown: Vec::new() }
     }
 
-    /// Returns the number of a row, by which the rows of a parent are in order.
+    /// Returns the number of a row, which orders the rows of a parent.
     fn number(&self) -> Expr {
         match &self.rows {
             Rows::OfParents { .. } if !self.has_children => Expr::col(ROW_IN_PARENT),
@@ -75,7 +75,7 @@ fn level_name(number: usize) -> String {
     format!("n{number}")
 }
 
-/// Adds the rows of a level to those that a statement selects from.
+/// Adds the rows of a level to the `FROM` clause of a statement.
 pub(super) fn add_from(select: &mut SelectStatement, levels: &[Level], number: usize, alias: &str) {
     match levels.get(number).filter(|_| number >= EXPRESSIONS_MAX) {
         Some(level) => select.from_subquery(select_of(level), alias.to_owned()),
@@ -83,7 +83,7 @@ pub(super) fn add_from(select: &mut SelectStatement, levels: &[Level], number: u
     };
 }
 
-/// Returns the statement, and the index in its rows of each column's number.
+/// Returns the statement, and a map from the number of each column to its index in a row.
 pub(super) fn statement(
     params: &Params<Param>,
     mut levels: Vec<Level>,
@@ -113,7 +113,8 @@ pub(super) fn statement(
     (params.render(&all.with(with), MysqlQueryBuilder), indexes)
 }
 
-/// Returns the types of the cells behind the head of each row, which levels share, and the index of each column.
+/// Returns the types of the cells after the head of each row, which levels share, and a map from the number of each column to
+/// its index.
 fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
     let mut slots: Vec<&'static str> = Vec::new();
     let mut indexes = HashMap::new();
@@ -132,7 +133,7 @@ fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
     (slots, indexes)
 }
 
-/// Returns the select that takes the rows of a level for the response.
+/// Returns the select that reads the rows of a level for the response.
 fn rows_of(
     number: usize,
     levels: &[Level],
@@ -188,7 +189,7 @@ fn select_of(level: &Level) -> SelectStatement {
     select
 }
 
-/// Turns the numbers of columns into indexes in a row.
+/// Replaces the numbers of columns with their indexes in a row.
 pub(super) fn settle(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
     let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
     layout.columns.iter_mut().for_each(|column| *column = index(*column));

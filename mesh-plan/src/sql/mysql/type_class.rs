@@ -11,10 +11,10 @@ use crate::sql::custom;
 use crate::sql::custom::cast;
 use crate::value::time::{Time, parse_date};
 
-/// The end of the names of types of text, before the name of their collation.
+/// The separator between the name of a text type and the name of its collation.
 const COLLATE: &str = " COLLATE ";
 
-/// Storage types, as far as they differ in what they compare with.
+/// A class of storage types that can be compared with the same values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TypeClass {
     /// `tinyint(1)`.
@@ -26,7 +26,7 @@ pub(super) enum TypeClass {
     Single,
     Double,
     Decimal,
-    /// With its collation, if that is known.
+    /// A text type, with its collation if that is known.
     Text(Option<String>),
     Date,
     Datetime,
@@ -37,26 +37,26 @@ pub(super) enum TypeClass {
     /// The text of a number in a JSON document, which is compared as an exact number or as a double.
     JsonNumber,
     Uuid,
-    /// A type whose order is that of its declaration, and not that of its texts.
+    /// A type whose values are ordered by their declaration, not by their texts.
     Enum,
     Other,
     Unknown,
 }
 
-/// How a value is compared.
+/// The form in which a value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// In the type in which it is bound.
+    /// In the type of the bound value.
     Bound,
-    /// In the type of that name, to which it is cast.
+    /// In the type with this name, to which the value is cast.
     Cast(&'static str),
 }
 
-/// The type in which exact numbers compare.
+/// The type in which exact numbers are compared.
 const DECIMAL: Form = Form::Cast("DECIMAL(65, 30)");
 /// The number of digits before the decimal point of [`DECIMAL`].
 const DECIMAL_DIGITS: usize = 35;
-/// The number of digits after it.
+/// The number of digits after the decimal point of [`DECIMAL`].
 const DECIMAL_SCALE: usize = 30;
 
 impl TypeClass {
@@ -100,7 +100,7 @@ impl TypeClass {
         matches!(self, Boolean | Integer | Unsigned | Bit | Single | Double | Decimal)
     }
 
-    /// Returns whether a column of one class compares with a column of the other.
+    /// Returns whether a column of this class can be compared with a column of the other.
     pub(super) fn compares_with(&self, other: &Self) -> bool {
         use TypeClass::{Date, Datetime, Text, Timestamp, Unknown};
         match (self, other) {
@@ -112,7 +112,7 @@ impl TypeClass {
         }
     }
 
-    /// Returns the expression for such a value in a row of the result, and the type of its column there.
+    /// Returns the expression for a value of this class in a row of the result, and the type of the result's column.
     pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
         match self {
             Self::Boolean | Self::Integer => (expr, "SIGNED"),
@@ -124,7 +124,7 @@ impl TypeClass {
             Self::Date => (expr, "DATE"),
             Self::Datetime => (expr, "DATETIME(6)"),
             Self::Timestamp => (custom::utc_text(expr), "CHAR"),
-            // In a union it has the digits of the other rows.
+            // In a union, the column has the digits of the other rows.
             Self::Decimal => (expr, "DECIMAL(1, 0)"),
             Self::Uuid | Self::Json | Self::JsonNumber | Self::Enum | Self::Other | Self::Unknown => {
                 (cast(expr, "CHAR"), "CHAR")
@@ -143,8 +143,8 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value as it is bound for a comparison with the column, and how it compares; `None` if a column can hold no
-    /// such value, so that only their texts can be compared.
+    /// Returns the value to bind for a comparison with a column of this class, and the form of the comparison. `None` if a
+    /// column cannot contain such a value, so that only the texts can be compared.
     pub(super) fn value(&self, value: &Value) -> Option<(Value, Form)> {
         let bound = |value: Value| Some((value, Form::Bound));
         match self {
@@ -211,12 +211,12 @@ impl TypeClass {
         !matches!(self, Self::Json | Self::Enum | Self::Other)
     }
 
-    /// Returns whether equal values are the same in all other comparisons.
+    /// Returns whether equal values are also the same in all other comparisons.
     pub(super) fn is_identity(&self) -> bool {
         matches!(self, Self::Integer | Self::Unsigned)
     }
 
-    /// Returns how a value compares that is known only at run time.
+    /// Returns the form in which a value known only at run time is compared.
     pub(super) fn held_form(&self) -> Form {
         match self {
             Self::Single => Form::Cast("FLOAT"),
@@ -227,7 +227,7 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value as it is bound to compare in that form; NULL if no record can have it.
+    /// Returns the value to bind for a comparison in [`Self::held_form`]; NULL if no record can have the value.
     pub(super) fn held(&self, value: &Value) -> Value {
         if !self.holds() {
             return text_of(value).map_or(Value::Null, Value::Text);
@@ -239,7 +239,7 @@ impl TypeClass {
         }
     }
 
-    /// Returns the type of the session's values in a list, as the database reads them from JSON.
+    /// Returns the type as which the database reads the values of a session's list from JSON.
     pub(super) fn list_type(&self) -> &'static str {
         match self {
             Self::Boolean | Self::Integer | Self::Bit => "BIGINT",
@@ -266,7 +266,7 @@ pub(super) fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns a time in UTC as the database reads it.
+/// Converts a time to UTC, in the format that the database reads; `None` if the database has no such time.
 pub(super) fn datetime(text: &str) -> Option<(Value, Form)> {
     let form = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
     let stored = Time::parse(text)?.stored(Some(form));
@@ -294,7 +294,7 @@ fn canonical(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|value| value.to_string() == text)
 }
 
-/// Returns an exact number; `None` if it is none, or has too many digits.
+/// Returns a text as an exact number; `None` if it is not a number, or has too many digits.
 fn decimal(text: &str) -> Option<(Value, Form)> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -302,7 +302,7 @@ fn decimal(text: &str) -> Option<(Value, Form)> {
     fits.then(|| (Value::Text(text.to_owned()), DECIMAL))
 }
 
-/// Returns whether it is a number without an exponent.
+/// Returns whether a text is a number without an exponent.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));

@@ -11,8 +11,8 @@ use crate::sql::custom::{aggregate, built_in, cast, count_rows};
 const COUNT: &str = "pg_catalog.count";
 const SUM: &str = "pg_catalog.sum";
 
-/// Casts sums of integers to the type that a sum may have, which fails if it does not fit. Averages are made of sums,
-/// because those of the database round differently.
+/// Lowers a call of an aggregate function. Sums of integers are cast to the type that a sum may have, which fails if they do
+/// not fit. Averages are computed from sums, because the database rounds its own averages differently.
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
     let integer = || TypeClass::Integer("int8");
     let Some(value) = column else { return Operand::new(count_rows(), integer()) };
@@ -43,7 +43,7 @@ pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
             };
             let name = if call.function == AggregateFn::Min { "min" } else { "max" };
             let name = [value.class.schema().unwrap_or("pg_catalog"), ".", name].concat();
-            // Equal values do not change the least and the greatest.
+            // Duplicates do not change the minimum or the maximum.
             (aggregate(name, value.expr, None), value.class)
         }
     };

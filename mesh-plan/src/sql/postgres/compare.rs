@@ -11,7 +11,7 @@ use crate::plan::CompareOp;
 use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 
-/// A value, which is that of an input if there is a slot.
+/// A value. If there is a slot, it is the value of the input in that slot.
 pub(super) type Given<'v> = (&'v Value, Option<usize>);
 
 /// Compares with a value.
@@ -31,7 +31,8 @@ pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp,
     }
 }
 
-/// The database stores no text with the character NUL. Such a text sorts directly behind the part before it.
+/// Compares with a text that contains the character NUL, which the database cannot store. Such a text sorts directly after its
+/// part before the NUL.
 fn compare_with_nul(params: &mut Params<Param>, left: &Operand, op: CompareOp, before: &str) -> Expr {
     let before = Value::Text(before.to_owned());
     match op {
@@ -48,7 +49,8 @@ pub(super) fn never(left: &Operand) -> Expr {
     text.compare(CompareOp::Ne, text.expr.clone())
 }
 
-/// Looks for a column in a list of values that all compare in the same type, or one by one.
+/// Tests whether a column equals one of several values. They are a list if all compare in the same type; otherwise they are
+/// compared as text, or numbers one by one.
 pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'_>], negated: bool) -> Expr {
     let values: Vec<&Value> = given.iter().map(|(value, _)| *value).collect();
     let ty = param::shared_type(&left.class, &values);
@@ -57,7 +59,7 @@ pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'
         TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8
     );
     if ty.is_none() && is_number {
-        // Numbers of several types, none of which can hold all.
+        // The numbers have several types, none of which can represent all of them.
         let parts = given.iter().map(|given| compare(params, left, CompareOp::Eq, *given));
         let any = parts.reduce(Expr::or).unwrap_or_else(|| never(left));
         return if negated { any.not() } else { any };
@@ -69,7 +71,7 @@ pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'
     any_or_all(&column, param::list(params, &left.class, ty, given), negated)
 }
 
-/// Returns whether a column equals one value of an array, or else no value of it.
+/// Tests whether a column equals one value of an array, or no value of it if `negated` is set.
 pub(super) fn any_or_all(column: &Operand, list: Expr, negated: bool) -> Expr {
     if negated {
         column.compare(CompareOp::Ne, PgFunc::all(list).into())

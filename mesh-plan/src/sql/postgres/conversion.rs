@@ -1,4 +1,5 @@
-//! Selects that convert single values to the types of their columns, since not every error of PostgreSQL names the value.
+//! Selects that convert single values to the types of their columns, because not every PostgreSQL error identifies the value
+//! that caused it.
 
 use mesh_schema::{NativeKind, NativeType};
 use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
@@ -10,16 +11,16 @@ use crate::mutation::{Assignment, Mutation, Subject};
 use crate::sql::custom::{cast, row_of};
 use crate::sql::statement::{Params, Statement};
 
-/// A value of a write.
+/// The conversion of a value of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
-    /// The column that would store it.
+    /// The column that would store the value.
     pub column: String,
-    /// A select that fails if the column cannot store it, whatever the other values are.
+    /// A select that fails if the column cannot store the value, regardless of the other values.
     pub statement: Statement<Param>,
 }
 
-/// Returns the conversions of all values of a write other than NULL.
+/// Returns the conversions of all values of a write except NULL.
 pub fn conversions(mutation: &Mutation, features: &Features) -> Vec<Conversion> {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };

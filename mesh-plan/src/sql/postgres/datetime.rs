@@ -1,4 +1,4 @@
-//! Dates and times as PostgreSQL reads them, from ISO 8601 text of any year that it can store.
+//! Conversion of ISO 8601 dates and times, of any year that PostgreSQL can store, to the text that PostgreSQL reads.
 
 use mesh_schema::TimeForm;
 
@@ -11,12 +11,12 @@ const CYCLE: i64 = 400;
 const CYCLE_START: i64 = 2_000;
 /// The first day, in the year 4714 BC.
 const FIRST_DAY: (i64, &str) = (-4_713, "11-24");
-/// The last year of a time.
+/// The last year that a time can have.
 const LAST_YEAR_OF_TIMES: i64 = 294_276;
-/// The last year of a date.
+/// The last year that a date can have.
 const LAST_YEAR_OF_DATES: i64 = 5_874_897;
 
-/// Returns a date; `None` if the text is not one that can be stored.
+/// Returns a date as PostgreSQL reads it; `None` if the text is not a date that can be stored.
 pub(super) fn date(text: &str) -> Option<String> {
     if is_infinite(text) {
         return Some(text.to_owned());
@@ -26,7 +26,7 @@ pub(super) fn date(text: &str) -> Option<String> {
     Some(with_era(year, rest))
 }
 
-/// Returns a time, converted to UTC; `None` if the text is not one that can be stored.
+/// Returns a time, converted to UTC, as PostgreSQL reads it; `None` if the text is not a time that can be stored.
 pub(super) fn time(text: &str) -> Option<String> {
     if is_infinite(text) {
         return Some(text.to_owned());
@@ -37,18 +37,18 @@ pub(super) fn time(text: &str) -> Option<String> {
     else {
         return None;
     };
-    // The conversion may lead into the year before or after.
+    // The conversion to UTC may change the year.
     let (converted, rest) = split(&utc)?;
     let year = written + converted - in_cycle(written);
     in_range(year, rest, LAST_YEAR_OF_TIMES).then(|| with_era(year, rest))
 }
 
-/// Returns whether it is a value outside of the calendar.
+/// Returns whether a text is a value outside of the calendar.
 fn is_infinite(text: &str) -> bool {
     matches!(text, "infinity" | "-infinity")
 }
 
-/// Splits off the year, which has four digits, or a sign and six or seven.
+/// Splits off the year, which has four digits, or a sign and six or seven digits.
 fn split(text: &str) -> Option<(i64, &str)> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'+' => (1, text.get(1..)?),

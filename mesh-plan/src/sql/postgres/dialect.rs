@@ -1,4 +1,5 @@
-//! PostgreSQL's SQL. A value is compared in the type of its column, so that indexes serve, or else as text.
+//! The SQL dialect of PostgreSQL. Values are compared in the type of their column, so that indexes can be used, or else as
+//! text.
 
 use mesh_schema::{NativeKind, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, SelectStatement, TableRef};
@@ -16,14 +17,14 @@ use crate::sql::links::table;
 use crate::sql::statement::Params;
 use crate::{JsonPointer, JsonType, Value};
 
-/// What a database can do beyond what all of them can.
+/// The features and settings in which databases differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// It has the collation `und-x-icu`, and its default collation would fold ASCII letters only.
+    /// Whether the database has the collation `und-x-icu`, and its default collation would fold only ASCII letters.
     pub icu_folds: bool,
-    /// It has the test `IS JSON` of texts.
+    /// Whether the database has the test `IS JSON` for texts.
     pub is_json: bool,
-    /// The schema of tables without one; `None` to leave it to the search path.
+    /// The schema of tables whose names have none; `None` to leave it to the search path.
     pub default_schema: Option<String>,
 }
 
@@ -38,12 +39,12 @@ impl Features {
 #[derive(Clone, Copy)]
 pub(super) struct Postgres<'f> {
     pub(super) features: &'f Features,
-    /// The values of parameters in the run for which a statement is made.
+    /// The values of parameters in the run for which the statement is built.
     pub(super) inputs: &'f [Value],
 }
 
 impl Postgres<'_> {
-    /// Returns the value of an input instead of the sample.
+    /// Returns the value of the input in the slot, or the given value if there is no slot.
     fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
         slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
     }
@@ -103,7 +104,8 @@ impl Dialect for Postgres<'_> {
 
     fn equal(&self, left: Operand, right: Operand) -> Expr {
         if left.class.compares_with(&right.class) {
-            // Values of an extension's type compare with one another by its operator, and with others as text.
+            // Values of an extension's type are compared with one another by the extension's operator, and with other values as
+            // text.
             let schema = left.class.schema().filter(|schema| right.class.schema() == Some(*schema));
             operator(left.expr.clone(), CompareOp::Eq, schema, right.expr)
         } else {
@@ -165,7 +167,7 @@ impl Dialect for Postgres<'_> {
         let pattern = param::pattern(params, pattern, slot);
         let is_loose = left.is_loose;
         let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
-        // Patterns need a collation under which only equal texts are equal.
+        // Patterns need a collation under which only identical texts are equal.
         let collation = match (ignore_case, self.features.icu_folds) {
             (true, true) => Some("und-x-icu"),
             (true, false) => is_loose.then_some("default"),

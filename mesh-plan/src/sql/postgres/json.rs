@@ -1,6 +1,6 @@
 //! Scalars in JSON documents.
 //!
-//! The functions of the database for JSON raise errors for what their types let pass: an escaped NUL, half a surrogate pair,
+//! PostgreSQL's functions for JSON raise errors for content that its JSON types accept: an escaped NUL, half a surrogate pair,
 //! a number out of range. Such a document or number is NULL here, as in [`JsonPointer::find`].
 
 use sea_query::{Expr, Func};
@@ -14,16 +14,16 @@ use crate::sql::statement::Params;
 use crate::value::json::index;
 use crate::{JsonPointer, JsonType};
 
-/// The depth of a document beyond which no value is searched for.
+/// The maximum depth at which a value is searched for in a document.
 const DEPTH: usize = 127;
 
-/// Escapes that cannot be read: NUL, the first half of a surrogate pair without the second one, and the reverse.
+/// A regular expression for escapes that cannot be read: NUL, and each half of a surrogate pair without the other half.
 const UNREADABLE: &str = r"\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]))|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]";
 
-/// Exponents beyond those of doubles, which can be beyond those of `numeric` too.
+/// A regular expression for exponents that are out of range for doubles, and may be out of range for `numeric` too.
 const LARGE_EXPONENT: &str = "[eE][-+]?0*[1-9][0-9]{3}";
 
-/// Returns the scalar of that type at a place in a document.
+/// Returns the scalar of type `ty` that the pointer `at` finds in a document.
 pub(super) fn find(
     params: &mut Params<Param>,
     features: &Features,
@@ -46,7 +46,8 @@ pub(super) fn find(
         _ => ("json", parsed(document.to_text().expr, features)),
     };
     let value = at.tokens().iter().fold(root, |value, token| {
-        // Both find keys of objects. The first one also finds elements of arrays, but by other texts of numbers too.
+        // Both functions find keys of objects. The first one also finds elements of arrays, but it accepts other texts of
+        // numbers too.
         let function = if index(token).is_some() { "extract_path" } else { "object_field" };
         let token = param::text(params, token.clone(), "text");
         Func::cust(["pg_catalog.", functions, "_", function].concat()).arg(value).arg(token).into()
@@ -54,7 +55,7 @@ pub(super) fn find(
     Operand::new(scalar(functions, value, ty), class)
 }
 
-/// Returns a text as JSON.
+/// Parses a text as JSON.
 fn parsed(text: Expr, features: &Features) -> Expr {
     let document = readable(cast(text.clone(), "json"));
     match features.is_json {
@@ -63,7 +64,7 @@ fn parsed(text: Expr, features: &Features) -> Expr {
     }
 }
 
-/// Returns a document, or NULL for one with escapes that cannot be read.
+/// Returns a document; NULL if it has escapes that cannot be read.
 fn readable(document: Expr) -> Expr {
     let text = cast(document.clone(), "text");
     let constants = [r"\u", r"\\", ".", UNREADABLE].map(|text| Expr::Constant(text.into()));
@@ -86,7 +87,7 @@ fn scalar(functions: &str, value: Expr, ty: JsonType) -> Expr {
             format!("(SELECT CASE WHEN {{type}} {{=}} 'boolean' THEN ({CONTENT})::bool END {values})")
         }
         JsonType::Any => format!("(SELECT CASE WHEN {{type}} {{<>}} 'null' THEN true END {values})"),
-        // An integer of 64 bits or the shortest text of a double, as the values that it is compared with.
+        // The result is a 64-bit integer or the shortest text of a double, like the values that it is compared with.
         JsonType::Number => format!(
             "(SELECT CASE WHEN pg_catalog.scale(n) {{=}} 0 AND n {{>=}} '-9223372036854775808'::numeric \
              AND n {{<=}} '9223372036854775807'::numeric THEN n \
@@ -102,7 +103,7 @@ fn scalar(functions: &str, value: Expr, ty: JsonType) -> Expr {
     Expr::cust_with_exprs(built_in(&template), [value, Expr::Constant(LARGE_EXPONENT.into())])
 }
 
-/// Names the schema of the operators in a template, which are in braces.
+/// Qualifies the operators in a template, which are in braces, with their schema.
 fn built_in(template: &str) -> String {
     ["=", "<>", "<", "<=", ">=", "!~", "#>>"].iter().fold(template.to_owned(), |template, operator| {
         template.replace(&format!("{{{operator}}}"), &format!("OPERATOR(pg_catalog.{operator})"))

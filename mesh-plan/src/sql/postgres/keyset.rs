@@ -49,7 +49,8 @@ fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'
     if is_read { operand.compare(op, right) } else { operand.to_text().compare(op, right) }
 }
 
-/// Compares all keys at once if they run the same way and none can be NULL: an index on them can start at the row.
+/// Compares all keys at once, so that a scan of an index on them can start at the row. Returns `None` unless there are several
+/// keys that have the same direction, cannot be NULL, and compare by built-in operators in the types of their columns.
 fn after_row(params: &mut Params<Param>, keys: &[Key<'_>]) -> Option<Expr> {
     let [(first, ..), _, ..] = keys else { return None };
     let plain = |(key, operand, value): &Key<'_>| {

@@ -4,45 +4,45 @@ use super::param::Param;
 use crate::plan::Plan;
 use crate::sql::statement::Statement;
 
-/// The statement of a plan, with all that is needed to take its rows apart.
+/// The statement of a plan, with the layout that is needed to read its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadStatement {
     /// The statement. All parameters are bound as text, which the database reads as the types that the statement
     /// names.
     pub statement: Statement<Param>,
-    /// The number of levels. If there is more than one, each row begins with three numbers: of its level, of its parent's row
-    /// and of the row. Rows are counted from 1 within their level.
+    /// The number of levels. If there is more than one, each row begins with three numbers: the number of its level, of its
+    /// parent's row and of the row. Rows are numbered from 1 within their level.
     pub levels: usize,
-    /// Where the columns of the root node and its joins are.
+    /// The layout of the root node and its joins.
     pub layout: Layout,
     /// Whether the form of the statement depends on a value of a cursor or a parameter, not only on its type.
     pub(super) depends_on_values: bool,
 }
 
-/// Where the columns of one node are.
+/// The positions of the columns of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
-    /// The level whose rows carry them. A to-one relation has that of its parent.
+    /// The level whose rows contain the columns. A to-one relation is in the level of its parent.
     pub level: usize,
     /// The index in a row of each of the node's columns; `None` for columns that only the statement needs.
     pub columns: Vec<Option<usize>>,
-    /// The index of a cell that is NULL if a to-one relation has no record.
+    /// For a to-one relation, the index of a cell that is NULL if there is no record.
     pub presence: Option<usize>,
     /// The layouts of its joins, in the plan's order.
     pub joins: Vec<Self>,
-    /// At a root whose rows are counted, the level and the index of the cell with the number.
+    /// For a root whose rows are counted, the level and the index of the cell with the number of rows.
     pub total: Option<(usize, usize)>,
 }
 
 impl ReadStatement {
-    /// Returns the estimated number of bytes of the statement, of which the text is the largest part.
+    /// Returns the estimated size of the statement in bytes. The text is its largest part.
     pub fn bytes(&self) -> usize {
         let params = size_of_val(self.statement.params.as_slice());
         size_of::<Self>() + 2 * self.statement.sql.len() + params
     }
 
-    /// Returns whether the statement serves this run of the plan that it was made from: a cursor or parameters whose values
-    /// compare in other types need another statement, which values for the same columns seldom do.
+    /// Returns whether the statement can be used for this run of the plan that it was built from. A cursor or parameters whose
+    /// values compare in other types need another statement, which is rare for values of the same columns.
     pub fn serves(&self, plan: &Plan) -> bool {
         !self.depends_on_values && self.statement.params.iter().all(|param| param.fits(plan))
     }

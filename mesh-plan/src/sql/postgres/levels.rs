@@ -91,15 +91,15 @@ struct PendingRelation<'p> {
     path: Vec<usize>,
 }
 
-/// The values that the link of a relation compares.
+/// The parent's values that the link of a relation compares.
 enum ParentKey {
     /// The parent's columns, by their numbers.
     Columns(Vec<usize>),
-    /// The id of the point read: the level of the parent need not be read, nor kept.
+    /// The id of the point read: the level of the parent need be neither read nor kept.
     Id(Expr),
 }
 
-/// Where the columns of a node are added.
+/// The position at which the columns of a node are added.
 struct Position<'a> {
     level: usize,
     /// The alias of the node's rows in that level.
@@ -204,8 +204,8 @@ impl<'p> Lowering<'p> {
         let (alias, table_alias) = (rows_alias(number), table_alias(number));
         let keys = keys.iter().map(|key| column(position.alias, *key));
         let linked = linked(&self.dialect, parent, (&join.link, node), (&table_alias, JUNCTION), keys);
-        // Without a limit the database can choose the cheapest join, but that does not keep the order of the parents:
-        // only the rows of the root are sorted once more.
+        // Without a limit, the database can choose the cheapest join, but that does not keep the order of the parents. Only the
+        // rows of the root are sorted again, so the joins of other levels have a limit.
         let limit = (position.level > 0 || !leads_to_one(join)).then_some(1);
         let mut rows = self.rows(node, number, &columns, Some(linked), limit);
         // A column that the link compares is never NULL if there is a row.
@@ -311,7 +311,7 @@ impl<'p> Lowering<'p> {
         }
     }
 
-    /// Returns the statement for a node's rows or groups: those of one parent if there is a link.
+    /// Returns the statement for a node's rows or groups. If there is a link, it is limited to the rows of one parent.
     fn rows(
         &mut self,
         node: &Node,
@@ -332,7 +332,8 @@ impl<'p> Lowering<'p> {
             let id = operands(&id.source);
             let wanted = param::id(&mut self.params, part, &id.class);
             rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
-            // With a condition on the record, its children are not searched for if it does not hold.
+            // If the record has a condition, its children are read through its level, so that they are not searched for if the
+            // condition does not hold.
             let is_alone = node.id.len() == 1 && node.filter.is_none();
             self.id = Some(wanted).filter(|_| is_alone && id.class.is_identity());
         }
@@ -355,7 +356,7 @@ impl<'p> Lowering<'p> {
         self.complete(node, groups, columns, &operands, after, limit)
     }
 
-    /// Adds what rows and groups have in common: columns, start, order and limit.
+    /// Adds the parts that rows and groups share: columns, start, order and limit.
     fn complete(
         &mut self,
         node: &Node,
@@ -382,7 +383,7 @@ impl<'p> Lowering<'p> {
     }
 }
 
-/// Returns whether the response or a cursor needs that column. Keys that only join are not shown.
+/// Returns whether the response or a cursor needs a column. Keys that are used only for joins are not shown.
 fn is_shown(node: &Node, column: usize) -> bool {
     let shown = node.output.iter().any(|output| match output {
         Output::Field { column: shown, .. } => *shown == column,

@@ -1,4 +1,4 @@
-//! What is known about the number of rows of a relation or of a point read.
+//! Properties of relations and point reads, such as whether they have at most one row.
 
 use mesh_schema::Link;
 use sea_query::Expr;
@@ -7,7 +7,7 @@ use super::operand::Operand;
 use super::type_class::TypeClass;
 use crate::plan::{Column, ColumnSource, Join, Node};
 
-/// Returns whether the database itself ensures that there is no second row.
+/// Returns whether the database itself ensures that a relation has at most one row for each parent.
 pub(super) fn leads_to_one(join: &Join) -> bool {
     let unique = |column: &String| join.node.native.get(column).is_some_and(|native| native.unique);
     matches!(&join.link, Link::Direct { pairs } if pairs.iter().any(|pair| unique(&pair.target)))
@@ -25,8 +25,8 @@ pub(super) fn has_unique_id(node: &Node) -> bool {
     node.id.iter().any(is_unique)
 }
 
-/// Returns an expression that is never NULL if a to-one relation has a record. A number that the link compares costs
-/// the database less than a constant, which it has to keep apart from a row that is absent.
+/// Returns an expression that is never NULL if a to-one relation has a record. A number that the link compares costs the
+/// database less than a constant, which it must distinguish from an absent row.
 pub(super) fn presence(join: &Join, alias: &str) -> Operand {
     let number = match &join.link {
         Link::Direct { pairs } => pairs.iter().find_map(|pair| {
@@ -39,7 +39,7 @@ pub(super) fn presence(join: &Join, alias: &str) -> Operand {
     number.unwrap_or_else(|| Operand::new(Expr::Constant(true.into()), TypeClass::Boolean))
 }
 
-/// Returns whether the parent's id, of one column, is all that links a relation to it.
+/// Returns whether the link of a relation compares only the parent's id, and this id has one column.
 pub(super) fn links_id(join: &Join, parent: &Node) -> bool {
     let [id] = parent.id.as_slice() else { return false };
     let id = Some(&id.source);

@@ -30,12 +30,12 @@ impl Operand {
         operator(self.expr.clone(), op, self.class.schema(), right)
     }
 
-    /// Returns the value in the form in which it is compared with a value that is known only at run time.
+    /// Returns the value in the form that is compared with values known only at run time.
     pub(super) fn holder(&self) -> Self {
         if self.class.holds() { self.clone() } else { self.to_text() }
     }
 
-    /// Returns the value in a form that can be compared and ordered, which most types can by themselves.
+    /// Returns the value in a form that can be compared and ordered: unchanged for most types, else as text.
     pub(super) fn comparable(self) -> Self {
         if self.class.has_order() { self } else { self.to_text() }
     }

@@ -12,7 +12,7 @@ use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 use crate::value::like;
 
-/// What is bound to a placeholder.
+/// A parameter that is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param(Binding);
 
@@ -26,16 +26,16 @@ enum Binding {
     Session(usize, TypeClass),
     /// An array of the session's values in the list of that slot ([`Plan::session_values`]).
     SessionList(usize, TypeClass),
-    /// The value of a parameter, by its index into [`Plan::inputs`]. It is compared in the type of that name, or else as text.
+    /// The value of a parameter, by its index into [`Plan::inputs`]. It is compared in the named type, or as text without one.
     Input(usize, TypeClass, Option<String>),
-    /// An array of such values, compared in the type of that name, or else as text.
+    /// An array of such values, compared in the named type, or as text without one.
     InputList(Vec<usize>, TypeClass, Option<String>),
-    /// The pattern in that input.
+    /// The pattern in the input with this index.
     Pattern(usize),
-    /// The number of rows in that input, and as many more.
+    /// The number of rows in the input with this index, plus the second number.
     Limit(usize, u8),
-    /// A sort value of the row after which the page starts, by its index in [`Plan::after`]. It is compared in the type of
-    /// that name, or else as text.
+    /// A sort value of the row after which the page starts, by its index in [`Plan::cursor`]. It is compared in the named type,
+    /// or as text without one.
     After(usize, TypeClass, Option<String>),
 }
 
@@ -43,7 +43,7 @@ impl Param {
     /// Creates a parameter for a value of a write, which the database reads as the type of the column.
     pub(super) fn written(value: &Value) -> Self {
         Self(Binding::Text(match value {
-            // Also text that the database refuses to store.
+            // This includes text that the database refuses to store.
             Value::Text(text) => Some(text.clone()),
             value => text_of(value),
         }))
@@ -54,8 +54,8 @@ impl Param {
         Self(Binding::Id(part, TypeClass::Unknown))
     }
 
-    /// Returns the text to bind in a run of the plan. `None` is NULL: a value that the column can never hold, and so
-    /// equals none.
+    /// Returns the text to bind in a run of the plan. `None` is NULL. A value that the column can never contain is NULL too,
+    /// because NULL equals no value.
     pub fn for_read(&self, plan: &Plan) -> Option<Cow<'_, str>> {
         match (&self.0, plan.target()) {
             (Binding::Text(text), _) => text.as_deref().map(Cow::Borrowed),
@@ -93,7 +93,7 @@ impl Param {
         match &self.0 {
             Binding::Text(text) => text.as_deref().map(Cow::Borrowed),
             Binding::Id(part, class) => class.held(id.get(*part)?).map(Cow::Owned),
-            // Conditions of a write have no slots, and it has no cursor.
+            // A write has no cursor, and its conditions have no slots.
             Binding::Session(..)
             | Binding::SessionList(..)
             | Binding::Input(..)
@@ -104,7 +104,7 @@ impl Param {
         }
     }
 
-    /// Returns whether it is a part of an id that is known only when the statement is run.
+    /// Returns whether the parameter is a part of an id that is known only when the statement is run.
     pub fn is_id(&self) -> bool {
         matches!(self.0, Binding::Id(..))
     }
@@ -135,7 +135,7 @@ impl Param {
     }
 }
 
-/// Returns the text of a value in the type of the class, or else as text.
+/// Returns the text of a value as the type of the class reads it if `is_typed` is set, else the plain text of the value.
 fn read_as(class: &TypeClass, is_typed: bool, value: &Value) -> Option<String> {
     if is_typed { class.value(value).map(|(text, _)| text) } else { text_of(value) }
 }
@@ -158,17 +158,17 @@ fn array(texts: impl Iterator<Item = Option<String>>) -> String {
     format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }
 
-/// Returns whether it is text with the character NUL, which the database cannot store.
+/// Returns whether a value is text with the character NUL, which the database cannot store.
 pub(super) fn has_nul(value: &Value) -> bool {
     matches!(value, Value::Text(text) if text.contains('\0'))
 }
 
-/// Adds a text that is read as a value of that type.
+/// Adds a text that is read as a value of the type `ty`.
 pub(super) fn text(params: &mut Params<Param>, text: String, ty: &str) -> Expr {
     typed(params.add(Param(Binding::Text(Some(text)))), ty)
 }
 
-/// Adds a value, or the input of that slot, that is compared in that type; without a type as text.
+/// Adds a value, or the input in the slot, that is compared in a type, or as text without one.
 pub(super) fn given(
     params: &mut Params<Param>,
     class: &TypeClass,
@@ -182,8 +182,8 @@ pub(super) fn given(
     typed(params.add(Param(binding)), ty.unwrap_or("text"))
 }
 
-/// Adds an array of values, or of the inputs of these slots if all have one, that are compared in that type; without a
-/// type as text.
+/// Adds an array of values, or of the inputs in the slots if all values have one, that are compared in a type, or as text
+/// without one.
 pub(super) fn list(
     params: &mut Params<Param>,
     class: &TypeClass,
@@ -201,7 +201,7 @@ pub(super) fn list(
     typed(params.add(Param(binding)), &format!("{}[]", ty.unwrap_or("text")))
 }
 
-/// Adds a pattern, or that of the input of that slot.
+/// Adds a pattern, or the pattern of the input in the slot.
 pub(super) fn pattern(params: &mut Params<Param>, pattern: &str, slot: Option<usize>) -> Expr {
     let binding = match slot {
         Some(slot) => Binding::Pattern(slot),
@@ -210,7 +210,7 @@ pub(super) fn pattern(params: &mut Params<Param>, pattern: &str, slot: Option<us
     typed(params.add(Param(binding)), "text")
 }
 
-/// Adds the number of rows in an input, and as many more, and returns a reference to it for `LIMIT`.
+/// Adds the number of rows in an input plus `more`, and returns a reference to it for `LIMIT`.
 pub(super) fn limit(params: &mut Params<Param>, slot: usize, more: u8) -> u64 {
     params.add_limit(Param(Binding::Limit(slot, more)))
 }
@@ -230,14 +230,14 @@ pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &TypeClass
     typed(params.add(Param(Binding::Session(slot, class.clone()))), class.held_type())
 }
 
-/// Adds the session's list.
+/// Adds a list of the session.
 pub(super) fn session_list(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
     let ty = class.held_type();
     let ty = if ty.is_empty() { String::new() } else { format!("{ty}[]") };
     typed(params.add(Param(Binding::SessionList(slot, class.clone()))), &ty)
 }
 
-/// Adds the cursor's value of that index, which is `value` in this page.
+/// Adds the cursor's value with an index. `value` is its value for this page.
 pub(super) fn after(params: &mut Params<Param>, index: usize, class: &TypeClass, value: &Value) -> Expr {
     let ty = class.value(value).map(|(_, ty)| ty);
     let param = Param(Binding::After(index, class.clone(), ty.map(str::to_owned)));

@@ -13,7 +13,7 @@ use crate::sql::custom::cast;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
 
-/// How many cells each row begins with if there are several levels.
+/// The number of cells with which each row begins if there are several levels.
 const HEAD: usize = 3;
 /// The alias of the level of the parents.
 pub(super) const PARENTS: &str = "h";
@@ -50,7 +50,7 @@ pub(super) fn level_name(number: usize) -> String {
     format!("n{number}")
 }
 
-/// Returns the statement, and the index in its rows of each column's number.
+/// Returns the statement, and a map from the number of each column to its index in a row.
 pub(super) fn statement(
     params: &Params<Param>,
     mut levels: Vec<Level>,
@@ -77,7 +77,8 @@ pub(super) fn statement(
     (params.render(&all.with(with), PostgresQueryBuilder), indexes)
 }
 
-/// Returns the types of the cells behind the head of each row, which levels share, and the index of each column.
+/// Returns the types of the cells after the head of each row, which levels share, and a map from the number of each column to
+/// its index.
 fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
     let mut slots: Vec<&'static str> = Vec::new();
     let mut indexes = HashMap::new();
@@ -96,7 +97,7 @@ fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
     (slots, indexes)
 }
 
-/// Returns the select that takes the rows of a level for the response.
+/// Returns the select that reads the rows of a level for the response.
 fn rows_of(
     number: usize,
     level: &Level,
@@ -119,8 +120,7 @@ fn rows_of(
     select.from(level_name(number)).take()
 }
 
-/// Returns the common table expression of a level. The database keeps those that others refer to while the statement
-/// runs.
+/// Returns the common table expression of a level. It is materialized if other levels refer to it.
 fn expression_of(number: usize, level: Level, is_one: &[bool]) -> CommonTableExpression {
     let Level { mut select, parent, parts, has_children, order, .. } = level;
     if has_children && is_one.get(number) != Some(&true) {
@@ -145,12 +145,12 @@ fn expression_of(number: usize, level: Level, is_one: &[bool]) -> CommonTableExp
     expression
 }
 
-/// The number of the only row of a level.
+/// Returns the number of the only row of a level.
 fn first_number() -> Expr {
     cast(Expr::Constant(1.into()), "int8")
 }
 
-/// Turns the numbers of columns into indexes in a row.
+/// Replaces the numbers of columns with their indexes in a row.
 pub(super) fn settle(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
     let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
     layout.columns.iter_mut().for_each(|column| *column = index(*column));

@@ -1,4 +1,4 @@
-//! Snapshots of statements, and what is bound to them.
+//! Snapshots of statements and of the values that are bound to them.
 
 use expect_test::{Expect, expect};
 use mesh_ql::Format;
@@ -132,7 +132,7 @@ fn lists_are_levels() {
     );
 }
 
-/// The children of a record that may not be seen are not searched for.
+/// The children of a record are not searched for if the principal may not see the record.
 #[test]
 fn children_of_a_record_with_a_condition_hang_below_it() {
     let published = |_: &str, entity: &Entity| match entity.key.as_str() {
@@ -178,7 +178,7 @@ fn groups_cast_their_sums() {
     );
 }
 
-/// Values of the query are never in the text, and an id that the column cannot hold is NULL.
+/// Values of the query are never in the text, and an id that the column cannot contain is NULL.
 #[test]
 fn ids_are_bound_as_their_column_reads_them() {
     let mesh = mesh();
@@ -196,7 +196,7 @@ fn ids_are_bound_as_their_column_reads_them() {
     assert_eq!(super::text(&"a\0".into()), None);
 }
 
-/// A cursor whose values compare in another type than those of the first one needs another statement.
+/// A cursor needs another statement if its values compare in other types than the values of the first cursor.
 #[test]
 fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
     let mesh = mesh();

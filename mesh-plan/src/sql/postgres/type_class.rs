@@ -11,25 +11,25 @@ use crate::Value;
 use crate::shape::number_text;
 use crate::sql::custom::cast;
 
-/// Storage types, as far as they differ in what they compare with.
+/// A class of storage types that can be compared with the same values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TypeClass {
     Boolean,
-    /// With its name.
+    /// An integer type, with its name.
     Integer(&'static str),
     Real4,
     Real8,
     Numeric,
-    /// With its name.
+    /// A text type, with its name.
     Text(&'static str),
-    /// The extension type of case-insensitive text, with the schema of its operators and its name.
+    /// An extension's type of case-insensitive text, with the schema of its operators and its name.
     CaseInsensitive(String, String),
     Uuid,
     Date,
     Timestamp,
     TimestampZone,
     Bytes,
-    /// With its name.
+    /// `json` or `jsonb`, with its name.
     Json(&'static str),
     Enum(NativeType),
     Composite,
@@ -74,7 +74,8 @@ impl TypeClass {
         }
     }
 
-    /// Returns the schema of the operators that compare such values, as an identifier; `None` if they are built in.
+    /// Returns the schema of the operators that compare values of this class, in the form of an SQL identifier; `None` if they
+    /// are built in.
     pub(super) fn schema(&self) -> Option<&str> {
         match self {
             Self::CaseInsensitive(schema, _) => Some(schema),
@@ -87,7 +88,7 @@ impl TypeClass {
         !matches!(self, Self::Json(_) | Self::Composite | Self::Other)
     }
 
-    /// Returns whether a column of one class compares with a column of the other.
+    /// Returns whether a column of this class can be compared with a column of the other.
     pub(super) fn compares_with(&self, other: &Self) -> bool {
         use TypeClass::{CaseInsensitive, Integer, Numeric, Real4, Real8, Text, Unknown};
         match (self, other) {
@@ -98,7 +99,7 @@ impl TypeClass {
         }
     }
 
-    /// Returns the expression for such a value in a row of the result, and its type.
+    /// Returns the expression for a value of this class in a row of the result, and its type.
     pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
         match self {
             Self::Integer(name) | Self::Json(name) => (expr, name),
@@ -115,8 +116,8 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value as the column's type reads it, and the type to compare in; `None` if a column can hold no such
-    /// value, so that only their texts can be compared.
+    /// Returns the text from which the column's type reads the value, and the type to compare in. `None` if a column cannot
+    /// contain such a value, so that only the texts can be compared.
     pub(super) fn value(&self, value: &Value) -> Option<(String, &str)> {
         if let Value::Text(text) = value
             && text.contains('\0')
@@ -189,13 +190,13 @@ impl TypeClass {
         !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other | Self::Bytes)
     }
 
-    /// Returns whether equal values are the same in all other comparisons. Texts need not be: a collation may ignore
+    /// Returns whether equal values are also the same in all other comparisons. Equal texts need not be: a collation may ignore
     /// letter case.
     pub(super) fn is_identity(&self) -> bool {
         matches!(self, Self::Integer(_) | Self::Uuid)
     }
 
-    /// Returns the type in which a value that is known only at run time is compared.
+    /// Returns the type in which a value known only at run time is compared; empty if the database infers it.
     pub(super) fn held_type(&self) -> &'static str {
         match self {
             Self::Boolean => "bool",
@@ -214,7 +215,7 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value as [`Self::held_type`] reads it; `None` if no record can have it.
+    /// Returns the text from which [`Self::held_type`] reads the value; `None` if no record can have the value.
     pub(super) fn held(&self, value: &Value) -> Option<String> {
         if !self.holds() {
             return text_of(value);
@@ -224,7 +225,7 @@ impl TypeClass {
     }
 }
 
-/// Returns the value as the text that the database would write for it; `None` if it can store no such text.
+/// Returns the value as the text that the database would write for it; `None` for NULL and for text that it cannot store.
 pub(super) fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -266,7 +267,7 @@ fn is_canonical(text: &str) -> bool {
     text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
 }
 
-/// Returns whether it is a number without an exponent.
+/// Returns whether a text is a number without an exponent.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));

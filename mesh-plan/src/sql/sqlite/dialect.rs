@@ -1,4 +1,4 @@
-//! SQLite's SQL. Operands are plain expressions, because SQLite compares values of all types.
+//! The SQL dialect of SQLite. Operands are plain expressions, because SQLite compares values of all types.
 
 use mesh_ql::AggregateFn;
 use mesh_schema::{NativeType, TableName};
@@ -22,22 +22,22 @@ pub(super) struct Sqlite<'a> {
 }
 
 impl Sqlite<'static> {
-    /// The dialect for a database of which nothing is known.
+    /// The dialect for a database about which nothing is known.
     pub(super) const PLAIN: Self = Self { probe: &(), counts_updated: false };
 }
 
-/// What is known of the rows of a database before a plan is read.
+/// Information about the rows of a database, which is available before a plan is read.
 pub trait Probe {
-    /// Returns whether all rows of a statement are sorted before those of the page are taken. Nothing is joined to such a
-    /// statement, since it would be joined to all rows.
+    /// Returns whether SQLite sorts all rows of a statement before it takes the rows of the page. No records are joined to such
+    /// a statement, because they would be joined to all rows.
     fn sorts(&self, statement: &Statement<Param>) -> bool;
 
-    /// Returns whether a statement has few rows, which are found fast. Related records that a condition requires are found
-    /// first then, and the rows by them.
+    /// Returns whether a statement has few rows, which are found quickly. If a condition requires few related records, these
+    /// are found first, and the rows are found through them.
     fn are_few(&self, statement: &Statement<Param>) -> bool;
 }
 
-/// Nothing is known.
+/// A probe for a database about which nothing is known.
 impl Probe for () {
     fn sorts(&self, _: &Statement<Param>) -> bool {
         false
@@ -48,7 +48,7 @@ impl Probe for () {
     }
 }
 
-/// Returns the parameter for a value, or for the input of that slot.
+/// Returns the parameter for a value, or for the input in the slot.
 fn given((value, slot): (&Value, Option<usize>)) -> Param {
     slot.map_or_else(|| Param::Value(value.clone()), Param::Input)
 }
@@ -59,7 +59,7 @@ impl Dialect for Sqlite<'_> {
 
     const NULL_IS_SMALLEST: bool = true;
     const REORDERS_EXISTS: bool = false;
-    // A write holds the lock of the file from its first statement on.
+    // A write holds the lock on the file from its first statement on.
     const RECHECKS: bool = false;
 
     fn counts_updated(&self) -> bool {
@@ -147,7 +147,7 @@ impl Dialect for Sqlite<'_> {
         pattern: (&str, Option<usize>),
         ignore_case: bool,
     ) -> Expr {
-        // No index has what a function finds.
+        // No index contains the result of a function.
         let is_stored = !ignore_case && !matches!(left, Expr::FunctionCall(_));
         let range = if is_stored { prefix::range(params, &left, pattern) } else { None };
         let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
@@ -173,7 +173,7 @@ impl Dialect for Sqlite<'_> {
             AggregateFn::Count => ("COUNT", call.distinct),
             AggregateFn::Sum => (functions::SUM, call.distinct),
             AggregateFn::Avg => ("AVG", call.distinct),
-            // Equal values do not change the least and the greatest.
+            // Duplicates do not change the minimum or the maximum.
             AggregateFn::Min => ("MIN", false),
             AggregateFn::Max => ("MAX", false),
         };

@@ -11,7 +11,7 @@ use crate::sql::keyset::{self, CursorKey};
 use crate::sql::predicate::compare;
 use crate::sql::statement::Params;
 
-/// Returns the condition on the rows that follow a cursor with NULL in these of its values.
+/// Returns the condition on the rows that follow a cursor. `nulls` has for each value of the cursor whether it is NULL.
 pub(super) fn after(
     params: &mut Params<Param>,
     columns: &Operands<'_, Sqlite<'_>>,
@@ -23,9 +23,9 @@ pub(super) fn after(
     keyset::after(keys, |index, key, op| compare(key.column.clone(), op, params.add(Param::After(index))))
 }
 
-/// Returns the same rows in two parts if NULLs follow the values of the first key: rows with a value, then rows with
-/// NULL. An index has a position where either part begins, but none for a condition of both, with which every page
-/// would be searched for from the first row on.
+/// Returns the conditions on the same rows in two parts, rows with a value and then rows with NULL; `None` unless NULLs follow
+/// the values of the first key. A scan of an index can start where either part begins. With one condition for both parts, it
+/// would start at the first row for every page.
 pub(super) fn parts(
     params: &mut Params<Param>,
     columns: &Operands<'_, Sqlite<'_>>,

@@ -7,15 +7,15 @@ use super::prefix;
 use crate::Value;
 use crate::plan::{Plan, Target};
 
-/// What is bound to a placeholder.
+/// A parameter that is bound to a placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param {
     /// A value of the query.
     Value(Value),
     /// A part of the id of a point read, or of the id that an earlier step of a write has returned.
     Id(usize),
-    /// A value of a write by its position: those of the body, then the parts of the ids that the path or the body names
-    /// ([`super::WriteForm`]).
+    /// A value of a write, by its position among the values of the body, followed by the parts of the ids that the path or the
+    /// body names ([`super::WriteForm`]).
     Written(usize),
     /// A cell of the parent's row, by the index of its column.
     Parent(usize),
@@ -25,16 +25,17 @@ pub enum Param {
     SessionList(usize),
     /// The value of a parameter, by its index into [`crate::Plan::inputs`].
     Input(usize),
-    /// The least text, or else the text behind the last one, that begins as the pattern in that input does.
+    /// A bound of the texts that begin as the pattern in the input with this index does: the exclusive upper bound if the flag
+    /// is set, else the inclusive lower bound.
     PatternBound(usize, bool),
-    /// The number of rows in the input of that index, and as many more.
+    /// The number of rows in the input with this index, plus the second number.
     Limit(usize, u8),
     /// A sort value of the row after which the page starts, by its index in [`crate::Plan::cursor`].
     After(usize),
 }
 
 impl Param {
-    /// Returns the value of the query; `None` if it is known only in a run.
+    /// Returns the value if it is one of the query; `None` if it is known only at run time.
     pub fn value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -42,7 +43,8 @@ impl Param {
         }
     }
 
-    /// Returns the value to bind in a run of the plan; `None` for one that each row of the parent has, and for a constant.
+    /// Returns the value to bind in a run of the plan; `None` for a constant, for a cell of the parent's row, and for a value
+    /// of a write.
     pub fn for_read<'p>(&self, plan: &'p Plan) -> Option<Cow<'p, Value>> {
         let found = |value: Option<&'p Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         Some(match (self, plan.target()) {
@@ -66,7 +68,8 @@ impl Param {
     }
 }
 
-/// Returns the values as a JSON array. What it cannot represent equals no value of a column that is compared with a list.
+/// Returns the values as a JSON array. A value that it cannot represent becomes NULL: it equals no value of a column that is
+/// compared with a list.
 fn json_array(values: &[Value]) -> String {
     let values = values.iter().map(|value| match value {
         Value::Boolean(value) => serde_json::Value::from(i64::from(*value)),

@@ -1,4 +1,4 @@
-//! Ranges of text for patterns that begin with literal characters, which an index can serve.
+//! Ranges of text for patterns that begin with literal characters, so that an index can be used.
 
 use sea_query::{Expr, ExprTrait as _};
 
@@ -7,11 +7,11 @@ use crate::Pattern;
 use crate::sql::custom::collate;
 use crate::sql::statement::Params;
 
-/// Returns a condition that all matching texts meet, and some others too; `None` if the pattern has no beginning that
-/// an index could search for. The pattern is that of an input if there is a slot.
+/// Returns a condition that all matching texts meet, and that other texts may meet too. `None` if the pattern has no beginning
+/// that an index could search for. If there is a slot, the pattern is that of the input in the slot.
 ///
-/// The collation is that of bytes whatever the column's is, because no other one keeps texts with one beginning
-/// together. An index of another collation is not used, which does not change the result.
+/// The texts are compared in the binary collation, regardless of the collation of the column, because no other collation keeps
+/// texts with the same beginning together. An index with another collation is not used, which does not change the result.
 pub(super) fn range(
     params: &mut Params<Param>,
     text: &Expr,
@@ -28,7 +28,8 @@ pub(super) fn range(
     Some(text().gte(bound(from, false)).and(text().lt(bound(to, true))))
 }
 
-/// Returns the bound of the texts that begin as the pattern does, NULL if it has no such beginning.
+/// Returns a bound of the texts that begin as the pattern does: the upper one if `is_end` is set, else the lower one. `None` if
+/// the pattern has no such beginning.
 pub(super) fn bound(pattern: &str, is_end: bool) -> Option<String> {
     pattern_bounds(pattern).map(|(from, to)| if is_end { to } else { from })
 }
@@ -54,8 +55,8 @@ fn bounds(beginning: &str) -> Option<(String, String)> {
     let next = char::from_u32(u32::from(last) + 1)?;
     let mut to = known.get(..known.len() - last.len_utf8())?.to_owned();
     to.push(next);
-    // A column of numbers would compare a text that reads as a number as one, and numbers sort before all texts.
-    // With this character at its end it does not read as a number.
+    // A numeric column would compare a text that reads as a number as a number, and numbers sort before all texts. With this
+    // character at its end, the text does not read as a number.
     to.push('\u{1}');
     Some((known.to_owned(), to))
 }

@@ -19,13 +19,13 @@ use crate::sql::related::{RowOperands, is_subquery};
 use crate::sql::statement::{Params, Statement};
 use crate::sql::{group, predicate};
 
-/// The most records that are joined to the rows of one statement. SQLite joins 64 tables at most.
+/// The maximum number of to-one relations that are joined to the rows of one statement. SQLite joins at most 64 tables.
 const JOINED_MAX: usize = 24;
 
-/// The statements of a plan, as a tree of the same form as its nodes.
+/// The statements of a plan, as a tree with the same form as its nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statements {
-    /// Where the rows of this node are.
+    /// The location of this node's rows.
     pub rows: NodeRows,
     /// The statements of its joins, in the plan's order.
     pub joins: Vec<Self>,
@@ -33,17 +33,17 @@ pub struct Statements {
     pub total: Option<Statement<Param>>,
 }
 
-/// Where the rows of a node are.
+/// The location of a node's rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeRows {
-    /// In a statement of their own, which is run for each parent.
+    /// In a separate statement, which is run once for each parent.
     Statement {
         /// The statement.
         statement: Statement<Param>,
-        /// Whether there is a row even if the parent's key is NULL: the aggregates of no records.
+        /// Whether there is a row even if the parent's key is NULL: the aggregates over no records.
         always_has_row: bool,
     },
-    /// In the rows of the parent's statement: the one record of a to-one relation.
+    /// In the rows of the parent's statement: the node is the single record of a to-one relation.
     Joined {
         /// The position of the node's first column among all columns of the statement.
         offset: usize,
@@ -58,13 +58,13 @@ impl Statements {
         Self::with_probe(plan, &())
     }
 
-    /// Lowers a plan to the statements that are best for the rows of a database.
+    /// Lowers a plan to the statements that are best for the rows of a database, according to a probe.
     pub fn with_probe(plan: &Plan, probe: &dyn Probe) -> Self {
         let point = matches!(plan.target(), Target::Point(_));
         Lowering { sqlite: Sqlite { probe, ..Sqlite::PLAIN }, nodes: 0 }.node(plan.node(), None, point)
     }
 
-    /// Returns the statements, parents before children. That which counts all rows follows that of the rows.
+    /// Returns the statements, parents before children. The statement that counts all rows follows the statement of the rows.
     pub fn iter(&self) -> impl Iterator<Item = &Statement<Param>> {
         let mut left = vec![self];
         let trees = std::iter::from_fn(move || {
@@ -77,7 +77,7 @@ impl Statements {
 }
 
 impl NodeRows {
-    /// Returns the statement of the node, if it has one of its own.
+    /// Returns the statement of the node; `None` if its rows are joined to the parent's.
     pub fn statement(&self) -> Option<&Statement<Param>> {
         match self {
             Self::Statement { statement, .. } => Some(statement),
@@ -86,7 +86,7 @@ impl NodeRows {
     }
 }
 
-/// The lowering of a plan's nodes, whose nesting is bounded as that of queries.
+/// The lowering of a plan's nodes. Their nesting is bounded, because the nesting of queries is.
 struct Lowering<'a> {
     sqlite: Sqlite<'a>,
     /// The number of nodes that were lowered. It is part of the alias of a node's table, so that no two statements of a plan
@@ -95,7 +95,7 @@ struct Lowering<'a> {
     nodes: usize,
 }
 
-/// A statement while records are joined to it.
+/// A statement under construction, to which records are joined.
 struct Rows {
     select: SelectStatement,
     params: Params<Param>,
@@ -118,8 +118,9 @@ impl Lowering<'_> {
         Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
     }
 
-    /// Lowers a node with the records that are joined to it, of which there are `most`: at the root of a point read the
-    /// record with one id, below a root the rows of one parent. Also returns the nodes below it, and the number of records.
+    /// Lowers a node and at most `most` to-one relations that are joined to it. At the root of a point read, the statement
+    /// reads the record with one id; below a root, it reads the rows of one parent. Also returns the statements of the nodes
+    /// below the node, and the number of joined relations.
     fn statement(
         &mut self,
         node: &Node,
@@ -133,7 +134,7 @@ impl Lowering<'_> {
         select.from_as(table(&node.table), alias.clone());
         let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), &mut select);
         let junction = parent.and_then(|(_, join)| UniquePairs::of(&join.link));
-        // The junction's column is equal, and its index may have the rows in order.
+        // The junction's column is equal to the target's column, and an index on it may have the rows in order.
         let values = |source: &ColumnSource| match (&junction, source) {
             (Some(pairs), ColumnSource::Column(column)) if column == pairs.target => pairs.column(pairs.to),
             _ => operands.get(source),
@@ -178,7 +179,7 @@ impl Lowering<'_> {
         format!("t{}", self.nodes - 1)
     }
 
-    /// Lowers the nodes below a node, whose rows are among `rows` under that alias.
+    /// Lowers the nodes below a node. Its rows are in `rows` under `alias`.
     fn joins(&mut self, rows: &mut Rows, node: &Node, alias: &str, most: usize) -> Vec<Statements> {
         let lower = |join: &Join| match &join.link {
             Link::Direct { pairs }
@@ -215,7 +216,7 @@ impl Lowering<'_> {
         rows.select.join_as(JoinType::LeftJoin, table(&node.table), alias.clone(), condition);
         let offset = rows.columns.len();
         rows.columns.extend(node.columns.iter().map(|column| values(&column.source)));
-        // A column that was compared is not NULL.
+        // A column that the link compares is never NULL if there is a record.
         let is_compared = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
         let presence = match node.columns.iter().position(|column| is_compared(&column.source)) {
             Some(column) => offset + column,
@@ -229,7 +230,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A junction that has each pair of a parent and a record once, so that it can be joined to the records.
+/// A junction that contains each pair of a parent and a record only once, so that it can be joined to the records.
 struct UniquePairs<'a> {
     table: &'a TableName,
     from: &'a str,
@@ -260,7 +261,7 @@ impl<'a> UniquePairs<'a> {
     }
 }
 
-/// Lowers the number of all rows of a root.
+/// Returns the statement that counts all rows of a root.
 fn total(sqlite: Sqlite<'_>, node: &Node) -> Statement<Param> {
     let mut params = Params::new(None);
     let mut rows = Query::select();
@@ -285,23 +286,23 @@ fn total(sqlite: Sqlite<'_>, node: &Node) -> Statement<Param> {
 enum Limit {
     /// This number.
     Rows(u64),
-    /// The value of the input of that index, and as many more.
+    /// The number in the input with this index, plus the second number.
     Input(usize, u8),
 }
 
 fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<Limit> {
     if point || join.is_some_and(|join| join.form == JoinForm::Record) {
-        // A single row is fetched without a limit, but with an order all rows would be sorted for it.
+        // A single row needs no limit. With an order, however, SQLite would sort all rows to find it.
         return (!node.order.is_empty()).then_some(Limit::Rows(1));
     }
-    // One more at the root, which shows whether another page follows.
+    // The root reads one more row, which shows whether another page follows.
     node.page.as_ref().map(|page| match page.size {
         PageSize::Rows(rows) => Limit::Rows(u64::from(rows) + u64::from(join.is_none())),
         PageSize::Input(slot) => Limit::Input(slot, join.is_none().into()),
     })
 }
 
-/// Adds the columns of the rows. A statement has at least one.
+/// Adds the columns of the rows, or a constant if there are none: a statement needs at least one column.
 fn show(select: &mut SelectStatement, node: &Node, columns: Vec<Expr>) {
     if columns.is_empty() {
         select.expr(Expr::Constant(1.into()));
@@ -314,12 +315,12 @@ fn show(select: &mut SelectStatement, node: &Node, columns: Vec<Expr>) {
     }
 }
 
-/// Returns the name of a column that is a subquery, by which rows are sorted without running it once more.
+/// Returns the name of a column that is a subquery. Sorting rows by this name does not run the subquery again.
 fn sort_name(column: usize) -> String {
     format!("sort{column}")
 }
 
-/// Adds what rows and groups have in common: start, order and limit.
+/// Adds the parts that rows and groups share: start, order and limit.
 fn complete(
     sqlite: Sqlite<'_>,
     node: &Node,

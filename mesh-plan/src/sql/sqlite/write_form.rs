@@ -1,4 +1,4 @@
-//! Writes of one form, which have the same statements.
+//! Forms of writes. Writes of the same form have the same statements.
 
 use std::hash::{Hash, Hasher};
 use std::mem::{Discriminant, discriminant};
@@ -11,8 +11,8 @@ use crate::mutation::{Action, Assignment, Mutation, Subject};
 use crate::sql::write::Step;
 use crate::{Key, Value};
 
-/// What the statements of a write depend on. Writes of one form differ only in their values and ids, so a back end can keep the
-/// statements of a form ([`WriteForm::steps`]).
+/// The form of a write, which determines its statements. Writes of the same form differ only in their values and ids, so a back
+/// end can cache the statements of a form ([`WriteForm::steps`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteForm {
     schema: SchemaId,
@@ -23,7 +23,7 @@ pub struct WriteForm {
     counts_updated: bool,
 }
 
-/// A schema, compared by its address. Clones keep it from being reused.
+/// A schema, compared by its address. The reference keeps the address from being reused.
 #[derive(Clone, Debug)]
 struct SchemaId(Arc<Schema>);
 
@@ -42,8 +42,8 @@ impl Hash for SchemaId {
 }
 
 impl WriteForm {
-    /// Returns the form of a write; `None` if it shares its statements with no other: conditions of policies have values of
-    /// their own. `counts_updated` is as in [`write_steps`].
+    /// Returns the form of a write; `None` if the write does not share its statements with other writes, for example because
+    /// conditions of policies have values that belong to one write. `counts_updated` is as in [`write_steps`].
     pub fn of(mutation: &Mutation, counts_updated: bool) -> Option<Self> {
         let Mutation { subject, action, references, .. } = mutation;
         let is_free = |subject: &Subject| subject.guard.is_none() && subject.check.is_none();
@@ -63,8 +63,8 @@ impl WriteForm {
         })
     }
 
-    /// Returns the statements of all writes of this form, of which the given one is any. Their parameters refer to the values and
-    /// ids of a write ([`Param::Written`]).
+    /// Returns the statements of all writes of this form, of which `mutation` is any one. The parameters refer to the values
+    /// and ids of a write ([`Param::Written`]).
     pub fn steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
         let mut steps = write_steps(&numbered(mutation), self.counts_updated);
         for param in steps.iter_mut().flat_map(|step| &mut step.statement.params) {
@@ -77,7 +77,7 @@ impl WriteForm {
 }
 
 impl Param {
-    /// Returns the value to bind in a write; `None` if there is none. `id` is the one that an earlier step has returned.
+    /// Returns the value to bind in a write; `None` if there is none. `id` is the id that an earlier step has returned.
     pub fn for_write<'m>(&'m self, mutation: &'m Mutation, id: &'m Key) -> Option<&'m Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -95,12 +95,12 @@ impl Param {
     }
 }
 
-/// The ids that a write names.
+/// Returns the ids that a write names.
 fn ids(action: &Action) -> impl Iterator<Item = &Key> {
     action.id().into_iter().chain(action.other_id())
 }
 
-/// Returns a write with numbers in place of its values and of the parts of its ids: their positions, in this order.
+/// Returns a copy of a write in which each value and then each part of its ids is replaced by its position.
 fn numbered(mutation: &Mutation) -> Mutation {
     let mut numbers = (0..).map(Value::Integer);
     let mut number = || numbers.next().unwrap_or(Value::Null);

@@ -1,4 +1,4 @@
-//! The record of a write under a condition, and its lock.
+//! The statement that finds, and optionally locks, the record of a write.
 
 use sea_query::LockType;
 
@@ -7,7 +7,8 @@ use crate::Key;
 use crate::mutation::Subject;
 use crate::sql::dialect::Dialect;
 
-/// Returns the statement that finds a record which may be written. With `locks` it keeps others from writing it.
+/// Returns the statement that finds a record if it may be written. With `locks`, it keeps other transactions from writing the
+/// record.
 pub(in crate::sql) fn find<D: Dialect>(
     subject: &Subject,
     id: &Key,

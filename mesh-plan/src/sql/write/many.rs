@@ -8,8 +8,8 @@ use crate::mutation::{Assignment, Subject};
 use crate::plan::Node;
 use crate::sql::dialect::Dialect;
 
-/// Returns how many of the first creations are alike: they set the same columns of one table, and their order does not matter.
-/// At most as many as statements with so many parameters can have.
+/// Returns how many of the leading creations are alike: they set the same columns of one table, and their order does not
+/// matter. The result is limited to the number of creations that fit a statement with `params_max` parameters.
 pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize {
     let Some(first) = mutations.first() else { return 0 };
     let Some(columns) = plain_columns(first) else { return 0 };
@@ -22,7 +22,7 @@ pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize 
     mutations.iter().take(most).take_while(is_alike).count()
 }
 
-/// Returns the columns that a creation sets; `None` if another creation may decide whether it is possible.
+/// Returns the columns that a creation sets; `None` if its success may depend on another creation.
 fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
     let Mutation { subject, references, .. } = mutation;
     let is_plain = |check: &Node| check.related.is_empty();
@@ -38,8 +38,8 @@ fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
     }
 }
 
-/// Returns whether a new record may refer to another one of its table. Foreign keys are checked at the end of a statement, so that
-/// it could refer to one that is created after it.
+/// Returns whether a new record may refer to another record of its table. In a shared statement, it could refer to a record
+/// that is created after it, because foreign keys are checked at the end of a statement.
 fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
     let sets = |column: &str| values.iter().any(|value| value.column.eq_ignore_ascii_case(column));
     let mut keys = subject.entity().foreign_keys.iter();
@@ -49,7 +49,8 @@ fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
     })
 }
 
-/// Returns the statement that creates the records of creations that are [`alike`] and returns their ids in this order.
+/// Returns the statement that creates the records of creations that are [`alike`], and returns their ids in the same order.
+/// `None` if the database cannot return rows from an insertion.
 pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<D::Param>> {
     let first = mutations.first()?;
     let mut steps = Steps::new(dialect);
@@ -58,7 +59,7 @@ pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> 
     insert.columns(plain_columns(first)?.map(str::to_owned));
     for mutation in mutations {
         let cells = steps.cells(&first.subject, mutation.action.values());
-        // They are as many as the columns.
+        // There are as many cells as columns.
         insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
     }
     insert.returning(id_of(&first.subject));
@@ -70,7 +71,8 @@ pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> 
     Some(statement)
 }
 
-/// Returns the statement that finds those of some new records that may be the result of their creation; `None` if all may.
+/// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
+/// permitted.
 pub(in crate::sql) fn permitted<D: Dialect>(
     subject: &Subject,
     ids: &[Key],

@@ -1,14 +1,14 @@
-//! The two writes of which one is carried out, depending on whether a record exists. `SPEC §18.2`
+//! The parts of a merge: an update or a creation runs, depending on whether the record exists. `SPEC §18.2`
 
 use crate::mutation::{Action, Mutation};
 
 /// The part of an [`Action::Merge`] that a step belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
-    /// None.
+    /// No part: the write is not a merge.
     #[default]
     Whole,
-    /// It looks for the record, whose row decides which of the other parts is run.
+    /// The search for the record. Whether it returns a row decides which of the other parts is run.
     Find,
     /// The update.
     Update,

@@ -5,7 +5,7 @@ use super::{Action, LinkKey, Missing, Mutation, Steps};
 use crate::sql::dialect::Dialect;
 
 impl<D: Dialect> Steps<D> {
-    /// Adds the checks of the records that the write needs but does not lock, again.
+    /// Repeats the checks of the records that the write needs but does not lock.
     pub(super) fn recheck(&mut self, mutation: &Mutation) {
         let checked = self.list.len();
         self.references(mutation);
@@ -13,7 +13,7 @@ impl<D: Dialect> Steps<D> {
         self.list.iter_mut().skip(checked).for_each(|step| step.repeats = true);
     }
 
-    /// Adds the checks of both ends of a link that are not written.
+    /// Adds the checks of those ends of a link that are not written.
     fn recheck_ends(&mut self, mutation: &Mutation) {
         let Some(other) = mutation.action.other() else { return };
         if let Some(id) = mutation.action.id()

@@ -29,7 +29,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Adds a step that returns the id of a record of which these columns were set.
+    /// Adds a step that returns the id of a record after an update has set the columns in `cells`.
     pub(super) fn returns_updated(
         &mut self,
         subject: &Subject,
@@ -54,7 +54,7 @@ impl<D: Dialect> Steps<D> {
         self.push(&update, Some(missing));
     }
 
-    /// Adds an update of one record whose changed rows are counted.
+    /// Adds an update of one record that counts the changed rows instead of returning the id.
     fn set_counted(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) {
         let update = self.update_of(subject, id, cells);
         self.push(&update, Some(Missing::Subject));
@@ -68,7 +68,7 @@ impl<D: Dialect> Steps<D> {
         Query::update().table(table).values(cells).and_where(is_record).take()
     }
 
-    /// Adds the deletion of one record that fulfills further conditions.
+    /// Adds the deletion of one record if it fulfills the conditions.
     pub(super) fn delete(&mut self, subject: &Subject, id: &Key, conditions: Vec<Expr>, missing: Missing) {
         let mut delete = Query::delete();
         let is_record = self.is_record(subject, id);

@@ -1,4 +1,4 @@
-//! Selects of the records that foreign keys refer to, for databases that do not name the one that was violated.
+//! Selects of the records that foreign keys refer to, for databases that do not report which foreign key was violated.
 
 use sea_query::{Expr, ExprTrait as _, Query};
 
@@ -11,13 +11,13 @@ use mesh_schema::KeyReference;
 /// A foreign key that a write sets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetReference<P> {
-    /// Its fields, if the principal may see them.
+    /// The fields of its columns that the principal may see.
     pub fields: Vec<String>,
-    /// A select that returns a row if the record exists that it refers to.
+    /// A select that returns a row if the record that the key refers to exists.
     pub statement: Statement<P>,
 }
 
-/// Returns the foreign keys whose columns all get values.
+/// Returns the foreign keys whose columns are all set to values other than NULL.
 pub(in crate::sql) fn references<D: Dialect>(
     mutation: &Mutation,
     dialect: &D,

@@ -11,7 +11,7 @@ use crate::sql::links::{JUNCTION, table_operand};
 use crate::{Key, Rule};
 
 impl<D: Dialect> Steps<D> {
-    /// Returns a select without columns from both records.
+    /// Returns a select, still without columns, from both records.
     fn both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
         let (id, to) = (self.key(parent.id), self.key(to));
@@ -24,9 +24,9 @@ impl<D: Dialect> Steps<D> {
         select
     }
 
-    /// Adds a pair to a junction unless it is there, also if two requests add it at the same time and the junction
-    /// has a rule against duplicates. Another of its rules may have kept the pair from being added; the second
-    /// statement checks that it was.
+    /// Adds a pair to a junction unless it exists already. This also works if two requests add the pair at the same time and
+    /// the junction has a rule against duplicates. Another rule of the junction may have prevented the insertion, so a second
+    /// statement checks that the pair exists.
     pub(super) fn link(&mut self, ends: &Parent<'_>, id: &Key) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let (subject, other) = (ends.subject, &ends.other.subject);
@@ -41,7 +41,7 @@ impl<D: Dialect> Steps<D> {
         source.and_where(Expr::exists(pair.clone()).not());
         let mut insert = InsertStatement::new();
         insert.into_table(self.dialect.table(junction)).columns([from.clone(), to.clone()]);
-        // Two columns and two cells, so this cannot fail.
+        // There are two columns and two cells, so this cannot fail.
         if insert.select_from(source).is_err() {
             return;
         }
@@ -62,7 +62,7 @@ impl<D: Dialect> Steps<D> {
                 let cells = self.cells_of_subject(other, to, key);
                 self.set(subject, parent.id, cells, Missing::Subject);
                 if subject.check.is_some() {
-                    // The link may be in columns of the id.
+                    // The columns of the link may be part of the id.
                     let linked = self.cells_of_subject(other, to, key);
                     let parts = subject.id_columns().zip(parent.id.iter());
                     let id = parts.map(|(name, part)| {
@@ -96,19 +96,19 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Returns the columns that store a link in the other record, with their values in that of the path.
+    /// Returns the columns of the other record that store a link, with their values from the record of the path.
     fn cells_of_other(&mut self, parent: &Parent<'_>, key: &KeyColumns) -> Vec<(String, Expr)> {
         let cells = key.set.iter();
         cells.map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
     }
 
-    /// Returns the columns that store a link in the record of the path, with their values in the other one.
+    /// Returns the columns of the record of the path that store a link, with their values from the other record.
     fn cells_of_subject(&mut self, other: &Subject, to: &Key, key: &KeyColumns) -> Vec<(String, Expr)> {
         let cells = key.set.iter();
         cells.map(|pair| (pair.parent.clone(), self.cell(other, to, TARGET, &pair.target))).collect()
     }
 
-    /// Adds a check that both records agree in the columns that the link compares beyond the key that is set.
+    /// Adds a check that both records have equal values in the columns that the link compares but does not set.
     fn may_link(&mut self, parent: &Parent<'_>, to: &Key, key: &KeyColumns) {
         let equal = |pair: &ColumnPair| self.linked(parent, pair);
         if let Some(same) = key.same.iter().map(equal).reduce(Expr::and) {
@@ -128,7 +128,7 @@ impl<D: Dialect> Steps<D> {
         self.dialect.equal(target, operand(parent.subject, PARENT, &pair.parent))
     }
 
-    /// Ends the links that are stored in other records, except that in `kept`.
+    /// Removes the links that are stored in other records, except the link in the record `kept`.
     fn empty(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Key>) {
         let other = &parent.other.subject;
         let mut update = Query::update();
@@ -152,7 +152,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Adds a check that no link remains. One that may not be ended keeps the parent from having another.
+    /// Adds a check that no link remains. A link that may not be removed keeps the parent from having another.
     fn is_free(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Key>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
@@ -210,7 +210,8 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Removes the parent's pairs from the junction: all, or those that compare with another record's key as given.
+    /// Removes the parent's pairs from the junction: all of them, or those whose other key compares as given with the key of
+    /// another record.
     fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Key)>, if_none: Option<Missing>) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let mut delete = Query::delete();

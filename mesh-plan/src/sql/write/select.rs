@@ -21,7 +21,7 @@ impl<D: Dialect> Steps<D> {
         self.select(subject, subject.guard.as_deref(), None)
     }
 
-    /// Returns a select of the ids of the records that a node has, or of the one with that id.
+    /// Returns a select of ids. `records` limits it to the records of a node, and `id` to one record.
     pub(super) fn select(
         &mut self,
         subject: &Subject,
@@ -40,7 +40,8 @@ impl<D: Dialect> Steps<D> {
         select
     }
 
-    /// Returns the condition that a row of a statement without alias is that record, and one that may be written.
+    /// Returns the condition that a row is the record with that id and may be written, for statements that give the table no
+    /// alias.
     pub(super) fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
         let id = self.key(id);
         let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id);
@@ -50,7 +51,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Compares the id of a record, whose columns `column` refers to, with the parts of an id.
+    /// Compares the id of a record with the parts of an id. `column` returns the expression for a column of the record.
     pub(super) fn is_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, id: Vec<Expr>) -> Expr {
         let parts = subject.id_columns().zip(id);
         let equal = parts.map(|(name, part)| self.compare(subject, name, column(name), CompareOp::Eq, part));
@@ -73,7 +74,7 @@ impl<D: Dialect> Steps<D> {
         }
     }
 
-    /// Compares `left`, which has the type of a column.
+    /// Compares `left`, which has the type of a column, with `right`.
     pub(super) fn compare(
         &self,
         subject: &Subject,
@@ -85,9 +86,9 @@ impl<D: Dialect> Steps<D> {
         self.dialect.compare_alike(left, op, right, subject.entity().native.get(column))
     }
 
-    /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies it to
-    /// them directly, not in a subquery: after waiting for a concurrent transaction, PostgreSQL checks the conditions on the
-    /// row again, but not its subqueries.
+    /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies the
+    /// condition directly to them, not in a subquery: after waiting for a concurrent transaction, PostgreSQL evaluates
+    /// conditions on the row again, but not subqueries.
     pub(super) fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
         self.condition(subject.guard.as_deref()?, alias)
     }

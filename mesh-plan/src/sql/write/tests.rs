@@ -26,7 +26,7 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
             text = text.replace(&format!("${index}"), "?");
         }
         let text = text.replace("VALUES (DEFAULT)", "DEFAULT VALUES");
-        // Operators are named in full, and their operands are in parentheses.
+        // PostgreSQL's operators have a schema, and their operands are in parentheses.
         let text = text.replace(" IN (SELECT", " = ANY (SELECT").replace("OPERATOR(pg_catalog.", "");
         let plain = |text: &str| text.replace(['(', ')'], "");
         assert_eq!(plain(&text), plain(&step.statement.sql));
@@ -40,7 +40,7 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     }
 }
 
-/// Checks that the statements of the form bind the same values of the write.
+/// Checks that the statements of the write's form have the same texts and bind the same values.
 #[track_caller]
 fn check_form(mutation: &Mutation, steps: &[Step<sqlite::Param>]) {
     let form = sqlite::WriteForm::of(mutation, false);

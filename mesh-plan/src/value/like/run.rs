@@ -6,16 +6,16 @@ use memchr::memmem::Finder;
 
 use super::{Pattern, fold};
 
-/// The number of bytes that are searched between two reports of the work done.
+/// The number of bytes that are searched between two calls of `spend`.
 const CHUNK: usize = 64 * 1_024;
-/// Bytes that the search for literal text passes in a step.
+/// The number of bytes that the search for literal text covers in a step.
 const LITERAL_BYTES_PER_STEP: usize = 8;
-/// Bits of a word, each of which stands for a character of a run.
+/// The number of bits in a word. Each bit represents a character of a run.
 const BITS: usize = u64::BITS as usize;
-/// Words for the longest run.
+/// The number of words for the longest run.
 const WORDS: usize = Pattern::MAX_CHARS.div_ceil(BITS);
 
-/// A run of characters; `None` matches any one.
+/// A run of characters; `None` matches any one character.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run(Vec<Option<char>>);
 
@@ -45,7 +45,7 @@ impl Run {
         self.0.iter().copied().collect()
     }
 
-    /// Returns the end of the run in a text that contains it at this index.
+    /// Returns the end of the run if the text contains it at `start`.
     pub(super) fn end(&self, text: &str, start: usize, ignore_case: bool) -> Option<usize> {
         let mut rest = text.get(start..)?.chars();
         for wanted in &self.0 {
@@ -57,7 +57,7 @@ impl Run {
         Some(text.len() - rest.as_str().len())
     }
 
-    /// Returns the index of as many characters at the end of a text; `None` if the text is shorter.
+    /// Returns the index at which a run at the end of the text would start; `None` if the text is shorter.
     pub(super) fn start_at_end_of(&self, text: &str) -> Option<usize> {
         match self.0.len().checked_sub(1) {
             None => Some(text.len()),
@@ -97,7 +97,7 @@ impl Searcher {
     }
 }
 
-/// Searches chunks that overlap by one byte less than the literal has.
+/// Searches overlapping chunks. The overlap is one byte shorter than the literal.
 fn find_literal<E>(
     finder: &Finder<'_>,
     text: &[u8],
@@ -121,19 +121,19 @@ fn find_literal<E>(
     }
 }
 
-/// The set of all beginnings of the run that end at the current character, as bits (the Shift-And algorithm): each
-/// character takes one operation for 64 characters of the run.
+/// The Shift-And algorithm. Its state is the set of all prefixes of the run that end at the current character, as bits. Each
+/// character of the text takes one operation per 64 characters of the run.
 #[derive(Clone, Debug)]
 pub(super) struct Automaton {
     ignore_case: bool,
     words: usize,
     /// The bit of the last character of the run, in the last word.
     accept: u64,
-    /// For each set of characters of the run its words. The first one has the `_`.
+    /// The bit masks of the characters of the run. The first mask has only the `_` and serves all other characters.
     masks: Vec<[u64; WORDS]>,
-    /// For each ASCII character the index of its mask.
+    /// The index of the mask of each ASCII character.
     ascii: [u16; 128],
-    /// The indexes for other characters, in their order.
+    /// The indexes of the masks of other characters, sorted by character.
     others: Vec<(char, u16)>,
 }
 

@@ -81,7 +81,7 @@ fn the_length_of_a_pattern_is_bounded_in_characters() {
     assert_eq!(Pattern::new(&(longest + "%"), true).err(), Some(PatternTooLong { chars }));
 }
 
-/// Returns whether a text matches, by the table of all pairs of beginnings of pattern and text.
+/// Returns whether a text matches, computed from a table of all pairs of prefixes of pattern and text.
 fn matches_by_definition(pattern: &str, text: &str, ignore_case: bool) -> bool {
     let text: Vec<char> = text.chars().map(|char| fold(char, ignore_case)).collect();
     let mut reached = vec![false; text.len() + 1];

@@ -8,8 +8,8 @@ use super::{SharedLink, SharedLinks};
 
 /// The interval of the checks.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// The number of checks in sequence without an answer after which a connection is given up. PostgreSQL ends each statement
-/// much earlier.
+/// The number of consecutive checks without an answer after which a connection is given up. PostgreSQL ends each
+/// statement much earlier.
 const STALLED_CHECKS: u32 = 4;
 
 /// The result of a check.

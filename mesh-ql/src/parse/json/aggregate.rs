@@ -43,7 +43,7 @@ pub(super) fn check_alias(parser: &Parser<'_>, kind: &str, name: &TokenName<'_>)
     Err(parser.error(name.span, message))
 }
 
-/// Parses `{fn, field?, distinct?}`, without an alias. `owner` is what has this value.
+/// Parses `{fn, field?, distinct?}`, which contains no alias. `owner` describes the part with this value in messages.
 pub(super) fn aggregate(parser: &mut Parser<'_>, owner: impl Display) -> Result<Aggregate, SyntaxError> {
     let (mut function, mut field, mut distinct) = (None, None, None);
     let expected = format_args!("The value of {owner} must be an object {{fn, field}}");

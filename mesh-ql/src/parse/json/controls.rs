@@ -8,7 +8,7 @@ use crate::parse::token::Token;
 use crate::query::{Direction, Nulls, OrParam, OrderBy, OrderKey, Page, Subject};
 use crate::span::{Name, Spanned};
 
-/// Parses `$distinct` or `$groupBy`: field names, at least one, each once. `SPEC §3.8`
+/// Parses `$distinct` or `$groupBy`: a nonempty list of unique field names. `SPEC §3.8`
 pub(super) fn field_list(parser: &mut Parser<'_>, control: &str) -> Result<Vec<Name>, SyntaxError> {
     let mut names: Vec<Name> = Vec::new();
     let expected = format_args!("'{control}' must be an array of field names");
@@ -33,13 +33,13 @@ pub(super) fn field_list(parser: &mut Parser<'_>, control: &str) -> Result<Vec<N
     Ok(names)
 }
 
-/// The message about a list with more keys than the bound allows. `SPEC §3.11`
+/// Returns the message for a list with more keys than the bound allows. `SPEC §3.11`
 fn too_many_keys(parser: &Parser<'_>, control: &str) -> String {
     let bound = parser.limits.group_keys;
     format!("'{control}' has more entries than the bound `group_keys` ({bound}) allows")
 }
 
-/// Parses `$orderBy`; an empty one is none. `SPEC §3.9`
+/// Parses `$orderBy`. An empty list is equivalent to no `$orderBy`. `SPEC §3.9`
 pub(super) fn order(parser: &mut Parser<'_>) -> Result<Vec<OrderBy>, SyntaxError> {
     let mut order = Vec::new();
     array(parser, "'$orderBy' must be an array of {field, direction}", |parser, index| {
@@ -52,7 +52,7 @@ pub(super) fn order(parser: &mut Parser<'_>) -> Result<Vec<OrderBy>, SyntaxError
     Ok(order)
 }
 
-/// Parses one entry of `$orderBy`; `earlier` are those before it.
+/// Parses one entry of `$orderBy`; `earlier` contains the entries before it.
 fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, SyntaxError> {
     let (mut subject, mut relation, mut aggregate) = (None, None, None);
     let (mut direction, mut nulls) = (None, Nulls::default());
@@ -123,7 +123,7 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
 /// Parses `$page`. `SPEC §3.10`, `SPEC §14.6`, `SPEC §14.7`
 pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
     let mut page = Page::default();
-    // The keys of each direction, with their locations.
+    // The location of the last key of each direction, if there is one.
     let (mut forward, mut backward) = (None, None);
     let start = object(parser, "'$page' must be an object {first, after}", |parser, key| {
         match &*key.value {
@@ -160,7 +160,7 @@ pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
     Ok(page)
 }
 
-/// Parses a cursor. `null` is none.
+/// Parses a cursor; `null` means that there is none.
 fn cursor(parser: &mut Parser<'_>, key: &str) -> Result<Option<Spanned<OrParam<String>>>, SyntaxError> {
     let span = parser.span();
     if let Some(cursor) = parser.take_text() {

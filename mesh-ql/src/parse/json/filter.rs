@@ -1,4 +1,4 @@
-//! Parsing of filter trees, of `$where` and of `$having`. `SPEC §3.7`
+//! Parsing of filter trees, the values of `$where` and `$having`. `SPEC §3.7`
 
 use super::value::{array, boolean, mismatch, object, param, string};
 use crate::SyntaxError;
@@ -41,9 +41,9 @@ struct Tree {
     clause: &'static Clause,
     /// Combinators and conditions so far.
     nodes: usize,
-    /// Combinators and conditions on relations around the current node.
+    /// Combinators and conditions on relations that enclose the current node.
     depth: usize,
-    /// Conditions on relations around the current node.
+    /// Conditions on relations that enclose the current node.
     relations: usize,
 }
 
@@ -56,7 +56,7 @@ impl Tree {
         let control = self.clause.name;
         let form = if self.depth == 0 { "must be a filter object" } else { "must be made of filter objects" };
         let mut combinator: Option<(TokenName<'_>, Filter)> = None;
-        // On the heap, because filters are nested: each level takes less of the stack.
+        // Boxed, so that each level of nested filters takes less of the stack.
         let mut condition = Box::<ConditionParts>::default();
         let start = object(parser, format_args!("'{control}' {form}"), |parser, key| {
             if let Some((combinator, _)) = &combinator {
@@ -162,7 +162,7 @@ impl Tree {
             }
             "field" => parts.subject = Some(Subject::Field(to_name(string(parser, "field")?))),
             "aggregate" => parts.subject = Some(Subject::Aggregate(to_name(string(parser, "aggregate")?))),
-            // Its meaning depends on whether there is a relation.
+            // The allowed operators depend on whether there is a relation, so the name is resolved at the end.
             "op" => parts.op = Some(to_name(string(parser, "op")?)),
             "value" => {
                 let span = parser.span();
@@ -296,7 +296,7 @@ fn pointer(parser: &mut Parser<'_>) -> Result<Name, SyntaxError> {
 
 const NULL_COMPARED: &str = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
 
-/// Parses the value of a condition: one scalar, a list of them, or `null` for none.
+/// Parses the value of a condition: a scalar, a list of scalars, or `null` for no value.
 fn operand(parser: &mut Parser<'_>) -> Result<Operand, SyntaxError> {
     if *parser.token() == Token::Name("null") {
         parser.advance();

@@ -13,7 +13,7 @@ use crate::parse::token::Token;
 use crate::query::{CONTROLS, Controls, ReadNode, Selection};
 use crate::span::{Name, Span, Spanned};
 
-/// Where a read node stands.
+/// The position of a read node in the query.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -25,14 +25,14 @@ pub(super) fn root(parser: &mut Parser<'_>, expected: impl Display) -> Result<Re
     Ok(*node(parser, expected, Level::Root)?.1)
 }
 
-/// Parses a read node. Also returns the relation that it reads, if it names one because its key is an alias.
+/// Parses a read node. Also returns the value of `$relation`, which is present if the key of the node is an alias.
 fn node(
     parser: &mut Parser<'_>,
     expected: impl Display,
     level: Level,
 ) -> Result<(Option<Name>, Box<ReadNode>), SyntaxError> {
     let (mut relation, mut select) = (None, None);
-    // On the heap, because nodes are nested: each level takes less of the stack.
+    // Boxed, so that each level of nested nodes takes less of the stack.
     let mut controls = Box::<Controls>::default();
     let start = object(parser, expected, |parser, key| match &*key.value {
         "$select" => {
@@ -52,7 +52,7 @@ fn node(
     Ok((relation, Box::new(ReadNode { select, controls: *controls })))
 }
 
-/// Parses the value of a key beside `$select`.
+/// Parses the value of a key other than `$select`.
 fn control<'t>(
     parser: &mut Parser<'t>,
     key: &TokenName<'t>,
@@ -116,7 +116,7 @@ fn check_rules(
     Ok(())
 }
 
-/// Checks the rules of aggregates on a relation: without groups there is one item.
+/// Checks the rules for aggregates of a relation. Without groups the result is one object, so controls of lists are refused.
 fn check_aggregated_relation(parser: &Parser<'_>, controls: &Controls) -> Result<(), SyntaxError> {
     if controls.aggregates.is_empty() {
         let Some(group) = &controls.group else { return Ok(()) };

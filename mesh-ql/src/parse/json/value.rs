@@ -1,7 +1,7 @@
 //! Parsing of single JSON values: objects without duplicate keys, arrays, scalars.
 //!
-//! Each function expects the parser at the first token of a value and leaves it after the last one. The error about a
-//! value of another kind names the expected one.
+//! Each function expects the parser at the first token of a value and leaves it after the last token. If the value is of
+//! another kind, the error names the expected kind.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use crate::query::OrParam;
 use crate::span::{Span, Spanned};
 
 /// Parses an object: `entry` is called with each key and parses its value. Returns the location of the opening
-/// brace. `expected` is the first half of the message about another value: `'$page' must be an object`.
+/// brace. `expected` begins the message for a value of another kind, for example `'$page' must be an object`.
 pub(super) fn object<'t>(
     parser: &mut Parser<'t>,
     expected: impl Display,
@@ -95,7 +95,7 @@ pub(super) fn string<'t>(parser: &mut Parser<'t>, key: &str) -> Result<TokenName
     parser.take_text().ok_or_else(|| mismatch(parser, format_args!("'{key}' must be a string")))
 }
 
-/// Parses the value of `key`, which is the name of one of `choices`. Messages call such a name a `kind`.
+/// Parses the value of `key`, which is the name of one of `choices`. `kind` describes these names in messages.
 pub(super) fn choice<T: Copy>(
     parser: &mut Parser<'_>,
     (key, kind): (&str, &str),
@@ -132,7 +132,7 @@ pub(super) fn param<T>(parser: &mut Parser<'_>) -> Result<OrParam<T>, SyntaxErro
     }
 }
 
-/// Parses `true` or `false`, if the current token is one.
+/// Parses `true` or `false`, if the current token is one of these.
 pub(super) fn boolean(parser: &mut Parser<'_>) -> Option<bool> {
     let value = match parser.token() {
         Token::Name("true") => true,
@@ -143,7 +143,7 @@ pub(super) fn boolean(parser: &mut Parser<'_>) -> Option<bool> {
     Some(value)
 }
 
-/// Returns the error about the current token, which does not begin a value of the expected kind.
+/// Returns the error for a current token that does not begin a value of the expected kind.
 pub(super) fn mismatch(parser: &Parser<'_>, expected: impl Display) -> SyntaxError {
     let found = match *parser.token() {
         Token::OpenBrace => "an object",
@@ -156,7 +156,7 @@ pub(super) fn mismatch(parser: &Parser<'_>, expected: impl Display) -> SyntaxErr
     parser.error(None, format!("{expected}, not {found}"))
 }
 
-/// Returns the error about the current token, which the syntax of JSON does not allow here. If the text ends here, the
+/// Returns the error for a current token that the syntax of JSON does not allow here. If the text ends here, the
 /// message names the `context`.
 pub(super) fn unexpected(parser: &Parser<'_>, expected: &str, context: &str) -> SyntaxError {
     let message = match *parser.token() {

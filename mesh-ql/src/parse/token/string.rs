@@ -58,7 +58,7 @@ fn escape(text: &str) -> Parsed<'_, char> {
     Ok((rest, character))
 }
 
-/// Parses a `\u` escape, or two that are a surrogate pair.
+/// Parses a `\u` escape, or two that form a surrogate pair.
 fn code_point(text: &str) -> Parsed<'_, char> {
     const LENGTH: usize = r"\u0000".len();
     let Ok((rest, unit)) = code_unit(text) else {
@@ -76,7 +76,7 @@ fn code_point(text: &str) -> Parsed<'_, char> {
     }
 }
 
-/// Parses a `\u` escape, which is a unit of UTF-16.
+/// Parses a `\u` escape, which denotes a UTF-16 code unit.
 fn code_unit(text: &str) -> Parsed<'_, u16> {
     let digits = take_while_m_n(4, 4, |c: char| c.is_ascii_hexdigit());
     map_opt(preceded(tag("\\u"), digits), |digits| u16::from_str_radix(digits, 16).ok()).parse(text)

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The first token of the text with its location.
+/// Returns the first token of the text with its location.
 #[track_caller]
 fn first(text: &str) -> (Token<'_>, u32, u32) {
     let tokenizer = Tokenizer::new(text);

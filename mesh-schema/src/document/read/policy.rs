@@ -1,4 +1,4 @@
-//! Parsing of the part `policies`.
+//! Parsing of the `policies` part of a document.
 
 use super::Reader;
 use super::json::Node;
@@ -9,7 +9,7 @@ use crate::policy::{
 };
 
 impl<'t> Reader<'t> {
-    /// Parses a role. One that cannot be parsed has no permissions.
+    /// Parses a role. A role that cannot be parsed has no permissions.
     pub(super) fn role(&mut self, node: &Node<'t>) -> RoleDocument {
         if node.boolean() == Some(true) {
             return RoleDocument::All;

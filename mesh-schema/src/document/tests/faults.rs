@@ -5,7 +5,7 @@ use expect_test::expect;
 use super::{check, show};
 use crate::{Document, Schema};
 
-/// An entity with the given property, on the second line.
+/// Returns a document with one entity that has the given property, on the second line.
 fn entity(property: &str) -> String {
     format!("{{\"entities\": {{\"post\": {{\"fields\": [\"id\"],\n{property}}}}}}}")
 }

@@ -1,4 +1,4 @@
-//! Random documents print and parse.
+//! Printing and parsing of random documents.
 
 use proptest::prelude::*;
 

@@ -170,7 +170,7 @@ pub(crate) fn singular(word: &str) -> String {
     singular_of_es(word).unwrap_or_else(|| stem.to_owned())
 }
 
-/// Returns the singular of a word that ends in `es`, unless it is the word without the `s`.
+/// Returns the singular of a word that ends in `es`; `None` if the singular is the word without the `s`.
 fn singular_of_es(word: &str) -> Option<String> {
     let stem = word.strip_suffix("es")?;
     if let Some(stem) = stem.strip_suffix('i').filter(|stem| stem.chars().count() > 1) {

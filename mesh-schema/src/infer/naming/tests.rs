@@ -1,4 +1,4 @@
-//! Names as people would write them.
+//! Tests of inferred names, and of English singulars and plurals.
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn names_are_pluralized() {
     }
 }
 
-/// One and many, each found from the other.
+/// Singulars and plurals, each of which is derived from the other.
 const NOUNS: [(&str, &str); 84] = [
     ("user", "users"),
     ("post", "posts"),

@@ -62,7 +62,7 @@ fn odd_table() -> impl Strategy<Value = Table> {
         })
 }
 
-/// Tables whose keys mostly lead somewhere: columns and targets are drawn from what there is.
+/// Generates tables whose foreign keys are mostly valid, because columns and targets are drawn from existing tables.
 fn linked_tables() -> impl Strategy<Value = Vec<Table>> {
     let picks = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..12);
     (prop::collection::vec(odd_table(), 1..6), picks).prop_map(|(mut tables, picks)| {

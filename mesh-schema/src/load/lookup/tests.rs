@@ -136,7 +136,7 @@ fn tables_and_columns_missing_from_the_catalog_are_faults() {
     .assert_eq(&load(text, Some(&blog())).unwrap_err());
 }
 
-/// The tie-breaking columns of an entity over a table, with `?` where they can be NULL.
+/// Returns the tie-breaking columns of an entity over a table; `?` marks columns that can be NULL.
 fn keys_of(entity: &str, table: Table) -> String {
     let catalog = Catalog { tables: vec![Table { name: "ts".into(), ..table }] };
     let schema = load(&format!(r#"{{"entities": {{"t": {{{entity}}}}}}}"#), Some(&catalog)).unwrap();
@@ -203,7 +203,7 @@ proptest! {
         }
         let catalog = blog();
         let first = document.load(Some(&catalog));
-        // Nothing in it is a table of the catalog.
+        // The document names no table of the catalog.
         prop_assert!(first.is_err());
         let _ = document.load(None);
     }

@@ -1,4 +1,4 @@
-//! Entries of entities by the names of fields: columns, types, uploads, writes, descriptions.
+//! Properties of entities that contain field names: columns, types, uploads, writes, descriptions.
 
 use expect_test::expect;
 

@@ -7,7 +7,7 @@ use mesh_ql::{Format, ParamValues};
 
 use crate::cli::failure::Failure;
 
-/// Bytes of a query that are read from standard input at most, far above what a server accepts.
+/// Maximum length in bytes of a query on standard input, far more than a server accepts.
 const INPUT_BYTES: u64 = 16 << 20;
 
 /// A query and its format.

@@ -37,7 +37,7 @@ impl RoleArgs {
         self.user.is_some()
     }
 
-    /// Returns the session; `None` without any of its values, for a request of [`ANY_ROLE`] without a session.
+    /// Returns the principal of the session, or `None` if nothing is given except [`ANY_ROLE`].
     pub(crate) fn principal(&self) -> Result<Option<Principal>, Failure> {
         let role = self.role.as_deref().filter(|role| *role != ANY_ROLE);
         if role.is_none() && self.user.is_none() && self.tenant.is_none() && self.claims.is_empty() {
@@ -59,8 +59,8 @@ impl RoleArgs {
     }
 }
 
-/// Returns the value of a claim: JSON text, number, boolean or a list of them; otherwise values between commas, each a
-/// number or boolean if it looks like one.
+/// Parses the value of a claim: a JSON string, number or boolean, or a list of them; otherwise values separated by commas,
+/// each of which is parsed as a number or boolean if possible.
 fn claim_value(text: &str) -> ClaimValue {
     let json = serde_json::from_str(text).ok();
     match json.as_ref().and_then(ClaimValue::from_json) {

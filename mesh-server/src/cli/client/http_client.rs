@@ -22,7 +22,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::cli::failure::Failure;
 
-/// An error of the body of a request.
+/// An error while reading the body of a request.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Sends requests to one server.
@@ -37,7 +37,7 @@ impl HttpClient {
         Self { tls: None }
     }
 
-    /// Creates a client. It trusts the certificates of the file `authority`, or those of the system without one.
+    /// Creates a client that trusts the certificates in the file `authority`, or without one the certificates of the system.
     pub(crate) fn new(server: &Endpoint, authority: Option<&Path>) -> Result<Self, Failure> {
         if authority.is_none() && server.uri().scheme_str() != Some("https") {
             return Ok(Self::without_tls());
@@ -71,7 +71,7 @@ impl HttpClient {
         Ok(Response::from_parts(head, body.to_bytes()))
     }
 
-    /// Sends a request and returns its reply, whose body is still to be read.
+    /// Sends a request and returns its reply without reading the body.
     pub(crate) async fn open<B>(&self, request: Request<B>) -> Result<Response<Incoming>, Failure>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -106,7 +106,7 @@ impl HttpClient {
     }
 }
 
-/// Adds the certificates of a PEM file, of which there must be at least one.
+/// Adds the certificates of a PEM file, which must contain at least one.
 fn add_certificates(roots: &mut RootCertStore, file: &Path) -> Result<(), Box<dyn Error>> {
     for certificate in CertificateDer::pem_file_iter(file)? {
         roots.add(certificate?)?;
@@ -130,7 +130,7 @@ where
     let path = head.uri.path_and_query().map(|it| it.as_str()).unwrap_or_default();
     head.uri = path.parse()?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // It ends when the reply is read or dropped.
+    // The task ends when the reply has been read or is dropped.
     tokio::spawn(connection);
     Ok(sender.send_request(Request::from_parts(head, body.boxed_unsync())).await?)
 }

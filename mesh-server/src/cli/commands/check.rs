@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let mut faults: Vec<String> =
         settings.config.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
     let is_faulty = |path: &str| settings.faulty.contains(path);
-    // What a setting with a fault names is unknown, so it is not checked.
+    // If a setting has a fault, the database or document that it should name is unknown and cannot be checked.
     let parts = if is_faulty("database") || is_faulty("schema") || !faults.is_empty() && names_nothing(config)
     {
         OpenedParts::default()
@@ -80,13 +80,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     print(format_args!("no faults: {entities}, {}", counted(relations, "relation", "relations")))
 }
 
-/// Whether there is neither a database nor a schema document.
+/// Returns whether the settings name neither a database nor a schema document.
 fn names_nothing(config: &Config) -> bool {
     config.database.is_none() && config.schema.is_none()
 }
 
-/// Builds the optional parts of a server as `serve` would, but creates and changes nothing: the certificate, the secrets,
-/// the accounts, the store of files and the preloaded queries.
+/// Builds the optional parts of a server as `serve` would (the certificate, the secrets, the accounts, the store of files
+/// and the preloaded queries), but creates and changes nothing.
 fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
     let config = &settings.partial;
     let are_sound = |paths: &[&str]| !paths.iter().any(|path| settings.faulty.contains(path));
@@ -100,7 +100,7 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
             checks.push(app_factory::secret(config).map(drop));
         }
         checks.push(app_factory::previous_secrets(config).map(drop));
-        // Without a database that could be opened, a fault of the database is reported already.
+        // If the database could not be opened, that fault has been reported already.
         if parts.database.is_some() || config.database.is_none() && are_sound(&["database"]) {
             let accounts = app_factory::accounts(config, parts.database.as_ref());
             checks.push(block_on(accounts).unwrap_or_else(|error| Err(error.into())).map(drop));
@@ -136,7 +136,7 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
     checks
 }
 
-/// Checks the registered queries, and the tools that they are.
+/// Checks the registered queries, and the tools that are made from them.
 fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
     let (_, tools) = persisted::persisted(config, tools(config), &mesh, None)?;
     if config.mcp.enabled {
@@ -145,7 +145,7 @@ fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the faults as the result of the check.
+/// Returns a failure that lists the faults and their number.
 fn found(faults: &[String]) -> Failure {
     Failure::found(format!("{}\n{}", faults.join("\n"), counted(faults.len(), "fault", "faults")))
 }

@@ -1,4 +1,4 @@
-//! The commands that make what callers identify themselves with.
+//! The commands that create the credentials of callers.
 
 pub(crate) mod api_key;
 pub(crate) mod hash_password;

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         "Sample blog".clone_into(&mut config.docs.title);
     }
     let source = DataSource::open(&config)?;
-    // The name that this program was started by, so that the printed command works when it is pasted.
+    // The name under which this program was started, so that the printed command works when it is pasted.
     let program = std::env::args().next().filter(|name| !name.is_empty());
     let program = program.unwrap_or_else(|| "mesh-server".to_owned());
     serve(&config, source, |url| {

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     served
 }
 
-/// Turns off what only a server on a network needs: the client is the user who started this process.
+/// Turns off the parts that only a server on a network needs: the client is the user who started this process.
 fn serve_one_client(config: &mut Config, writes: bool) {
     config.mcp.enabled = true;
     config.mcp.writes = writes;

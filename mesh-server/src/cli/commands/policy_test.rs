@@ -56,7 +56,7 @@ pub(crate) fn run(args: &PolicyTestArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns a line for each case, with what was expected and got for those that failed.
+/// Returns a line for each case. Failed cases also have the expected and the actual results.
 fn to_text(file: &str, outcomes: &[Outcome<'_>]) -> String {
     let colors = Colors::for_stream(&std::io::stdout());
     let mut out = String::new();

@@ -22,10 +22,10 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{print, remark};
 use crate::cli::terminal::{Colors, Spinner, escaped, excerpt, json, table};
 
-/// The hint for a path that the server does not know.
+/// The hint for a path that the server does not have.
 const BASE_HINT: &str = "does --url include the base path, as in http://127.0.0.1:4000/mesh?";
 
-/// Bytes of a query that is sent in a header; longer ones are posted.
+/// Maximum length in bytes of a query that is sent in a header; longer queries are sent by POST.
 const HEADER_QUERY: usize = 8 * 1024;
 
 /// Arguments of `query`.
@@ -138,7 +138,7 @@ impl Reader<'_> {
         Ok(items.into())
     }
 
-    /// Describes an error with an excerpt of the query, if the request had it as typed.
+    /// Describes an error with an excerpt of the query, if the request contained the query as typed.
     fn refused(&self, error: ReplyError, is_typed: bool) -> Failure {
         let ReplyError::Refused { mut body, .. } = error else { return Failure::found(error) };
         if !is_typed {
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 }
 
-/// Parses a query with the highest limits, because the server applies its limits.
+/// Parses a query with the highest limits, because the server applies its own.
 fn parse(format: Format, text: &str) -> Result<Query, Failure> {
     let limits = Limits {
         query_bytes: usize::MAX,
@@ -183,7 +183,7 @@ fn show(value: &Value) -> Result<(), Failure> {
     if out.is_terminal() { print(json(value, Colors::for_stream(&out))) } else { print(value) }
 }
 
-/// Width of a cell on a terminal.
+/// Maximum width of a cell on a terminal.
 const CELL_WIDTH: u16 = 60;
 
 /// Prints the items of a list, or the one record, as a table.

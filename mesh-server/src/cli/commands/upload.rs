@@ -101,7 +101,7 @@ async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentTyp
     json_body(reply?, "MethodNotAllowed", hint)
 }
 
-/// Reads so many bytes of a file in blocks.
+/// Reads `size` bytes of a file in blocks.
 fn blocks(mut file: impl Read, size: u64) -> impl Iterator<Item = io::Result<Bytes>> {
     let mut left = size;
     std::iter::from_fn(move || {
@@ -118,7 +118,7 @@ fn blocks(mut file: impl Read, size: u64) -> impl Iterator<Item = io::Result<Byt
     })
 }
 
-/// Returns the content type of a file extension.
+/// Returns the content type of a file according to its extension.
 fn content_type_of(file: &Path) -> ContentType {
     let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
     let known = match extension.as_str() {

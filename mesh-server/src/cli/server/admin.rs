@@ -56,7 +56,7 @@ pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) ->
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr()?;
     tracing::info!("health and metrics at http://{address}");
-    // Until the process ends, so that the stopping server can be observed.
+    // The listener runs until the process ends, so that the stopping server can be observed.
     tokio::spawn(admin.clone().serve(current.clone(), listener, std::future::pending()));
     Ok(())
 }

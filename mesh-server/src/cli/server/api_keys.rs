@@ -46,7 +46,7 @@ impl ApiKeyTable {
         })
     }
 
-    /// Returns the keys of a server.
+    /// Converts the table into the API keys of a server.
     fn into_keys(self) -> ApiKeys {
         ApiKeys::new(match self {
             Self::Sqlite(keys) => Arc::new(keys) as Arc<dyn ApiKeySource>,
@@ -75,7 +75,7 @@ impl ApiKeyTable {
         stored.map_err(|error| Failure::found(format!("the API key was not stored: {}", cause(&error))))
     }
 
-    /// Deletes a key. Returns whether there was one.
+    /// Deletes a key. Returns whether it existed.
     pub(crate) async fn delete(&self, hash: ApiKeyHash) -> Result<bool, Failure> {
         let deleted = match self {
             Self::Sqlite(keys) => keys.delete(hash).await,

@@ -34,13 +34,13 @@ use crate::cli::server::uploads::uploads;
 use crate::cli::server::{admin, audit};
 use crate::config::{Config, DocsAuth, Store, Users};
 
-/// The label that the secret of cursors is derived with.
+/// The label for deriving the secret of cursors.
 const CURSOR_LABEL: &str = "mesh cursor";
 
 /// The parts of an application that are kept when the schema changes.
 pub(crate) struct AppFactory {
     pub(crate) config: Config,
-    /// Who sends all requests, if there is one client.
+    /// The principal of all requests, if there is only one client.
     local: Option<Principal>,
     pub(crate) database: Option<Database>,
     /// Health checks and metrics.
@@ -115,7 +115,7 @@ impl AppFactory {
         })
     }
 
-    /// Sets who sends all requests.
+    /// Sets the principal of all requests.
     pub(crate) fn with_local_principal(self, local: Option<Principal>) -> Self {
         Self { local, ..self }
     }
@@ -191,7 +191,7 @@ impl AppFactory {
         app.build().map_err(Failure::start)
     }
 
-    /// Adds the changes, and the event streams of them.
+    /// Adds the channel of changes, and the event streams that report them.
     fn with_changes(&self, mut app: AppBuilder) -> AppBuilder {
         let config = &self.config;
         if config.follows_changes() {
@@ -215,7 +215,7 @@ impl AppFactory {
         Ok(if config.mcp.enabled { app.mcp(tools) } else { app })
     }
 
-    /// Adds what identifies callers.
+    /// Adds the kinds of credentials that identify callers.
     fn identify(&self, mut app: AppBuilder) -> AppBuilder {
         let settings = &self.config.bearer;
         if let Some(integrity) = &self.integrity {
@@ -277,7 +277,7 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     })
 }
 
-/// Returns the caching of reads. Returns all names that are no entity of the schema, if there are any.
+/// Returns the caching of reads, or a failure with all names that are not entities of the schema.
 pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
     let settings = &config.caching;
     let mut faults = Vec::new();
@@ -296,7 +296,7 @@ pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failu
     if faults.is_empty() { Ok(caching) } else { Err(Failure::faults(faults)) }
 }
 
-/// Returns a warning if shared caches are set up, and policies make all answers private.
+/// Returns a warning if shared caches are configured but policies make all answers private.
 fn useless_caching(config: &Config) -> Option<&'static str> {
     let caching = &config.caching;
     let is_shared =
@@ -306,7 +306,7 @@ fn useless_caching(config: &Config) -> Option<&'static str> {
     )
 }
 
-/// Returns the earlier secrets of the deployment, or all faults of them.
+/// Returns the earlier secrets of the deployment, or all their faults.
 pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> {
     let mut faults = Vec::new();
     let mut secrets = Vec::new();
@@ -319,7 +319,7 @@ pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> 
     if faults.is_empty() { Ok(secrets) } else { Err(Failure::faults(faults)) }
 }
 
-/// Refuses all logins: sessions begin with bearers or API keys.
+/// Accounts that refuse all logins: sessions begin with bearers or API keys.
 struct NoAccounts;
 
 impl Authenticator for NoAccounts {
@@ -328,7 +328,7 @@ impl Authenticator for NoAccounts {
     }
 }
 
-/// Returns the accounts of the database, or `None` if no table of them is configured.
+/// Returns the accounts of the database, or `None` if no table of accounts is configured.
 pub(crate) async fn accounts(
     config: &Config,
     database: Option<&Database>,
@@ -379,8 +379,8 @@ async fn integrity(
     })
 }
 
-/// Waits until clients whose clocks are right sign with a later timestamp, at most for the second in which this server has
-/// taken over from another one. Until then, their bound signatures would be refused.
+/// Waits until the second of the timestamp `unknown`, in which this server has taken over from another one, has passed; at
+/// most one second. Until then, bound signatures of clients with correct clocks would be refused.
 async fn wait_until_after(unknown: u64) {
     let end = (unknown / 1_000).saturating_add(1).saturating_mul(1_000);
     let left = end.saturating_sub(unix_millis(SystemTime::now()));
@@ -402,7 +402,7 @@ fn users(users: &Users) -> UsersTable {
 /// Opens the store of state that outlives the server. If it cannot be written, a warning is logged and state stays in memory.
 ///
 /// # Errors
-/// The state was written by a newer server. Without it, sessions that were ended would be accepted.
+/// The state was written by a newer server. If it were ignored, ended sessions would be accepted.
 async fn state(config: &Config, database: Option<&Database>) -> Result<Option<State>, Failure> {
     if config.state.store == Store::Memory || !(config.integrity.enabled || config.persisted.enabled) {
         return Ok(None);

@@ -15,9 +15,9 @@ use crate::config::Config;
 /// How long entries are collected before they are written to a table: each write to a SQLite file makes its cached
 /// responses stale.
 const TABLE_DELAY: Duration = Duration::from_millis(250);
-/// Entries of one statement.
+/// Maximum number of entries that one statement inserts.
 const MAX_ROWS: usize = 1_000;
-/// How long a stopping server waits for the log at least.
+/// The minimum time that a stopping server waits for the log.
 const MIN_FLUSH: Duration = Duration::from_secs(1);
 
 /// Opens the log that the settings name, and starts its thread.
@@ -43,7 +43,7 @@ pub(crate) async fn start(
     Ok(Some(log))
 }
 
-/// Waits until the log is written, until a time after the server began to stop.
+/// Waits for the log to be written, until `timeout` after the server began to stop but for at least [`MIN_FLUSH`].
 pub(crate) fn flush(log: &AuditLog, stopped: Instant, timeout: Duration) {
     let left = timeout.saturating_sub(stopped.elapsed()).max(MIN_FLUSH);
     match log.flush(left) {
@@ -74,7 +74,7 @@ async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink
     }
 }
 
-/// Writes to a table.
+/// A sink that writes to a table.
 enum TableSink {
     Sqlite(mesh_sqlite::AuditTable),
     Server(Box<ServerSink>),
@@ -86,7 +86,7 @@ impl TableSink {
     }
 }
 
-/// Writes to a table of a database server on connections of its own, which live on the runtime of the log's thread.
+/// A sink that writes to a table of a database server. Its connections run on the runtime of the log's thread.
 struct ServerSink {
     /// Built on the thread of the log: a runtime must not be dropped within another one.
     runtime: Option<Runtime>,

@@ -12,7 +12,7 @@ use crate::cli::failure::{Failure, chain};
 use crate::config::Config;
 use crate::config::parse::SecretText;
 
-/// Where the keys for bearer tokens come from.
+/// The source of the keys for bearer tokens.
 enum Keys {
     Jwks(Jwks),
     Secret(Secret),

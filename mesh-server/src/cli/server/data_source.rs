@@ -27,7 +27,7 @@ pub(crate) struct OpenedParts {
     pub(crate) faults: Vec<String>,
 }
 
-/// Why the schema could not be loaded again.
+/// The reason why the schema could not be reloaded.
 #[derive(Debug)]
 pub(crate) enum ReloadError {
     /// The database was unavailable; trying again can succeed.
@@ -81,7 +81,7 @@ impl DataSource {
         }
         let schema = match document {
             Err(failure) => Err(failure),
-            // Without its catalog, only the document itself can be checked.
+            // Without the catalog of the database, only the document itself can be checked.
             Ok(document) if config.database.is_some() && catalog.is_none() => document.check().map(|()| None),
             Ok(document) => document.load(config, catalog.as_ref(), &mut parts.notes).map(Some),
         };

@@ -188,7 +188,7 @@ impl Database {
         Ok(())
     }
 
-    /// Whether reads are answered although the primary does not respond.
+    /// Returns whether reads are answered although the primary does not respond.
     pub(crate) fn answers_without_primary(&self) -> bool {
         match self {
             Self::Sqlite(_) | Self::MySql(_) => false,
@@ -196,7 +196,7 @@ impl Database {
         }
     }
 
-    /// Returns how much of the connections and caches is in use.
+    /// Returns the usage of the connections and caches.
     pub(crate) fn usage(&self) -> Usage {
         match self {
             Self::Sqlite(database) => database.usage(),
@@ -215,7 +215,7 @@ impl Database {
         explained.map_err(|error| Failure::found(chain(&error)))
     }
 
-    /// Returns the statements of a plan for SQLite.
+    /// Returns the statements of a plan in SQLite, or the statements derived from the plan alone for other databases.
     pub(crate) fn statements(&self, plan: &Plan) -> Result<Statements, Failure> {
         match self {
             Self::Sqlite(database) => {

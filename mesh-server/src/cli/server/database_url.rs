@@ -9,7 +9,7 @@ pub(crate) enum DatabaseUrl {
     Sqlite(PathBuf),
     /// `postgres://USER@HOST/DATABASE`, with or without password and parameters.
     Postgres(String),
-    /// `mysql://USER@HOST/DATABASE`, with or without password and parameters, or the same with `mariadb:`.
+    /// `mysql://USER@HOST/DATABASE` or `mariadb://USER@HOST/DATABASE`, with or without password and parameters.
     MySql(String),
 }
 

@@ -21,11 +21,11 @@ use crate::config::{Config, LogFormat};
 
 /// The target of the SDK of the Model Context Protocol.
 const SDK: &str = "rmcp";
-/// Lines in the queue of the writer thread at most.
+/// Maximum number of lines in the queue of the writer thread.
 const QUEUED_LINES: usize = 4_096;
-/// What a line counts at least. Few lines are longer.
+/// The minimum weight of a line in bytes. Few lines are longer.
 const LINE_BYTES: usize = 1_024;
-/// Bytes in the queue at most.
+/// Maximum number of bytes in the queue.
 const QUEUED_BYTES: usize = QUEUED_LINES * LINE_BYTES;
 
 /// Logs to standard error as configured. The guard writes the queued lines, for at most a second, when it is dropped.
@@ -54,7 +54,7 @@ pub(crate) fn start(config: &Config) -> Result<Option<WorkerGuard>, Failure> {
     Ok(Some(guard))
 }
 
-/// Formats fields, and the message, on one line: they contain the words of databases and of clients.
+/// Formats fields, and the message, on one line, because they contain text of databases and clients.
 #[derive(Default)]
 struct EscapedFields(DefaultFields);
 
@@ -74,21 +74,21 @@ fn non_blocking(out: impl Write + Send + 'static, format: LogFormat) -> (QueueWr
     (QueueWriter { lines, queue }, guard)
 }
 
-/// What the queue holds.
+/// The fill level of the queue.
 #[derive(Default)]
 struct Queue {
-    /// The weight of the lines that are not written.
+    /// The total weight of the lines that are not written yet.
     bytes: AtomicUsize,
-    /// The lines that were dropped.
+    /// The number of lines that were dropped.
     dropped: AtomicUsize,
 }
 
-/// Returns what a line counts. `QUEUED_LINES` is never exceeded, since each counts at least `LINE_BYTES`.
+/// Returns the weight of a line. It is at least `LINE_BYTES`, so the queue never has more than `QUEUED_LINES` lines.
 fn weight(line: &[u8]) -> usize {
     line.len().max(LINE_BYTES)
 }
 
-/// Queues lines, or drops them.
+/// Queues lines, or drops them if the queue is full.
 #[derive(Clone)]
 struct QueueWriter {
     lines: NonBlocking,

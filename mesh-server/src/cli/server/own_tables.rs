@@ -26,7 +26,7 @@ fn own_tables(config: &Config) -> Vec<OwnTable> {
     named.filter_map(own).collect()
 }
 
-/// Whether two names can refer to one table. A name without a schema can refer to a table of each schema.
+/// Returns whether two names can refer to one table. A name without a schema can refer to a table of any schema.
 fn may_be(own: &TableName, other: &TableName) -> bool {
     let is_other_schema = own.schema.is_some() && other.schema.is_some() && own.schema != other.schema;
     own.name.eq_ignore_ascii_case(&other.name) && !is_other_schema

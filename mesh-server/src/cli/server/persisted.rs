@@ -1,4 +1,4 @@
-//! The registry of persisted queries, and the file of those that are registered at start.
+//! The registry of persisted queries, and the file of queries that are registered at start.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::cli::failure::Failure;
 use crate::cli::server::database::State;
 use crate::config::Config;
 
-/// Builds the registry of persisted queries, with those of the configured file, and adds these to the tools for agents.
+/// Builds the registry of persisted queries, registers the queries of the configured file, and adds them to the tools for
+/// agents.
 pub(crate) fn persisted(
     config: &Config,
     tools: Mcp,

@@ -5,10 +5,10 @@ use mesh_server::{Current, Purge, PurgeUrl};
 use crate::cli::server::app_factory::AppFactory;
 use crate::config::Config;
 
-/// Starts to notify the caches of changes, if there are any.
+/// Starts notifying the configured caches of changes, if there are any caches.
 pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     let settings = &config.caching.purge;
-    // The URLs and the header have been parsed before.
+    // The URLs and the header were validated when the settings were read.
     let urls: Vec<_> = settings.urls.iter().filter_map(|url| PurgeUrl::parse(url).ok()).collect();
     if urls.is_empty() {
         return;

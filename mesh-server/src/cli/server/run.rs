@@ -60,7 +60,7 @@ pub(crate) fn serve(
             TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
         let address = listener.local_addr()?;
         let url = format!("{scheme}://{address}{}", config.base);
-        // Signals are handled from before the server announces that it is ready.
+        // Signals are handled before the server announces that it is ready.
         let stop = stop_signal()?;
         admin::listen(config, &factory.admin, &current).await?;
         let (health, audit) = (factory.admin.health().clone(), factory.audit.clone());
@@ -91,7 +91,7 @@ pub(crate) fn serve(
     })
 }
 
-/// Returns a warning if other machines can send requests, and need no credential for them.
+/// Returns a warning if other machines can send requests without a credential.
 fn exposure(config: &Config, address: SocketAddr, entities: usize) -> Option<String> {
     let actions = if config.mutations.enabled { "read and write" } else { "read" };
     (!address.ip().is_loopback() && !config.identifies_callers()).then(|| {

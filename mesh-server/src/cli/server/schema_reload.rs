@@ -74,7 +74,7 @@ impl SchemaReload {
     }
 }
 
-/// The health check of a reload. It is public, so the faults themselves are only in the log.
+/// Returns the health check of a reload. The check is public, so the faults themselves are only in the log.
 fn check(reloaded: &Result<(), ReloadError>) -> Check {
     match reloaded {
         Ok(()) => Check::Passed,

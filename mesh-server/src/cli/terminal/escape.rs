@@ -39,7 +39,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escape(text, |_| false)
 }
 
-/// Returns whether a character of data is not shown as itself. Joiners are, since emoji and many scripts need them.
+/// Returns whether a character of data is not shown as itself. Joiners are shown, since emoji and many scripts need them.
 pub(super) fn is_invisible_in_data(letter: char) -> bool {
     is_invisible(letter) && !matches!(letter, '\u{200c}' | '\u{200d}')
 }
@@ -49,7 +49,7 @@ pub(super) fn escaped_data(text: &str) -> String {
     escape(text, |letter| !is_invisible_in_data(letter))
 }
 
-/// Returns a text of several lines, with every control and format character but the line breaks as an escape.
+/// Returns a text of several lines, with every control and format character except line breaks as an escape.
 pub(crate) fn escaped_lines(text: &str) -> String {
     escape(text, |letter| letter == '\n')
 }

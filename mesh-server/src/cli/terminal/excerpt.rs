@@ -7,11 +7,11 @@ use mesh_ql::Position;
 
 use super::Colors;
 
-/// Columns that an excerpt has at most.
+/// Maximum number of columns of an excerpt.
 const WIDTH: usize = 100;
 
-/// Returns the line of the query at that position with marks below the offender, after a line break. Empty if the
-/// text has no such line.
+/// Returns a line break, the line of the query at a position, and marks below the faulty token. Returns an empty text if
+/// the query has no such line.
 pub(crate) fn excerpt(text: &str, position: Position, colors: Colors) -> String {
     let Some(start) = offset(text, position) else { return String::new() };
     let renderer = if colors.0 { Renderer::styled() } else { Renderer::plain() };
@@ -20,7 +20,7 @@ pub(crate) fn excerpt(text: &str, position: Position, colors: Colors) -> String 
     format!("\n{}", renderer.term_width(WIDTH).render(&[group]))
 }
 
-/// Returns the offset in bytes of a position. A column past the end of its line counts as that end.
+/// Returns the offset in bytes of a position. A column past the end of its line counts as the end of the line.
 fn offset(text: &str, Position { line, column }: Position) -> Option<usize> {
     let line = usize::try_from(line).ok()?.checked_sub(1)?;
     let column = usize::try_from(column).ok()?.checked_sub(1)?;

@@ -1,5 +1,5 @@
-//! Passwords from the terminal, without echo, or from standard input. Never from arguments, which other users of the
-//! machine can see.
+//! Passwords from the terminal, without echo, or from standard input. They are never arguments, because other users of
+//! the machine can see arguments.
 
 use std::io::{self, BufRead, IsTerminal};
 

@@ -41,13 +41,13 @@ impl Drop for Spinner {
     }
 }
 
-/// Returns a bar on standard error for so many bytes; hidden unless standard error is a terminal.
+/// Returns a progress bar for `bytes` bytes on standard error. It is hidden unless standard error is a terminal.
 pub(crate) fn bytes_bar(bytes: u64) -> ProgressBar {
     let template = "[{bar:30}] {percent:>3} % {bytes} of {total_bytes} {binary_bytes_per_sec}";
     ProgressBar::new(bytes).with_style(style(template).progress_chars("##."))
 }
 
-/// The templates are constants; a wrong one would show the default style.
+/// Parses a template. The templates are constants; an invalid one would show the default style.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

@@ -1,4 +1,4 @@
-//! Which folder relative paths are relative to, for each setting that names files.
+//! The base folder of relative paths, for each setting that names files.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which requests are logged, and the JSON of their entries.
+//! Selection of the requests that are logged, and the JSON of their entries.
 
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
@@ -15,17 +15,17 @@ use super::AuditEntry;
 use crate::observability::record::{CallerKind, RouteKind};
 use crate::pipeline::context::RequestContext;
 
-/// Bytes of a text of a client in an entry, such as a path. The rest is cut off.
+/// The maximum number of bytes of a text from a client in an entry, such as a path. The rest is cut off.
 const MAX_TEXT: usize = 512;
-/// Names of fields in an entry.
+/// The maximum number of field names in an entry.
 const MAX_FIELDS: usize = 64;
-/// Bytes of the values of fields in an entry. Larger ones are left out.
+/// The maximum number of bytes of field values in an entry. Larger values are left out.
 const MAX_VALUES: usize = 16 << 10;
 
-/// What a null character becomes.
+/// The replacement for null characters.
 const REPLACEMENT: &str = "\u{fffd}";
 
-/// What handlers add to the entry of their request.
+/// The details that handlers add to the entry of their request.
 #[derive(Debug, Default)]
 pub(crate) struct AuditDetails {
     /// The event, if the route does not decide it.
@@ -34,9 +34,9 @@ pub(crate) struct AuditDetails {
     pub(crate) entity: Option<String>,
     /// The id of the record.
     pub(crate) id: Option<String>,
-    /// The ids of the records that a write of several has created.
+    /// The ids of the records that a write of several records has created.
     pub(crate) ids: Vec<String>,
-    /// The number of records that were to be created, if the request has a list of them.
+    /// The number of records to create, if the request contains a list of records.
     pub(crate) count: Option<usize>,
     /// The names of the written fields, and their values if those are logged.
     pub(crate) fields: Vec<String>,
@@ -73,14 +73,14 @@ impl AuditDetails {
         self.set_bounded(fields, MAX_FIELDS, with_values.then_some(MAX_VALUES));
     }
 
-    /// Sets the first names of the fields, and with a bound their values if they have at most so many bytes.
+    /// Sets the names of the first `names_max` fields, and the values of all fields if they have at most `values_max` bytes.
     fn set_bounded(&mut self, fields: &Fields<'_>, names_max: usize, values_max: Option<usize>) {
         self.fields = fields.iter().take(names_max).map(|(name, _)| clipped(name).to_owned()).collect();
         let is_short = values_max.is_some_and(|most| bytes_of(fields) <= most);
         self.values = is_short.then(|| values_of(fields));
     }
 
-    /// Sets the session that the data is viewed as, and what is read.
+    /// Sets the session that the data is viewed as, and the body of the request as the values.
     pub(crate) fn set_view(&mut self, view: ViewAs, body: &[u8], with_values: bool) {
         self.event = Some("viewAs");
         self.view = Some(view);
@@ -100,7 +100,7 @@ impl AuditDetails {
         let mut step = Self::default();
         target.into_iter().for_each(|target| step.set_target(target));
         if let Some(fields) = fields {
-            // The bounds are those of an entry.
+            // The bounds apply to the whole entry.
             let names = self.steps.iter().map(|(_, step)| step.fields.len()).sum();
             let values =
                 self.steps.iter().filter_map(|(_, step)| step.values.as_ref()).map(String::len).sum();
@@ -191,14 +191,14 @@ fn list_of(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| Json(text).to_string()).collect::<Vec<_>>().join(","))
 }
 
-/// Returns a value in a form that databases accept as JSON, on one line; what is none of theirs becomes a string.
+/// Returns a value in a form that databases accept as JSON, on one line. A value that they do not accept becomes a string.
 fn value_of(json: &str) -> Value {
     let mut value = serde_json::from_str(json).unwrap_or_else(|_| Value::from(json));
     remove_null_characters(&mut value);
     value
 }
 
-/// Replaces the characters that texts of PostgreSQL cannot contain.
+/// Replaces null characters, which texts in PostgreSQL cannot contain.
 fn remove_null_characters(value: &mut Value) {
     match value {
         Value::String(text) if text.contains('\0') => *text = text.replace('\0', REPLACEMENT),
@@ -214,13 +214,13 @@ fn remove_null_characters(value: &mut Value) {
     }
 }
 
-/// Whether a status is that of a request which the caller may not send, or not so often.
+/// Returns whether a status means that the caller may not send the request, or not this often.
 pub(super) fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// Returns the event of a request that is logged: writes, uploads, logins, logouts and registrations, and all other requests
-/// that were refused.
+/// Returns the event of a request if it is logged. Writes, uploads, logins, logouts, registrations, and all other
+/// requests that were refused are logged.
 pub(super) fn event(cx: &RequestContext<'_>, status: StatusCode) -> Option<&'static str> {
     use RouteKind::{
         Attach, Batch, Connect, Create, Custom, Delete, Disconnect, Login, Logout, Register, Remove, Update,
@@ -286,7 +286,7 @@ pub(super) fn of_request(
     entry.end()
 }
 
-/// Returns an entry that says how many others are missing.
+/// Returns an entry with the number of missing entries.
 pub(super) fn of_count(event: &'static str, count: u64) -> AuditEntry {
     let mut entry = Object::begin(event);
     entry.members.raw("count", count);
@@ -349,7 +349,7 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// Returns the beginning of a text, up to the bound on texts of clients.
+/// Truncates a text from a client to the maximum length.
 fn clipped(text: &str) -> &str {
     let end = (0..=MAX_TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or_default()).unwrap_or_default()

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 use super::{AuditEntry, AuditSink};
 
-/// A file that entries are appended to as lines. If the file is renamed or removed, as programs that rotate logs do, the next
-/// entry is written to a new file at the path.
+/// A file to which entries are appended as lines. If the file is renamed or removed, for example by log rotation, the
+/// next entry is written to a new file at the path.
 #[derive(Debug)]
 pub struct AuditFile {
     path: PathBuf,
     file: Option<File>,
-    /// The bytes of the first entry that are in the file already.
+    /// The number of bytes of the first entry that are already in the file.
     partial: usize,
 }
 
 impl AuditFile {
-    /// Opens a file for appending, and creates it if it does not exist, readable for its owner only. A pipe is opened later,
-    /// because that waits for a reader.
+    /// Opens a file for appending. If the file does not exist, it is created and readable only by its owner. A pipe is
+    /// opened later, because opening it waits for a reader.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -51,7 +51,7 @@ impl AuditSink for AuditFile {
         while let Some(entry) = entries.front() {
             let line = format!("{}\n", entry.json);
             let Some(file) = &mut self.file else { break };
-            // A full disk can take a part of a line. The next attempt continues there.
+            // A full disk may accept only part of a line. The next attempt continues after that part.
             while let Some(rest) = line.as_bytes().get(self.partial..).filter(|rest| !rest.is_empty()) {
                 match file.write(rest) {
                     Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -82,7 +82,7 @@ fn is_same(open: &Metadata, named: &Metadata) -> bool {
     (open.dev(), open.ino()) == (named.dev(), named.ino())
 }
 
-/// An open file cannot be renamed on other systems.
+/// Returns `true`, because an open file cannot be renamed on other systems.
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true

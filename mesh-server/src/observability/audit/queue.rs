@@ -1,4 +1,4 @@
-//! The queue of entries that wait for the thread that writes them.
+//! The queue of entries that wait for the writing thread.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,18 +8,18 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{AuditEntry, entry};
 
-/// Bytes of the entries that are not written, at most.
+/// The maximum number of bytes of entries that are not yet written.
 const MAX_BYTES: usize = 4 << 20;
-/// How long the numbers of missing entries wait for the next entry.
+/// How long the counts of missing entries wait for the next entry before they are reported without it.
 const REPORT_DELAY: Duration = Duration::from_secs(10);
-/// What an entry counts in addition to its text.
+/// The weight of an entry in addition to its text, in bytes.
 const OVERHEAD: usize = 128;
 
 /// Entries that are not written yet.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// Notified of new entries, and of written ones.
+    /// Notified when an entry is added, a refusal is counted or the queue is flushed.
     added: Condvar,
     emptied: Condvar,
     written: AtomicU64,
@@ -30,25 +30,25 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     entries: VecDeque<AuditEntry>,
-    /// The weights of the entries, and of those that the thread has taken.
+    /// The total weight of the entries and of those that the thread has taken.
     bytes: usize,
-    /// The number of entries that the thread has taken and not written.
+    /// The number of entries that the thread has taken but not yet written.
     taken: usize,
-    /// Dropped entries that no entry reports yet.
+    /// The number of dropped entries that are not yet reported.
     dropped: u64,
-    /// Refusals that were counted instead of logged, and that no entry reports yet.
+    /// The number of refusals that were counted instead of logged and are not yet reported.
     suppressed: u64,
-    /// Whether the server stops, and all is written without delay.
+    /// Whether the server is stopping, so that all entries are written without delay.
     is_flushed: bool,
 }
 
 impl State {
-    /// Whether there are counts that no entry reports.
+    /// Returns whether there are counts to report.
     fn has_counts(&self) -> bool {
         self.dropped + self.suppressed > 0
     }
 
-    /// The number of entries to write.
+    /// Returns the number of entries to write.
     fn pending(&self) -> usize {
         self.taken + self.entries.len() + usize::from(self.has_counts())
     }
@@ -90,8 +90,8 @@ impl Queue {
         }
     }
 
-    /// Waits for entries and moves them to `batch`, with a report of those that are missing. Returns at once if `batch` still
-    /// has entries.
+    /// Waits for entries and moves them to `batch`, with a report of missing entries. Returns immediately if `batch`
+    /// still has entries.
     pub(super) fn wait(&self, batch: &mut VecDeque<AuditEntry>, delay: Duration) {
         if !batch.is_empty() {
             return;
@@ -120,7 +120,7 @@ impl Queue {
                 batch.push_back(report);
             }
         }
-        // The space of the taken entries is free as soon as they are written.
+        // The space of the taken entries is freed when they are written.
         state.taken = batch.len();
     }
 
@@ -140,7 +140,7 @@ impl Queue {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Waits until all entries are written. Returns the number of those that are not at the deadline.
+    /// Waits until all entries are written or the deadline passes. Returns the number of entries that are not written.
     pub(super) fn wait_until_written(&self, deadline: Instant) -> usize {
         let mut state = self.state.lock();
         state.is_flushed = true;
@@ -159,7 +159,7 @@ impl Queue {
     }
 }
 
-/// Returns the weight of entries.
+/// Returns the total weight of entries.
 pub(super) fn weight_of(entries: &VecDeque<AuditEntry>) -> usize {
     entries.iter().map(weight).sum()
 }

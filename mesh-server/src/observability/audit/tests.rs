@@ -1,4 +1,4 @@
-//! The queue is bounded, and what is missing is reported.
+//! Tests that the queue is bounded and that missing entries are reported.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::*;
 
-/// Writes entries to a channel, each after a permission.
+/// A sink that writes each entry to a channel after it has received a permission.
 struct Slow {
     permits: Receiver<bool>,
     written: Sender<AuditEntry>,
@@ -46,7 +46,7 @@ fn a_sink_that_is_slow_delays_nothing_and_what_is_dropped_is_reported() {
     assert_ne!(log.flush(Duration::from_millis(1)), 0);
     (0..200).for_each(|_| permit.send(true).unwrap());
     let (mut kept, mut reported) = (0, 0);
-    // What was dropped while a batch was written is reported after it.
+    // Entries that were dropped while a batch was written are reported after it.
     while kept + reported < 100 {
         let entry = entries.recv().unwrap();
         match entry.event {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::exposition::{Exposition, Labels};
 use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
 
-/// The statuses with a counter each. Others are counted by the last.
+/// The statuses that have their own counter. All other statuses share the last counter.
 const STATUSES: [u16; 25] = [
     200, 201, 204, 206, 302, 304, 307, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 416, 429,
     431, 500, 503, 0,
@@ -23,7 +23,7 @@ const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 /// The counters of one server.
 #[derive(Default)]
 pub(super) struct RequestCounters {
-    /// By the number of the [`RouteKind`].
+    /// The counters of each [`RouteKind`], indexed by its number.
     routes: [RouteCounters; RouteKind::ALL.len()],
     rows: AtomicU64,
     reads: AtomicU64,

@@ -1,4 +1,4 @@
-//! Metrics of the process under the usual names, read from `/proc`. Other systems than Linux have none.
+//! Metrics of the process under the usual names, read from `/proc`. They exist on Linux only.
 
 use std::fs;
 

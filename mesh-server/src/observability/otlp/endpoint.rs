@@ -64,7 +64,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A text is not the address of a collector.
+/// The error of a text that is not the address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not the address of a collector, such as 'http://127.0.0.1:4318'")]
 pub struct EndpointError {

@@ -1,4 +1,4 @@
-//! Tests of the export to a collector, available or not.
+//! Tests of the export to a collector that is available, and to one that is not.
 
 use std::convert::Infallible;
 use std::sync::Mutex;

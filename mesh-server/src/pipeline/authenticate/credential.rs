@@ -14,10 +14,10 @@ use crate::observability::error_log;
 use crate::pipeline::admission::{self, RETRY_AFTER};
 use crate::pipeline::context::RequestContext;
 
-/// What a request presents to identify its caller.
+/// The credential that a request presents to identify its caller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Credential<'r> {
-    /// Nothing.
+    /// No credential.
     None,
     /// The token of a session, in `X-Mesh-Token`.
     Session,
@@ -28,10 +28,10 @@ pub(crate) enum Credential<'r> {
 }
 
 impl<'r> Credential<'r> {
-    /// Returns the credential of a request. Without bearers, `Authorization` is ignored.
+    /// Returns the credential of a request. If no bearers are accepted, `Authorization` is ignored.
     ///
     /// # Errors
-    /// 400 if there are two.
+    /// 400 if there are two credentials.
     pub(crate) fn read(cx: &RequestContext<'r>, headers: &MeshHeaders<'r>) -> Result<Self, WireError> {
         let authorization = match cx.shared.identities.are_on() {
             true => headers.authorization()?,
@@ -101,7 +101,7 @@ async fn verify(
     Ok(verified?)
 }
 
-/// Returns the error of a request without a credential that counts.
+/// Returns the error of a request without an accepted credential.
 pub(crate) fn missing(cx: &RequestContext<'_>) -> WireError {
     let error = WireError::from(BearerError::Missing);
     match cx.shared.integrity {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep};
 pub(crate) struct Pace {
     /// Bytes that a sender must send for each second that the server waits.
     pub(crate) bytes_per_second: u32,
-    /// How long the server waits in all if nothing arrives.
+    /// How long the server waits in total if nothing arrives.
     pub(crate) grace: Duration,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Pace {
 pub(crate) struct Paced<S> {
     body: S,
     pace: Pace,
-    /// How long the server still waits: at most `grace`. Received bytes extend it.
+    /// The remaining time that the server waits, at most `grace`. Received bytes extend it.
     left: Duration,
     waiting: Option<(Instant, Pin<Box<Sleep>>)>,
 }

@@ -15,16 +15,16 @@ use super::pace::{Pace, Paced};
 /// The minimum rate of bodies.
 const BYTES_PER_SECOND: u32 = 4096;
 
-/// The body of a request, whatever type the listener has for it.
+/// The body of a request, independent of the body type of the listener.
 pub(crate) struct RequestBody {
     bytes: UnsyncBoxBody<Bytes, ()>,
-    /// What the head says about the length.
+    /// The length according to the head.
     announced: SizeHint,
     pace: Pace,
 }
 
 impl RequestBody {
-    /// Wraps a body. Its sender may keep the server waiting for `grace` in all. An empty body needs no allocation.
+    /// Wraps a body. Its sender may keep the server waiting for `grace` in total. An empty body needs no allocation.
     pub(crate) fn new<B>(body: B, grace: Duration) -> Self
     where
         B: Body + Send + 'static,
@@ -49,8 +49,8 @@ impl RequestBody {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// 413 if it is longer than `limit`, without reading it if it was announced to be; 400 if it breaks off or is sent
-    /// too slowly.
+    /// 413 if the body is longer than `limit`; it is not read if its announced length is too large. 400 if the body
+    /// ends early or is sent too slowly.
     pub(crate) async fn read(self, limit: usize) -> Result<Bytes, WireError> {
         let too_large = || WireError::payload_too_large(limit as u64);
         if self.announced.lower() > limit as u64 {

@@ -3,8 +3,8 @@
 use mesh_plan::RecordId;
 use mesh_wire::request::{BatchText, ReferenceError, StepReference};
 
-/// Replaces the references in the ids of a path such as `/entity/id/relation/id`: whole segments, or parts of an id of several
-/// fields. Names are kept. `resolve` returns the text of a value.
+/// Replaces the references in the ids of a path such as `/entity/id/relation/id`: whole segments, or parts of an id of
+/// several fields. Names of entities and relations are kept. `resolve` returns the text of a value.
 pub(super) fn replace<E: From<ReferenceError>>(
     path: &str,
     mut resolve: impl FnMut(StepReference<'_>) -> Result<String, E>,

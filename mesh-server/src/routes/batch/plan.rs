@@ -1,4 +1,4 @@
-//! Planning of the steps of a batch, each when the results of those before it are known.
+//! Planning of the steps of a batch. Each step is planned when the results of the earlier steps are known.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,11 +21,11 @@ pub(super) struct Batch {
     mesh: Arc<Mesh>,
     steps: Vec<BatchStep>,
     principal: Option<Arc<Principal>>,
-    /// The most bytes that the values of all references may have.
+    /// The maximum number of bytes of the values of all references.
     values_max: usize,
-    /// Bytes of those values so far.
+    /// The number of bytes of those values so far.
     values: AtomicUsize,
-    /// The most objects and bytes of all results, if not those of every response.
+    /// The maximum objects and bytes of all results, if they differ from the limits of every response.
     bounds: Option<(usize, usize)>,
 }
 
@@ -33,7 +33,7 @@ impl Batch {
     /// Creates a batch of steps with valid routes and bodies.
     ///
     /// # Errors
-    /// 400 if a step refers to none before it.
+    /// 400 if a step refers to a step that does not precede it.
     pub(super) fn new(
         mesh: Arc<Mesh>,
         steps: Vec<BatchStep>,
@@ -44,7 +44,7 @@ impl Batch {
             let before = steps.get(..index).unwrap_or_default();
             let check = |reference: StepReference<'_>| -> Result<String, Fault> {
                 let is_known = before.iter().any(|step| step.name.as_deref() == Some(reference.name));
-                // Any value: the result is not used.
+                // Any value will do, because the result is not used.
                 if is_known {
                     Ok("0".to_owned())
                 } else {
@@ -59,7 +59,7 @@ impl Batch {
         Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0), bounds: None })
     }
 
-    /// Sets the most objects and bytes of all results.
+    /// Sets the maximum objects and bytes of all results.
     pub(super) fn with_bounds(self, bounds: Option<(usize, usize)>) -> Self {
         Self { bounds, ..self }
     }
@@ -84,7 +84,7 @@ impl Script for Batch {
         }
         let Some(step) = self.steps.get(done.len()) else { return Ok(None) };
         if done.is_empty() {
-            // The transaction may start again.
+            // The transaction may be restarted, which resets the count.
             self.values.store(0, Ordering::Relaxed);
         }
         let mut results = Results { batch: self, done, parsed: HashMap::new() };
@@ -92,7 +92,7 @@ impl Script for Batch {
         let body = step.body.as_deref();
         let body = body.map(|body| replace_references(body, |reference| results.value(reference)));
         let body = body.transpose()?;
-        // Both were checked with other values.
+        // Path and body were checked before, with placeholders for the values.
         let unexpected = |error: &dyn ToString| Error::from(ResolveError::new(error.to_string()));
         let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &path);
         let route = route.map_err(|error| unexpected(&error))?;
@@ -144,7 +144,7 @@ impl Results<'_> {
         Ok(text.to_owned())
     }
 
-    /// Returns the text of such a value for an id.
+    /// Returns the text of the value that a reference stands for, as an id.
     fn id(&mut self, reference: StepReference<'_>) -> Result<String, Fault> {
         let json = self.value(reference)?;
         let text = match serde_json::from_str::<String>(&json) {
@@ -156,7 +156,7 @@ impl Results<'_> {
     }
 }
 
-/// Why a text cannot be replaced.
+/// The reason why a reference cannot be replaced.
 struct Fault(Error);
 
 impl From<Fault> for Error {

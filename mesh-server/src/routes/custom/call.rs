@@ -70,17 +70,17 @@ impl Call {
         self.context.principal.as_deref()
     }
 
-    /// Returns the context that resolvers and mutators are given.
+    /// Returns the context for resolvers and mutators.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Returns the core, for what goes beyond [`Call::read`] and [`Call::write`].
+    /// Returns the core, for operations that [`Call::read`] and [`Call::write`] do not cover.
     pub fn mesh(&self) -> &Mesh {
         &self.mesh
     }
 
-    /// Notifies the event streams of a record that it has changed. [`Call::write`] does so itself.
+    /// Notifies event streams of a change. [`Call::write`] does so itself.
     pub fn notify(&self, change: Change) {
         self.changes.notify(change);
     }
@@ -98,7 +98,7 @@ impl Call {
         })
     }
 
-    /// Writes with the permissions of this session: fields that are writable, and those that the request sets with
+    /// Writes with the permissions of this session: writable fields, and fields that the request sets with
     /// [`WriteRequest::with_server_values`].
     ///
     /// # Errors

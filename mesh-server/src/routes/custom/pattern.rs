@@ -58,7 +58,7 @@ impl Pattern {
         Ok(Self(segments))
     }
 
-    /// Returns whether the pattern is this one segment.
+    /// Returns whether the pattern consists of this segment only.
     #[cfg(feature = "mcp")]
     pub(crate) fn is(&self, segment: &str) -> bool {
         matches!(self.0.as_slice(), [Segment::Text(text)] if text == segment)

@@ -16,7 +16,7 @@ pub trait Handler: Send + Sync + 'static {
     /// Answers a request.
     ///
     /// # Errors
-    /// The error that the client is sent, such as [`WireError::validation`] or [`WireError::integrity`].
+    /// The error to send to the client, such as [`WireError::validation`] or [`WireError::integrity`].
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Reply, WireError>>;
 }
 
@@ -30,7 +30,7 @@ where
     }
 }
 
-/// A route of the application. Of two that match a request, the one that was added first answers.
+/// A route of the application. If several match a request, the one that was added first answers.
 pub(crate) struct CustomRoute {
     pub(crate) method: Method,
     pub(crate) pattern: Pattern,

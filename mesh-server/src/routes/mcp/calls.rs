@@ -1,4 +1,4 @@
-//! Calls of tools, with the stages of any other request.
+//! Tool calls, which pass the same stages as any other request.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::pipeline::query::{self, Query, Target};
 use crate::pipeline::read;
 use crate::routes::batch;
 
-/// Characters of the name of an unknown tool in a message.
+/// The maximum number of characters of an unknown tool's name in a message.
 const NAME: usize = 64;
 
 /// The tools of one caller.
@@ -30,7 +30,7 @@ pub(super) struct CallerTools<'c, 'r> {
     pub(super) caller: &'c Caller,
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 pub(super) enum Fault {
     /// There is no such tool for the caller.
     UnknownTool(String),
@@ -70,7 +70,7 @@ struct WriteArguments {
     steps: Vec<Value>,
 }
 
-/// A query with what it reads.
+/// A query with the id and the parameters of its read.
 struct Asked {
     format: Format,
     text: String,
@@ -104,7 +104,7 @@ impl CallerTools<'_, '_> {
         }
     }
 
-    /// Returns an error as agents see it.
+    /// Returns the text of an error for agents.
     pub(super) fn error_text(&self, error: &WireError) -> String {
         self.error_body(error).to_string()
     }
@@ -118,7 +118,7 @@ impl CallerTools<'_, '_> {
         self.tools.built_in(registered.is_some_and(|persisted| persisted.is_only()))
     }
 
-    /// Returns the registered queries that the caller may know of.
+    /// Returns the registered queries that the caller can see.
     fn queries(&self) -> Vec<&PreparedQuery> {
         self.tools.queries(&self.cx.shared.mesh, self.caller.principal().as_deref())
     }
@@ -238,7 +238,7 @@ impl CallerTools<'_, '_> {
         parse_params(&params.to_string(), "'params'", bound)
     }
 
-    /// Returns the text of a result, or refuses a large one: a part of it would pass for the whole.
+    /// Returns the text of a result. A result that is too large is refused, because a part could be mistaken for the whole.
     fn result(&self, body: &JsonBody) -> Result<String, Fault> {
         let options = &self.tools.options;
         let bound = if body.rows > options.rows {

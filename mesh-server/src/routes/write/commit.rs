@@ -11,8 +11,8 @@ use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;
 
-/// How long after its deadline a write is still awaited: a commit that has started cannot be cancelled, and its client
-/// should be sent the result.
+/// How long a write is awaited after its deadline. A commit that has started cannot be cancelled, and its client should
+/// get the result.
 const COMMIT_GRACE: Duration = Duration::from_secs(5);
 
 /// Parses the members of a JSON body.
@@ -26,7 +26,7 @@ pub(crate) fn fields<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<Fields<'
 /// Runs a write, under a condition if there is one, announces the changes that it makes, and reads its reply.
 ///
 /// # Errors
-/// Those of a write route. If only the reply cannot be read, the write is in effect nevertheless.
+/// Those of a write route. If only the reply cannot be read, the write has taken effect nevertheless.
 pub(crate) async fn commit_and_read(
     mesh: &Mesh,
     changes: &Changes,
@@ -81,7 +81,7 @@ pub(crate) async fn commit_all(
     Ok(done)
 }
 
-/// Awaits a write until some time after its deadline.
+/// Awaits a write until `COMMIT_GRACE` after its deadline.
 pub(crate) async fn before_deadline<T, E>(
     context: &Context,
     writing: impl Future<Output = Result<T, E>>,
@@ -95,7 +95,7 @@ pub(crate) async fn before_deadline<T, E>(
     }
 }
 
-/// Logs the failure of a write whose cause its client is not sent.
+/// Logs the failure of a write, and returns the error for the client.
 pub(crate) fn logged(context: &Context, error: Error) -> WireError {
     match &error {
         Error::Resolve(cause) | Error::Write(WriteError::Failed(cause)) => {

@@ -13,7 +13,7 @@ use crate::pipeline::body::Body;
 use crate::pipeline::context::{Caller, RequestContext};
 use crate::pipeline::query;
 
-/// The most records that one request creates.
+/// The maximum number of records that one request creates.
 const RECORDS_MAX: usize = 1_000;
 
 /// Returns whether a body is a JSON array.
@@ -21,7 +21,7 @@ pub(super) fn is_list(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[")
 }
 
-/// Creates a record for each object of an array, all or none.
+/// Creates a record for each object of an array: either all records or none.
 pub(super) async fn create(
     cx: &RequestContext<'_>,
     caller: &Caller,
@@ -33,7 +33,7 @@ pub(super) async fn create(
     cx.audit(|details| details.set_records(&records, with_values));
     let shape = shape(cx, caller).await?;
     if shape.is_none() {
-        // All scalar fields are not a registered shape.
+        // The default shape, all scalar fields, is not a registered one.
         query::allow_unregistered(cx)?;
     }
     let principal = caller.principal();
@@ -65,7 +65,7 @@ fn parse<'b>(cx: &RequestContext<'_>, body: &'b [u8]) -> Result<Vec<Fields<'b>>,
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
     }
-    // The error of an object has its index.
+    // An error of `parse_each` contains the index of the object.
     let records = Fields::parse_list(body).or_else(|_| parse_each(body))?;
     if records.is_empty() || records.len() > RECORDS_MAX {
         return Err(other_number(records.len()));

@@ -71,7 +71,7 @@ async fn two_credentials_are_refused_on_every_route() {
     assert_eq!(site.send(repeated).await.why(), (400, "TransportError".to_owned()));
 }
 
-/// Requests to every path and method, with and without a body.
+/// Returns requests to every path and method, with and without a body.
 fn every_route() -> Vec<Ask> {
     let mut all = Vec::new();
     for path in paths() {

@@ -22,7 +22,7 @@ pub(crate) fn token(claims: &Value) -> String {
     format!("{signed}.{}", BASE64URL_NOPAD.encode(tag.as_ref()))
 }
 
-/// Returns the time in some seconds.
+/// Returns the Unix time that is `seconds` from now.
 pub(crate) fn in_seconds(seconds: i64) -> i64 {
     since_1970().as_secs() as i64 + seconds
 }

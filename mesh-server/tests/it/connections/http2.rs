@@ -51,7 +51,7 @@ fn update(stream: u32, by: u32) -> Frame {
     Frame::new(WINDOW_UPDATE, 0, stream, &by.to_be_bytes())
 }
 
-/// Name, frames and required reaction. A case without a request is followed by one.
+/// Returns the name, the frames and the required reaction of each case. A case without a request is followed by one.
 fn cases() -> Vec<(&'static str, Vec<Frame>, Expect)> {
     let open = Frame { flags: END_HEADERS, ..request() };
     let unfinished = Frame { flags: END_STREAM, ..request() };
@@ -148,7 +148,7 @@ fn cases() -> Vec<(&'static str, Vec<Frame>, Expect)> {
     ]
 }
 
-/// A head cut in two.
+/// Returns a head that is split into two frames.
 fn split(frame: &Frame) -> Vec<Frame> {
     let (first, second) = frame.payload.split_at(frame.payload.len() / 2);
     vec![
@@ -157,7 +157,7 @@ fn split(frame: &Frame) -> Vec<Frame> {
     ]
 }
 
-/// A body longer than its announcement.
+/// Returns a body that is longer than announced.
 fn announced() -> Vec<Frame> {
     let mut post = Frame::post(1);
     post.payload.extend(block(&[("content-length", "3")]));
@@ -180,10 +180,10 @@ async fn violations_are_rejected_and_do_not_affect_other_connections() {
         let answer = raw.answer(1).await;
         let fine = match (&expect, answer) {
             (Answer, Ok(())) => true,
-            // Many violations have a specific code, for which PROTOCOL_ERROR is allowed.
+            // Many violations have a specific code. PROTOCOL_ERROR is allowed in place of it.
             (End(codes), Err(Refusal::Goodbye(code))) => code == PROTOCOL || codes.contains(&code),
             (Reject(codes), Err(Refusal::Goodbye(code) | Refusal::Reset(code))) => codes.contains(&code),
-            // The request may be answered before the violation after it is read.
+            // The request may be answered before the server reads the violation that follows it.
             (Reject(_), Ok(())) => frames.len() > 1,
             _ => false,
         };

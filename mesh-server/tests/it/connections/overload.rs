@@ -74,7 +74,7 @@ async fn a_client_that_disconnects_releases_its_permit() {
         first.write_all(text("stuck").as_bytes()).await.unwrap();
         raw.send(&Frame::request(1, "stuck")).await;
         wait_for_status(&served, 503).await;
-        // By closing the connection, or by resetting an HTTP/2 stream.
+        // The client disconnects by closing the connection, or by resetting an HTTP/2 stream.
         if round % 2 == 0 {
             drop(first);
         } else {

@@ -63,7 +63,7 @@ pub(crate) fn running() -> usize {
     RUNNING.load(Ordering::SeqCst)
 }
 
-/// Counts an active read until it is dropped.
+/// A guard that counts an active read until it is dropped.
 struct Run;
 
 impl Run {
@@ -79,7 +79,7 @@ impl Drop for Run {
     }
 }
 
-/// An application with four entities: `quick`, `slow` (200 ms), `stuck` (never answers) and `large` (16 MiB).
+/// Returns an application with four entities: `quick`, `slow` (200 ms), `stuck` (never answers) and `large` (16 MiB).
 pub(crate) fn app() -> App {
     app_with_limits(Limits::default())
 }

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 /// The number of reads that have started.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes long enough for the shutdown to start in between.
+/// Resolves a read so slowly that the shutdown starts in between.
 async fn slow(plan: Plan, _: Context) -> Result<Rows, ResolveError> {
     STARTED.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(100)).await;

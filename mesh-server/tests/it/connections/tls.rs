@@ -189,7 +189,7 @@ async fn an_incomplete_handshake_times_out() {
     let handshake = 2 * SECOND;
     let server = Server::new(app()).tls(files.open()).max_connections(3);
     let mut served = Served::start(server.timeouts(Timeouts { handshake, ..Timeouts::default() })).await;
-    // As many as may be open, so that others are served only after these time out.
+    // As many connections as may be open, so that others are served only after these time out.
     for begun in [&b""[..], b"\x16", b"\x16\x03\x01\x00\xff\x01\x00"] {
         let mut stream = served.connect().await;
         stream.write_all(begun).await.unwrap();

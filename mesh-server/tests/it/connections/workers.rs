@@ -69,7 +69,7 @@ async fn connections_are_spread_over_all_threads() {
     let current = thread::current().id();
     let all = answering_threads(Workers::builder(2).start(), 6).await;
     assert_eq!((all.len(), all.contains(&current)), (3, true), "the accepting thread serves connections too");
-    // With this many connections each thread has some, on whatever CPUs their packets arrive.
+    // With this many connections each thread has some, regardless of the CPUs on which their packets arrive.
     let pinned = answering_threads(Workers::builder(2).pinned(true).start(), 40).await;
     assert_eq!(
         (pinned.len(), pinned.contains(&current)),

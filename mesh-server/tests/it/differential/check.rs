@@ -25,13 +25,13 @@ const QUERIES: usize = 12;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) seeds: usize,
-    /// Queries that were generated, without those of later pages.
+    /// Queries that were generated, not counting those of later pages.
     pub(crate) queries: usize,
     /// Walks of more than one page, forward and backward.
     pub(crate) walks: [usize; 2],
     /// Results that were equal.
     pub(crate) bodies: usize,
-    /// Pages after the first among them.
+    /// Results among them that are pages after the first.
     pub(crate) pages: usize,
     /// Rows of all pages.
     pub(crate) rows: usize,
@@ -92,7 +92,7 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
     Ok(tally)
 }
 
-/// Returns the id of a record as in a path, or a text that is the id of no record.
+/// Returns the id of a record as in a path, or a text that is not the id of any record.
 pub(super) fn point_id(dice: &mut Dice, ids: &[Value]) -> String {
     let ids: Vec<_> = ids
         .iter()
@@ -230,7 +230,7 @@ impl<'o> Engines<'o> {
         Err(self.describe(&whole_text, None, &what))
     }
 
-    /// Returns the body of the query with parameters in place of its literals. Each plan is made for other values first.
+    /// Returns the body of the query with parameters in place of its literals. Each plan is first made for other values.
     fn with_params(
         &self,
         entity: &str,
@@ -245,7 +245,7 @@ impl<'o> Engines<'o> {
         let context = Context::default();
         for mesh in [&self.memory, &self.sqlite].into_iter().chain(&self.postgres).chain(&self.mysql) {
             if let Ok(plan) = mesh.plan(&request.with_params(Some(&decoys))) {
-                // The result is of no interest.
+                // The result is ignored.
                 let _ = self.others.runtime.block_on(mesh.read(&plan, &context));
             }
         }
@@ -273,7 +273,7 @@ impl<'o> Engines<'o> {
         }
         match (&memory, &sqlite) {
             (Ok(one), Ok(other)) if one == other => Ok(Some(serde_json::from_str(one).unwrap())),
-            // Other errors are a fault of the generator: a refused query compares nothing.
+            // Other errors are a bug in the generator, because a refused query compares nothing.
             (
                 Err(Error::Resolve(ResolveError::SumOverflow)),
                 Err(Error::Resolve(ResolveError::SumOverflow)),
@@ -317,7 +317,7 @@ impl<'o> Engines<'o> {
     }
 }
 
-/// Returns the body of a page without cursors, which belong to the conditions as they are written.
+/// Returns the body of a page without cursors, which depend on how the conditions are written.
 fn without_cursors(body: &Json) -> Json {
     let mut body = body.clone();
     for key in ["startCursor", "endCursor"] {

@@ -16,12 +16,12 @@ pub(crate) struct Database {
     pub(crate) scripts: Scripts,
     /// The same data in memory.
     pub(crate) tables: Tables,
-    /// The tables of pairs in it.
+    /// The junction tables in it.
     pub(crate) junctions: Vec<Junction>,
     pub(crate) schema: SchemaBuilder,
 }
 
-/// A table of pairs of keys.
+/// A junction table, which contains pairs of keys.
 #[derive(Clone)]
 pub(crate) struct Junction {
     pub(crate) table: String,
@@ -106,7 +106,7 @@ enum Id {
     None,
     /// Two columns that are not fields, in a table without row ids.
     Pair,
-    /// The same with fields, which are the id together.
+    /// Two columns that are fields and form the id together, in a table without row ids.
     Key,
 }
 
@@ -165,7 +165,7 @@ impl Database {
                         entities[from].relations.push(Relation { name, target: to, many: true });
                     }
                 }
-                // Columns that are no key, so several records match a to-one relation.
+                // Columns that are not keys, so several records match a to-one relation.
                 choice => {
                     let (parent, target) = (quoted(&entities[from].table), quoted(&entities[to].table));
                     let mut on = format!("{target}.code = {parent}.code");

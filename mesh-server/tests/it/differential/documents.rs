@@ -4,7 +4,7 @@ use super::dice::Dice;
 
 /// PostgreSQL's types of columns with JSON.
 pub(crate) const JSON_TYPES: [&str; 3] = ["json", "text", "jsonb"];
-/// The type whose documents the database writes in its own form.
+/// The index of the type whose documents the database writes in its own form.
 const BINARY_JSON: usize = 2;
 
 const DOCUMENTS: [&str; 13] = [
@@ -39,7 +39,7 @@ pub(crate) const POINTERS: [&str; 24] = [
     "/5", "/00", "/-1", "/-", "/0/1", "/1/a", "/x~1y", "/~0", "/k\"1.b",
 ];
 
-/// Returns a document for a column of this one of [`JSON_TYPES`].
+/// Returns a document for a column of the type with index `form` in [`JSON_TYPES`].
 pub(crate) fn random(dice: &mut Dice, form: usize) -> &'static str {
     if form == BINARY_JSON { dice.pick(&BINARY_DOCUMENTS) } else { dice.pick(&DOCUMENTS) }
 }

@@ -38,7 +38,7 @@ pub(crate) enum Kind {
     Date,
     /// Days in a column of numbers, as in this entry of [`TIMES`].
     DateNumber(usize),
-    /// In columns of this one of [`JSON_TYPES`].
+    /// JSON documents, in columns of the type with this index in [`JSON_TYPES`].
     Json(usize),
     Binary,
 }
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// PostgreSQL's types, if their values are written as in SQLite.
+    /// Returns the type in PostgreSQL whose values are written as in SQLite.
     pub(super) fn postgres(self) -> &'static str {
         match self {
             Self::Text | Self::BooleanText => "text",

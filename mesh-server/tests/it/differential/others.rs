@@ -17,8 +17,8 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Starts the databases. MariaDB takes as long as the others together, so it is compared for each seed that `every` divides,
-    /// and for all seeds if the environment names seeds or a time.
+    /// Starts the databases. MariaDB takes as long as the others together, so it is compared only for multiples of
+    /// `every`, or for all seeds if the environment variables set a seed or a time.
     pub(crate) fn start(every: u64) -> Self {
         let every = if NAMES_SEEDS.iter().any(|name| soak::number(name).is_some()) { 1 } else { every };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -32,7 +32,7 @@ impl Others {
         self.mysql.as_ref().filter(|_| seed.is_multiple_of(self.every))
     }
 
-    /// Returns the features of PostgreSQL here: text is sorted by bytes, so letters are folded by another collation.
+    /// Returns the features of PostgreSQL in these tests: text is sorted by bytes, so letters are folded by another collation.
     pub(crate) fn features(&self) -> Features {
         Features { icu_folds: true, ..Features::default() }
     }

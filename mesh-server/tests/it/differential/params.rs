@@ -12,13 +12,13 @@ pub(crate) struct Parameterized {
     pub(crate) decoys: ParamValues,
 }
 
-/// Puts parameters in place of all literals. `cursor` is the value of the cursor, if the root has one.
+/// Replaces all literals with parameters. `cursor` is the value of the cursor, if the root has one.
 pub(crate) fn parameterized(node: &Json, cursor: &Json) -> Parameterized {
     let mut found = Found::default();
     let mut node = node.clone();
     for key in ["after", "before"] {
         if let Some(place) = node.get_mut("$page").and_then(|page| page.get_mut(key)) {
-            // A name of its own, so that the others are the same on all pages.
+            // The cursor has a separate name, so that the other names are the same on all pages.
             found.values.insert("cursor".to_owned(), cursor.clone());
             found.decoys.insert("cursor".to_owned(), Json::Null);
             *place = json!({"$param": "cursor"});
@@ -54,7 +54,7 @@ impl Found {
         };
         for (key, value) in members {
             match (key.as_str(), &*value) {
-                // Half of the lists are one parameter.
+                // Every second list is one parameter.
                 ("value", Json::Array(list)) if self.count.is_multiple_of(2) => {
                     let decoys = list.iter().skip(1).map(decoy).collect();
                     *value = self.add(value.clone(), decoys);

@@ -1,9 +1,10 @@
-//! Policies against a model: a server with a policy answers as one without policies over the data that the policy leaves.
+//! Policies compared with a model: a server with a policy answers like a server without policies over the data that the
+//! policy leaves visible.
 //!
-//! Schemas, data, policies, sessions and queries are random. The model ([`model`]) removes hidden records and fields from the
-//! data with simple code, and the rest is read without policies. All answers have to be equal: rows, aggregates, totals,
-//! orders, the values in cursors, and errors, in memory, on SQLite, PostgreSQL and MariaDB. The variables are those of the
-//! differential tests.
+//! Schemas, data, policies, sessions and queries are random. The model ([`model`]) removes hidden records and fields
+//! from the data with simple code, and the rest is read without policies. All answers have to be equal: rows,
+//! aggregates, totals, orders, the values in cursors, and errors, in memory, on SQLite, PostgreSQL and MariaDB. The
+//! environment variables of the differential tests apply.
 
 mod check;
 mod model;

@@ -344,7 +344,7 @@ fn aggregate(dice: &mut Dice, entity: &Entity) -> (Json, Kind) {
     let functions: &[&str] = match field.kind {
         Kind::Integer | Kind::Real | Kind::Bigint | Kind::Decimal => &["count", "sum", "avg", "min", "max"],
         Kind::Json(_) | Kind::Binary | Kind::Boolean | Kind::BooleanText | Kind::BooleanReal => &["count"],
-        // Without a sum of `Huge`: whether it overflows can depend on the order of the rows.
+        // `Huge` has no sum, because whether it overflows can depend on the order of the rows.
         Kind::Huge | Kind::Text | Kind::Time(_) | Kind::Date | Kind::DateNumber(_) => {
             &["count", "min", "max"]
         }

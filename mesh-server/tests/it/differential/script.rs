@@ -39,7 +39,7 @@ impl Scripts {
         };
         let list = |of: fn(&Column) -> &'static str| list_quoted(of, quoted);
         writeln!(sqlite, "CREATE TABLE {table} ({}{constraint}){options};", list(|it| it.sqlite)).unwrap();
-        // A column with SQLite's row ids, which rows are ordered by.
+        // A column with SQLite's row ids, by which rows are ordered.
         let row_ids = if options.is_empty() { ", rowid bigint" } else { "" };
         writeln!(postgres, "CREATE TABLE {table} ({}{row_ids}{constraint});", list(|it| it.postgres))
             .unwrap();

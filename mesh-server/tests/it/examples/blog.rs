@@ -1,4 +1,4 @@
-//! The example `blog`: users can write what is theirs and nothing else. The example is started and used over sockets.
+//! The example `blog`: users can write only their own records. The example is started and used over sockets.
 
 use std::ops::Deref;
 
@@ -51,7 +51,7 @@ impl Blog {
     }
 }
 
-/// A request with a JSON body.
+/// Returns a request with a JSON body.
 fn json_request(method: &str, path: &str, body: &str) -> Request {
     Request::new(method, path).header("Content-Type", "application/json").body(body)
 }

@@ -61,8 +61,8 @@ fn tables() -> Tables {
         )
 }
 
-/// Returns one role for each condition on posts: `r0`, `r1` and so on. None of them sees members and users,
-/// `mixed` sees one project only, and `member` those that the user is a member of.
+/// Returns one role for each condition on posts: `r0`, `r1` and so on. None of them sees members and users. `mixed`
+/// sees only one project; `member` sees the projects of which the user is a member.
 fn roles_of(conditions: &[Json]) -> Json {
     let role = |(index, condition): (usize, &Json)| {
         (format!("r{index}"), json!({"post": {"$where": condition, "writable": true}, "project": true}))

@@ -48,7 +48,7 @@ impl Authenticator for Names {
     }
 }
 
-/// Authors see their records. Of posts they write only title and owner.
+/// Returns the access of a role: authors see their own records, and of posts they write only the title and the owner.
 fn policy(role: &str, entity: &Entity) -> Access {
     let own = || Condition::equal("ownerId", SessionValue::UserId);
     match (role, entity.key.as_str()) {
@@ -249,7 +249,7 @@ async fn writes_are_signed_over_header_and_body() {
         assert_eq!(code(ada.send_as(method, path, "", other, body).await), invalid, "{method} {path}");
         let (status, _, reply) = site.send(method, path, &[json_type()], body).await;
         assert_eq!((status, reply["code"].as_str()), (401, Some("TOKEN_MISSING")), "{method} {path}");
-        // The body's base64 form is for routes of the application only: here the header shapes the reply.
+        // Only routes of the application accept the body's base64 form in the header; here the header shapes the reply.
         let statement = base64::encode(body);
         let mut headers = ada.bound_headers(&statement, [method, path, "json"]);
         headers.extend([json_type(), ("X-Mesh-Query", statement)]);

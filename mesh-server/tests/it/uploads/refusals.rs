@@ -1,4 +1,4 @@
-//! Uploads that are refused, and paths that are not those of files.
+//! Uploads that are refused, and paths that do not name files.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use crate::tests::File;
 
 const TABLE: &str = "my keys";
 
-/// Returns a key whose hash consists of one byte.
+/// Returns a key whose hash repeats one byte.
 fn key(byte: u8) -> StoredApiKey {
     let role = Some("reader".to_owned());
     StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }
@@ -56,7 +56,7 @@ async fn hashes_and_times_may_have_other_forms() {
         (0x11, None, 1_900_000_000),
         (0x22, Some("x"), 1_900_000_000),
         (0x33, Some("x"), 1_900_000_000),
-        // What is no time has passed.
+        // A value that is not a time counts as expired.
         (0x44, Some("x"), 0),
         (0x55, Some("x"), 0),
     ] {

@@ -13,7 +13,7 @@ fn made_by(sql: &str) -> (Catalog, Vec<String>) {
     read(&mut connection, &[]).unwrap()
 }
 
-/// The form and the notes of a column of that type with those values.
+/// Returns the form and the notes of a column of this type with these values.
 fn form(ty: &str, values: &str) -> (Option<TimeForm>, Vec<String>) {
     let (catalog, notes) = made_by(&format!("CREATE TABLE t (at {ty}); INSERT INTO t (at) VALUES {values};"));
     (catalog.tables[0].columns[0].time_form, notes)

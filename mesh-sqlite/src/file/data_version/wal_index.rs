@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::DataVersion;
 
-/// Length of the header in bytes; the index has two copies of it.
+/// The length of the header in bytes; the index has two copies of it.
 const LENGTH: u64 = 2 * 48;
 
 /// The mapped header. It stays valid, because [`super::VersionReader`] keeps the database open in WAL mode, and other
@@ -15,11 +15,11 @@ pub(super) struct WalIndex(vm_memory::MmapRegion);
 
 #[cfg(unix)]
 impl WalIndex {
-    /// Maps the header of that file. Returns `None` if the file is too short or cannot be mapped.
+    /// Maps the header of a WAL index file. Returns `None` if the file is too short or cannot be mapped.
     pub(super) fn open(file: Arc<File>) -> Option<Self> {
         use vm_memory::{FileOffset, MmapRegion};
 
-        // Reading a mapping beyond the end of its file would end the process.
+        // Reading a mapping beyond the end of its file would kill the process.
         if file.metadata().ok()?.len() < LENGTH {
             return None;
         }

@@ -110,7 +110,8 @@ async fn writes_that_wait_are_committed_together() {
     assert!(t.commits() - before < 10, "{} commits", t.commits() - before);
 }
 
-/// Replies show the record of the least number in the group of the new one: a group of 10, and one of 50,000.
+/// A reply shows the record with the least number in the new record's group: one group has 10 records, another has
+/// 50,000.
 #[tokio::test]
 async fn a_light_reply_is_read_by_the_writer_and_another_after_it() {
     let file = File::new(
@@ -156,8 +157,8 @@ async fn a_write_that_fails_undoes_only_itself() {
 
 #[tokio::test]
 async fn a_write_that_ends_the_transaction_fails_alone() {
-    // A trigger ends it, or keeps what it has changed, a reference is checked at the commit, and a write takes longer than
-    // others may wait for.
+    // In order: a trigger ends the transaction, a trigger keeps its changes, a reference is checked at the commit, and
+    // a write takes longer than others may wait for.
     for wrong in [r#"{"n":200}"#, r#"{"n":400}"#, r#"{"n":9,"parent_id":7}"#, r#"{"n":300}"#] {
         let t = Written::new();
         let replies = t.create_together(&[r#"{"n":1}"#, r#"{"n":2}"#, wrong, r#"{"n":3}"#]).await;

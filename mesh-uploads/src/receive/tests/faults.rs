@@ -39,7 +39,7 @@ async fn a_dropped_upload_leaves_nothing() {
         tokio::task::yield_now().await;
     }
     drop(receiving);
-    // A write to the file that has begun ends first, on a thread of its own.
+    // A write that has begun completes first, on a blocking thread.
     let removed = async {
         while !folder.files().is_empty() {
             tokio::task::yield_now().await;

@@ -107,7 +107,7 @@ async fn file_names_never_become_paths() {
         let folder = Folder::new();
         let store = folder.store();
         let headers = format!("name=\"file\"; filename=\"{name}\"");
-        // Some of these are invalid in headers and refused.
+        // Some of these names are invalid in headers and are refused.
         let Ok(received) = take(&store, &ended(part(&headers, b"x"))).await else {
             assert_eq!(folder.files(), [""; 0], "{name:?}");
             continue;
@@ -144,7 +144,7 @@ async fn multipart_inside_a_file_is_not_parsed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Refused bodies of any bytes leave nothing behind.
+    /// Arbitrary bodies that are refused leave no files behind.
     #[test]
     fn no_body_panics(
         pieces in prop::collection::vec(prop_oneof![

@@ -1,4 +1,4 @@
-//! Names of pending files. After a crash the name is all that describes such a file.
+//! Names of pending files. After a crash, only the name describes the file.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ impl Pending {
     }
 }
 
-/// `<process>-<number>`
+/// Returns whether a text has the form `<process>-<number>`.
 fn is_unique(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.split_once('-').is_some_and(|(process, number)| is_number(process) && is_number(number))

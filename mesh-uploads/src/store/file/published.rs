@@ -54,7 +54,7 @@ impl Folders {
     }
 }
 
-/// Returns the key of a published file; `None` for files with a content type.
+/// Returns the key of a published file; `None` for `.type` files and other names.
 fn key_of(group: &str, path: &Path) -> Option<StorageKey> {
     let rest = path.file_name()?.to_str()?;
     ContentHash::from_hex(&format!("{group}{rest}")).map(ContentHash::key)

@@ -22,7 +22,7 @@ async fn next((mut file, left): (File, u64)) -> io::Result<Option<(Bytes, (File,
         return Ok(None);
     }
     let length = left.min(BLOCK);
-    // Allocated by the thread that will free it: allocators keep the memory that other threads free for longer.
+    // Allocated by the thread that will free it, because allocators retain memory longer if another thread frees it.
     let mut block = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     let read = tokio::task::spawn_blocking(move || {
         file.by_ref().take(length).read_to_end(&mut block)?;

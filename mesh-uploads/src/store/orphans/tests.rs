@@ -84,7 +84,7 @@ async fn files_whose_record_cannot_be_looked_up_stay() {
     assert!(store.find(key).await.unwrap().is_some());
 }
 
-/// The process ended between unpublishing a file and the second lookup.
+/// The process ends between unpublishing a file and the second lookup.
 #[tokio::test]
 async fn unpublished_files_are_recovered() {
     let folder = Folder::new();

@@ -36,7 +36,7 @@ impl Bucket {
         StorageKey::parse(below)
     }
 
-    /// Turns a published object into a sealed one. Returns `None` if it does not exist. There are no locks, but sealed
+    /// Turns a published object into a sealed one. Returns `None` if it does not exist. Buckets have no locks, but sealed
     /// objects are recovered only when a server starts.
     pub(super) async fn unpublish(
         self: &Arc<Self>,

@@ -18,7 +18,7 @@ use super::{Bucket, present};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::store::LinkMethod;
 
-/// The rate at which a service is expected to copy at least.
+/// The minimum rate at which a service is expected to copy, in bytes per second.
 const COPIED_PER_SECOND: u64 = 16 * 1024 * 1024;
 
 impl Bucket {
@@ -52,7 +52,7 @@ impl Bucket {
         within(self.time_for(size), upload.complete()).await.map(drop)
     }
 
-    /// Removes an object, which may be gone already.
+    /// Removes an object. It is not an error if the object does not exist.
     pub(super) async fn remove(&self, path: &Path) -> Result<(), Error> {
         present(within(self.timeout, self.s3.delete(path)).await).map(drop)
     }
@@ -69,7 +69,7 @@ impl Bucket {
         within(self.timeout, self.s3.signed_url(method, path, ttl)).await.map(Into::into)
     }
 
-    /// Returns the time limit of a request for which the service copies bytes.
+    /// Returns the time limit of a request that makes the service copy `size` bytes.
     fn time_for(&self, size: u64) -> Duration {
         self.timeout.saturating_add(Duration::from_secs(size / COPIED_PER_SECOND))
     }
@@ -83,7 +83,7 @@ pub(super) async fn within<T>(
     tokio::time::timeout(limit, request).await.unwrap_or_else(|elapsed| Err(timed_out(elapsed)))
 }
 
-/// Limits how long each item takes.
+/// Applies a time limit to each item.
 pub(super) fn within_each<T: Send + 'static>(
     limit: Duration,
     items: BoxStream<'static, Result<T, Error>>,
@@ -109,7 +109,7 @@ pub(super) fn failed(doing: &'static str) -> impl Fn(Error) -> StoreError {
     }
 }
 
-/// Finds out from its causes whether a request was not answered.
+/// Returns the kind of an error, derived from its causes: whether the request timed out or could not reach the service.
 fn kind_of(error: &Error) -> StoreErrorKind {
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -15,7 +15,7 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::store::{Sealed, Staged, StoreFuture};
 
 /// The size of a part in bytes. An upload holds up to three parts in memory. The protocol allows 10,000 parts, which
-/// limits a file to 80 GB; some services copy at most 5 GB.
+/// limits a file to 80 GB; some services can copy objects of at most 5 GB.
 const PART: usize = 8 * 1024 * 1024;
 
 /// An object whose bytes are being sent.
@@ -27,7 +27,7 @@ pub(super) struct StagedObject {
     pub(super) size: u64,
     /// Bytes that do not fill a part yet.
     pub(super) part: BytesMut,
-    /// The permits of these bytes.
+    /// The permits for the bytes in `part`.
     pub(super) held: Option<OwnedSemaphorePermit>,
     /// `None` until the first part is full, and again after the upload is complete.
     pub(super) upload: Option<Box<dyn MultipartUpload>>,
@@ -36,8 +36,8 @@ pub(super) struct StagedObject {
 }
 
 impl StagedObject {
-    /// Counts bytes that are kept until they are sent. Blocks are those of the whole part: bytes may arrive in pieces that
-    /// are much smaller than a block.
+    /// Acquires permits for bytes that are kept until they are sent. Blocks are counted for the whole part, because bytes may
+    /// arrive in pieces that are much smaller than a block.
     fn hold(&mut self, bytes: &Bytes) -> Result<(), StoreError> {
         let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let blocks = self.part.len().saturating_add(bytes.len()).div_ceil(BLOCK).saturating_sub(held);
@@ -122,7 +122,7 @@ impl Staged for StagedObject {
     }
 }
 
-/// Aborts an unfinished upload, whose parts take up space that no listing shows.
+/// Aborts an unfinished upload, because its parts take up space that no listing shows.
 impl Drop for StagedObject {
     fn drop(&mut self) {
         if let (Some(mut upload), Ok(runtime)) = (self.upload.take(), tokio::runtime::Handle::try_current()) {
@@ -142,7 +142,7 @@ pub(super) struct SealedObject {
     pub(super) bucket: Arc<Bucket>,
     pub(super) key: StorageKey,
     pub(super) unique: String,
-    /// The empty object that says that it is complete.
+    /// The path of the empty object that marks it as complete.
     pub(super) mark: Path,
 }
 

@@ -65,7 +65,7 @@ fn values_of_parameters_are_sent_beside_the_query() {
     assert_eq!(header(&client().collection(&query).with_params(params("Größe"))), expected);
     assert_eq!(header(&client().point(&query, "7").with_params(params("Größe"))), expected);
     assert_eq!(header(&client().collection(&query)), None);
-    // With the id of the query, and with the text after all, but not with its registration.
+    // The values are sent with the id of the query, computed or assigned, but not with its registration.
     let mut byid = client().with_persisted_queries().collection(&query).with_params(params("Größe"));
     assert_eq!(header(&byid), expected);
     assert_eq!(byid.receive(refusal(&WireError::query_id_unknown())).unwrap(), None);
@@ -96,7 +96,7 @@ fn an_unknown_query_is_registered() {
             "=> {}",
         ],
     );
-    // Another server does not share the store.
+    // The reply is from another server, which does not share the store.
     check(
         operation(),
         [unknown(), registered(), unknown(), reply(200, "{}")],

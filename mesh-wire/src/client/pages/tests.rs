@@ -59,7 +59,7 @@ fn a_parameter_for_the_cursor_gets_the_cursor_as_its_value() {
     let mut pages = client.pages(query).with_params(params);
     assert_eq!(sent_params(&pages.request().unwrap().unwrap()), r#"{"at":null,"n":2}"#);
     assert!(pages.receive(page(r#"{"id":1},{"id":2}"#, true, r#""b""#)).unwrap().is_some());
-    // The query, and with it its id, is that of all pages.
+    // All pages have the same query, and therefore the same query id.
     assert_eq!(next_query(&pages), text);
     assert_eq!(sent_params(&pages.request().unwrap().unwrap()), r#"{"at":"b","n":2}"#);
     assert!(pages.clone().receive(page("", true, r#""b""#)).is_err(), "the cursor does not advance");

@@ -1,4 +1,4 @@
-//! JWTs of the issuer of the fixture. `SPEC §17`
+//! JWTs that the issuer of the fixture signs. `SPEC §17`
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -98,7 +98,7 @@ pub fn sign(key: &Key, header: &str, payload: &str) -> Result<String, String> {
     Ok(format!("{signed}.{signature}"))
 }
 
-/// Returns the header of a token of a key, with the name of the key if it has one.
+/// Returns the header of a token that is signed with a key, with the name of the key if there is one.
 #[must_use]
 pub fn header(key: &Key, name: Option<&str>) -> Map<String, Value> {
     let members = json!({"alg": key.algorithm(), "typ": "JWT", "kid": name});
@@ -107,7 +107,7 @@ pub fn header(key: &Key, name: Option<&str>) -> Map<String, Value> {
     members
 }
 
-/// Replaces members by those of `changes`, and removes those that are null there.
+/// Replaces members by those of `changes`, and removes members that are null in `changes`.
 pub fn change(members: &mut Map<String, Value>, changes: &Map<String, Value>) {
     for (name, value) in changes {
         match value {

@@ -1,4 +1,4 @@
-//! Steps that have the target load a schema document.
+//! Steps that make the target load a schema document.
 
 use std::process::{Command, Stdio};
 

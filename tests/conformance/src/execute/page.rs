@@ -1,4 +1,4 @@
-//! Steps that load a page with all that it refers to, as a browser would.
+//! Steps that load a page with everything that it refers to, as a browser would.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::http::{self, BaseUrl, Request, Response};
 /// The most resources that a page may have.
 const RESOURCES_MAX: usize = 200;
 
-/// What stands before a reference in the text of a page, a style sheet or a script.
+/// The texts that precede a reference in a page, a style sheet or a script.
 const LEADS: [&str; 11] = [
     "src=\"",
     "href=\"",
@@ -22,7 +22,7 @@ const LEADS: [&str; 11] = [
     "import \"",
 ];
 
-/// Loads a page and everything that it refers to; returns what comes from elsewhere or is missing.
+/// Loads a page and everything that it refers to; returns the references to other hosts and the resources that are missing.
 pub(super) fn faults(url: &BaseUrl, path: &str) -> Result<Vec<String>, String> {
     let (mut faults, mut seen, mut next) = (Vec::new(), BTreeSet::new(), vec![path.to_owned()]);
     while let Some(path) = next.pop() {
@@ -49,7 +49,7 @@ pub(super) fn faults(url: &BaseUrl, path: &str) -> Result<Vec<String>, String> {
     Ok(faults)
 }
 
-/// Returns the sources of the page's policy that are other hosts.
+/// Returns the other hosts that the page's content security policy allows.
 fn foreign_sources(response: &Response) -> Vec<String> {
     let is_page = response.header("content-type").is_some_and(|media| media.starts_with("text/html"));
     let Some(policy) = response.header("content-security-policy") else {
@@ -67,7 +67,7 @@ fn foreign_sources(response: &Response) -> Vec<String> {
     sources.filter(is_foreign).map(str::to_owned).collect()
 }
 
-/// Returns the resources that a page, style sheet or script refers to. Links that a person has to follow are none.
+/// Returns the resources that a page, style sheet or script refers to, without links that a person has to follow.
 fn references(response: &Response) -> Vec<String> {
     let media = response.header("content-type").unwrap_or_default();
     let (text, is_script) = (response.text(), media.contains("javascript"));
@@ -76,7 +76,7 @@ fn references(response: &Response) -> Vec<String> {
     }
     let mut found = Vec::new();
     for lead in LEADS {
-        // The text of a script that writes HTML may have any attribute; what counts is what the script itself loads.
+        // A script that writes HTML may contain any attribute; only resources that the script itself loads count.
         if is_script && (lead.contains('=') || lead == "url(") {
             continue;
         }
@@ -99,7 +99,7 @@ fn references(response: &Response) -> Vec<String> {
     found
 }
 
-/// Returns whether an import whose source follows `before` is text of the script: the beginning of a string.
+/// Returns whether an import whose source follows `before` is the beginning of a string, and therefore only text.
 fn is_quoted_import(before: &str) -> bool {
     let import = before.rfind("import").and_then(|at| before.get(..at));
     import.is_some_and(|rest| rest.ends_with(['"', '\'', '`']))

@@ -142,7 +142,7 @@ impl Connection {
         Ok(Some(chunk).filter(|chunk| !chunk.is_empty()))
     }
 
-    /// Reads so many bytes, or all up to the end of the connection.
+    /// Reads `length` bytes, or everything up to the end of the connection.
     fn read_bytes(&mut self, length: Option<u64>) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         let read = (&mut self.stream).take(length.unwrap_or(BODY_MAX).min(BODY_MAX)).read_to_end(&mut bytes);

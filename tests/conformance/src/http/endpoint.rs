@@ -1,4 +1,4 @@
-//! Where and how a server is reached.
+//! Addresses of servers, and the settings for connections to them.
 
 use std::fmt;
 use std::ops::Deref;
@@ -34,7 +34,7 @@ impl Default for Timeouts {
 pub struct Network {
     /// How long a run waits.
     pub timeouts: Timeouts,
-    /// A PEM file with the certificates that `https` servers are trusted by; by default those of the system.
+    /// A PEM file with the certificates that are trusted for `https` servers; by default those of the system.
     pub ca_file: Option<PathBuf>,
 }
 

@@ -19,9 +19,9 @@ pub struct Request {
     pub target: String,
     /// The values of `Host`, one for each line; by default one with the address of the server.
     pub hosts: Option<Vec<String>>,
-    /// The headers in order, without these.
+    /// The headers in order, without `Host`.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body; `Content-Length` is added for it unless a header says another one.
+    /// The body; `Content-Length` is added unless `headers` contains it.
     pub body: Option<Vec<u8>>,
 }
 
@@ -44,7 +44,7 @@ impl Request {
         Self::new("POST", target).header("Content-Type", "application/json").body(json)
     }
 
-    /// Adds a header, even if one of the name exists.
+    /// Adds a header, even if one with this name exists.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.add_header(name, value);

@@ -59,7 +59,7 @@ impl Read for Socket {
         match self {
             Self::Plain(stream) => stream.read(buffer),
             Self::Tls(stream) => match stream.read(buffer) {
-                // Many servers end connections without the message of TLS that does so.
+                // Many servers close connections without the `close_notify` message of TLS.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(0),
                 read => read,
             },

@@ -25,7 +25,7 @@ pub enum Next {
     Silence,
     /// The end of the body.
     End,
-    /// The end of the connection before that of the body.
+    /// The end of the connection before the end of the body.
     Broken,
 }
 

@@ -1,4 +1,4 @@
-//! Reports as one HTML file without scripts: what is not fine comes first, and style sheets filter by grade.
+//! Reports as one HTML file without scripts: problems come first, and style sheets filter by grade.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(super) fn render(report: &Report) -> String {
     out
 }
 
-/// Returns the beginning of a page with a heading, and the rules that hide what is not checked.
+/// Returns the beginning of a page with a heading, and the style rules that hide grades whose checkbox is not checked.
 pub(super) fn head(title: &str) -> String {
     let title = escape(title);
     let mut out = format!(

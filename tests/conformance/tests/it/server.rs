@@ -39,7 +39,7 @@ impl Server {
         Self::start(body, usize::MAX, Later::Answer, None)
     }
 
-    /// Starts a server that answers so many requests before it does something else.
+    /// Starts a server that answers the first `first` requests and then behaves as `later` specifies.
     pub(crate) fn start(body: &str, first: usize, later: Later, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -130,7 +130,7 @@ fn read_request(stream: &mut impl Read) {
     }
 }
 
-/// Returns the settings of a server with a certificate of its own, and the file with the certificate.
+/// Returns the settings of a server with a self-signed certificate, and the file with the certificate.
 pub(crate) fn certificate(folder: &std::path::Path) -> (Arc<ServerConfig>, PathBuf) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let file = folder.join("ca.pem");

@@ -51,11 +51,11 @@ pub(crate) struct Fault {
     pub(crate) on_line: Option<&'static OnLine>,
     /// What it does when it loads schema documents.
     pub(crate) on_load: Option<OnLoad>,
-    /// Whether it makes servers store what they should refuse, so that no other fault is tested with the same servers.
+    /// Whether servers store data that they should refuse, so that no other fault can be tested with the same servers.
     pub(crate) spoils: bool,
 }
 
-/// What a loader of schema documents does wrong.
+/// A fault of a loader of schema documents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnLoad {
     AcceptsAll,
@@ -75,7 +75,7 @@ pub(crate) const NO_FAULT: Fault = Fault {
     spoils: false,
 };
 
-/// Returns the faults that are written down, apart from those of profiles that the reference server does not claim.
+/// Returns the hand-written faults, apart from those of profiles that the reference server does not claim.
 pub(crate) fn written() -> Vec<Fault> {
     let tables = [
         transport::FAULTS,
@@ -110,7 +110,7 @@ pub(crate) fn written() -> Vec<Fault> {
     tables.into_iter().flatten().copied().chain(claimed).collect()
 }
 
-/// Returns what makes the reference server one without an optional profile.
+/// Returns the changes that make the reference server behave like one without an optional profile.
 pub(crate) fn without(profile: &str) -> Fault {
     let on_request: &OnRequest = match profile {
         "relational" => &|request, _| {
@@ -127,7 +127,7 @@ pub(crate) fn without(profile: &str) -> Fault {
     Fault { name: "without a profile", on_request, ..NO_FAULT }
 }
 
-/// Returns the faults that follow from tables and from the answers in a recording.
+/// Returns the faults that are generated from tables and from the responses in a recording.
 pub(crate) fn made_from(recording: &Recording) -> Vec<Fault> {
     made::all(recording)
 }

@@ -21,10 +21,10 @@ use super::servers;
 /// The number of faulty servers that are tested concurrently.
 const CONCURRENT: usize = 3;
 
-/// A fault that fails more cases than this breaks so much that it does not show what a single case is worth.
+/// A fault that fails more cases than this is too general to show that a single case detects anything.
 const BLUNT: usize = 180;
 
-/// The beginnings of the ids of cases that use everything else, so that a fault of anything else may fail them.
+/// Id prefixes of cases that depend on all other features, so that a fault of any other feature may fail them.
 const DEPENDENT: [&str; 7] = ["10.6-", "14.", "15.", "16.", "17", "18.", "19."];
 
 /// The outcome of one fault.
@@ -72,7 +72,7 @@ fn load_command(fault: &Fault) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Holds each fault against every case that it touches.
+/// Runs, for each fault, every case that the fault touches.
 pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recording) -> Vec<Outcome> {
     let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|threads| {
@@ -102,8 +102,8 @@ pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recor
     outcomes.into_inner().unwrap()
 }
 
-/// Repeats the few cases that fail or pass against the lists of a fault, because other faults use the same servers at the
-/// same time: a server that should be busy with the requests of one run may be busy with those of another.
+/// Repeats cases that unexpectedly fail or pass, if they are few. Other faults use the same servers at the same time, so a
+/// server that should be busy with the requests of one run may be busy with those of another.
 fn confirmed(fault: &Fault, reference: &Reference, touched: &[Case], mut failed: Vec<String>) -> Vec<String> {
     const FEW: usize = 8;
     let is_surprising = |case: &&Case| match failed.contains(&case.id) {
@@ -133,7 +133,7 @@ pub(crate) fn surprise(fault: &Fault, failed: &[String]) -> Option<String> {
             || may_fail_any && is_dependent(id)
     };
     let stray: Vec<&String> = failed.iter().filter(|id| !is_related(id)).collect();
-    // A fault that is made from a table or a recording has no list of its own.
+    // A fault that is generated from a table or a recording has no lists.
     let fine = fault.must_fail.is_empty() || missed.is_empty() && stray.is_empty();
     (!fine).then(|| format!("{}: not detected by {missed:?}; unexpected failures: {stray:?}", fault.name))
 }

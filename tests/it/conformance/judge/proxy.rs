@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 
 use super::faults::{Fault, OnLine};
 
-/// The header by which the proxy marks a request whose body broke off. Such a request is not forwarded unless a fault
+/// The header with which the proxy marks a request whose body is incomplete. Such a request is not forwarded unless a fault
 /// removes the mark.
 pub(crate) const BROKEN: &str = "X-Judge-Broken";
 
 /// How long the proxy waits for bytes that were announced.
 const ANNOUNCED: Duration = Duration::from_secs(1);
 
-/// What servers have issued.
+/// Cursors, tags and sessions that servers have issued.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Known {
     cursors: Arc<Mutex<HashSet<String>>>,
@@ -150,8 +150,8 @@ fn forward(connection: Connection, to: &mut TcpStream) {
     }
 }
 
-/// Reads a body. What comes to an end too early is marked as broken; what does not come is announced to the server as it
-/// was to the proxy.
+/// Reads a body. If the client ends it too early, the request is marked as broken. If bytes do not arrive in time, the
+/// request keeps its `Content-Length`, so the server waits for them, too.
 fn read_body(reader: &mut BufReader<&TcpStream>, length: usize, request: &mut Request) -> Vec<u8> {
     let _ = reader.get_ref().set_read_timeout(Some(ANNOUNCED));
     let mut body = Vec::new();
@@ -208,7 +208,7 @@ fn forward_lines(connection: Connection, to: &mut TcpStream, on_line: &OnLine) {
     }
 }
 
-/// Replaces the address of the proxy among the hosts of a request by that of the server.
+/// Replaces the address of the proxy by the address of the server in the hosts of a request.
 fn replace_own_host(request: &mut Request, stream: &TcpStream, upstream: &BaseUrl) {
     let own = stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
     let mut hosts = request.hosts.take().unwrap_or_default();
@@ -386,14 +386,14 @@ impl ProxyState {
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let session = (text("token"), text("signingToken"));
-        // A server without logins is not asked again.
+        // A server without logins gets no second request.
         let end = body["expiresAt"].as_u64().map_or(u128::MAX, u128::from);
         self.known.own.lock().unwrap().insert(self.upstream.authority.to_string(), (session.clone(), end));
         session
     }
 }
 
-/// Returns whether a request is one of a write route.
+/// Returns whether a request goes to a write route.
 pub(crate) fn is_write(request: &Request) -> bool {
     let is_json =
         request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("application/json"));

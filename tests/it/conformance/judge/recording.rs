@@ -1,4 +1,4 @@
-//! The exchanges of a run without a fault, from which it follows which cases a fault can touch.
+//! The exchanges of a run without a fault. They show which cases a fault can affect.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Recording {
         self.cases.iter().flat_map(|(_, exchanges)| exchanges)
     }
 
-    /// Returns the cases with an exchange that a fault changes. All others see what they see without it.
+    /// Returns the cases with an exchange that a fault changes. For all other cases the fault makes no difference.
     pub(crate) fn touched_by(&self, fault: &Fault) -> Vec<Case> {
         let touched = self.cases.iter().filter(|(case, exchanges)| {
             if fault.must_fail.contains(&case.id.as_str()) {

@@ -1,4 +1,4 @@
-//! Variants that conform: what a server may do otherwise than the reference server, so no case may fail.
+//! Conforming variants: behavior in which a server may differ from the reference server, so no case may fail.
 
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ pub(super) const VARIANTS: &[Fault] = &[
         name: "bodies are indented",
         on_response: &|_, response, state| {
             let text = serde_json::from_slice::<Value>(&response.body).ok().filter(|body| !body.is_number());
-            // A server that indents counts these bytes, too.
+            // A server that indents its responses counts the white space, too.
             let is_bounded = state.is_of("small");
             if let Some(text) = text.filter(|_| !response.is_event_stream() && !is_bounded) {
                 response.body = format!("{text:#}\n").into_bytes();

@@ -64,7 +64,7 @@ impl<'s> Attacker<'s> {
 
     /// Attacks until `done`.
     pub(crate) fn run(mut self, done: &AtomicBool) {
-        // For measurements of single attacks.
+        // The variable selects single attacks for measurements.
         let chosen = std::env::var("MESH_SOAK_ATTACKS").unwrap_or_default();
         let is_chosen = |name: &str| chosen.is_empty() || chosen.split(',').any(|part| name.contains(part));
         let mut rounds = 0;
@@ -127,7 +127,7 @@ impl<'s> Attacker<'s> {
         self.sign(Request::post(path, body), &format!("\n{}", encoding::sha256(body)))
     }
 
-    /// Begins a connection of HTTP/2 with as many requests.
+    /// Returns the beginning of an HTTP/2 connection with `count` requests.
     fn http2(&self, window: u32, count: u32, path: &str, query: &str) -> Vec<u8> {
         let request = self.get(path, query);
         let heads = (0..count).flat_map(|number| http2::request(2 * number + 1, path, &request.headers));

@@ -53,7 +53,7 @@ fn reads_in_progress_fail_if_the_file_is_not_mapped() {
                     })
                 })
                 .collect();
-            // At another point of the scan in each round.
+            // Truncate the file at a different point of the scan in each round.
             thread::sleep(Duration::from_millis(50 + 37 * round as u64));
             let file = OpenOptions::new().write(true).open(database.file()).unwrap();
             file.set_len(8_192).unwrap();

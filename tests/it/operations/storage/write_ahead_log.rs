@@ -30,7 +30,7 @@ fn slow_reads_that_overlap_do_not_let_the_log_grow_without_bound() {
         for number in 0..3 {
             let (done, writes, server) = (&done, &writes, &server);
             scope.spawn(move || {
-                // They begin, and so end, at different times, so one always runs.
+                // The reads begin and end at different times, so one is always running.
                 wait_until("some writes", || writes.load(Ordering::Relaxed) > 10 * number);
                 let mut connection = Connection::connect(server.address);
                 while !done.load(Ordering::Relaxed) {

@@ -131,7 +131,7 @@ fn operators_and_values_of_the_wrong_type_are_refused() {
         filtered(r#"{"field":"title","op":"EQ","value":"a"}"#).says("EQ").says("'eq'"),
         filtered(r#"{"field":"title","op":"=","value":"a"}"#),
         filtered(r#"{"field":"title","op":5,"value":"a"}"#),
-        // Values that no field can have.
+        // Values of types that no field has.
         filtered(r#"{"field":"likes","op":"eq","value":[1]}"#).says("eq").path("post"),
         filtered(r#"{"field":"title","op":"eq","value":["a"]}"#).says("eq").path("post"),
         filtered(r#"{"field":"title","op":"eq","value":{}}"#).says("value").path("post"),

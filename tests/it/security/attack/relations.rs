@@ -34,7 +34,7 @@ fn nested_every(conditions: usize) -> Value {
     json!({"post": {"$select": {"id": true}, "$where": filter}})
 }
 
-/// Records by the number of their related ones.
+/// Returns a query of records ordered by the number of their related records.
 fn by_count(entity: &str, relation: &str) -> Value {
     let order = json!([{"relation": relation, "aggregate": {"fn": "count"}, "direction": "desc"}]);
     json!({entity: {"$select": {"id": true}, "$orderBy": order, "$page": {"first": 2}}})
@@ -103,7 +103,7 @@ fn an_order_that_scans_too_much_is_refused_until_an_index_serves_it() {
     let database = Database::new(DATA);
     let server = Server::with_database(&database);
     let query = by_count("note", "replies");
-    // A range that leaves out nothing scans as much.
+    // A range that excludes nothing scans as many rows.
     let mut ranged = query.clone();
     ranged["note"]["$where"] = json!({"field": "id", "op": "gt", "value": 0});
     for query in [&query, &ranged] {

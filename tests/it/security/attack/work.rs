@@ -105,7 +105,7 @@ fn a_slow_reply_of_a_write_holds_no_lock() {
     }
 }
 
-/// The most memory that a refused answer may cost in addition: the bytes up to the limit, some of them twice.
+/// The additional memory that a refused response may take: the bytes up to the limit, some of them twice.
 const REFUSED_ANSWER_MIB: u64 = 200;
 
 const PAGES: &str = r#"{"page":{"$select":{"id":true,"body":true},"$page":{"first":200}}}"#;
@@ -120,7 +120,7 @@ const HUGE_SCHEMA: &str = r#"{"entities": {
         "parent.children": {"entity": "child", "type": "many", "on": "children.parent_id = parents.id"},
         "child.parent": {"entity": "parent", "type": "one", "on": "children.parent_id = parents.id"}}}"#;
 
-/// 200 texts of 2 MB, and one of 1 MB that 2,500 children lead to.
+/// Reads 200 texts of 2 MB, and one text of 1 MB through 2,500 children.
 fn check_huge_answers(database: &str) {
     let folder = mesh_tests::TempDir::new();
     let schema = folder.write("schema.json", HUGE_SCHEMA);
@@ -229,7 +229,7 @@ fn check_bound(database: &str, schema: &str) {
         let head = stream.read_head().unwrap().unwrap();
         assert_eq!(head.status, if allowed { 200 } else { 400 });
     }
-    // What was written stays written, although the reply was refused.
+    // The write persists, although the reply was refused.
     let server = start(1 << 20);
     let notes = server.get("/note", query).json();
     assert_eq!(notes["items"], json!(vec![json!({"text": text}); 3]));

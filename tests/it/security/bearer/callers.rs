@@ -38,7 +38,7 @@ fn schema() -> String {
 struct Policed {
     site: Site,
     issuer: Issuer,
-    /// Has the schema document.
+    /// Contains the schema document.
     _folder: Database,
 }
 
@@ -198,7 +198,7 @@ fn requests_without_credentials_have_the_role_of_anonymous_ones() {
     assert_eq!(send(&Request::post("/mesh/post", r#"{"title":"x"}"#)).status, 400);
     let query = json!({"query": IDS}).to_string();
     assert_eq!(why(&send(&Request::post("/mesh/queries", &query))), (401, "TOKEN_MISSING".to_owned()));
-    // A request with a credential that does not count is not anonymous.
+    // A request with an invalid credential is not anonymous.
     for value in ["Basic YTpi", "Bearer", "Bearer x.y.z", "Digest x"] {
         let reply = send(&Request::get("/mesh/post", IDS).header("Authorization", value));
         assert_eq!(reply.status, 401, "{value}");
@@ -252,7 +252,7 @@ fn streams_and_rates_are_limited_for_each_bearer() {
     site.accepts(&other);
 }
 
-/// A site whose requests are signed and that takes bearers.
+/// Returns a site that requires signatures and accepts bearers.
 fn signed(bearer: &str) -> Policed {
     let integrity = "[integrity]\nenabled = true\nsecret = 'a secret of this test, of 32 bytes or more'\nttl = '10m'\n\
                      [integrity.users]\ntable = 'users'\nlogin = 'name'\npassword = 'name'\n";

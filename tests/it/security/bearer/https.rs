@@ -1,4 +1,4 @@
-//! Keys that are read over HTTPS: whom the server trusts, and that it follows no redirect.
+//! Keys that are read over HTTPS: the server accepts only trusted certificates, and follows no redirects.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -37,7 +37,7 @@ impl Logged {
         Self { site: Site { server, database }, log }
     }
 
-    /// Asserts that the keys cannot be read, and that the log says why.
+    /// Asserts that the keys cannot be read, and that the log contains the reason.
     #[track_caller]
     fn refuses(&self, issuer: &Issuer, reason: &str) {
         self.site.refuses(&issuer.token(&ada()), 503, "Unavailable");

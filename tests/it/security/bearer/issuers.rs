@@ -1,4 +1,4 @@
-//! Issuers that rotate their keys, are slow or away, or answer something else.
+//! Issuers that rotate their keys, are slow or unavailable, or send invalid responses.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -39,7 +39,7 @@ fn keys_are_read_again_after_the_interval() {
     let site = Site::start(&format!("jwks = '{}'\nrefresh = '1s'", issuer.url()));
     let first = issuer.token(&ada());
     site.accepts(&first);
-    // The same id: the server has no sign of the new key but the interval.
+    // The new key has the same id, so the server finds it only after the interval.
     let second = issuer.rotate("first").token(&ada());
     wait_until("the new key is used", || site.read(&second).status == 200);
     site.refuses(&first, 401, "TOKEN_INVALID");
@@ -64,7 +64,7 @@ fn known_keys_stay_in_use_while_the_issuer_is_away_or_wrong() {
     for answer in wrong {
         let before = issuer.requests();
         issuer.answer(answer.clone());
-        // A key that is unknown makes the server ask at once; later it asks by itself.
+        // A token with an unknown key makes the server request the keys at once; later it does so at intervals.
         let _ = site.read(&SigningKey::generate("unknown").token(&ada()));
         wait_until("the server has asked", || issuer.requests() > before);
         site.accepts(&issuer.token(&ada()));
@@ -127,7 +127,7 @@ fn a_file_of_keys_is_read_again_when_it_changes() {
     let document = |key: &SigningKey| json!({"keys": [key.jwk()]}).to_string();
     let database = Database::blog();
     database.dir.write("keys.json", &document(&first));
-    // Relative to the file of the settings.
+    // The path is relative to the settings file.
     let config = settings(&database.dir, "jwks = 'file:keys.json'", "");
     let server = Server::start(&["--database", &database.url(), "--config", &config]);
     let site = Site { server, database };

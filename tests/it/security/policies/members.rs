@@ -1,4 +1,4 @@
-//! Conditions on related records: users see the posts of projects that they are members of, and not who else is.
+//! Conditions on related records: users see the posts of projects that they are members of, but not the other members.
 
 use mesh_tests::Request;
 use mesh_tests::kit::encoding;
@@ -77,7 +77,7 @@ fn members_see_and_write_the_records_of_their_projects() {
         assert_eq!(status(&cy, "DELETE", "/task/1", Value::Null).0, 404);
         assert_eq!(status(&cy, "PUT", "/task/2", json!({"title": "x"})).0, 200);
         assert_eq!(status(&cy, "PUT", "/task/2", json!({"projectId": null})), forbidden);
-        // A project that a role does not see is like one that does not exist.
+        // A project that a role does not see is answered like one that does not exist.
         for (project, expected) in [(1, 404), (99, 404), (2, 200)] {
             assert_eq!(status(&cy, "PUT", "/task/2", json!({"projectId": project})).0, expected);
             assert_eq!(status(&cy, "PUT", "/task/2/project", json!({"entityId": project})).0, expected);

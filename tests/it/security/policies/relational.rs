@@ -1,4 +1,4 @@
-//! Relational queries and parameters of a principal from whom policies hide records and names.
+//! Relational queries and parameters of a principal for whom policies hide records and names.
 
 use mesh_tests::kit::encoding;
 use mesh_tests::{Request, Response, encode};
@@ -33,7 +33,7 @@ fn hidden_records_do_not_count_as_related() {
         assert_eq!(users(posts("some", any.clone())), r#"[{"id":2}]"#);
         assert_eq!(users(posts("none", any)), r#"[{"id":1},{"id":3},{"id":4}]"#);
         assert_eq!(users(posts("every", none)), r#"[{"id":1},{"id":3},{"id":4}]"#);
-        // A record that is hidden is not reached through another one, nor is its value.
+        // Neither a hidden record nor its values can be reached through another record.
         let own_title = json!({"relation": "owner", "op": "some", "where": {"relation": "posts", "op": "some",
             "where": {"field": "title", "op": "eq", "value": "Rust at dawn"}}});
         assert_eq!(

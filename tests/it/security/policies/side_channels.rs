@@ -1,9 +1,9 @@
-//! What hidden records could reveal beside answers: errors of their values, and statements that read them for a count.
+//! Side channels of hidden records: errors in their values, and statements that read them for a count.
 
 use mesh_tests::{Cluster, Database, run};
 use serde_json::{Value, json};
 
-/// The hidden notes have a text that is no JSON and numbers whose sum exceeds 64 bits.
+/// The hidden notes have a text that is not JSON, and numbers whose sum exceeds 64 bits.
 const TABLES: &str = "
 CREATE TABLE notes (id BIGINT PRIMARY KEY, data TEXT, open BOOLEAN, amount BIGINT, parent_id BIGINT REFERENCES notes (id));
 INSERT INTO notes VALUES (1, '{\"a\": 1}', true, 1, NULL), (2, 'x{', false, 9223372036854775807, 1),
@@ -25,7 +25,7 @@ fn document() -> Value {
     })
 }
 
-/// Returns the URLs of both databases, and what keeps them.
+/// Returns the URLs of both databases, and the values that keep the databases alive.
 fn databases() -> (Vec<String>, (Database, Option<Cluster>)) {
     let sqlite = Database::new(TABLES);
     let mut urls = vec![sqlite.url()];

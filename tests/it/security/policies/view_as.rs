@@ -117,7 +117,7 @@ fn only_administrators_view_the_data_as_a_listed_role() {
     }
     assert_eq!(status(None, json!({"role": "editor"})), 401);
     assert_eq!(introspect(&site, &ada, None).json()["viewAs"], json!(["editor", "*"]));
-    // What claims to be an administrator is none, and the header has one form.
+    // Members and headers that claim a role have no effect, and the header of the view has exactly one form.
     let forged = Request::post("/docs/execute", &json!({"query": TITLES, "role": "admin"}).to_string())
         .header("X-Mesh-Role", "admin");
     assert_eq!(send(&site, None, forged, Some(&json!({"role": "editor"}))).status, 401);

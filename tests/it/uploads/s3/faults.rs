@@ -22,7 +22,7 @@ impl Network {
     }
 }
 
-/// Checks the error, which says nothing about the bucket.
+/// Checks the error, which must reveal nothing about the bucket.
 #[track_caller]
 fn assert_refused(what: &str, reply: &Response, is_late: bool) {
     let expected = if is_late { (500, json!("TIMEOUT")) } else { (503, Value::Null) };
@@ -85,7 +85,7 @@ fn a_download_ends_if_its_bytes_stop() {
     connection.write(&file("GET", &key(&bytes), &[]).bytes());
     let head = connection.read_head().unwrap().unwrap();
     assert_eq!((head.status, head.header("content-length")), (200, Some("10000000")));
-    // A part of them is on its way already.
+    // A part of the bytes has been sent already.
     proxy.set(Fault::Hold);
     let ended = connection.read_body(head, false);
     assert!(ended.is_err(), "the body is complete: the proxy held nothing");

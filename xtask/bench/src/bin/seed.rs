@@ -57,7 +57,7 @@ const INDEXES: &str = "
     ANALYZE;
 ";
 
-/// Records of the tables beside the blog, for each post.
+/// The sizes of the tables that are not part of the blog; two of them grow with the number of posts.
 const POSTS_PER_EMPLOYEE: u32 = 10;
 const POSTS_PER_PRODUCT: u32 = 5;
 const TAGS: u32 = 200;
@@ -200,7 +200,7 @@ fn make(path: &Path, posts: u32, journal: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Fills the tables beside the blog: tags, employees and products.
+/// Fills the tables that are not part of the blog: tags, employees and products.
 fn others(rows: &Transaction<'_>, posts: u32, dice: &mut Dice) -> Result<(), Error> {
     let mut insert = rows.prepare("INSERT INTO tags VALUES (?, ?)")?;
     for id in 1..=TAGS {
@@ -208,7 +208,7 @@ fn others(rows: &Transaction<'_>, posts: u32, dice: &mut Dice) -> Result<(), Err
     }
     let mut insert = rows.prepare("INSERT INTO post_tags VALUES (?, ?)")?;
     for id in 1..=posts {
-        // Three different ones.
+        // Each post has three different tags.
         let first = dice.below(TAGS);
         for tag in [first, first + 1 + dice.below(90), first + 100 + dice.below(90)] {
             insert.execute([id, 1 + tag % TAGS])?;

@@ -29,7 +29,7 @@ pub(super) fn tags(connection: Database) -> Result<Answer, Error> {
     }))
 }
 
-/// Writes objects with a name and whatever follows it.
+/// Writes an object with a name for each row, each followed by `end`.
 fn names(out: &mut Vec<u8>, statement: &mut Statement<'_>, end: &str) -> Result<(), Error> {
     let mut begin = "{\"name\":";
     each(statement, |row| {
@@ -76,7 +76,7 @@ pub(super) fn nested_tree(connection: Database) -> Result<Answer, Error> {
     }))
 }
 
-/// The managers are joined.
+/// Joins the managers into the statement of the employee.
 pub(super) fn joined_tree(connection: Database) -> Result<Answer, Error> {
     let mut employee = connection.prepare(MANAGERS)?;
     let [mut first, mut second] = [connection.prepare(REPORTS)?, connection.prepare(REPORTS)?];
@@ -161,7 +161,7 @@ pub(super) const JSON_TREE: &str = "SELECT json_object('name', e.name, \
     FROM employees e LEFT JOIN employees m ON m.id = e.manager_id \
     LEFT JOIN employees g ON g.id = m.manager_id WHERE e.id = ?";
 
-/// Posts from a number of views on.
+/// A page of `first` posts in the order of views, from a given number of views on.
 pub(super) fn rows(connection: Database, first: usize) -> Result<Answer, Error> {
     let sql =
         format!("SELECT id, title, views FROM posts WHERE views >= ? ORDER BY views, id LIMIT {}", first + 1);
@@ -191,7 +191,7 @@ pub(super) fn rows(connection: Database, first: usize) -> Result<Answer, Error> 
     }))
 }
 
-/// All posts, a line for each.
+/// All posts, one per line.
 pub(super) fn export(connection: Database) -> Result<Answer, Error> {
     let mut posts = connection.prepare("SELECT id, title, published_at, views FROM posts ORDER BY id")?;
     Ok(Box::new(move |_, out| {

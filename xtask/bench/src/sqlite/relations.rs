@@ -42,7 +42,7 @@ pub(super) fn posts(connection: Database, sql: &str) -> Result<Answer, Error> {
     }))
 }
 
-/// Users of whose posts every one has been viewed so often.
+/// The users all of whose posts have at least a given number of views.
 pub(super) fn every(connection: Database) -> Result<Answer, Error> {
     let mut users = connection.prepare(
         "SELECT u.id, u.name FROM users u \
@@ -71,12 +71,12 @@ pub(super) fn every(connection: Database) -> Result<Answer, Error> {
 const RECENT: &str =
     "SELECT id, body, created_at FROM comments WHERE author_id = ? ORDER BY created_at DESC, id DESC";
 
-/// How the number of all comments is found.
+/// How the total number of comments is obtained.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
-    /// By a statement of its own.
+    /// With a separate statement.
     Statement,
-    /// By a window over the comments.
+    /// With a window function over the comments.
     Window,
 }
 
@@ -128,8 +128,8 @@ fn comment(out: &mut Vec<u8>, page: &mut Page, row: &Row<'_>, sorted: usize) -> 
     Ok(())
 }
 
-/// The comments of a user by the titles of their posts: the posts are joined, or their titles are subqueries, or the ids are
-/// sorted before the comments are read.
+/// The comments of a user, ordered by the titles of their posts. The posts are joined, the titles are subqueries, or the ids
+/// are sorted before the comments are read.
 pub(super) const PATH_JOINED: &str = "SELECT c.id, c.body, p.title FROM comments c LEFT JOIN posts p ON p.id = c.post_id \
     WHERE c.author_id = ? ORDER BY p.title, c.id LIMIT 21";
 pub(super) const PATH_NESTED: &str = "SELECT c.id, c.body, (SELECT p.title FROM posts p WHERE p.id = c.post_id) AS t \
@@ -149,10 +149,10 @@ pub(super) fn path(connection: Database, sql: &str) -> Result<Answer, Error> {
     }))
 }
 
-/// The posts before the end of the newest, last one first.
+/// The last page of the newest posts, in reverse order.
 pub(super) const BACKWARD: &str = "SELECT id, title, published_at FROM posts WHERE published = 1 \
     ORDER BY published_at, id LIMIT 21";
-/// The same, sorted again by the database.
+/// The last page of the newest posts, which the database sorts into the order of the response.
 pub(super) const BACKWARD_SORTED: &str = "SELECT * FROM (SELECT id, title, published_at FROM posts WHERE published = 1 \
     ORDER BY published_at, id LIMIT 21) ORDER BY published_at DESC, id DESC";
 
@@ -160,7 +160,7 @@ pub(super) const BACKWARD_SORTED: &str = "SELECT * FROM (SELECT id, title, publi
 pub(super) fn backward(connection: Database, sql: &str, is_reversed: bool) -> Result<Answer, Error> {
     let mut posts = connection.prepare(sql)?;
     Ok(Box::new(move |_, out| {
-        // The objects with the cursor of each.
+        // The objects and their cursors.
         let (mut objects, mut cursors) = (Vec::with_capacity(4_096), Vec::with_capacity(1_024));
         let mut ends = [(0, 0); PAGE + 2];
         let mut count = 0;
@@ -199,7 +199,7 @@ pub(super) fn backward(connection: Database, sql: &str, is_reversed: bool) -> Re
     }))
 }
 
-/// The page of the one post with an id.
+/// A page with only the post that has the requested id.
 pub(super) fn one(connection: Database) -> Result<Answer, Error> {
     let mut posts = connection.prepare(
         "SELECT id, title, body, published, views, published_at FROM posts WHERE id = ? ORDER BY id LIMIT 21",

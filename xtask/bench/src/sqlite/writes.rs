@@ -1,4 +1,4 @@
-//! An update of one row, a row that is created with a link to another, and a thousand rows of one request.
+//! Writes: updating a row, creating a row that refers to another one, and creating a thousand rows with one request.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::{Ask, Error};
 
 type Database = &'static Connection;
 
-/// Updates a row and returns it, in a transaction of its own.
+/// Updates a row and returns it, in its own transaction.
 pub(super) fn update(connection: Database) -> Result<Answer, Error> {
     let mut update = connection.prepare("UPDATE posts SET views = ? WHERE id = ? RETURNING id, views")?;
     Ok(Box::new(move |ask, out| {
@@ -81,15 +81,15 @@ impl User<'_> {
     }
 }
 
-/// Creates users, each by a run of one statement.
+/// Creates users with one execution of a statement per user.
 pub(super) fn users(connection: Database) -> Result<Answer, Error> {
     user_rows(connection, 1)
 }
 
-/// Rows of one statement. A thousand rows are a multiple of it.
+/// Rows per statement. It divides a thousand evenly.
 const ROWS: usize = 50;
 
-/// Creates users, several by each run of one statement.
+/// Creates users with one execution of a statement per `ROWS` users.
 pub(super) fn users_by_rows(connection: Database) -> Result<Answer, Error> {
     user_rows(connection, ROWS)
 }
@@ -140,11 +140,11 @@ fn created(out: &mut Vec<u8>, insert: &mut Statement<'_>, begin: &mut &str) -> R
     })
 }
 
-/// The most writes of a transaction.
+/// Maximum number of writes per transaction.
 const GROUP: usize = 64;
 
-/// A thread that commits the writes which have arrived in one transaction. The thread of the connections does not wait for
-/// the disk, so reads would not wait for commits.
+/// A thread that commits all writes that have arrived in one transaction. The thread that serves connections does not wait
+/// for the disk, so reads would not wait for commits.
 pub struct Group(Sender<Waiting>);
 
 struct Waiting {

@@ -14,7 +14,7 @@ use crate::bench::machine::{mebibytes, memory, percentile};
 const LISTS: usize = 50;
 /// The number of records.
 const POSTS: u32 = 100_000;
-/// For how long one record after the other is changed, and the pause in between.
+/// How long records are changed one after another, and the pause between two changes.
 const BUSY: Duration = Duration::from_secs(10);
 const BETWEEN: Duration = Duration::from_millis(10);
 
@@ -116,7 +116,7 @@ fn latency(
     Ok(late < SLOWEST)
 }
 
-/// Reads what has arrived, as clients do that keep up.
+/// Reads everything that has arrived, like clients that keep up.
 fn drain<'s>(streams: impl Iterator<Item = &'s mut TcpStream>) -> Result<(), String> {
     let mut bytes = [0; 65_536];
     for stream in streams {
@@ -132,7 +132,7 @@ fn drain<'s>(streams: impl Iterator<Item = &'s mut TcpStream>) -> Result<(), Str
     Ok(())
 }
 
-/// Changes the first list all the time, and then measures how long the last change takes.
+/// Changes the first list continuously, and then measures the latency of the last change.
 fn busy(ground: &Ground, lists: &mut [Vec<TcpStream>], id: u64) -> Result<bool, String> {
     let (start, cpu, before) = (Instant::now(), ground.server.cpu_time(), ground.readings());
     let mut changes = 0;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench alternatives`: mesh-server beside servers that one could use instead, for the four reads.
+//! `cargo xtask bench alternatives`: mesh-server compared with alternative servers, for the four reads.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -23,7 +23,7 @@ const DATASETTE: &str = "datasette==0.65.5";
 /// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs the benchmark. What cannot be installed is left out.
+/// Runs the benchmark. Servers that cannot be installed are left out.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let mut options = Options::parse(arguments)?;
     let ground = prepare(root, &options)?;
@@ -51,7 +51,7 @@ fn folder(ground: &Ground) -> PathBuf {
     ground.folder.join("others")
 }
 
-/// Installs the programs with the clients of their registries. Returns whether each of PostGraphile and Datasette is there.
+/// Installs the programs with the clients of their registries. Returns whether PostGraphile and whether Datasette is installed.
 fn install(ground: &Ground) -> Result<(bool, bool), String> {
     let folder = folder(ground);
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
@@ -83,7 +83,7 @@ pub(crate) fn postgraphile(ground: &Ground, url: &str, place: Option<&str>) -> R
     Peer::spawn(command.env("GRAPHILE_ENV", "production").env("NODE_ENV", "production"))
 }
 
-/// Starts Datasette over a copy of the sample whose name is that of the database.
+/// Starts Datasette over a hard link to the sample, because Datasette names a database after its file.
 pub(crate) fn datasette(ground: &Ground, data: &Path, place: Option<&str>) -> Result<Peer, String> {
     let path = folder(ground).join(format!("{DATABASE}.sqlite"));
     let _ = fs::remove_file(&path);

@@ -1,4 +1,4 @@
-//! The four reads as the servers that one could use instead receive them.
+//! The requests for the four reads to alternative servers.
 
 use mesh_tests::Request;
 use serde_json::json;
@@ -44,7 +44,7 @@ pub(crate) fn postgraphile(read: Read, id: u32) -> Request {
         Read::Deep => page(&format!("rowId title publishedAt {author} {comments}")),
         _ => String::new(),
     };
-    // Its plans are cached by the text of the query.
+    // PostGraphile caches plans by the text of the query.
     Request::post("/", &json!({ "query": query, "variables": { "id": id } }).to_string())
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn datasette(read: Read, id: u32) -> Request {
     Request::new("GET", &format!("/{DATABASE}.json?_shape=array&id={id}&sql={encoded}"))
 }
 
-/// The name of the sample in Datasette, which is that of its file.
+/// The name of the sample in Datasette, which is the name of its file.
 pub(crate) const DATABASE: &str = "blog";
 
 fn encoded(byte: u8) -> String {

@@ -16,7 +16,7 @@ const SIGNED_TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.9), Target::Tai
 /// Rows of a large page cost about as much as rows of a page of 1,000.
 const ROW_TARGETS: &[Target] = &[Target::Row { than: "rows1000", most: 1.15 }];
 
-/// A sample a hundred times as large makes a read hardly more expensive, and no more so than a hand-written one.
+/// With a sample a hundred times as large, a read costs hardly more, and its cost grows no more than that of a hand-written read.
 const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostRelative(Kind::Limit, 1.1)];
 
 /// Requests of workloads that run on samples of several sizes: enough to reach a large part of each sample.
@@ -159,7 +159,7 @@ fn forms() -> Vec<Workload> {
             "1,000 users that are created by one request",
             Workload { connections: 4, targets: &[Target::Speed(Kind::Limit, 0.5)], ..form(Read::Bulk) },
         ),
-        // An address has few exports at a time.
+        // One address may run only a few exports at a time.
         named_as("export", "all posts as lines of JSON", Workload { connections: 2, ..form(Read::Export) }),
     ]
 }

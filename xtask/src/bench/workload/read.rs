@@ -1,4 +1,4 @@
-//! What a workload reads or writes: the queries, and the hand-written servers for it.
+//! The reads and writes of workloads: their queries, and the hand-written servers for them.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub(crate) enum Read {
     Nested,
     /// The newest posts with their authors.
     Newest,
-    /// The newest posts with authors, comments and the authors of those.
+    /// The newest posts with their authors, their comments, and the authors of the comments.
     Deep,
     /// The newest posts with their tags.
     Tags,
@@ -33,7 +33,7 @@ pub(crate) enum Read {
     Groups,
     /// The newest posts with a comment by a user.
     Some,
-    /// Users of whose posts every one has been viewed so often.
+    /// The users all of whose posts have at least a given number of views.
     Every,
     /// The posts of a user, most commented first.
     Busiest,
@@ -55,7 +55,7 @@ pub(crate) enum Read {
     Bulk,
     /// A page of posts in index order.
     Page { first: u32 },
-    /// Pages of so many posts in index order from everywhere, so that pages of any size read the same data.
+    /// Pages of this many posts in index order, spread over the whole table, so that pages of any size read the same data.
     Rows(u32),
     /// Distinct reads: ids, queries and cursors.
     Many,
@@ -82,7 +82,7 @@ impl Read {
         )
     }
 
-    /// Whether the query has one of few records, as a parameter or in its text.
+    /// Whether the query contains one of a few records, as a parameter or in its text.
     pub(crate) fn has_record_in_query(self) -> bool {
         (self.is_parametric() && self != Self::Param) || matches!(self, Self::Rows(_))
     }
@@ -105,7 +105,7 @@ impl Read {
         matches!(self, Self::Update | Self::Create | Self::Bulk)
     }
 
-    /// Returns the name that the hand-written servers have for it.
+    /// Returns the name of the read in the hand-written servers.
     pub(crate) fn peer(self) -> Cow<'static, str> {
         let name = match self {
             Self::Rows(first) => return format!("rows{first}").into(),

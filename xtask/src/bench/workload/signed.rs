@@ -16,13 +16,13 @@ use crate::bench::peer::Peer;
 use crate::bench::request::{Kind, ask, file_of};
 use crate::bench::{Ground, prepare};
 
-/// Requests of a measurement; each is sent once, because a nonce is accepted once.
+/// Number of requests per measurement. Each is sent once, because a nonce is accepted once.
 const REQUESTS: u32 = 60_000;
-/// Requests before it.
+/// Number of requests before a measurement.
 const WARM_UP: u32 = 10_000;
 const ROUNDS: usize = 5;
 const SESSIONS: usize = 64;
-/// Spellings of the query, which differ in white space. With the sessions, they make this many times as many messages.
+/// Number of spellings of the query, which differ in white space. Each session sends this many distinct messages.
 const SPELLINGS: u32 = 16;
 
 /// How requests are signed.
@@ -33,7 +33,7 @@ enum Signing {
     Bound,
 }
 
-/// A way of signing, and the speed that it must reach relative to the hand-written server, which checks no signatures.
+/// A way of signing, and its minimum speed relative to the hand-written server, which checks no signatures.
 type Case = (Signing, Option<f64>);
 
 const CASES: [(&str, &[Case]); 2] = [

@@ -19,7 +19,7 @@ pub(super) struct Binder<'v> {
 }
 
 impl<'v> Binder<'v> {
-    /// Plans a condition with the values of its parameters, and adds these to the inputs.
+    /// Plans a condition with the values of its parameters, and adds the values to the inputs.
     pub(super) fn condition(&mut self, place: &ConditionUse) -> Result<Predicate, PlanError> {
         let ConditionUse { path, name, source, ty, stored, time_form, nullable, op, operand } = place;
         let (source, ty, stored) = (source.clone(), *ty, *stored);
@@ -99,7 +99,8 @@ impl<'v> Binder<'v> {
                 }
                 let one = |value: &Literal| Spanned { value: OrParam::Value(value.clone()), span: *span };
                 let mut literals: Vec<_> = list.iter().map(one).collect();
-                // Repeated values do not change what a list matches, and there are few forms then.
+                // Repeating the last value does not change which values the list matches, and keeps the number of forms
+                // small.
                 if let Some(last) = literals.last().cloned() {
                     literals.resize(literals.len().next_power_of_two(), last);
                 }
@@ -164,8 +165,8 @@ impl<'v> Binder<'v> {
         self.form.extend(values.iter().map(|value| if *value == Value::Null { '0' } else { '1' }));
     }
 
-    /// Replaces the values of a condition by inputs, and describes its form. The depth of the recursion is small: the
-    /// predicate is that of a single comparison.
+    /// Replaces the values of a condition with inputs, and describes its form. The recursion is shallow, since the predicate
+    /// comes from a single comparison.
     fn lift(&mut self, predicate: &mut Predicate) {
         match predicate {
             Predicate::All(parts) | Predicate::Any(parts) => {
@@ -215,7 +216,7 @@ impl<'v> Binder<'v> {
     }
 }
 
-/// Returns whether a statement has a range for the beginning of the pattern.
+/// Returns whether a statement uses a range for the beginning of the pattern.
 fn has_beginning(pattern: &str) -> bool {
     #[cfg(feature = "sql")]
     return crate::sql::sqlite::has_beginning(pattern);

@@ -21,19 +21,19 @@ use crate::sql::related::RowOperands;
 /// The alias of the groups of parents that have records.
 const FOUND: &str = "x";
 
-/// The part of a node's rows or groups that a statement has.
+/// The part of a node's rows or groups that a statement returns.
 struct Part<'a> {
-    /// The sort values of the row that they follow.
+    /// The sort values of the row after which the part starts.
     after: Option<&'a [Value]>,
     limit: Option<u64>,
-    /// The number of the parent, if there are several.
+    /// The number of the parent, if there are several parents.
     parent_number: Option<Expr>,
-    /// Whether columns are added by which the rows can be sorted.
+    /// Whether to add columns by which the rows can be sorted.
     is_sorted: bool,
 }
 
 impl Lowering<'_> {
-    /// Returns the statement for a node's rows or groups: those of the parents, if there are any.
+    /// Returns the statement for a node's rows or groups. If there are parents, it is limited to their rows.
     pub(super) fn rows(
         &mut self,
         node: &Node,
@@ -46,7 +46,7 @@ impl Lowering<'_> {
         let alias = table_alias(number);
         let is_root = self.levels.is_empty();
         let mut rows = Query::select();
-        // Before the table, since what is joined belongs to the last one in the list.
+        // The parents come before the table, because joins apply to the last table of the list.
         let level = parents.and_then(|parents| parents.level);
         if let Some(level) = level {
             render::add_from(&mut rows, &self.levels, level, PARENTS);
@@ -59,7 +59,8 @@ impl Lowering<'_> {
             let id = operands(&id.source);
             let wanted = param::id(&mut self.params, part, &id.class);
             rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
-            // With a condition on the record, its children are not searched for if it does not hold.
+            // If the record has a condition, its children are read through its level, so that they are not searched for if the
+            // condition does not hold.
             let is_alone = node.id.len() == 1 && node.filter.is_none();
             self.id = Some(wanted).filter(|_| is_alone && id.class.is_identity());
         }
@@ -103,8 +104,8 @@ impl Lowering<'_> {
         self.complete(node, groups, columns, &operands, Part { after, limit, parent_number, is_sorted })
     }
 
-    /// Adds what rows and groups have in common: columns, start, order and limit. Rows of several parents are numbered for each
-    /// parent.
+    /// Adds the parts that rows and groups share: columns, start, order and limit. Rows of several parents are numbered within
+    /// each parent.
     fn complete(
         &mut self,
         node: &Node,
@@ -117,7 +118,7 @@ impl Lowering<'_> {
             select.expr_as(operands(&known.source).expr, column_name(*number));
         }
         if node.columns.is_empty() {
-            // All columns of a common table expression have different names.
+            // The columns of a common table expression must have different names.
             select.expr_as(Expr::Constant(1.into()), column_name(self.next()));
         }
         if let Some(after) = after {
@@ -132,7 +133,7 @@ impl Lowering<'_> {
             select.expr_as(parent_number, PARENT_NUMBER);
             return select;
         }
-        // A record beside its parent is in no order.
+        // A record that is joined to its parent needs no order.
         let sorted = if is_sorted { node.order.as_slice() } else { &[] };
         for (index, key) in sorted.iter().enumerate() {
             select.expr_as(operands(&key.source).comparable().expr, sort_name(index));
@@ -144,7 +145,7 @@ impl Lowering<'_> {
         select
     }
 
-    /// Returns the one group of each parent, also of those without records, of which `found` has no group.
+    /// Returns the single group of each parent, including parents without records, for which `found` has no group.
     fn of_all_parents(
         &self,
         found: SelectStatement,

@@ -20,9 +20,9 @@ use crate::cli::settings::settings;
 use crate::cli::terminal::{Spinner, table};
 use crate::config::parse;
 
-/// The number of hex digits that `revoke` needs at least.
+/// The minimum number of hex digits that `revoke` accepts.
 const MIN_DIGITS: usize = 6;
-/// Width of a cell on a terminal.
+/// Maximum width of a cell on a terminal.
 const CELL_WIDTH: u16 = 40;
 
 /// Arguments of `api-key`.
@@ -110,7 +110,7 @@ async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
     filled.map_err(|_| Failure::start("the system provides no random numbers"))?;
     let key = new_api_key(random);
     let hash = ApiKeyHash::of(key.as_bytes()).ok_or_else(|| Failure::start("the new key is malformed"))?;
-    // Tables have whole seconds.
+    // Tables store whole seconds.
     let expires = args.expires.map(|age| SystemTime::now().checked_add(age).map_or(0, seconds));
     let expires = expires.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
     let stored = StoredApiKey { hash, owner: args.owner.clone(), role: args.role.clone(), expires };
@@ -179,7 +179,7 @@ async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what is not the beginning of a hash. A key that was passed instead of its id is not repeated.
+/// Refuses an id that is not the beginning of a hash. If a key was passed instead of its id, the message does not repeat it.
 fn check_id(id: &str) -> Result<(), Failure> {
     if id.starts_with(API_KEY_PREFIX) {
         let hint = ApiKeyHash::of(id.as_bytes())

@@ -166,7 +166,7 @@ fn comments(posts: &[Post<'_>], joined: &[i64], texts: &Texts, rng: &mut SampleR
         let turn = used.entry(post.id).or_default();
         let text = comment_text(post.topic, texts, starts, *turn);
         *turn += 1;
-        // Most comments are written soon: the delay is the smaller of two.
+        // Most comments are written soon after the post: the delay is the smaller of two random ones.
         let wait = rng.below(30 * DAY).min(rng.below(30 * DAY));
         let at = published + 10 * MINUTE + wait;
         let readers: Vec<i64> = (1..)

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::cli::terminal::{Colors, Look};
 
-/// What is known about a plan.
+/// A plan with its statements and warnings.
 pub(super) struct Explanation<'p> {
     pub(super) plan: &'p Plan,
     role: Option<&'p str>,

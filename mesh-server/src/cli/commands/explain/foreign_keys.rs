@@ -24,7 +24,7 @@ impl fmt::Display for Lookup<'_> {
     }
 }
 
-/// Returns the lookups of a node and those below it, each once.
+/// Returns the lookups of a node and of the nodes below it, without duplicates.
 pub(super) fn lookups(node: &Node) -> Vec<Lookup<'_>> {
     let mut found = Vec::new();
     add(&mut found, node);

@@ -5,21 +5,21 @@ use std::collections::HashSet;
 use mesh_plan::{ColumnSource, Comparand, CompareOp, Join, Node, Pattern, Predicate};
 use mesh_schema::{Link, TableName};
 
-/// Rows of a table up to which a scan in key order is not worth an index.
+/// The number of rows of a table up to which a scan in key order is fast enough without an index.
 pub(super) const SMALL: u64 = 1_000;
 
-/// What is known about the rows of a table.
+/// The approximate number of rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     /// At most [`SMALL`].
     Few,
-    /// More than that, or an unknown number.
+    /// More than [`SMALL`], or an unknown number.
     Many,
     /// The rows of a view, which cannot have indexes.
     View,
 }
 
-/// Returns a warning about the statement of a node with this query plan, if it is slow on a large table.
+/// Returns a warning if the statement of a node, which has this query plan, is slow on a large table.
 pub(super) fn index_advice<E>(
     node: &Node,
     join: Option<&Join>,
@@ -72,8 +72,8 @@ fn scanned(step: &str) -> Option<&str> {
     step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next())
 }
 
-/// Returns whether an alias is that of the table of a node, or of the junction that leads to it. Related records of controls
-/// have names such as `t0_1`.
+/// Returns whether an alias names the table of a node, or the junction that leads to it. Related records of controls have
+/// names such as `t0_1`.
 fn is_of_node(alias: &str, is_through: bool) -> bool {
     let is_related = alias.split_once('_').is_some_and(|(node, related)| {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -82,8 +82,8 @@ fn is_of_node(alias: &str, is_through: bool) -> bool {
     !(alias.starts_with("(subquery") || is_related || alias == "j" && !is_through)
 }
 
-/// Returns the table and the columns of a useful index, none if no index would help: the columns that are compared for
-/// equality, then those of the order, or of other comparisons if there are any.
+/// Returns the table and the columns of a useful index: the columns that are compared for equality, then the columns of
+/// the order, or of other comparisons if there are any. Returns no columns if no index would help.
 fn useful_index<'n>(node: &'n Node, join: Option<&'n Join>) -> (&'n TableName, Vec<String>) {
     let mut columns = Vec::new();
     match join.map(|join| &join.link) {

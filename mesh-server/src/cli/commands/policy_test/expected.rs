@@ -1,11 +1,11 @@
-//! What a case expects, and how that differs from what happened.
+//! The expectations of a case, and their comparison with the observed result.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use mesh_wire::WireError;
 
-/// What a case expects. Everything that is present has to hold; without a denial, the request has to succeed.
+/// The expectations of a case. Everything that is present has to hold; without a denial, the request has to succeed.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     pub(super) denied: Option<Denial>,
@@ -13,12 +13,12 @@ pub(super) struct Expected {
     pub(super) rows: Option<u64>,
     /// The ids of the records, in any order.
     pub(super) ids: Option<BTreeSet<String>>,
-    /// Exactly these names.
+    /// The exact names for each right.
     pub(super) rights: Vec<(Right, BTreeSet<String>)>,
     pub(super) deletes: Option<bool>,
 }
 
-/// A right on the members of an entity, by the key of a case.
+/// A right on the members of an entity, named after its key in a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
     Fields,
@@ -51,7 +51,7 @@ pub(super) struct Denial {
     pub(super) message: Option<String>,
 }
 
-/// What happened.
+/// The observed result of a case.
 #[derive(Debug)]
 pub(super) enum Observed {
     /// The records of an answer.
@@ -133,8 +133,8 @@ impl fmt::Display for Expected {
 }
 
 impl Denial {
-    /// Returns whether the request was refused as expected. Failures of the server and conflicts with other records are no
-    /// refusals, unless their status is expected.
+    /// Returns whether the request was refused as expected. Failures of the server and conflicts with other records do not
+    /// count as refusals, unless their status is expected.
     fn matches(&self, observed: &Observed) -> bool {
         let error = match observed {
             Observed::Refused(error) => error,

@@ -14,7 +14,7 @@ pub(super) type Item<'t> = Spanned<DeValue<'t>>;
 pub(super) struct Reader<'f> {
     file: &'f str,
     text: &'f str,
-    /// Each with the offset that it is sorted by.
+    /// The faults, each with the offset by which it is sorted.
     faults: Vec<(usize, String)>,
 }
 
@@ -53,7 +53,7 @@ impl<'f> Reader<'f> {
         (1 + before.matches('\n').count(), 1 + column)
     }
 
-    /// Reports the keys of a table that are none of these.
+    /// Reports the keys of a table that are not in `keys`.
     pub(super) fn check_keys(&mut self, table: &DeTable<'_>, keys: &[&str]) {
         for key in table.keys() {
             let name: &str = key.get_ref();
@@ -76,7 +76,7 @@ impl<'f> Reader<'f> {
         self.fault(item.span(), &format!("'{key}' takes {wanted}, not {found}"));
     }
 
-    /// Returns a table; reports another value.
+    /// Returns a table; reports a value of another type.
     pub(super) fn table<'t, 'd>(&mut self, key: &str, item: &'t Item<'d>) -> Option<&'t DeTable<'d>> {
         match item.get_ref() {
             DeValue::Table(table) => Some(table),
@@ -87,7 +87,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Returns the text of a key; reports another value.
+    /// Returns the text of a key; reports a value of another type.
     pub(super) fn text(&mut self, table: &DeTable<'_>, key: &str) -> Option<String> {
         let item = table.get(key)?;
         match item.get_ref() {
@@ -99,7 +99,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Returns a key of text or an integer as text, such as an id; reports another value.
+    /// Returns a text or an integer as text, such as an id; reports a value of another type.
     pub(super) fn id(&mut self, key: &str, item: &Item<'_>) -> Option<String> {
         match json(item.get_ref()) {
             Some(Json::String(text)) => Some(text),
@@ -111,7 +111,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Returns `true` or `false`; reports another value.
+    /// Returns the boolean of a key; reports a value of another type.
     pub(super) fn boolean(&mut self, table: &DeTable<'_>, key: &str) -> Option<bool> {
         let item = table.get(key)?;
         match item.get_ref() {
@@ -123,7 +123,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Returns a number that is not negative; reports another value.
+    /// Returns the non-negative number of a key; reports any other value.
     pub(super) fn count(&mut self, table: &DeTable<'_>, key: &str) -> Option<u64> {
         let item = table.get(key)?;
         let count = json(item.get_ref()).and_then(|json| json.as_u64());
@@ -133,7 +133,7 @@ impl<'f> Reader<'f> {
         count
     }
 
-    /// Returns a list of text or integers as texts; reports another value.
+    /// Returns a list of texts or integers as texts; reports a value of another type.
     pub(super) fn list(&mut self, table: &DeTable<'_>, key: &str) -> Option<Vec<String>> {
         let item = table.get(key)?;
         match item.get_ref() {
@@ -145,7 +145,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Returns an object, written as a table or as JSON text; reports another value.
+    /// Returns an object, written as a table or as JSON text; reports any other value.
     pub(super) fn object(&mut self, table: &DeTable<'_>, key: &str) -> Option<Map<String, Json>> {
         let item = table.get(key)?;
         let object = match item.get_ref() {

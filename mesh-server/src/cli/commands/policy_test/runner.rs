@@ -1,4 +1,4 @@
-//! Runs cases. Nothing that a case does remains: SQLite writes to a copy, and the other databases roll back.
+//! Runs cases without lasting effects: writes to SQLite go to a copy, writes to the other databases are rolled back.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -23,14 +23,14 @@ use crate::cli::server::database::{Database, Writer, block_on};
 use crate::cli::temp_folder::TempFolder;
 use crate::config::Config;
 
-/// What cases run against.
+/// Runs cases against a schema, and a database if there is one.
 pub(super) struct Runner {
     schema: Arc<Schema>,
     limits: Limits,
     database: Option<Database>,
     /// The schema with its policies.
     mesh: Mesh,
-    /// The schema without policies. Writes are only planned.
+    /// The schema without policies. It only plans writes.
     open: Mesh,
     /// A copy of a SQLite file.
     copy: OnceCell<Copy>,
@@ -42,7 +42,7 @@ struct Copy {
     file: PathBuf,
 }
 
-/// Why a case could not be run.
+/// The reason why a case could not be run.
 enum RunError {
     Refused(Error),
     Failed(Failure),
@@ -86,7 +86,7 @@ impl Runner {
         })
     }
 
-    /// Returns what the names of a file are checked against.
+    /// Returns the sources that the names in a file are checked against.
     pub(super) fn sources(&self) -> Sources<'_> {
         Sources { schema: &self.schema, open: &self.open, has_database: self.database.is_some() }
     }
@@ -215,7 +215,7 @@ impl Runner {
         };
         let path = copy.folder.path().join("copy.db");
         for ending in ["", "-wal", "-shm"] {
-            // There is none before the first write.
+            // The file does not exist before the first write.
             let _ = std::fs::remove_file(copy.folder.path().join(format!("copy.db{ending}")));
         }
         std::fs::copy(&copy.file, &path)

@@ -1,4 +1,4 @@
-//! The file of expectations.
+//! Parsing of the file of expectations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,10 +18,10 @@ use super::runner::write_target;
 use crate::cli::args::role::check_role;
 use crate::cli::failure::Failure;
 
-/// The keys of a session, also in a case.
+/// The keys of a session, which a case can also have.
 const SESSION: [&str; 4] = ["role", "user", "tenant", "claims"];
 
-/// The keys of cases by what they test, and the keys of all cases.
+/// The keys of cases by the subject that they test, and the keys of all cases.
 const OF_QUERIES: [&str; 5] = ["query", "id", "params", "rows", "ids"];
 const OF_WRITES: [&str; 2] = ["write", "body"];
 const OF_ENTITIES: [&str; 6] = ["entity", "fields", "relations", "creates", "updates", "deletes"];
@@ -42,7 +42,7 @@ pub(super) struct Case {
     pub(super) expected: Expected,
 }
 
-/// What a case tests.
+/// The request or the rights that a case tests.
 pub(super) enum Subject {
     /// A read: of one record if there is an id.
     Query { format: Format, text: String, id: Option<String>, params: ParamValues },
@@ -52,11 +52,11 @@ pub(super) enum Subject {
     Entity(String),
 }
 
-/// What the names in a file are checked against.
+/// The schemas that the names in a file are checked against.
 pub(super) struct Sources<'s> {
     /// The schema with the policies.
     pub(super) schema: &'s Schema,
-    /// The same schema without policies. Only plans are made with it.
+    /// The same schema without policies. It is used only for planning.
     pub(super) open: &'s Mesh,
     pub(super) has_database: bool,
 }
@@ -112,7 +112,7 @@ impl Parser<'_> {
         parsed
     }
 
-    /// Returns a session, or none if a table has none of its values.
+    /// Returns the session of a table, or `None` if the table has none of a session's keys.
     fn session(&mut self, table: &DeTable<'_>) -> Option<Principal> {
         if SESSION.iter().all(|key| table.get(*key).is_none()) {
             return None;
@@ -281,7 +281,7 @@ impl Parser<'_> {
             .into_iter()
             .filter_map(|right| self.reader.list(table, right.key()).map(|names| (right, set(names))));
         let rights: Vec<_> = rights.collect();
-        // It means that there is no denial.
+        // `allowed` only means that there is no denial.
         let _ = self.reader.boolean(table, "allowed");
         let expected = Expected {
             denied: table.get("denied").and_then(|_| self.denial(table)),
@@ -335,7 +335,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns the first name of a write that does not exist for any role.
+/// Returns the error of the first name in a write that does not exist for any role.
 fn misspelt(kind: &PlanErrorKind) -> Option<&PlanErrorKind> {
     match kind {
         PlanErrorKind::UnknownEntity { .. } | PlanErrorKind::UnknownField { .. } => Some(kind),

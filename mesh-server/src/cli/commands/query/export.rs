@@ -22,7 +22,7 @@ pub(super) fn format(name: &str) -> Result<ExportFormat, String> {
         .ok_or_else(|| format!("the formats are {}", ExportFormat::ALL.map(ExportFormat::name).join(" and ")))
 }
 
-/// Turns the request of a collection into that of an export.
+/// Converts a request for a collection into a request for an export.
 pub(super) fn request(mut request: Request<Bytes>, format: ExportFormat) -> Result<Request<Bytes>, Failure> {
     if *request.method() != Method::GET {
         return Err(Failure::start("the query is too long for a header, in which an export has it"));
@@ -31,8 +31,8 @@ pub(super) fn request(mut request: Request<Bytes>, format: ExportFormat) -> Resu
     Ok(request)
 }
 
-/// Writes the body of a reply while it arrives. A file has its name only when it is complete. On a terminal, lines and spinner
-/// would overwrite one another, so that only one of them is shown.
+/// Writes the body of a reply while it arrives. A file gets its final name only when it is complete. On a terminal, either
+/// the lines or the spinner are shown, because they would overwrite each other.
 pub(super) async fn save(
     reply: Response<Incoming>,
     format: ExportFormat,

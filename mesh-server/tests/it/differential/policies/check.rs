@@ -24,7 +24,7 @@ use super::roles::{HEIR, Policies, Role};
 use super::rules::sessions;
 use super::writes::LOADED;
 
-/// Queries for each role. The one that inherits gets twice as many.
+/// Queries for each role. The role that inherits gets twice as many.
 const QUERIES: usize = 6;
 
 /// The secret of all servers.
@@ -83,7 +83,7 @@ pub(super) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
         let visits: Vec<_> =
             sessions(&mut dice, role.name).into_iter().map(|who| site.visit(role, who)).collect();
         for _ in 0..if role.name == HEIR { 2 * QUERIES } else { QUERIES } {
-            // Some queries name what the role cannot see.
+            // Some queries name entities and fields that the role cannot see.
             let entities = if dice.chance(20) { &site.database.entities } else { &seen };
             let roots: Vec<_> = (0..entities.len()).filter(|at| role.sees(*at) || dice.chance(3)).collect();
             let root = dice.pick(&roots);
@@ -139,7 +139,7 @@ impl Asked {
         json!({self.entity: self.node}).to_string()
     }
 
-    /// Returns the control of the page that has the cursor, and the members of the page info that lead to the next one.
+    /// Returns the page control that takes a cursor, and the members of the page info that lead to the next page.
     fn cursor(&self) -> [&'static str; 3] {
         match self.node["$page"]["last"].is_number() {
             false => ["after", "endCursor", "hasNextPage"],
@@ -159,7 +159,7 @@ impl Asked {
     }
 }
 
-/// A session, and the server over the data that its policy leaves.
+/// A session, and the server over the data that its policy leaves visible.
 struct Visit<'r> {
     role: &'r Role,
     session: Option<Principal>,
@@ -185,7 +185,7 @@ struct Site<'o> {
 /// The answer to a query, with the values of cursors in place of the cursors.
 type Shown = Result<Json, String>;
 
-/// The queries for the next page. Cursors belong to the conditions of their read, and those of policies count.
+/// The queries for the next page. A cursor is bound to the conditions of its read, including those of policies.
 struct Next {
     own: Json,
     model: Json,
@@ -315,7 +315,7 @@ impl<'o> Site<'o> {
         Ok(Some(Next { own, model }))
     }
 
-    /// Returns what a server answers, and the cursor of the next page.
+    /// Returns the answer of a server, and the cursor of the next page.
     fn answer(&self, mesh: &Mesh, session: Option<&Principal>, asked: &Asked) -> (Shown, Option<Json>) {
         let read = || -> Result<Json, Error> {
             let plan = plan(mesh, session, asked)?;

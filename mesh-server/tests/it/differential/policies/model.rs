@@ -14,11 +14,11 @@ use super::super::kind::Kind;
 use super::roles::Role;
 use super::rules::Rule;
 
-/// The largest list of a claim that is compared.
+/// The maximum length of a list in a claim that is compared.
 const LIST: usize = 200;
 
-/// Returns the tables without the records that a session cannot see, and without the values of hidden fields. The schema is the
-/// whole one.
+/// Returns the tables without the records that a session cannot see, and without the values of hidden fields. `schema`
+/// is the unrestricted schema.
 pub(super) fn tables(
     database: &Database,
     schema: &Schema,
@@ -39,7 +39,7 @@ pub(super) fn tables(
     tables
 }
 
-/// All data, and the session that wants to see it.
+/// All data, and the session that reads it.
 #[derive(Clone, Copy)]
 pub(super) struct Data<'a> {
     pub(super) database: &'a Database,
@@ -78,7 +78,7 @@ impl<'a> Data<'a> {
     pub(super) fn session_value(self, name: &str, kind: Kind) -> Option<Json> {
         let session = self.session?;
         let text = match name {
-            // Requests of anonymous roles have none.
+            // Anonymous requests have no user.
             "userId" => Some(&session.user).filter(|user| !user.is_empty())?,
             "tenant" => session.tenant.as_ref()?,
             "role" => session.role.as_ref()?,
@@ -101,8 +101,8 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Removes the values of fields that none of the rules shows, be it in a computed field. Keys remain, because records are
-/// found, linked and ordered by them.
+/// Removes the values of fields that none of the rules shows, neither directly nor in a computed field. Keys remain,
+/// because records are found, linked and ordered by them.
 fn blank(row: &mut [Value], entity: &Entity, rules: &[&Rule]) {
     let is_shown = |name: &str| rules.iter().any(|rule| !rule.hidden.contains(name));
     let is_input = |name: &String| {
@@ -115,8 +115,8 @@ fn blank(row: &mut [Value], entity: &Entity, rules: &[&Rule]) {
     }
 }
 
-/// Returns the document without hidden entities, computed fields and relations. Hidden fields get names that no query has:
-/// some of them are keys.
+/// Returns the document without hidden entities, computed fields and relations. Hidden fields are renamed to names that
+/// no query has, because some of them are keys.
 pub(super) fn document(database: &Database, role: &Role) -> Json {
     let mut document: Json = serde_json::from_str(&database.schema.document().to_json()).unwrap();
     for (at, entity) in database.entities.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Random policies: the rules of each role, those that it inherits included.
+//! Random policies: the rules of each role, including the rules that it inherits.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ const NAMES: [&str; 4] = [HEIR, "reader", "owner", "*"];
 /// The role that always inherits, which is tested most.
 pub(super) const HEIR: &str = "heir";
 
-/// What a role sees.
+/// The access of a role.
 pub(super) struct Role {
     pub(super) name: &'static str,
-    /// Its rules for each entity: its own one and those of the roles that it inherits. Without any, it does not see the entity.
+    /// The rules for each entity: its own, and those of inherited roles. A role without rules does not see the entity.
     pub(super) rules: Vec<Vec<Rule>>,
 }
 
@@ -98,7 +98,7 @@ impl Policies {
         policies
     }
 
-    /// Gives the rules for an entity grants that can be combined, mostly.
+    /// Changes the rules for an entity so that their grants can usually be combined.
     fn reconcile(&mut self, dice: &mut Dice, at: usize) {
         let mut rules: Vec<_> = self.listed.iter_mut().filter_map(|role| role.rules[at].as_mut()).collect();
         let choice = dice.below(10);
@@ -123,8 +123,8 @@ impl Policies {
         }
     }
 
-    /// Adds the policies to a document, and returns it with its roles. Rules that cannot be combined must be refused; such roles
-    /// inherit nothing then.
+    /// Adds the policies to a document, and returns it with its roles. Rules that cannot be combined must be refused;
+    /// such roles then inherit nothing.
     pub(super) fn add_to(
         mut self,
         document: &Document,

@@ -1,4 +1,4 @@
-//! Random rules: what a role sees and writes of an entity, and the sessions of a role.
+//! Random rules for reading and writing an entity, and random sessions of a role.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::super::data::{Entity, Field};
 use super::super::dice::Dice;
 use super::super::kind::{Kind, TEXTS};
 
-/// What a role sees of an entity.
+/// The access of a role to an entity.
 #[derive(Clone, PartialEq)]
 pub(super) struct Rule {
     /// The names of hidden fields, computed fields and relations.
     pub(super) hidden: BTreeSet<String>,
-    /// The names in `except`; without any, `fields` has those that are not hidden.
+    /// The names in `except`. If there are none, `fields` lists the names that are not hidden.
     except: BTreeSet<String>,
     /// The condition on records, as in the document.
     pub(super) condition: Option<Json>,
@@ -27,7 +27,7 @@ pub(super) struct Rule {
     pub(super) set_on_create: Map<String, Json>,
 }
 
-/// What a role may write of an entity.
+/// The write access of a role to an entity.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Writable {
     /// The fields of new records.
@@ -40,7 +40,7 @@ pub(super) struct Writable {
 }
 
 impl Writable {
-    /// Grants no new records, no changes or no deletions, sometimes.
+    /// Sometimes removes the right to create, to change or to delete records.
     pub(super) fn limit(&mut self, dice: &mut Dice) {
         if self.is_all || *self == Self::default() {
             return;
@@ -126,7 +126,7 @@ impl Rule {
             let all: BTreeSet<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
             self.writable = Writable { create: all.clone(), update: all, delete: true, is_all: true };
         }
-        // Conditions refuse most writes.
+        // Conditions refuse most writes, so some are removed.
         self.condition = self.condition.take().filter(|_| dice.chance(55));
         if dice.chance(75) {
             self.show_all();
@@ -139,7 +139,7 @@ impl Rule {
         self.except.clear();
     }
 
-    /// Gives the rule the presets of another one of the entity.
+    /// Copies the presets of another rule of the entity.
     pub(super) fn preset_as(&mut self, other: &Self) {
         (self.set, self.set_on_create) = (other.set.clone(), other.set_on_create.clone());
         for (is_new, names) in [(true, &mut self.writable.create), (false, &mut self.writable.update)] {
@@ -149,13 +149,13 @@ impl Rule {
         }
     }
 
-    /// Gives the rule the names that another one of the entity grants, and keeps its conditions.
+    /// Copies the names that another rule of the entity grants, and keeps the conditions.
     pub(super) fn grant_as(&mut self, other: &Self) {
         let (condition, check) = (self.condition.take(), self.check.take());
         *self = Self { condition, check, ..other.clone() };
     }
 
-    /// Returns the fields that it grants in new records, or in changed ones.
+    /// Returns the fields that the rule grants in new records, or in changed records.
     pub(super) fn writes(&self, is_new: bool) -> BTreeSet<&str> {
         let names = if is_new { &self.writable.create } else { &self.writable.update };
         let presets = self.presets(is_new);
@@ -210,7 +210,7 @@ impl Rule {
     }
 }
 
-/// Returns a condition on fields, paths and related records, which can be hidden ones, for which the model has a comparison.
+/// Returns a condition that the model can evaluate, on fields, paths and related records, which can be hidden.
 fn condition(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize) -> Json {
     let entity = &entities[at];
     if depth > 0 && dice.chance(40) {

@@ -1,5 +1,5 @@
-//! Writes under policies: the status and the tables after each write are those of a model, and the announced changes cover all
-//! that a session sees change.
+//! Writes under policies: the status and the tables after each write equal those of a model, and the announced changes
+//! cover every change that a session sees.
 
 mod model;
 mod write;
@@ -39,7 +39,7 @@ const WRITES: usize = 40;
 pub(crate) struct Tally {
     pub(super) written: usize,
     pub(super) refused: usize,
-    /// Writes of records that exist, and that the session cannot see.
+    /// Writes of existing records that the session cannot see.
     pub(super) hidden: usize,
     /// Records that a session sees differently after a write.
     pub(super) announced: usize,

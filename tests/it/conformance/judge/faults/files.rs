@@ -1,4 +1,4 @@
-//! Faults of stored files: ranges, types, and uploads that do not come whole.
+//! Faults of stored files: ranges, types, and incomplete uploads.
 
 use mesh_tests::kit::http::Request;
 
@@ -107,7 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Makes a whole form of an upload that broke off.
+/// Completes the form of an upload that was interrupted.
 fn complete(request: &mut Request) {
     let is_broken = request.header_value(BROKEN).is_some();
     let boundary = request.header_value("Content-Type").and_then(|media| media.split_once("boundary="));

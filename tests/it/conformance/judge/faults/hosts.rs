@@ -5,7 +5,7 @@ use mesh_tests::kit::http::Request;
 use super::super::proxy::ProxyState;
 use super::{Fault, NO_FAULT, error, segments, set};
 
-/// The name that the server is called by.
+/// The host name of the server.
 const OWN: &str = "mesh.example";
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -170,7 +170,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Replaces the host that a request names by that of the server.
+/// Replaces the host of a request by the host name of the server.
 fn call_by_name(request: &mut Request, state: &ProxyState) {
     if state.is_of("named") && request.hosts.as_ref().is_some_and(|hosts| hosts.len() == 1) {
         request.hosts = Some(vec![OWN.to_owned()]);
@@ -178,7 +178,7 @@ fn call_by_name(request: &mut Request, state: &ProxyState) {
     }
 }
 
-/// Returns the host of a request with a single one that a case has chosen.
+/// Returns the host that a case has chosen for a request, or the host name of the server if there is not exactly one.
 fn host_of(request: &Request) -> &str {
     match request.hosts.as_deref() {
         Some([host]) => host,

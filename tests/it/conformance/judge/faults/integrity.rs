@@ -325,7 +325,7 @@ fn resign(request: &mut Request, memory: &ProxyState) {
     }
 }
 
-/// Makes the statement of an upload say what the form has, if it says anything about it or must.
+/// Makes the statement of an upload match the form, if the statement describes the form or its signature is bound.
 fn restate(request: &mut Request, memory: &ProxyState) {
     let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
     let part = |mark: &str| {

@@ -1,4 +1,4 @@
-//! Faults that are made from tables, and from the answers in a recording.
+//! Faults that are generated from tables and from the responses in a recording.
 
 mod checks;
 mod edges;

@@ -1,4 +1,4 @@
-//! Faults of the rights to write, and of the bound on the bytes of answers.
+//! Faults of the rights to write, and of the limit on the size of responses.
 
 pub(super) mod keys;
 pub(super) mod merge;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::proxy::ProxyState;
 use super::{Fault, NO_FAULT, edit_error, error, reply, segments, set};
 
-/// The length of the text with which the answer of a read is one byte over the bound.
+/// The length of a text with which the response of a read exceeds the limit by one byte.
 const OVER: usize = 4_086;
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -313,7 +313,7 @@ fn text_of(request: &Request) -> Option<usize> {
     body.get("body")?.as_str().map(str::len)
 }
 
-/// Replaces a refusal of an answer that would be too large by an answer.
+/// Replaces the refusal of a response that is too large by a response.
 fn enlarge(response: &mut Response) {
     if response.text().contains("RESULT_TOO_LARGE") {
         *response = reply(200, &json!({"items": [{"id": 1}]}));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What can be wrong with a query of posts: each is right but for one thing.
+/// Returns invalid queries of posts, each with exactly one fault.
 pub(super) fn faulty() -> Vec<Value> {
     let posts = |select: Value, more: Value| {
         let mut node = more;

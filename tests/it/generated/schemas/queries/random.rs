@@ -28,7 +28,7 @@ struct Entity {
     many: &'static [(&'static str, usize)],
 }
 
-/// The blog as it is inferred.
+/// The inferred schema of the blog.
 const BLOG: [Entity; 4] = [
     Entity {
         name: "user",
@@ -77,7 +77,7 @@ fn literal(dice: &mut Dice, kind: &str) -> Value {
     }
 }
 
-/// A field of the entity, or a path through one or several to-one relations.
+/// Returns a field of the entity, or a path through one or several to-one relations, with the kind of the field.
 fn path(dice: &mut Dice, entity: &Entity) -> (String, &'static str) {
     if !entity.one.is_empty() && dice.chance(30) {
         let (relation, target) = *dice.one(entity.one);
@@ -137,7 +137,7 @@ fn filter(dice: &mut Dice, entity: &Entity, depth: usize) -> Value {
     }
 }
 
-/// A condition on the records of a relation.
+/// Returns a condition on the records of a relation.
 fn related(dice: &mut Dice, entity: &Entity, depth: usize) -> Value {
     let relations: Vec<_> = entity.one.iter().chain(entity.many).collect();
     let (relation, target) = **dice.one(&relations);
@@ -149,7 +149,7 @@ fn related(dice: &mut Dice, entity: &Entity, depth: usize) -> Value {
     test
 }
 
-/// `$where`, `$orderBy` and `$page`, each or none.
+/// Adds `$where`, `$orderBy` and `$page` to a node, each with some probability.
 fn controls(dice: &mut Dice, entity: &Entity, node: &mut Map<String, Value>, at_root: bool) {
     if dice.chance(40) {
         node.insert("$where".into(), filter(dice, entity, 2));
@@ -240,7 +240,7 @@ fn insert(dice: &mut Dice, select: &mut Map<String, Value>, name: &str, node: Va
     }
 }
 
-/// Aggregates of a relation: in groups, or as one object.
+/// Returns a node with aggregates of a relation: in groups, or as one object.
 fn aggregated(dice: &mut Dice, entity: &Entity) -> Map<String, Value> {
     let mut node = grouped(dice, entity);
     if dice.chance(50) {
@@ -257,7 +257,7 @@ fn aggregated(dice: &mut Dice, entity: &Entity) -> Map<String, Value> {
     node
 }
 
-/// A read of groups.
+/// Returns a node that reads groups.
 fn grouped(dice: &mut Dice, entity: &Entity) -> Map<String, Value> {
     let keys: Vec<_> =
         entity.fields.iter().filter(|(_, kind)| *kind != "json").map(|(name, _)| *name).collect();

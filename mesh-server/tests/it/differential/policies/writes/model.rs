@@ -54,7 +54,7 @@ fn find(library: &Database, at: usize, id: i64) -> Option<&Vec<Value>> {
     library.entities[at].rows.iter().find(|row| row[0] == id.into())
 }
 
-/// Decides about one write.
+/// The context in which one write is judged.
 #[derive(Clone, Copy)]
 struct Judge<'a> {
     library: &'a Database,
@@ -64,7 +64,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Carries a write out and returns the reasons to refuse it.
+    /// Performs a write, and returns the reasons to refuse it.
     fn judge(&self, write: &Write, after: &mut Database) -> Vec<Status> {
         let mut refusals = Vec::new();
         if write.relation().is_some_and(|(at, name)| !self.role.shows(at, name)) {
@@ -124,7 +124,7 @@ impl Judge<'_> {
         refusals
     }
 
-    /// Returns the rules that grant the creation of records, or changes.
+    /// Returns the rules that grant the creation, or changes, of records.
     fn granting(&self, at: usize, is_new: bool) -> Vec<&Rule> {
         self.role.rules[at].iter().filter(|rule| !rule.writes(is_new).is_empty()).collect()
     }
@@ -144,7 +144,7 @@ impl Judge<'_> {
         row.is_some_and(|row| self.data(self.library).sees(at, &self.role.rules[at], row))
     }
 
-    /// Returns whether a record exists that rules let the session change, each of these fields by one of them.
+    /// Returns whether a record exists that the session may change, where each of these fields is granted by a rule.
     fn may_update(&self, at: usize, id: i64, names: &[&str]) -> bool {
         let Some(row) = find(self.library, at, id) else { return false };
         let data = self.data(self.library);
@@ -248,7 +248,7 @@ impl Judge<'_> {
 
     /// Sets the values that the role cannot choose.
     fn preset(&self, at: usize, is_new: bool, row: &mut [Value], refusals: &mut Vec<Status>) {
-        // All of them have the same.
+        // All rules have the same presets.
         let presets = self.granting(at, is_new).first().map(|rule| rule.presets(is_new)).unwrap_or_default();
         let fields = &self.library.entities[at].fields;
         for (index, field) in fields.iter().enumerate() {
@@ -290,8 +290,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Refuses an owner in a body that the session cannot see. Without restrictions nothing is checked, because the
-    /// database has no foreign keys.
+    /// Refuses a body whose owner the session cannot see. Without restrictions nothing is checked, because the database
+    /// has no foreign keys.
     fn refer(&self, at: usize, is_new: bool, values: &Map<String, Json>, refusals: &mut Vec<Status>) {
         let Some(owner) = values.get("ownerId").filter(|_| at == POST).and_then(Json::as_i64) else { return };
         let is_refused = match self.role.rules[USER].as_slice() {

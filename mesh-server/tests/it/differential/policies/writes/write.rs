@@ -115,7 +115,7 @@ impl Write {
         }
     }
 
-    /// Returns the same write of a record that does not exist.
+    /// Returns the same write for records that do not exist.
     pub(super) fn of_absent_records(&self) -> Option<Self> {
         let mut write = self.clone();
         match &mut write {
@@ -125,7 +125,7 @@ impl Write {
         Some(write)
     }
 
-    /// Returns the relation of the path with the entity that it is of.
+    /// Returns the relation in the path, with the entity that it belongs to.
     pub(super) fn relation(&self) -> Option<(usize, &'static str)> {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } => None,

@@ -424,12 +424,12 @@ fn edit_aggregates(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)
     });
 }
 
-/// Returns a member of the page info that an answer has.
+/// Returns a member of the page info of a response, if it has one.
 fn page_info<'b>(body: &'b mut Value, name: &str) -> Option<&'b mut Value> {
     body.get_mut("pageInfo")?.get_mut(name)
 }
 
-/// Returns what the keys of an order name.
+/// Returns the values of a member of the keys of an order, such as the names of their fields.
 fn keys<'r>(root: &'r Map<String, Value>, member: &'r str) -> impl Iterator<Item = &'r str> {
     let keys = root.get("$orderBy").and_then(Value::as_array);
     keys.into_iter().flatten().filter_map(move |key| key[member].as_str())

@@ -305,20 +305,20 @@ fn bearer_of(request: &Request) -> Option<String> {
     Some(request.header_value("Authorization")?.strip_prefix("Bearer ")?.to_owned())
 }
 
-/// Returns header and claims of a bearer, as they are.
+/// Returns the header and the claims of a bearer without verification.
 fn parts_of(request: &Request) -> Option<(Members, Members)> {
     jwt::read(&bearer_of(request)?)
 }
 
-/// Refuses bearers with such a header and such claims.
+/// Refuses a bearer whose header and claims match `is_such`.
 fn refuse(request: &Request, is_such: impl Fn(&Members, &Members) -> bool) -> Option<Response> {
     let (header, claims) = parts_of(request)?;
     let header = with_nulls(header);
     is_such(&header, &claims).then(|| refusal("TOKEN_INVALID"))
 }
 
-/// Replaces a bearer by one that the issuer signed, if `edit` says so: with the key that the header names or, if there is
-/// none of that name, another one.
+/// Replaces a bearer by one that the issuer signs, if `edit` returns `true`. The issuer signs with the key that the header
+/// names or, if there is no key of that name, with another one.
 fn mend(
     request: &mut Request,
     state: &ProxyState,
@@ -337,13 +337,13 @@ fn mend(
     None
 }
 
-/// Adds the name of an algorithm to a header without one, so that it can be indexed.
+/// Adds a null `alg` to a header without one, so that it can be indexed.
 fn with_nulls(mut header: Members) -> Members {
     header.entry("alg").or_insert(Value::Null);
     header
 }
 
-/// Returns a token of the issuer for a server: with these members, or that of an admin.
+/// Returns a token of the issuer for a server: with the given members, or by default for an admin.
 fn issue(state: &ProxyState, parts: Option<(Option<&str>, Members, Members)>) -> Option<String> {
     let profile = Profile::reference().ok()?;
     let choice = |name: &str| profile.choice_text(&format!("bearer.{name}")).ok();
@@ -369,7 +369,7 @@ fn issue(state: &ProxyState, parts: Option<(Option<&str>, Members, Members)>) ->
     jwt::sign(&key, &Value::Object(header).to_string(), &Value::Object(claims).to_string()).ok()
 }
 
-/// Returns the refusal of a bearer.
+/// Returns the response that refuses a bearer.
 fn refusal(code: &str) -> Response {
     let body = json!({"error": "IntegrityError", "code": code, "message": "of the proxy", "requestId": "of-the-proxy"});
     let mut response = reply(401, &body);

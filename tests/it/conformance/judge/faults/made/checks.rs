@@ -1,4 +1,4 @@
-//! Faults that are made from the recording: each check that some case provokes is missing, and each kind of failure has
+//! Faults that are generated from the recording: a check that some case triggers is missing, or a kind of failure has
 //! another status, name or code.
 
 use std::collections::BTreeSet;
@@ -70,7 +70,7 @@ pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
     faults
 }
 
-/// Returns what a server without the check would answer.
+/// Returns the response of a server without the check.
 pub(super) fn accepted(request: &Request) -> Response {
     let path = segments(request);
     let is_list = path.len() == 1 && request.method == "GET";
@@ -87,7 +87,7 @@ fn kind_of(response: &Response) -> (String, String) {
     (text("error"), text("code"))
 }
 
-/// Returns the message without what it quotes and without numbers, by which checks differ.
+/// Returns the message of an error without quotations and numbers, which identifies the check.
 fn check_of(response: &Response) -> String {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let message = body["message"].as_str().unwrap_or_default();

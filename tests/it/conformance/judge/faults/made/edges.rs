@@ -1,4 +1,4 @@
-//! Faults of bounds: each is one too low, or one too high.
+//! Faults of bounds: each bound is one too low, or one too high.
 
 use mesh_tests::kit::http::Request;
 use serde_json::Value;
@@ -8,10 +8,10 @@ use super::features::text_of;
 use crate::conformance::judge::faults::{Fault, NO_FAULT, error};
 use crate::conformance::judge::proxy::ProxyState;
 
-/// A bound: its name, its value, the status of what is over it, and how far a request goes.
+/// A bound: its name, its value, the status of a request that exceeds it, and a function that measures a request.
 type Bound = (&'static str, u64, u16, fn(&Request) -> u64);
 
-/// Bounds with their values, the status of what is over them, and how far a request goes.
+/// The bounds that cases test.
 const BOUNDS: &[Bound] = &[
     ("the bytes of a query", 65_536, 400, |request| text_of(request).len() as u64),
     ("the bytes of a body", 1 << 20, 413, |request| match request.header_value("Content-Length") {

@@ -9,7 +9,7 @@ use crate::conformance::judge::faults::{Fault, NO_FAULT, error, is_point, is_upl
 /// A feature, and whether a request with this query uses it.
 type Feature = (&'static str, fn(&Request, &str) -> bool);
 
-/// Features with what uses them: the request, and the text of its query.
+/// Features, with functions that detect their use in a request and the text of its query.
 const FEATURES: &[Feature] = &[
     ("padding in base64", |request, _| {
         request.header_value("X-Mesh-Query").is_some_and(|query| query.ends_with('='))
@@ -122,7 +122,7 @@ fn longest_list(text: &str, member: &str) -> usize {
     lists.map(|list| list.matches(',').count() + 1).max().unwrap_or_default()
 }
 
-/// Returns what the controls of a query name as fields.
+/// Returns the names of fields in the controls of a query.
 fn fields_of(text: &str) -> impl Iterator<Item = &str> {
     text.split("\"field\":\"").skip(1).filter_map(|rest| rest.split('"').next())
 }

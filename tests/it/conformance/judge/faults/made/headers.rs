@@ -1,4 +1,4 @@
-//! Faults of the headers of answers: one that the specification promises is missing, or has another value.
+//! Faults of the headers of responses: a header that the specification promises is missing, or has another value.
 
 use mesh_tests::kit::http::{Request, Response};
 

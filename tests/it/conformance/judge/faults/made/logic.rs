@@ -8,7 +8,7 @@ use crate::conformance::judge::faults::{Fault, NO_FAULT, edit_filters, edit_root
 /// The operators that compare with a value.
 const OPERATORS: [&str; 10] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"];
 
-/// Operators and functions with what is easily taken for them.
+/// Operators and functions, each with one that is easily mistaken for it.
 const MISTAKEN: [(&str, &str, &str); 22] = [
     ("op", "gt", "gte"),
     ("op", "gte", "gt"),
@@ -34,7 +34,7 @@ const MISTAKEN: [(&str, &str, &str); 22] = [
     ("nulls", "first", "last"),
 ];
 
-/// The name of a fault, and what it makes of a pattern.
+/// The name of a fault, and a function that changes a pattern.
 type Change = (&'static str, fn(&str) -> String);
 
 /// Ways to change a pattern.
@@ -149,7 +149,7 @@ fn of_roots(name: String, edit: impl Fn(&mut Map<String, Value>) + Sync + 'stati
     }
 }
 
-/// Returns whether a value could be compared with. Refused values stay refused.
+/// Returns whether a value is a valid operand of a comparison. Other values are not changed, so they stay refused.
 fn is_literal(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(is_literal),

@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::conformance::judge::faults::{Fault, NO_FAULT, deep, edit_body};
 use crate::conformance::judge::recording::Recording;
 
-/// The length of the bodies of the bounds, in which one member is like the next.
+/// The length from which a body is ignored: such bodies test bounds, and their members are all alike.
 const LARGE: usize = 100_000;
 
-/// Members whose value no case can know, and those of the introspection's `writes`, which a server may leave out.
+/// Members whose value no case can predict, and members of the introspection's `writes`, which a server may omit.
 const UNKNOWABLE: [&str; 11] = [
     "durationMs",
     "rows",
@@ -26,7 +26,7 @@ const UNKNOWABLE: [&str; 11] = [
     "nullable",
 ];
 
-/// Returns a fault for each member of the answers of a recording.
+/// Returns a fault for each member of the responses in a recording.
 pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
     let mut names = BTreeSet::new();
     for recorded in recording.exchanges().filter(|recorded| is_success(recorded.response.status)) {

@@ -192,7 +192,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Edits the values in the header or in the body. Returns whether they differ then.
+/// Edits the values in the header or in the body. Returns whether they have changed.
 fn edit_values(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)) -> bool {
     let mut edited = false;
     let header = request.header_value("X-Mesh-Params").and_then(encoding::from_base64);
@@ -218,7 +218,7 @@ fn edit_values(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)) ->
     edited
 }
 
-/// Edits the values, also of a posted query that has none.
+/// Edits the values; a posted query without values first gets an empty object.
 fn add_values(request: &mut Request, edit: impl Fn(&mut Map<String, Value>)) {
     let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
     if let Some(mut body) = body

@@ -362,12 +362,12 @@ fn replace_key(request: &mut Request, is_such: impl Fn(&str) -> bool) -> Option<
     None
 }
 
-/// Returns whether a request has a bearer, and is one to the server with these settings.
+/// Returns whether a request has a bearer and goes to the server with these settings.
 fn is_such(request: &Request, state: &ProxyState, settings: &str) -> bool {
     state.is_of(settings) && parts_of(request).is_some()
 }
 
-/// Returns whether a request has no credential, and is one to the server with these settings.
+/// Returns whether a request has no credential and goes to the server with these settings.
 fn is_bare(request: &Request, state: &ProxyState, settings: &str) -> bool {
     let is_api = request.method != "OPTIONS" && request.target.starts_with("/mesh");
     state.is_of(settings) && request.header_value("Authorization").is_none() && is_api
