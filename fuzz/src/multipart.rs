@@ -157,7 +157,7 @@ impl BlobStore for Memory {
         Box::pin(async { Ok(None) })
     }
 
-    fn sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn find_sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 

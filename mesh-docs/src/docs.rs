@@ -18,8 +18,8 @@ use crate::view_as::may_view_as;
 use crate::visible::Visible;
 use crate::{Error, Options, ViewAs, Visitor, introspection, page};
 
-const READS: &str = "GET, HEAD, OPTIONS";
-const RUNS: &str = "POST, OPTIONS";
+const READ_METHODS: &str = "GET, HEAD, OPTIONS";
+const EXECUTE_METHODS: &str = "POST, OPTIONS";
 const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 /// The `Cache-Control` of files whose URL contains a digest of their content.
@@ -102,12 +102,12 @@ impl Docs {
                 None => return Some(Err(Error::NotFound)),
             },
         };
-        let allow = if matches!(target, Target::Execute) { RUNS } else { READS };
+        let allow = if matches!(target, Target::Execute) { EXECUTE_METHODS } else { READ_METHODS };
         let is_head = *method == Method::HEAD;
         Some(match *method {
             Method::OPTIONS => Ok(Call { target: Target::Allow(allow), is_head }),
-            Method::POST if allow == RUNS => Ok(Call { target, is_head }),
-            Method::GET | Method::HEAD if allow == READS => Ok(Call { target, is_head }),
+            Method::POST if allow == EXECUTE_METHODS => Ok(Call { target, is_head }),
+            Method::GET | Method::HEAD if allow == READ_METHODS => Ok(Call { target, is_head }),
             _ => Err(Error::MethodNotAllowed(allow)),
         })
     }

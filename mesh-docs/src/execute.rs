@@ -32,12 +32,12 @@ pub(crate) async fn execute(
     let plan = match plan(mesh, visible, &posted, context.principal.as_deref()) {
         // For a check, an invalid query is a result, not an error.
         Err(Error::Read(fault)) if posted.check => {
-            return Ok(reply::checked(now() - start, None, Some(&fault)));
+            return Ok(reply::check_reply(now() - start, None, Some(&fault)));
         }
         planned => planned?,
     };
     if posted.check {
-        return Ok(reply::checked(now() - start, Some(&plan), None));
+        return Ok(reply::check_reply(now() - start, Some(&plan), None));
     }
     let trace = (sql == Sql::Dev).then(|| {
         let trace = Trace::new();
@@ -46,7 +46,7 @@ pub(crate) async fn execute(
     let context = context.with_trace(trace.clone());
     let read: JsonBody = mesh.read(&plan, &context).await.map_err(mesh_plan::Error::Resolve)?;
     let statements = trace.map(|trace| trace.take());
-    Ok(reply::ran(now() - start, &plan, &read, statements.as_deref()))
+    Ok(reply::read_reply(now() - start, &plan, &read, statements.as_deref()))
 }
 
 /// Refuses a query that is not registered, or that the principal could not have registered. Adds the defaults of the

@@ -62,7 +62,7 @@ fn described(
     let joins = visible.relations(schema, entity).into_iter().map(|(relation, target)| {
         let cardinality = Cardinality::name(relation.cardinality);
         let mut described = json!({"name": relation.name, "entity": target.key, "type": cardinality});
-        let writes = rights::of_relation(entity, relation, target).into_iter().map(RelationWrite::name);
+        let writes = rights::relation_writes(entity, relation, target).into_iter().map(RelationWrite::name);
         let writes: Vec<_> = writes.filter(|_| has_writes).collect();
         set_some(&mut described, "writes", Some(writes).filter(|writes| !writes.is_empty()));
         described
@@ -82,6 +82,6 @@ fn described(
     set(&mut described, "listCapable", true);
     set(&mut described, "idField", members::id_names(entity));
     set_some(&mut described, "uploads", Some(uploads).filter(|uploads| !uploads.is_empty()));
-    set_some(&mut described, "writes", has_writes.then(|| rights::of_records(entity)).flatten());
+    set_some(&mut described, "writes", has_writes.then(|| rights::record_writes(entity)).flatten());
     described
 }

@@ -118,7 +118,7 @@ pub fn document(schema: &Schema, options: &Options) -> Value {
         "components": components,
     });
     if options.identifies() {
-        set(&mut document, "security", security::of_reads(options));
+        set(&mut document, "security", security::read_requirements(options));
     }
     document
 }
@@ -157,7 +157,7 @@ impl Api<'_> {
 
     /// Adds an operation whose security requirements may be stricter than those of a read.
     fn add_write(&mut self, path: &str, method: &str, mut operation: Value) {
-        if let Some(security) = security::of_writes(self.options) {
+        if let Some(security) = security::write_requirements(self.options) {
             set(&mut operation, "security", security);
         }
         self.add(path, method, operation);

@@ -92,7 +92,7 @@ fn outlined(schema: &Schema, entity: &Entity, with_writes: bool) -> Value {
     let filled = |map: Map<String, Value>| Some(map).filter(|map| !map.is_empty());
     set_some(&mut outline, "relations", filled(relations));
     set_some(&mut outline, "descriptions", filled(descriptions));
-    set_some(&mut outline, "writes", with_writes.then(|| rights::of_records(entity)).flatten());
+    set_some(&mut outline, "writes", with_writes.then(|| rights::record_writes(entity)).flatten());
     outline
 }
 

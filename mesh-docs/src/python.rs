@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use mesh_schema::{Field, FieldType, Schema};
 
 use self::entity::{docstring, entity_class, info, record};
-use self::names::Names;
+use self::names::ModuleNames;
 use crate::members;
 
 /// The source of the module that [`types`] imports.
@@ -72,7 +72,7 @@ pub enum Import {
 /// Generates the module of a schema. Values that can be null are `T | None`. Values that are text in results are `str`;
 /// shapes of the client convert them. `SPEC §5.5`
 pub fn types(schema: &Schema, import: Import) -> String {
-    let names = Names::new(schema);
+    let names = ModuleNames::new(schema);
     let mut out = HEAD.to_owned();
     let is_json = |field: &Field| field.ty == Some(FieldType::Json);
     if schema.entities().any(|(_, entity)| members::fields(entity).any(is_json)) {

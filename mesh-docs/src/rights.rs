@@ -42,7 +42,7 @@ pub(crate) fn is_updatable(entity: &Entity) -> bool {
 
 /// Returns the fields that the caller may set and change, and whether the caller may delete records; `None` if nothing
 /// is permitted.
-pub(crate) fn of_records(entity: &Entity) -> Option<Value> {
+pub(crate) fn record_writes(entity: &Entity) -> Option<Value> {
     let names = |is_writable: fn(&Field) -> bool| -> Vec<_> {
         members::fields(entity).filter(|field| is_writable(field)).map(|field| &field.name).collect()
     };
@@ -54,7 +54,7 @@ pub(crate) fn of_records(entity: &Entity) -> Option<Value> {
 }
 
 /// Returns the writes of a relation that the caller has permission for.
-pub(crate) fn of_relation(entity: &Entity, relation: &Relation, target: &Entity) -> Vec<RelationWrite> {
+pub(crate) fn relation_writes(entity: &Entity, relation: &Relation, target: &Entity) -> Vec<RelationWrite> {
     if entity.id.is_empty() || target.id.is_empty() {
         return Vec::new();
     }
@@ -63,7 +63,7 @@ pub(crate) fn of_relation(entity: &Entity, relation: &Relation, target: &Entity)
         Cardinality::One => vec![(RelationWrite::Set, can_be_set(entity, relation, target))],
         Cardinality::Many if is_junction => vec![(RelationWrite::Link, is_updatable(entity))],
         Cardinality::Many => vec![
-            (RelationWrite::Create, is_creatable(target) && can_be_linked(relation, target)),
+            (RelationWrite::Create, is_creatable(target) && is_link_permitted(relation, target)),
             (RelationWrite::Delete, target.deletable),
         ],
     };
@@ -71,7 +71,7 @@ pub(crate) fn of_relation(entity: &Entity, relation: &Relation, target: &Entity)
 }
 
 /// Returns whether policies permit a new child to set its link to the parent.
-fn can_be_linked(relation: &Relation, target: &Entity) -> bool {
+fn is_link_permitted(relation: &Relation, target: &Entity) -> bool {
     let Link::Direct { pairs } = &relation.link else { return true };
     let is_denied =
         |column: &str| target.field_of_column(column).is_some_and(|id| target.field(id).denied.create);

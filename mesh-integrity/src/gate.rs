@@ -271,13 +271,13 @@ impl Gate {
         }
         let until = bound.time.saturating_add(self.window).saturating_add(1);
         let session = token.session();
-        self.budget.take(session, until, now).map_err(|free| IntegrityError::TooManyNonces {
+        self.budget.reserve(session, until, now).map_err(|free| IntegrityError::TooManyNonces {
             retry_after: Duration::from_millis(free.saturating_sub(now)),
         })?;
         let nonce = Nonce { session: session.session, text: bound.nonce, time: bound.time, until };
         let remembered = self.nonces.remember(nonce, now).await;
         if !matches!(remembered, Ok(NonceUse::New)) {
-            self.budget.give_back(session, until);
+            self.budget.release(session, until);
         }
         match remembered? {
             NonceUse::New => Ok(()),

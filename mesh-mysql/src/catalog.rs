@@ -82,7 +82,7 @@ async fn columns(link: &mut Link, notes: &mut Vec<String>) -> Result<HashMap<Str
     for row in link.query(sql, &[]).await? {
         let (table, name) = (text(&row, 0), text(&row, 1));
         let is_document = documents.contains(&(table.clone(), name.clone()));
-        let Some((ty, native)) = types::of_column(&row, is_document) else {
+        let Some((ty, native)) = types::column_type(&row, is_document) else {
             notes.push(format!("Column '{table}.{name}' is left out: its type is {}", text(&row, 2)));
             continue;
         };

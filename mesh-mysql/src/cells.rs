@@ -23,12 +23,12 @@ const EXACT_MIN: f64 = 1e-4;
 const BINARY: u16 = 63;
 
 /// A row with the numbers of its parent's row and of itself.
-type Numbered = (i64, i64, Row);
+type NumberedRow = (i64, i64, Row);
 
 /// All rows of a read, by level, in their order.
-pub(super) struct Fetched(Vec<Vec<Numbered>>);
+pub(super) struct LevelRows(Vec<Vec<NumberedRow>>);
 
-impl Fetched {
+impl LevelRows {
     pub(super) fn new(rows: Vec<Row>, levels: usize) -> Self {
         // The columns of numbers are missing if there is only one level, whose rows are in order.
         if levels <= 1 {
@@ -49,33 +49,33 @@ impl Fetched {
     }
 
     /// Returns the rows of a level.
-    fn level(&self, level: usize) -> &[Numbered] {
+    fn level(&self, level: usize) -> &[NumberedRow] {
         self.0.get(level).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 /// The rows of one node.
-pub(super) struct Source<'f> {
-    fetched: &'f Fetched,
+pub(super) struct NodeRowSource<'f> {
+    fetched: &'f LevelRows,
     layout: &'f Layout,
     /// Whether the node is a record in the rows of its parents.
-    is_beside: bool,
+    is_joined_record: bool,
     joins: Vec<Self>,
 }
 
-impl<'f> Source<'f> {
+impl<'f> NodeRowSource<'f> {
     /// Creates the source of a node and the sources of its joins. The recursion is as deep as the query, whose depth is
     /// bounded.
-    pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
-        let joins = layout.joins.iter().zip(&node.joins).map(|(below, join)| Self {
-            is_beside: join.form == JoinForm::Record && below.level == layout.level,
-            ..Self::new(fetched, below, &join.node)
+    pub(super) fn new(fetched: &'f LevelRows, layout: &'f Layout, node: &Node) -> Self {
+        let joins = layout.joins.iter().zip(&node.joins).map(|(child, join)| Self {
+            is_joined_record: join.form == JoinForm::Record && child.level == layout.level,
+            ..Self::new(fetched, child, &join.node)
         });
-        Self { fetched, layout, is_beside: false, joins: joins.collect() }
+        Self { fetched, layout, is_joined_record: false, joins: joins.collect() }
     }
 }
 
-impl RowSource for Source<'_> {
+impl RowSource for NodeRowSource<'_> {
     type Row<'r> = MySqlRow<'r>;
 
     fn visit<'p>(
@@ -86,7 +86,7 @@ impl RowSource for Source<'_> {
         let layout = self.layout;
         let mut rows = self.fetched.level(layout.level);
         if let Some(parent) = parent {
-            if self.is_beside {
+            if self.is_joined_record {
                 if layout.presence.is_some_and(|index| !is_null(parent.row, index)) {
                     visitor(&MySqlRow::new(parent.row, layout), &mut self.joins)?;
                 }
@@ -98,10 +98,10 @@ impl RowSource for Source<'_> {
             rows = rows.get(start..end).unwrap_or_default();
         }
         let Some((.., first)) = rows.first() else { return Ok(()) };
-        let mut place = MySqlRow::new(first, layout);
+        let mut current = MySqlRow::new(first, layout);
         for (.., row) in rows {
-            place = place.next(row);
-            if visitor(&place, &mut self.joins)? == Flow::Stop {
+            current = current.next(row);
+            if visitor(&current, &mut self.joins)? == Flow::Stop {
                 break;
             }
         }

@@ -229,7 +229,7 @@ impl Pool {
         let start = Instant::now();
         loop {
             match self.connect().await {
-                Err(error) if self.may_pass(&error) && start.elapsed() < self.settings.wait => {}
+                Err(error) if self.is_temporary(&error) && start.elapsed() < self.settings.wait => {}
                 link => return link,
             }
             tokio::time::sleep(ROOM_INTERVAL).await;
@@ -242,8 +242,8 @@ impl Pool {
 
     /// Returns whether an error may be temporary. The servers of a cluster do not respond while they detect that one is
     /// missing.
-    fn may_pass(&self, error: &PoolError) -> bool {
-        error.is_full() || (self.target.hosts.are_several() && error.is_unreachable())
+    fn is_temporary(&self, error: &PoolError) -> bool {
+        error.is_full() || (self.target.hosts.has_several() && error.is_unreachable())
     }
 
     /// Opens a connection outside of the pool.

@@ -12,7 +12,7 @@ use mesh_ql::AggregateFn;
 use mysql_async::{Error, Row};
 
 use self::statement_cache::StatementCache;
-use crate::cells::{self, Fetched, Source};
+use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError, code, is_one_of};
@@ -49,8 +49,8 @@ pub(crate) async fn run(
 ) -> Result<JsonBody, ResolveError> {
     let read = statements.of_plan(plan);
     let rows = pool.run(&read.statement.sql, &params(plan, &read), RowBudget::of_plan(plan)).await;
-    let fetched = Fetched::new(rows.map_err(|error| failed(error, plan))?, read.levels);
-    plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0)
+    let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, read.levels);
+    plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)
 }
 
 /// Returns the parameters of a plan's statement.

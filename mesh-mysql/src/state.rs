@@ -70,7 +70,7 @@ impl Database {
         drop(link);
         let presence = Arc::new(Presence::new());
         let state = State { pool: Arc::clone(&self.writes), queries, next_sweep: Arc::default(), presence };
-        state.announce().await.map_err(|error| self.open_error(error))?;
+        state.start_heartbeat().await.map_err(|error| self.open_error(error))?;
         Ok(state)
     }
 }
@@ -121,7 +121,7 @@ impl QueryStore for State {
         })
     }
 
-    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
             let declared = query.params();
             let declared = if declared.is_empty() { Value::Null } else { declared.to_string().into() };

@@ -237,7 +237,7 @@ async fn run_step(
 ) -> Result<Outcome, Failure> {
     match link.write(&step.statement.sql, &params(&step.statement, id)).await {
         Ok(outcome) => Ok(outcome),
-        Err(error) => Err(failure::of_statement(link, step.part.of(mutation), &error, product).await),
+        Err(error) => Err(failure::statement_failure(link, step.part.of(mutation), &error, product).await),
     }
 }
 

@@ -136,7 +136,7 @@ fn planning(criterion: &mut Criterion) {
     });
     let plan = kept.plan(&point(W1, "7")).unwrap();
     criterion.bench_function("aim a plan at another id", |bench| {
-        bench.iter(|| plan.aimed_at(Some(RecordId::Segment(black_box("12345")))));
+        bench.iter(|| plan.with_id(Some(RecordId::Segment(black_box("12345")))));
     });
 }
 

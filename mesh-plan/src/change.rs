@@ -1,7 +1,7 @@
 //! Notification of changed records.
 //!
 //! Writers call [`Changes::notify`], and each [`Listener`] receives all changes in order. Neither waits for the other:
-//! only the newest changes are kept, and a listener that falls too far behind receives [`Change::anything`], which
+//! only the newest changes are buffered, and a listener that falls too far behind receives [`Change::anything`], which
 //! covers all that it missed.
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ use crate::plan::{Column, Node, Plan, Target};
 use crate::planner::literal;
 use crate::{RecordId, Value};
 
-/// The number of changes that are kept for slow listeners.
+/// The number of changes that are buffered for slow listeners.
 const CAPACITY: usize = 1_024;
 
 /// A change of records, with as much detail as is known.
@@ -67,7 +67,7 @@ impl Plan {
             }
             _ => false,
         };
-        (root.table == *table && !is_other()) || is_read_below(root, table)
+        (root.table == *table && !is_other()) || is_read_by_descendants(root, table)
     }
 
     /// Returns changes that together cover everything that may affect the response. For the entity that is read, this is a
@@ -77,7 +77,7 @@ impl Plan {
     pub fn sources(&self, schema: &Schema) -> Vec<Change> {
         let root = self.node();
         let read = match &self.target {
-            Target::Point(read) if !is_read_below(root, &root.table) => record_name(&root.id, read),
+            Target::Point(read) if !is_read_by_descendants(root, &root.table) => record_name(&root.id, read),
             _ => None,
         };
         let entities = schema.entities().map(|(_, entity)| entity.key.as_str());
@@ -113,12 +113,12 @@ fn record_name(columns: &[Column], key: &[Value]) -> Option<String> {
 
 /// Returns whether a relation below a node, or one that a condition or an order uses, reads a table. The recursion is
 /// bounded by the depth of queries and policies.
-fn is_read_below(node: &Node, table: &TableName) -> bool {
+fn is_read_by_descendants(node: &Node, table: &TableName) -> bool {
     let joins = node.joins.iter().map(|join| (&join.link, &join.node));
     let mut below = joins.chain(node.related.iter().map(|related| (&related.link, &related.node)));
     below.any(|(link, node)| {
         let is_junction = matches!(link, Link::Through { table: junction, .. } if junction == table);
-        is_junction || node.table == *table || is_read_below(node, table)
+        is_junction || node.table == *table || is_read_by_descendants(node, table)
     })
 }
 
@@ -141,8 +141,8 @@ pub struct Changes {
 #[derive(Default)]
 struct Queue {
     /// The newest changes.
-    kept: VecDeque<Change>,
-    /// The number of changes that were dropped before the first of `kept`.
+    buffer: VecDeque<Change>,
+    /// The number of changes that were dropped before the first of `buffer`.
     dropped: u64,
     listeners: HashMap<u64, Option<Waker>>,
     next_listener: u64,
@@ -152,7 +152,7 @@ struct Queue {
 
 impl Queue {
     fn end(&self) -> u64 {
-        self.dropped + self.kept.len() as u64
+        self.dropped + self.buffer.len() as u64
     }
 }
 
@@ -168,11 +168,11 @@ impl Changes {
         if queue.listeners.is_empty() {
             return;
         }
-        if queue.kept.len() == CAPACITY {
-            queue.kept.pop_front();
+        if queue.buffer.len() == CAPACITY {
+            queue.buffer.pop_front();
             queue.dropped += 1;
         }
-        queue.kept.push_back(change);
+        queue.buffer.push_back(change);
         let wakers: Vec<Waker> = queue.listeners.values_mut().filter_map(Option::take).collect();
         drop(queue);
         wakers.into_iter().for_each(Waker::wake);
@@ -243,7 +243,7 @@ impl Listener {
             return Some(Change::anything());
         }
         let index = usize::try_from(self.next - queue.dropped).ok()?;
-        let change = queue.kept.get(index)?.clone();
+        let change = queue.buffer.get(index)?.clone();
         self.next += 1;
         Some(change)
     }
@@ -271,7 +271,7 @@ impl Drop for Listener {
         queue.listeners.remove(&self.number);
         if queue.listeners.is_empty() {
             queue.dropped = queue.end();
-            queue.kept.clear();
+            queue.buffer.clear();
         }
     }
 }

@@ -118,7 +118,7 @@ struct Entry<V> {
 }
 
 /// The entries that an insertion has displaced.
-type Displaced<K, V> = HashMap<K, Entry<V>, RandomState>;
+type DisplacedEntries<K, V> = HashMap<K, Entry<V>, RandomState>;
 
 impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     /// Creates a cache whose entries have at most this total weight.
@@ -140,7 +140,7 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     {
         if !self.newer.contains_key(key) {
             let weight = self.older.get(key)?.weight;
-            if !self.newer_takes(weight) {
+            if !self.has_room_in_newer(weight) {
                 let entry = self.older.get_mut(key)?;
                 entry.used = true;
                 return Some(&mut entry.value);
@@ -173,38 +173,38 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
         self.newer_weight + self.older_weight
     }
 
-    fn replace(&mut self, key: K, value: V, weight: usize) -> Displaced<K, V> {
+    fn replace(&mut self, key: K, value: V, weight: usize) -> DisplacedEntries<K, V> {
         if let Some(entry) = self.newer.remove(&key) {
             self.newer_weight -= entry.weight;
         } else if let Some(entry) = self.older.remove(&key) {
             self.older_weight -= entry.weight;
         }
         if weight > self.capacity.div_ceil(2) || self.entries == 0 {
-            return Displaced::default();
+            return DisplacedEntries::default();
         }
         self.add(key, Entry { value, weight, used: false })
     }
 
     /// Adds an entry whose key is in neither generation.
-    fn add(&mut self, key: K, entry: Entry<V>) -> Displaced<K, V> {
-        let mut displaced = Displaced::default();
-        let is_full = self.exceeds_with(entry.weight);
-        if is_full || self.older.is_empty() && !self.newer_takes(entry.weight) {
+    fn add(&mut self, key: K, entry: Entry<V>) -> DisplacedEntries<K, V> {
+        let mut displaced = DisplacedEntries::default();
+        let is_full = self.is_over_limit_with(entry.weight);
+        if is_full || self.older.is_empty() && !self.has_room_in_newer(entry.weight) {
             displaced = std::mem::replace(&mut self.older, std::mem::take(&mut self.newer));
             self.older_weight = std::mem::take(&mut self.newer_weight);
-            if self.exceeds_with(entry.weight) {
+            if self.is_over_limit_with(entry.weight) {
                 displaced.extend(self.older.drain());
                 self.older_weight = 0;
             }
-            self.keep_used(&mut displaced, entry.weight);
+            self.promote_used(&mut displaced, entry.weight);
         }
         self.newer_weight += entry.weight;
         self.newer.insert(key, entry);
         displaced
     }
 
-    /// Moves displaced entries that were used to the newer generation, as many as fit beside a new entry.
-    fn keep_used(&mut self, displaced: &mut Displaced<K, V>, new_weight: usize) {
+    /// Moves displaced entries that were used to the newer generation, as many as fit in addition to a new entry.
+    fn promote_used(&mut self, displaced: &mut DisplacedEntries<K, V>, new_weight: usize) {
         let (mut count, mut weight) = (self.len() + 1, self.weight() + new_weight);
         let (mut newer_count, mut newer_weight) = (1, new_weight);
         let used = displaced.extract_if(|_, entry| {
@@ -226,13 +226,13 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     }
 
     /// Returns whether the newer generation would still be at most half of the cache with another entry of this weight.
-    fn newer_takes(&self, weight: usize) -> bool {
+    fn has_room_in_newer(&self, weight: usize) -> bool {
         self.newer_weight.saturating_add(weight) <= self.capacity.div_ceil(2)
             && self.newer.len() < self.entries.div_ceil(2)
     }
 
     /// Returns whether both generations and another entry of this weight would exceed a bound.
-    fn exceeds_with(&self, weight: usize) -> bool {
+    fn is_over_limit_with(&self, weight: usize) -> bool {
         self.weight().saturating_add(weight) > self.capacity || self.len() >= self.entries
     }
 }

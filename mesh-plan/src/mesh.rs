@@ -25,9 +25,9 @@ use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
 use crate::plan::{Plan, PlannedQuery, Target};
-use crate::planner::{self, Given, ReadKind, literal};
+use crate::planner::{self, ParamInput, ReadKind, literal};
 use crate::policy::{View, Views};
-use crate::rows::Steps;
+use crate::rows::StepCounter;
 use crate::{
     Answer, Context, Error, Generations, JsonBody, Limits, MaybeReady, Mutator, PlanError, PlanErrorKind,
     Principal, QuerySource, RecordId, ResolveError, Resolver, Value,
@@ -203,35 +203,37 @@ impl Mesh {
     }
 
     fn plan_in_view(&self, view: &View, request: &Request<'_>) -> Result<Plan, Error> {
-        let later = LaterPage::find(request, &self.limits);
+        let later = LaterPage::from_request(request, &self.limits);
         let is_later = later.is_some();
         let key = match &later {
             Some(later) => later.cache_key(&view.class),
             None => request.cache_key(&view.class),
         };
-        let given = Given::Values(request.params.unwrap_or(&NO_PARAMS));
+        let param_input = ParamInput::Complete(request.params.unwrap_or(&NO_PARAMS));
         let cached = self.cache.get(key.as_str());
         let is_new = cached.is_none() && later.as_ref().is_none_or(|later| later.is_cursor(&self.limits));
         let mut variant = None;
         if let Some(query) = cached
             && request.entity.is_none_or(|entity| entity == query.node.entity)
             // Planning reports errors with their locations.
-            && let Ok(run) = query.bind(given)
+            && let Ok(bound) = query.bind(param_input)
         {
             let cursor = later.map(|later| later.open(&query));
-            if let Some(query) = self.of_form(query, &key, &run.form) {
+            if let Some(query) = self.find_variant(query, &key, &bound.form) {
                 match cursor {
-                    None => return Ok(plan_of(query, request, run.cursor, run.inputs)),
-                    Some(Some(cursor)) => return Ok(plan_of(query, request, Some(cursor), run.inputs)),
+                    None => return Ok(complete_plan(query, request, bound.cursor, bound.inputs)),
+                    Some(Some(cursor)) => {
+                        return Ok(complete_plan(query, request, Some(cursor), bound.inputs));
+                    }
                     Some(None) => {}
                 }
             } else if cursor.as_ref().is_none_or(Option::is_some) {
-                variant = Some(variant_key(&key, &run.form));
+                variant = Some(variant_key(&key, &bound.form));
             }
         }
-        let planner::Planned { query, cursor, inputs } = self.plan_query(view, request, given)?;
+        let planner::Planned { query, cursor, inputs } = self.plan_query(view, request, param_input)?;
         let query = Arc::new(query);
-        let has_cursor_param = query.params.as_deref().is_some_and(Parameters::have_cursor);
+        let has_cursor_param = query.params.as_deref().is_some_and(Parameters::has_cursor);
         // If `LaterPage` does not find the cursor, the key contains it, so the key is hardly ever requested again.
         let key = match variant {
             Some(variant) => Some(variant),
@@ -241,13 +243,13 @@ impl Mesh {
             let bytes = key.len() + query.bytes();
             self.cache.insert(key.into(), Arc::clone(&query), bytes);
         }
-        Ok(plan_of(query, request, cursor, inputs))
+        Ok(complete_plan(query, request, cursor, inputs))
     }
 
-    /// Finds the plan of a query whose conditions have that form. `found` is the plan that was cached first.
-    fn of_form(&self, found: Arc<PlannedQuery>, key: &str, form: &str) -> Option<Arc<PlannedQuery>> {
-        if found.form() == form {
-            return Some(found);
+    /// Finds the plan of a query whose conditions have that form. `cached` is the plan that was cached first.
+    fn find_variant(&self, cached: Arc<PlannedQuery>, key: &str, form: &str) -> Option<Arc<PlannedQuery>> {
+        if cached.form() == form {
+            return Some(cached);
         }
         self.cache.get(variant_key(key, form).as_str()).filter(|query| query.form() == form)
     }
@@ -269,8 +271,8 @@ impl Mesh {
         {
             return Ok(query.param_names());
         }
-        let given = Given::Defaults(request.params.unwrap_or(&NO_PARAMS));
-        let planner::Planned { query, cursor, .. } = self.plan_query(view, request, given)?;
+        let param_input = ParamInput::Partial(request.params.unwrap_or(&NO_PARAMS));
+        let planner::Planned { query, cursor, .. } = self.plan_query(view, request, param_input)?;
         let names = query.param_names();
         if query.params.is_none() && cursor.is_none() {
             let bytes = key.len() + query.bytes();
@@ -293,7 +295,7 @@ impl Mesh {
         &self,
         view: &View,
         request: &Request<'_>,
-        given: Given<'_>,
+        param_input: ParamInput<'_>,
     ) -> Result<planner::Planned, Error> {
         let parsed = request.query.parse(&self.limits.query);
         let locate = |error: PlanError| match request.query {
@@ -311,7 +313,7 @@ impl Mesh {
             let kind = PlanErrorKind::RootMismatch { query: read.value.clone(), path: path.to_owned() };
             return Err(locate(PlanError::new(kind, read.as_str()).with_span(read.span)).into());
         }
-        let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.kind(), given);
+        let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.kind(), param_input);
         let mut planned = planned.map_err(locate)?;
         self.functions.apply_to(&mut planned.query.node);
         Ok(planned)
@@ -363,7 +365,7 @@ fn shape(answer: Answer, plan: &Plan, context: &Context) -> Result<JsonBody, Res
             Err(ResolveError::TooManyBytes { bytes: plan.bytes_max() })
         }
         Answer::Json(body) => Ok(body),
-        Answer::Rows(rows) => plan.nest_within(rows, &Steps::new(context.deadline)),
+        Answer::Rows(rows) => plan.nest_with_deadline(rows, &StepCounter::new(context.deadline)),
     }
 }
 
@@ -377,7 +379,7 @@ fn variant_key(key: &str, form: &str) -> String {
 }
 
 /// Completes a query with the id, the session values, the cursor and the values of parameters of a request.
-fn plan_of(
+fn complete_plan(
     query: Arc<PlannedQuery>,
     request: &Request<'_>,
     cursor: Option<Arc<[Value]>>,
@@ -402,13 +404,13 @@ impl Plan {
     /// if the values are invalid, or if they give the conditions another form than in this plan.
     pub fn for_request(&self, id: Option<RecordId<'_>>, params: Option<&ParamValues>) -> Option<Self> {
         if self.query.params.is_none() && params.is_none() {
-            return Some(self.aimed_at(id));
+            return Some(self.with_id(id));
         }
-        let run = self.query.bind(Given::Values(params.unwrap_or(&NO_PARAMS))).ok()?;
-        (run.form == self.query.form()).then(|| Self {
+        let bound = self.query.bind(ParamInput::Complete(params.unwrap_or(&NO_PARAMS))).ok()?;
+        (bound.form == self.query.form()).then(|| Self {
             target: target(&self.query, id),
-            inputs: (!run.inputs.is_empty()).then(|| run.inputs.into()),
-            cursor: run.cursor,
+            inputs: (!bound.inputs.is_empty()).then(|| bound.inputs.into()),
+            cursor: bound.cursor,
             ..self.clone()
         })
     }
@@ -417,7 +419,7 @@ impl Plan {
     /// the query has a cursor.
     pub fn without_values(&self) -> Option<Self> {
         let params = self.query.params.as_deref();
-        if self.cursor.is_some() && !params.is_some_and(Parameters::have_cursor) {
+        if self.cursor.is_some() && !params.is_some_and(Parameters::has_cursor) {
             return None;
         }
         Some(Self { inputs: None, cursor: None, ..self.clone() })
@@ -425,7 +427,7 @@ impl Plan {
 
     /// Returns the plan for the record with another id. Without an id, the plan must be a collection read.
     #[must_use]
-    pub fn aimed_at(&self, id: Option<RecordId<'_>>) -> Self {
+    pub fn with_id(&self, id: Option<RecordId<'_>>) -> Self {
         Self { target: target(&self.query, id), ..self.clone() }
     }
 }

@@ -135,7 +135,7 @@ pub trait QueryStore: Send + Sync + 'static {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>>;
 
     /// Stores a query, which may already be stored. A full store removes older queries.
-    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>>;
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>>;
 }
 
 /// The failure of a query store.
@@ -170,7 +170,7 @@ impl QueryStoreError {
 /// ```
 pub struct Persisted {
     registration: Registration,
-    only: bool,
+    requires_registered: bool,
     preloaded: HashMap<QueryId, Arc<PersistedQuery>>,
     recent: Generations<QueryId, Arc<PersistedQuery>>,
     store: Option<Arc<dyn QueryStore>>,
@@ -186,7 +186,7 @@ impl Persisted {
     pub fn new(registration: Registration) -> Self {
         Self {
             registration,
-            only: false,
+            requires_registered: false,
             preloaded: HashMap::new(),
             recent: Generations::bounded(Self::ENTRIES, Self::TEXT_BYTES),
             store: None,
@@ -195,8 +195,8 @@ impl Persisted {
 
     /// Sets whether queries that are not registered are refused. `SPEC §8.5`
     #[must_use]
-    pub fn only(mut self, only: bool) -> Self {
-        self.only = only;
+    pub fn require_registered(mut self, required: bool) -> Self {
+        self.requires_registered = required;
         self
     }
 
@@ -220,8 +220,8 @@ impl Persisted {
     }
 
     /// Returns whether queries that are not registered are refused.
-    pub fn is_only(&self) -> bool {
-        self.only
+    pub fn requires_registered(&self) -> bool {
+        self.requires_registered
     }
 
     /// Returns the number of queries in memory.
@@ -271,7 +271,7 @@ impl Persisted {
             None => Arc::new(query),
         };
         if let Some(store) = &self.store {
-            store.keep(&query).await.map_err(RegisterError::Store)?;
+            store.save(&query).await.map_err(RegisterError::Store)?;
         }
         self.add_recent(query);
         Ok(id)
@@ -324,7 +324,7 @@ impl fmt::Debug for Persisted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Persisted")
             .field("registration", &self.registration)
-            .field("only", &self.only)
+            .field("requires_registered", &self.requires_registered)
             .field("in_memory", &self.in_memory())
             .finish_non_exhaustive()
     }

@@ -11,7 +11,7 @@ pub(crate) mod policy_condition;
 mod query_source;
 mod related;
 mod select;
-mod stored;
+mod storage_form;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ use crate::policy::View;
 use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
 use context::{NodeContext, Scope, nearest};
-pub(crate) use filter::params::Given;
+pub(crate) use filter::params::ParamInput;
 use filter::params::Recorder;
 pub use limits::Limits;
 use policy_condition::Slots;
@@ -71,9 +71,9 @@ pub(crate) fn plan(
     cursors: &CursorKey,
     query: &Query,
     kind: ReadKind,
-    given: Given<'_>,
+    param_input: ParamInput<'_>,
 ) -> Result<Planned, PlanError> {
-    let params = Recorder::new(given, limits);
+    let params = Recorder::new(param_input, limits);
     let mut planner =
         Planner { view, schema: &view.schema, limits, slots: Slots::new(limits.query.in_values), params };
     let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
@@ -239,7 +239,7 @@ impl<'a> Planner<'a> {
     fn policy_filter(&mut self, id: EntityId, scope: &mut Scope<'_>) -> Result<Option<Predicate>, PlanError> {
         let Some(condition) = self.view.condition(id) else { return Ok(None) };
         let (slots, related) = (&mut self.slots, &mut scope.related);
-        policy_condition::plan(&self.view.whole, id, condition, slots, related).map(Some)
+        policy_condition::plan(&self.view.full_schema, id, condition, slots, related).map(Some)
     }
 
     fn page(&mut self, path: &str, controls: &Controls, role: Role<'_>) -> Result<Option<Page>, PlanError> {

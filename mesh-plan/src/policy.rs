@@ -82,11 +82,11 @@ pub struct Access {
     except: BTreeSet<String>,
     dropped: BTreeSet<String>,
     conditions: Vec<Condition>,
-    written: WriteConditions,
+    write_conditions: WriteConditions,
     presets: Vec<Preset>,
     create: Option<BTreeSet<String>>,
     update: Option<BTreeSet<String>>,
-    keep: bool,
+    denies_deletion: bool,
 }
 
 impl Access {
@@ -102,12 +102,12 @@ impl Access {
 
     /// Hides all fields and computed fields except these.
     pub fn only<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        Self { only: both(self.only, Some(owned(names))), ..self }
+        Self { only: intersection(self.only, Some(name_set(names))), ..self }
     }
 
     /// Hides these fields, relations or computed fields. A computed field is hidden with any of its inputs.
     pub fn except<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        self.except.extend(owned(names));
+        self.except.extend(name_set(names));
         self
     }
 
@@ -115,7 +115,7 @@ impl Access {
     /// the response, so that one query fits all classes. Filters, orders and other controls that name them are refused,
     /// because a response without a filter would show more.
     pub fn dropping<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        self.dropped.extend(owned(names));
+        self.dropped.extend(name_set(names));
         self
     }
 
@@ -128,8 +128,8 @@ impl Access {
     /// Requires that a record fulfills a condition after it was created or updated, instead of the conditions of
     /// [`Access::when`]. If there are several, all must be fulfilled.
     pub fn checking(mut self, condition: Condition) -> Self {
-        self.written.created.get_or_insert_default().push(condition.clone());
-        self.written.updated.get_or_insert_default().push(condition);
+        self.write_conditions.created.get_or_insert_default().push(condition.clone());
+        self.write_conditions.updated.get_or_insert_default().push(condition);
         self
     }
 
@@ -152,24 +152,24 @@ impl Access {
     /// Restricts writes, including uploads, to these fields of created and updated records, and refuses deletions. The
     /// fields must also be writable in the schema.
     pub fn writing<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        let names = owned(names);
+        let names = name_set(names);
         let names = || names.iter().map(String::as_str);
         self.creating(names()).updating(names()).keeping()
     }
 
     /// Restricts the fields, including files, that can be set in created records. An empty list refuses creations.
     pub fn creating<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        Self { create: both(self.create, Some(owned(names))), ..self }
+        Self { create: intersection(self.create, Some(name_set(names))), ..self }
     }
 
     /// Restricts the fields, including files, that can be updated. An empty list refuses updates.
     pub fn updating<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        Self { update: both(self.update, Some(owned(names))), ..self }
+        Self { update: intersection(self.update, Some(name_set(names))), ..self }
     }
 
     /// Refuses deletions.
     pub fn keeping(self) -> Self {
-        Self { keep: true, ..self }
+        Self { denies_deletion: true, ..self }
     }
 
     /// Refuses writes and uploads.
@@ -180,30 +180,31 @@ impl Access {
     /// Returns the rights that both grant.
     pub fn and(mut self, other: Self) -> Self {
         self.allowed &= other.allowed;
-        self.only = both(self.only, other.only);
-        self.create = both(self.create, other.create);
-        self.update = both(self.update, other.update);
-        self.keep |= other.keep;
+        self.only = intersection(self.only, other.only);
+        self.create = intersection(self.create, other.create);
+        self.update = intersection(self.update, other.update);
+        self.denies_deletion |= other.denies_deletion;
         self.except.extend(other.except);
         self.dropped.extend(other.dropped);
-        self.written = self.written.and(other.written, &self.conditions, &other.conditions);
+        self.write_conditions =
+            self.write_conditions.and(other.write_conditions, &self.conditions, &other.conditions);
         self.conditions.extend(other.conditions);
         self.presets.extend(other.presets);
         self
     }
 
     /// Returns the conditions of one use of a record; `None` if the conditions of reads apply.
-    fn conditions_of(&self, of: RecordUse) -> Option<&[Condition]> {
-        match of {
+    fn conditions_of(&self, record_use: RecordUse) -> Option<&[Condition]> {
+        match record_use {
             RecordUse::Read => None,
-            RecordUse::Update => self.written.update.as_deref(),
-            RecordUse::Delete => self.written.delete.as_deref(),
-            RecordUse::Created => self.written.created.as_deref(),
-            RecordUse::Updated => self.written.updated.as_deref(),
+            RecordUse::Update => self.write_conditions.update.as_deref(),
+            RecordUse::Delete => self.write_conditions.delete.as_deref(),
+            RecordUse::Created => self.write_conditions.created.as_deref(),
+            RecordUse::Updated => self.write_conditions.updated.as_deref(),
         }
     }
 
-    fn sight(&self, entity: &Entity, name: &str, member: Member) -> Sight {
+    fn visibility(&self, entity: &Entity, name: &str, member: Member) -> Visibility {
         let inputs = match member {
             Member::Computed(index) => entity.computed.get(index).map_or(&[][..], |computed| &computed.from),
             Member::Field(_) | Member::Relation(_) => &[],
@@ -214,11 +215,11 @@ impl Access {
         let is_listed = matches!(member, Member::Relation(_))
             || self.only.as_ref().is_none_or(|only| only.contains(name));
         if !is_listed || is_in(&self.except) {
-            Sight::Hidden
+            Visibility::Hidden
         } else if is_in(&self.dropped) {
-            Sight::Dropped
+            Visibility::Dropped
         } else {
-            Sight::Shown
+            Visibility::Shown
         }
     }
 }
@@ -289,17 +290,17 @@ pub(crate) struct Preset {
 
 /// Whether a member of an entity is visible.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sight {
+enum Visibility {
     Shown,
     Dropped,
     Hidden,
 }
 
-fn owned<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeSet<String> {
+fn name_set<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeSet<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn both(left: Option<BTreeSet<String>>, right: Option<BTreeSet<String>>) -> Option<BTreeSet<String>> {
+fn intersection(left: Option<BTreeSet<String>>, right: Option<BTreeSet<String>>) -> Option<BTreeSet<String>> {
     match (left, right) {
         (Some(left), Some(right)) => Some(&left & &right),
         (left, right) => left.or(right),

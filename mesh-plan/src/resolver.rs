@@ -13,7 +13,7 @@ use std::time::Instant;
 use arrayvec::ArrayString;
 use futures_util::future::Either;
 
-use crate::rows::Steps;
+use crate::rows::StepCounter;
 use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
@@ -64,7 +64,9 @@ pub trait Resolver: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<u64, ResolveError>> {
         Box::pin(async move {
             match self.resolve(plan, context).await? {
-                Answer::Rows(rows) => plan.export_rows(rows, Steps::new(context.deadline), export).await,
+                Answer::Rows(rows) => {
+                    plan.export_rows(rows, StepCounter::new(context.deadline), export).await
+                }
                 Answer::Json(_) => Err(ResolveError::new("the resolver has no exports")),
             }
         })

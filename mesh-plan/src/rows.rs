@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{Node, Plan, Value};
 pub use applied::Applied;
-pub(crate) use steps::Steps;
+pub(crate) use steps::StepCounter;
 pub(crate) use tree::HashKey;
 
 /// The flat rows of a resolver, which [`crate::Mesh`] filters, groups, sorts, pages and nests.
@@ -137,7 +137,7 @@ pub struct Table {
     pub(crate) columns: Vec<String>,
     pub(crate) cells: Vec<Value>,
     pub(crate) rows: usize,
-    pub(crate) misfit: Option<usize>,
+    pub(crate) wrong_width: Option<usize>,
 }
 
 impl Table {
@@ -157,7 +157,7 @@ impl Table {
         self.cells.extend(row);
         let width = self.cells.len() - start;
         if width != self.columns.len() {
-            self.misfit = Some(width);
+            self.wrong_width = Some(width);
             self.cells.resize(start + self.columns.len(), Value::Null);
         }
         self.rows += 1;

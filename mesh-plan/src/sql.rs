@@ -23,4 +23,4 @@ pub mod text;
 mod write;
 
 pub use statement::Statement;
-pub use write::{Missing, Part, SetReference, Step};
+pub use write::{EmptyResult, Part, SetReference, Step};

@@ -71,16 +71,16 @@ pub(super) async fn read(
         notes.push(format!("Schema '{missing}' does not exist or may not be used"));
     }
     let namespace = |schema: String| (Some(&schema) != default).then_some(schema);
-    let sources = sources(link, wanted, &namespace, &mut notes).await?;
-    let ids: Vec<String> = sources.iter().map(|source| source.id.to_string()).collect();
+    let objects = schema_objects(link, wanted, &namespace, &mut notes).await?;
+    let ids: Vec<String> = objects.iter().map(|object| object.id.to_string()).collect();
     // An array of object ids.
     let ids = ["{", &ids.join(","), "}"].concat();
     let mut columns = columns(link, &ids, &types::read(link, &ids).await?).await?;
     let mut keys = keys(link, &ids).await?;
     let mut foreign_keys = foreign_keys(link, &ids, &namespace).await?;
     let mut constraints = constraints::read(link, &ids).await?;
-    let mut tables = Vec::with_capacity(sources.len());
-    for Source { id, kind, mut table } in sources {
+    let mut tables = Vec::with_capacity(objects.len());
+    for SchemaObject { id, kind, mut table } in objects {
         table.columns = columns.remove(&id).unwrap_or_default();
         if table.columns.is_empty() {
             notes.push(format!("{} '{}' is left out: it has no columns to read", noun(&kind), table.name));
@@ -89,8 +89,12 @@ pub(super) async fn read(
         (table.primary_key, table.unique) = keys.remove(&id).unwrap_or_default();
         table.foreign_keys = foreign_keys.remove(&id).unwrap_or_default();
         let names = table.columns.iter().map(|column| column.name.as_str());
-        table.constraints =
-            constraints.remove(&id).into_iter().flatten().map(|rule| rule.on(names.clone())).collect();
+        table.constraints = constraints
+            .remove(&id)
+            .into_iter()
+            .flatten()
+            .map(|it| it.into_constraint(names.clone()))
+            .collect();
         // Rows without a primary key are identified by their physical location, which changes when they are updated.
         let is_keyless = table.primary_key.is_empty() && matches!(kind.as_str(), "r" | "m");
         table.row_id = is_keyless.then(|| "ctid".to_owned());
@@ -166,7 +170,7 @@ async fn row_security(link: &Link, ids: &str, notes: &mut Vec<String>) -> Result
 }
 
 /// A table, or a relation that is read like one, without columns and keys.
-struct Source {
+struct SchemaObject {
     id: u32,
     kind: String,
     table: Table,
@@ -184,12 +188,12 @@ fn noun(kind: &str) -> &'static str {
 
 /// Returns tables, partitioned tables without their partitions, views, materialized views and foreign tables in the order
 /// of their creation, without those that belong to extensions.
-async fn sources(
+async fn schema_objects(
     link: &Link,
     schemas: &[String],
     namespace: &impl Fn(String) -> Option<String>,
     notes: &mut Vec<String>,
-) -> Result<Vec<Source>, Error> {
+) -> Result<Vec<SchemaObject>, Error> {
     let sql = "SELECT c.oid, n.nspname, c.relname, c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class'), \
                  pg_catalog.has_any_column_privilege(c.oid, 'SELECT'), c.relkind = 'r' AND c.relhassubclass \
                FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
@@ -198,23 +202,23 @@ async fn sources(
                  AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid \
                    AND d.deptype = 'e' AND d.classid = 'pg_catalog.pg_class'::regclass::oid) \
                ORDER BY c.oid";
-    let mut sources = Vec::new();
+    let mut objects = Vec::new();
     for row in link.query_once(sql, &[list(schemas)]).await? {
         let table = Table {
             schema: namespace(row.get(1)),
             name: row.get(2),
             description: row.get(4),
-            has_heirs: row.get(6),
+            has_inheriting_tables: row.get(6),
             ..Table::default()
         };
         let (id, kind): (_, String) = (row.get(0), row.get(3));
         if row.get(5) {
-            sources.push(Source { id, kind, table });
+            objects.push(SchemaObject { id, kind, table });
         } else {
             notes.push(format!("{} '{}' is left out: it may not be read", noun(&kind), table.name));
         }
     }
-    Ok(sources)
+    Ok(objects)
 }
 
 /// Returns the columns of each table that may be read, in the order of the table.
@@ -257,7 +261,7 @@ async fn columns(
             description: row.get(4),
             generated: row.get(7),
             native: found.map(|found| NativeType {
-                is_loose: row.get(6),
+                has_nondeterministic_collation: row.get(6),
                 size: types::size(&found.native, row.get(8)),
                 ..found.native.clone()
             }),

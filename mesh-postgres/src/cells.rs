@@ -19,9 +19,9 @@ const ROW: usize = 2;
 
 /// All rows of a read: for each level, its rows with the numbers of their parents' rows, in ascending order of these
 /// numbers.
-pub(super) struct Fetched(Vec<Vec<(i64, Row)>>);
+pub(super) struct LevelRows(Vec<Vec<(i64, Row)>>);
 
-impl Fetched {
+impl LevelRows {
     pub(super) fn new(rows: Vec<Row>, levels: usize) -> Self {
         // The columns of numbers are missing if there is only one level.
         if levels <= 1 {
@@ -47,26 +47,27 @@ impl Fetched {
 }
 
 /// The rows of one node.
-pub(super) struct Source<'f> {
-    fetched: &'f Fetched,
+pub(super) struct NodeRowSource<'f> {
+    fetched: &'f LevelRows,
     layout: &'f Layout,
-    is_one: bool,
+    /// Whether the node is a record in the rows of its parents.
+    is_joined_record: bool,
     joins: Vec<Self>,
 }
 
-impl<'f> Source<'f> {
+impl<'f> NodeRowSource<'f> {
     /// Creates the source of a node and the sources of its joins. The recursion is as deep as the query, whose depth is
     /// bounded.
-    pub(super) fn new(fetched: &'f Fetched, layout: &'f Layout, node: &Node) -> Self {
+    pub(super) fn new(fetched: &'f LevelRows, layout: &'f Layout, node: &Node) -> Self {
         let joins = layout.joins.iter().zip(&node.joins).map(|(layout, join)| Self {
-            is_one: join.form == JoinForm::Record,
+            is_joined_record: join.form == JoinForm::Record,
             ..Self::new(fetched, layout, &join.node)
         });
-        Self { fetched, layout, is_one: false, joins: joins.collect() }
+        Self { fetched, layout, is_joined_record: false, joins: joins.collect() }
     }
 }
 
-impl RowSource for Source<'_> {
+impl RowSource for NodeRowSource<'_> {
     type Row<'r> = PostgresRow<'r>;
 
     fn visit<'p>(
@@ -77,7 +78,7 @@ impl RowSource for Source<'_> {
         let layout = self.layout;
         let mut rows = self.fetched.level(layout.level);
         if let Some(parent) = parent {
-            if self.is_one {
+            if self.is_joined_record {
                 if layout.presence.is_some_and(|index| raw(parent.row, index).is_some()) {
                     visitor(&PostgresRow::new(parent.row, layout), &mut self.joins)?;
                 }
@@ -89,10 +90,10 @@ impl RowSource for Source<'_> {
             rows = rows.get(start..end).unwrap_or_default();
         }
         let Some((_, first)) = rows.first() else { return Ok(()) };
-        let mut place = PostgresRow::new(first, layout);
+        let mut current = PostgresRow::new(first, layout);
         for (_, row) in rows {
-            place = place.next(row);
-            if visitor(&place, &mut self.joins)? == Flow::Stop {
+            current = current.next(row);
+            if visitor(&current, &mut self.joins)? == Flow::Stop {
                 break;
             }
         }
@@ -121,7 +122,7 @@ enum Converted {
     Integer(i64),
     Real(f64),
     Text(String),
-    Time(time::Text),
+    Time(time::TimeText),
 }
 
 impl<'r> PostgresRow<'r> {

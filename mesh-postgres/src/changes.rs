@@ -15,7 +15,7 @@ use mesh_plan::{Change, Changes};
 use crate::database::Database;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
-use crate::pool::replicas::{Replicas, WRITTEN, position};
+use crate::pool::replicas::{Replicas, WRITE_POSITION, query_position};
 
 /// The interval at which the position of the log is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -63,12 +63,12 @@ async fn listen(
     let (link, mut notifications) = pool.connect_listener().await?;
     let mut has_triggers = false;
     if !pool.has_pooler() {
-        answered(link.execute(LISTEN)).await??;
-        has_triggers = !answered(link.query_once(FIND_TRIGGERS, &[])).await??.is_empty();
+        with_timeout(link.execute(LISTEN)).await??;
+        has_triggers = !with_timeout(link.query_once(FIND_TRIGGERS, &[])).await??.is_empty();
     }
     // There were no notifications of writes since the last connection was lost.
     if !std::mem::take(is_first) {
-        answered(replicas.require_current(&link)).await??;
+        with_timeout(replicas.require_current(&link)).await??;
     }
     changes.notify(Change::anything());
     let mut last_position = None;
@@ -78,13 +78,13 @@ async fn listen(
         }
         let change = if has_triggers {
             let Ok(received) = tokio::time::timeout(CHECK_INTERVAL, notifications.recv()).await else {
-                answered(link.query_once(IS_ALIVE, &[])).await??;
+                with_timeout(link.query_once(IS_ALIVE, &[])).await??;
                 continue;
             };
             parse_notification(received.ok_or("the connection ended")?.payload())
         } else {
             changes.wanted().await;
-            let position = answered(position(&link, WRITTEN)).await??;
+            let position = with_timeout(query_position(&link, WRITE_POSITION)).await??;
             let last = std::mem::replace(&mut last_position, position);
             if last.is_none() || last == position {
                 tokio::time::sleep(POLL_INTERVAL).await;
@@ -93,7 +93,7 @@ async fn listen(
             Change::anything()
         };
         // Reads that follow the notification must see the change.
-        answered(replicas.require_current(&link)).await??;
+        with_timeout(replicas.require_current(&link)).await??;
         changes.notify(change);
         while let Ok(notification) = notifications.try_recv() {
             changes.notify(parse_notification(notification.payload()));
@@ -102,7 +102,7 @@ async fn listen(
 }
 
 /// Waits for an answer of the database, for a limited time.
-async fn answered<T>(answer: impl Future<Output = T>) -> Result<T, BoxError> {
+async fn with_timeout<T>(answer: impl Future<Output = T>) -> Result<T, BoxError> {
     let answered = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
     answered.map_err(|_| "the connection does not answer".into())
 }

@@ -16,7 +16,7 @@ use crate::error::{BoxError, OpenError};
 use crate::other_servers::OtherServers;
 use crate::pool::connect_url::{ConnectUrl, without_password};
 use crate::pool::hosts::SessionAttrs;
-use crate::pool::replicas::{DOWN, Primary, Replicas};
+use crate::pool::replicas::{PRIMARY_DOWN_TIME, Primary, Replicas};
 use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
@@ -249,7 +249,7 @@ impl Database {
             {
                 return result;
             }
-            if Instant::now() + RETRY_INTERVAL > self.waits_until(start, deadline) {
+            if Instant::now() + RETRY_INTERVAL > self.retry_deadline(start, deadline) {
                 return Err(error.into());
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
@@ -259,23 +259,23 @@ impl Database {
     /// Returns the time until which a read waits if neither the primary nor a replica can answer it. By then a poll has
     /// noticed that there is no primary, a standby has been promoted, or a standby has replayed the writes that the
     /// read must see.
-    fn waits_until(&self, start: Instant, deadline: Instant) -> Instant {
+    fn retry_deadline(&self, start: Instant, deadline: Instant) -> Instant {
         let hosts = self.pool.hosts();
         let may_be_promoted = hosts.attrs.is_primary() && hosts.count() > 1;
         match (may_be_promoted, self.replicas.any_responds()) {
             (true, true) => deadline,
             (true, false) => deadline.min(start + self.pool.wait()),
-            (false, true) => deadline.min(start + DOWN),
+            (false, true) => deadline.min(start + PRIMARY_DOWN_TIME),
             (false, false) => start,
         }
     }
 
-    /// Reads from a replica; `None` if none is available. A replica that fails a read is left out.
+    /// Reads from a replica; `None` if none is available. A replica that fails a read is excluded.
     async fn read_replica(&self, plan: &Plan, primary: Primary) -> Option<Result<JsonBody, ResolveError>> {
         let replica = self.replicas.choose(primary)?;
         let result = read::run(&replica.pool, plan, &self.statements).await;
         if result.is_err() {
-            replica.leave_out();
+            replica.exclude();
         }
         result.ok()
     }

@@ -249,7 +249,7 @@ impl OtherServers {
 
 impl Announcement<'_> {
     /// Waits until this number of other servers have acknowledged the message, or their leases have expired.
-    pub(crate) async fn acknowledged_by(mut self, others: i64) {
+    pub(crate) async fn wait_for_acknowledgements(mut self, others: i64) {
         let acknowledging = async {
             for _ in 0..others {
                 if self.acknowledgements.recv().await.is_none() {

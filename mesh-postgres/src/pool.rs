@@ -21,7 +21,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use self::connect_url::ConnectUrl;
-use self::hosts::{Hosts, Opened};
+use self::hosts::{Hosts, LinkWithNotifications};
 use self::idle::IdleLinks;
 use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
@@ -173,7 +173,7 @@ impl Pool {
         let slots = Arc::new(Semaphore::new(settings.connections - reserved));
         let reserved = Arc::new(Semaphore::new(reserved));
         let shared_slots = [&reserved, &slots].map(Arc::clone);
-        let most = if is_shared { settings.connections / 2 } else { 0 };
+        let max_shared = if is_shared { settings.connections / 2 } else { 0 };
         Self {
             target,
             purpose,
@@ -181,7 +181,7 @@ impl Pool {
             slots,
             waits: WaitCounter::default(),
             idle: IdleLinks::new(settings.idle_timeout),
-            shared: SharedLinks::new(shared_target, settings, most, shared_slots),
+            shared: SharedLinks::new(shared_target, settings, max_shared, shared_slots),
             reserved,
             settings: settings.clone(),
         }
@@ -337,7 +337,7 @@ impl Pool {
         let start = Instant::now();
         loop {
             match self.connect().await {
-                Err(error) if self.may_pass(&error) && start.elapsed() < self.settings.wait => {}
+                Err(error) if self.is_temporary(&error) && start.elapsed() < self.settings.wait => {}
                 link => return link.map(Arc::new),
             }
             tokio::time::sleep(ROOM_INTERVAL).await;
@@ -349,7 +349,7 @@ impl Pool {
     }
 
     /// Returns whether an error may be temporary, so that a request waits.
-    fn may_pass(&self, error: &PoolError) -> bool {
+    fn is_temporary(&self, error: &PoolError) -> bool {
         let waits_for_promotion = self.purpose == Purpose::Write && self.target.hosts.count() > 1;
         error.is_full() || waits_for_promotion && matches!(error, PoolError::NoHost(_))
     }
@@ -365,7 +365,7 @@ impl Pool {
     }
 
     /// Opens a connection outside of the pool, and returns it with the notifications that it receives.
-    pub(crate) async fn connect_listener(&self) -> Result<Opened, PoolError> {
+    pub(crate) async fn connect_listener(&self) -> Result<LinkWithNotifications, PoolError> {
         let opening = hosts::open(&self.target, &self.settings, &self.begin);
         tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(|_| PoolError::TimedOut)?
     }

@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
 use self::statement_cache::StatementCache;
-use crate::cells::{Fetched, Source};
+use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError};
@@ -80,8 +80,8 @@ fn shape(
     statement: &ReadStatement,
     rows: Result<Vec<Row>, PoolError>,
 ) -> Result<JsonBody, ResolveError> {
-    let fetched = Fetched::new(rows.map_err(|error| failed(error, plan))?, statement.levels);
-    plan.shape(&mut Source::new(&fetched, &statement.layout, plan.node()), 0)
+    let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, statement.levels);
+    plan.shape(&mut NodeRowSource::new(&fetched, &statement.layout, plan.node()), 0)
 }
 
 /// Converts the error of a plan's statement.

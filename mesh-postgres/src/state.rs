@@ -84,8 +84,8 @@ impl Database {
         let (pool, other_servers) = (Arc::clone(&self.writes), Arc::clone(&self.other_servers));
         let presence = Arc::new(Presence::new());
         let state = State { pool, other_servers, queries, next_sweep: Arc::default(), presence };
-        let announced = state.announce().await;
-        announced.map_err(|error| self.open_error(error))?;
+        let started = state.start_heartbeat().await;
+        started.map_err(|error| self.open_error(error))?;
         Ok(state)
     }
 }
@@ -135,7 +135,7 @@ impl QueryStore for State {
         })
     }
 
-    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
             let (format, text) = (TextParam::text(query.format().name()), TextParam::text(query.text()));
             let declared = query.params();

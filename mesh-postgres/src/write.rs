@@ -23,7 +23,7 @@ use crate::cells;
 use crate::database::Database;
 use crate::other_servers::{Announcement, OtherServers};
 use crate::pool::link::Link;
-use crate::pool::shared::SLOW;
+use crate::pool::shared::SLOW_RUN_TIME;
 use crate::pool::{Lease, Pool, is_stale};
 use crate::read;
 use crate::read::sort_bound::SortBound;
@@ -74,7 +74,7 @@ impl Database {
 }
 
 /// The announcement of a commit to other servers, with their number.
-type Announced<'w> = Option<(Announcement<'w>, i64)>;
+type CommitAnnouncement<'w> = Option<(Announcement<'w>, i64)>;
 
 /// The reason why a try of a transaction failed.
 enum Failure<E = WriteError> {
@@ -116,7 +116,7 @@ impl Writer {
                 }
             }
         };
-        let acknowledged = self.acknowledged(announced, deadline);
+        let acknowledged = self.wait_for_acknowledgements(announced, deadline);
         let reading = async {
             match outcome.body {
                 Some(body) => Some(body),
@@ -129,13 +129,18 @@ impl Writer {
     }
 
     /// Waits until other servers have acknowledged a commit, or have noticed that another host was promoted.
-    async fn acknowledged(&self, announced: Announced<'_>, deadline: Instant) -> Result<(), ResolveError> {
+    async fn wait_for_acknowledgements(
+        &self,
+        announced: CommitAnnouncement<'_>,
+        deadline: Instant,
+    ) -> Result<(), ResolveError> {
         let settled_at = self.pool.hosts().settled_at().filter(|_| !self.discards);
         if let Some(settled_at) = settled_at.filter(|settled_at| *settled_at > Instant::now()) {
             tokio::time::sleep_until(settled_at.min(deadline).into()).await;
         }
         let Some((announcement, others)) = announced else { return Ok(()) };
-        let acknowledged = tokio::time::timeout_at(deadline.into(), announcement.acknowledged_by(others));
+        let acknowledged =
+            tokio::time::timeout_at(deadline.into(), announcement.wait_for_acknowledgements(others));
         acknowledged.await.map(drop).map_err(|_| ResolveError::TimedOut)
     }
 
@@ -178,7 +183,7 @@ impl Writer {
         let Ok(body) = tokio::time::timeout_at(deadline.into(), reading).await else {
             return Some(Err(ResolveError::TimedOut));
         };
-        statement.weight.record_shared(ended.get().is_some_and(|ended| ended.elapsed() >= SLOW));
+        statement.weight.record_shared(ended.get().is_some_and(|ended| ended.elapsed() >= SLOW_RUN_TIME));
         body.ok()
     }
 
@@ -189,7 +194,7 @@ impl Writer {
         mutation: &Mutation,
         fresh: bool,
         deadline: Instant,
-    ) -> Result<(WriteOutcome, Announced<'_>), Failure> {
+    ) -> Result<(WriteOutcome, CommitAnnouncement<'_>), Failure> {
         let timed_out = |_| Failure::Final(ResolveError::TimedOut.into());
         let running = tokio::time::timeout_at(deadline.into(), self.run_open(mutation, fresh));
         let (link, outcome) = running.await.map_err(timed_out)??;
@@ -222,7 +227,7 @@ impl Writer {
     }
 
     /// Ends a transaction whose writes have succeeded.
-    async fn end(&self, link: &Link) -> Result<Announced<'_>, Failure<Error>> {
+    async fn end(&self, link: &Link) -> Result<CommitAnnouncement<'_>, Failure<Error>> {
         if self.discards {
             let checked = link.execute("SET CONSTRAINTS ALL IMMEDIATE").await;
             // If this fails, the connection is closed with its transaction.
@@ -355,7 +360,7 @@ impl Writer {
         error: &Error,
     ) -> Failure {
         let mutation = step.map_or(mutation, |step| step.part.of(mutation));
-        failure::of_statement(link, mutation, error, &self.statements.features).await
+        failure::statement_failure(link, mutation, error, &self.statements.features).await
     }
 }
 

@@ -23,7 +23,7 @@ pub fn print_json(query: &Query) -> String {
 pub fn print_ql(query: &Query) -> Result<String, NotQl> {
     let mut text = "{ ".to_owned();
     print_name(&mut text, &query.entity)?;
-    print_selection(&mut text, &query.root).map_err(|error| error.below(&query.entity))?;
+    print_selection(&mut text, &query.root).map_err(|error| error.with_parent(&query.entity))?;
     text.push_str(" }");
     Ok(text)
 }
@@ -63,7 +63,7 @@ fn in_path(path: &str) -> String {
 
 impl NotQl {
     /// Prepends a node to the path.
-    fn below(self, node: &str) -> Self {
+    fn with_parent(self, node: &str) -> Self {
         let path = if self.path.is_empty() { node.to_owned() } else { format!("{node}.{}", self.path) };
         Self { path, ..self }
     }
@@ -91,7 +91,7 @@ fn print_selection(text: &mut String, node: &ReadNode) -> Result<(), NotQl> {
         print_name(text, selection.name())?;
         if let Selection::Relation { name, node, .. } = selection {
             text.push_str(" {");
-            print_selection(text, node).map_err(|error| error.below(name))?;
+            print_selection(text, node).map_err(|error| error.with_parent(name))?;
             text.push_str(" }");
         }
     }

@@ -31,7 +31,7 @@ pub struct Table {
     /// The comment stored in the database.
     pub description: Option<String>,
     /// Whether reads include the rows of tables that inherit from this one. Its keys are not unique among all these rows.
-    pub has_heirs: bool,
+    pub has_inheriting_tables: bool,
 }
 
 impl Table {
@@ -84,7 +84,7 @@ pub struct NativeType {
     /// Whether a key guarantees that values of this column are unique in its table.
     pub unique: bool,
     /// Whether different texts may compare as equal, because the column's collation is not deterministic.
-    pub is_loose: bool,
+    pub has_nondeterministic_collation: bool,
     /// The maximum size of its values, if the declaration of the column limits it.
     pub size: Option<Size>,
 }

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 pub use self::entries::Entries;
-use self::read::Reading;
+use self::read::ParseOutcome;
 pub use self::writable::{FieldList, Writable};
 use crate::fault::Positions;
 use crate::policy::RoleDocument;
@@ -86,11 +86,11 @@ impl Schema {
     /// The faults of structure and of meaning together. Each mistake is reported once: parts that depend on a part
     /// with a wrong structure are not checked.
     pub fn read(text: &str, catalog: Option<&Catalog>) -> Result<Self, Faults> {
-        let Reading { document, mut faults, whole, unsound } = read::read(text);
+        let ParseOutcome { document, mut faults, is_complete, unsound } = read::read(text);
         if faults.is_empty() {
             return document.load(catalog);
         }
-        if whole {
+        if is_complete {
             faults.extend(load::load(&document, catalog, &unsound).err().into_iter().flatten());
         }
         Err(faults.into())

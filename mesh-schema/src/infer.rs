@@ -65,7 +65,7 @@ pub fn infer(catalog: &Catalog) -> Inference {
 }
 
 /// A table that becomes an entity.
-struct Served<'c> {
+struct ServedTable<'c> {
     table: &'c Table,
     name: TableName,
     key: String,
@@ -82,7 +82,7 @@ struct ServedColumn<'c> {
     field: String,
 }
 
-impl Served<'_> {
+impl ServedTable<'_> {
     /// Returns the field of the column with exactly that name.
     fn field_of(&self, column: &str) -> Option<&str> {
         self.columns.iter().find(|served| served.column.name == column).map(|served| served.field.as_str())
@@ -106,7 +106,7 @@ impl Served<'_> {
 }
 
 /// Returns the tables that can be served, sorted by name, so that the result does not depend on catalog order.
-fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<'c>> {
+fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<ServedTable<'c>> {
     let mut seen = HashSet::new();
     let mut served = Vec::new();
     for table in &catalog.tables {
@@ -141,7 +141,14 @@ fn served_tables<'c>(catalog: &'c Catalog, notes: &mut Vec<Note>) -> Vec<Served<
         }
         let columns =
             columns.into_iter().map(|column| ServedColumn { column, field: String::new() }).collect();
-        served.push(Served { table, name, key: String::new(), columns, hidden, taken: RefCell::default() });
+        served.push(ServedTable {
+            table,
+            name,
+            key: String::new(),
+            columns,
+            hidden,
+            taken: RefCell::default(),
+        });
     }
     served.sort_by(|a, b| a.name.cmp(&b.name));
     served
@@ -157,7 +164,7 @@ fn repeated<T: Copy + Eq + Hash>(items: impl Iterator<Item = T>) -> HashSet<T> {
     items.filter(|item| !seen.insert(*item)).collect()
 }
 
-fn note_hidden(served: &Served<'_>, notes: &mut Vec<Note>) {
+fn note_hidden(served: &ServedTable<'_>, notes: &mut Vec<Note>) {
     for column in &served.hidden {
         let camel = naming::camel(&naming::words(&column.name));
         let free =
@@ -179,7 +186,7 @@ fn note_hidden(served: &Served<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-fn entity(served: &Served<'_>) -> EntityDocument {
+fn entity(served: &ServedTable<'_>) -> EntityDocument {
     let mut document = EntityDocument::default();
     let table = served.name.to_string();
     document.table = (table != default_table(&served.key)).then_some(table);

@@ -329,7 +329,7 @@ pub struct ColumnPair {
     /// A column of the target's table.
     pub target: String,
     /// Whether both columns store integers, or both store text, so that every database compares them in the same way.
-    pub is_alike: bool,
+    pub is_same_type: bool,
 }
 
 /// A field computed from other fields. `SPEC §13.5`

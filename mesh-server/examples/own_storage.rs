@@ -57,7 +57,7 @@ impl BlobStore for Memory {
     }
 
     // Unpublished files end with the process, so there is nothing to recover.
-    fn sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+    fn find_sealed(&self, _: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
 

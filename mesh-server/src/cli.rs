@@ -137,7 +137,7 @@ With --login, the password is taken from the variable MESH_PASSWORD or prompted 
 With --login, the password is taken from the variable MESH_PASSWORD or prompted for. The signature covers the hash of \
 the file, so the server accepts exactly these bytes.")]
     Upload(upload::UploadArgs),
-    /// List or remove stored files that no record refers to
+    /// List or remove stored files that no record references
     #[command(after_help = "Examples:
   mesh-server files --config mesh.toml
   mesh-server files --config mesh.toml --older-than 7d --remove
@@ -182,7 +182,7 @@ _mesh-server in a folder of zsh's fpath, or ~/.config/fish/completions/mesh-serv
 It requests /readyz at 'admin.listen' or, if that is not set, at 'listen', on this machine. The exit status is 0 if the \
 server is ready, else 1, as the health checks of containers expect.")]
     Health(health::HealthArgs),
-    /// Make, list and revoke API keys
+    /// Create, list and revoke API keys
     #[command(after_help = "Examples:
   mesh-server api-key --config mesh.toml --role reader
   mesh-server api-key --config mesh.toml --role editor --owner 7 --expires 90d
@@ -208,8 +208,8 @@ pub(crate) fn run() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let trace = Backtrace::capture();
         match trace.status() {
-            BacktraceStatus::Captured => output::remark(format_args!("{panic}\n{trace}")),
-            _ => output::remark(panic),
+            BacktraceStatus::Captured => output::print_stderr(format_args!("{panic}\n{trace}")),
+            _ => output::print_stderr(panic),
         }
     }));
     let result = match Cli::try_parse().unwrap_or_else(|error| usage_hints::add_hint(error).exit()).command {

@@ -4,7 +4,7 @@
 mod counts;
 mod outbox;
 mod shared_event;
-mod unsent;
+mod unsent_budget;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use mesh_integrity::SessionId;
 use mesh_wire::WireError;
 
 use crate::rates::client_address::{ClientAddress, counted_address};
+pub(crate) use counts::CountGuard;
 use counts::Counts;
-pub(crate) use counts::Held;
 pub(crate) use outbox::Outbox;
 pub(crate) use shared_event::{EventShare, SharedEvent, UnsentAccount};
-pub(crate) use unsent::{Counted, SMALL, Unsent};
+pub(crate) use unsent_budget::{GuardedBytes, MAX_UNCOUNTED_BYTES, UnsentBudget};
 
 /// Seconds after which a client should repeat a request that exceeded its share.
 const RETRY_AFTER: u32 = 1;
 /// Seconds after which a client should try again to open a stream or to begin an upload.
 const LONG_RETRY_AFTER: u32 = 5;
 /// The share of the connections that is reserved for addresses with few of them, as a divisor.
-const RESERVED: usize = 4;
+const RESERVE_DIVISOR: usize = 4;
 /// The share of the connections up to which an address may use the reserve, as a divisor.
-const FEW: usize = 16;
+const RESERVE_ACCESS_DIVISOR: usize = 16;
 
 /// Limits on the resources that one client may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share the
 /// counts, so pass clones of one value to applications that replace each other.
@@ -48,7 +48,7 @@ pub struct ClientLimits {
     exports: Arc<Counts<IpAddr>>,
     address_streams: Arc<Counts<IpAddr>>,
     session_streams: Arc<Counts<SessionId>>,
-    pub(crate) unsent: Arc<Unsent>,
+    pub(crate) unsent: Arc<UnsentBudget>,
 }
 
 impl ClientLimits {
@@ -64,9 +64,9 @@ impl ClientLimits {
     /// The default number of event streams of one session.
     pub const STREAMS_PER_SESSION: usize = 20;
     /// The default number of bytes of unread replies of all clients.
-    pub const UNSENT_BYTES: usize = unsent::ALL;
+    pub const UNSENT_BYTES: usize = unsent_budget::DEFAULT_BYTES;
     /// The default number of bytes of unread replies of one address.
-    pub const UNSENT_BYTES_PER_ADDRESS: usize = unsent::PER_ADDRESS;
+    pub const UNSENT_BYTES_PER_ADDRESS: usize = unsent_budget::DEFAULT_BYTES_PER_ADDRESS;
 
     /// Creates the default limits.
     pub fn new() -> Self {
@@ -126,7 +126,7 @@ impl ClientLimits {
     /// accepted regardless of its size.
     #[must_use]
     pub fn unsent_bytes(mut self, all: usize, per_address: usize) -> Self {
-        self.unsent = Arc::new(Unsent::new(all, per_address));
+        self.unsent = Arc::new(UnsentBudget::new(all, per_address));
         self
     }
 
@@ -135,42 +135,58 @@ impl ClientLimits {
     ///
     /// Returns `None` if the address has used up its share. The last quarter of all connections is reserved for addresses
     /// that hold few, so that one address cannot use up the connections of a small server.
-    pub(crate) fn connect(&self, peer: IpAddr, open: usize, max: usize) -> Option<Held<IpAddr>> {
-        let is_reserve = open >= max - max / RESERVED;
-        let share = if is_reserve { (max / FEW).max(1) } else { usize::MAX };
-        self.connections.hold(counted_address(peer), 1, self.connections_per_address.min(share))
+    pub(crate) fn acquire_connection(
+        &self,
+        peer: IpAddr,
+        open: usize,
+        max: usize,
+    ) -> Option<CountGuard<IpAddr>> {
+        let is_reserve = open >= max - max / RESERVE_DIVISOR;
+        let share = if is_reserve { (max / RESERVE_ACCESS_DIVISOR).max(1) } else { usize::MAX };
+        self.connections.acquire(counted_address(peer), 1, self.connections_per_address.min(share))
     }
 
     /// Counts a request that a trusted proxy forwards for a client.
     ///
     /// # Errors
     /// 429 if the client has as many requests under way as it may have connections.
-    pub(crate) fn start_forwarded(&self, client: IpAddr) -> Result<Held<IpAddr>, WireError> {
-        let held = self.connections.hold(counted_address(client), 1, self.connections_per_address);
-        held.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
+    pub(crate) fn start_forwarded(&self, client: IpAddr) -> Result<CountGuard<IpAddr>, WireError> {
+        let guard = self.connections.acquire(counted_address(client), 1, self.connections_per_address);
+        guard.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
     }
 
     /// Counts an upload until the returned value is dropped.
     ///
     /// # Errors
     /// 429 if the address has reached its limit of uploads under way.
-    pub(crate) fn begin_upload(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
+    pub(crate) fn begin_upload(
+        &self,
+        address: Option<IpAddr>,
+    ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
         let message = "Too many uploads of this address at a time; retry later";
-        hold(&self.uploads, address, self.uploads_per_address, message)
+        acquire(&self.uploads, address, self.uploads_per_address, message)
     }
 
     /// Counts an export until the returned value is dropped.
     ///
     /// # Errors
     /// 429 if the address has reached its limit of exports.
-    pub(crate) fn begin_export(&self, address: Option<IpAddr>) -> Result<Option<Held<IpAddr>>, WireError> {
+    pub(crate) fn begin_export(
+        &self,
+        address: Option<IpAddr>,
+    ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
         let message = "Too many exports of this address at a time; retry later";
-        hold(&self.exports, address, self.exports_per_address, message)
+        acquire(&self.exports, address, self.exports_per_address, message)
     }
 
     /// Returns the largest numbers of connections, uploads, event streams and unread bytes that any one address has.
-    pub(crate) fn most(&self) -> [usize; 4] {
-        [self.connections.most(), self.uploads.most(), self.address_streams.most(), self.unsent.most()]
+    pub(crate) fn max_per_address(&self) -> [usize; 4] {
+        [
+            self.connections.max_count(),
+            self.uploads.max_count(),
+            self.address_streams.max_count(),
+            self.unsent.max_address_bytes(),
+        ]
     }
 
     /// Counts an event stream until the returned value is dropped.
@@ -181,34 +197,35 @@ impl ClientLimits {
         &self,
         address: Option<IpAddr>,
         session: Option<SessionId>,
-    ) -> Result<OpenStream, WireError> {
+    ) -> Result<StreamGuard, WireError> {
         let refused = |message| WireError { message, ..WireError::rate_limit(LONG_RETRY_AFTER) };
         let address = address.map(|address| {
-            let held = self.address_streams.hold(counted_address(address), 1, self.streams_per_address);
-            held.ok_or_else(|| {
+            let guard = self.address_streams.acquire(counted_address(address), 1, self.streams_per_address);
+            guard.ok_or_else(|| {
                 refused("Too many event streams of this address; close one, or retry later".into())
             })
         });
         let session = session.map(|session| {
-            let held = self.session_streams.hold(session, 1, self.streams_per_session);
-            held.ok_or_else(|| {
+            let guard = self.session_streams.acquire(session, 1, self.streams_per_session);
+            guard.ok_or_else(|| {
                 refused("Too many event streams of this session; close one, or retry later".into())
             })
         });
-        Ok(OpenStream { _address: address.transpose()?, _session: session.transpose()? })
+        Ok(StreamGuard { _address: address.transpose()?, _session: session.transpose()? })
     }
 }
 
 /// Adds one to the count of an address, or refuses with a message.
-fn hold(
+fn acquire(
     counts: &Arc<Counts<IpAddr>>,
     address: Option<IpAddr>,
     max: usize,
     message: &'static str,
-) -> Result<Option<Held<IpAddr>>, WireError> {
+) -> Result<Option<CountGuard<IpAddr>>, WireError> {
     let Some(address) = address else { return Ok(None) };
-    let held = counts.hold(counted_address(address), 1, max);
-    held.map(Some)
+    let guard = counts.acquire(counted_address(address), 1, max);
+    guard
+        .map(Some)
         .ok_or_else(|| WireError { message: message.into(), ..WireError::rate_limit(LONG_RETRY_AFTER) })
 }
 
@@ -219,9 +236,9 @@ impl Default for ClientLimits {
 }
 
 /// An open event stream of an address and a session.
-pub(crate) struct OpenStream {
-    _address: Option<Held<IpAddr>>,
-    _session: Option<Held<SessionId>>,
+pub(crate) struct StreamGuard {
+    _address: Option<CountGuard<IpAddr>>,
+    _session: Option<CountGuard<SessionId>>,
 }
 
 /// The sender of a request.
@@ -240,11 +257,16 @@ mod tests {
     const BO: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
     /// Opens connections until one is refused.
-    fn connect_all(limits: &ClientLimits, peer: IpAddr, open: &mut Vec<Held<IpAddr>>, max: usize) -> usize {
+    fn connect_all(
+        limits: &ClientLimits,
+        peer: IpAddr,
+        open: &mut Vec<CountGuard<IpAddr>>,
+        max: usize,
+    ) -> usize {
         let before = open.len();
         while open.len() < max {
-            let Some(held) = limits.connect(peer, open.len(), max) else { break };
-            open.push(held);
+            let Some(guard) = limits.acquire_connection(peer, open.len(), max) else { break };
+            open.push(guard);
         }
         open.len() - before
     }

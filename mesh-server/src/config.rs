@@ -17,7 +17,7 @@ pub(crate) use location::Location;
 use parse::{HOUR, MILLISECOND, SECOND};
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;
-pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, Loaded, PASSWORD_VARIABLE};
+pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, LoadedConfig, PASSWORD_VARIABLE};
 use sections::{
     Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mcp,
     Mutations, Mysql, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
@@ -47,13 +47,13 @@ settings! {
         /// Path that all routes are under; empty: the root.
         base: BasePath = BasePath::default(), parse::base;
         /// URL of the database, such as `sqlite:blog.db`.
-        database: Option<Location> = None, parse::present;
+        database: Option<Location> = None, parse::optional_text;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
         replicas: Vec<Location> = Vec::new(), parse::locations;
         /// PostgreSQL schemas to infer the entities from; empty: the first schema of the search path that exists.
         schemas: Vec<String> = Vec::new(), parse::list;
         /// Schema document; without one the schema is inferred from the database.
-        schema: Option<PathBuf> = None, parse::present;
+        schema: Option<PathBuf> = None, parse::optional_text;
         /// Threads that serve connections; 0: one per core.
         threads: usize = 0, parse::count(0, 1_024);
         /// Whether each thread stays on one processor.
@@ -194,7 +194,7 @@ impl Config {
             reader.conflict([cause, "caching.control"], message);
         }
         let mut urls = caching.purge.urls.iter().filter_map(|url| PurgeUrl::parse(url).ok());
-        if caching.purge.header.is_some() && urls.any(|url| url.is_open()) {
+        if caching.purge.header.is_some() && urls.any(|url| url.is_unencrypted()) {
             let message = "must be 'https://…', or 'http://…' with a loopback address: others could read \
                            'caching.purge.header'";
             reader.conflict(["caching.purge.urls", "caching.purge.header"], message);

@@ -2,7 +2,7 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod bearer;
-pub(crate) mod failures;
+pub(crate) mod failure_limiter;
 #[cfg(feature = "jwks")]
 pub(crate) mod jwks;
 pub(crate) mod refresh;
@@ -17,7 +17,7 @@ use mesh_wire::WireError;
 
 use api_keys::ApiKeys;
 use bearer::Bearer;
-use failures::Failures;
+use failure_limiter::FailureLimiter;
 
 use crate::observability::record::CallerKind;
 
@@ -32,7 +32,7 @@ pub(crate) struct Identities {
     pub(crate) anonymous: Option<Arc<Principal>>,
     /// The principal of all requests, if one client of this process sends them.
     pub(crate) local: Option<Arc<Principal>>,
-    pub(crate) failures: Failures,
+    pub(crate) failures: FailureLimiter,
 }
 
 impl Default for Identities {
@@ -43,14 +43,14 @@ impl Default for Identities {
             unsigned: true,
             anonymous: None,
             local: None,
-            failures: Failures::default(),
+            failures: FailureLimiter::default(),
         }
     }
 }
 
 impl Identities {
     /// Returns whether any credentials in `Authorization` are accepted. If not, the header is ignored.
-    pub(crate) fn are_on(&self) -> bool {
+    pub(crate) fn can_authenticate(&self) -> bool {
         self.bearer.is_some() || self.api_keys.is_some()
     }
 }
@@ -61,27 +61,27 @@ pub(crate) struct KnownCaller {
     /// The caller in the form of a session, whose id is derived from the credential.
     pub(crate) session: Arc<Session>,
     pub(crate) principal: Arc<Principal>,
-    pub(crate) proof: Proof,
+    pub(crate) credential: VerifiedCredential,
 }
 
 /// The verified credential of a caller, kept so that it can be checked again.
 #[derive(Debug)]
-pub(crate) enum Proof {
+pub(crate) enum VerifiedCredential {
     Bearer(OpenedBearer),
     ApiKey(ApiKeyHash),
 }
 
 impl KnownCaller {
-    pub(crate) fn new(session: Session, proof: Proof) -> Self {
+    pub(crate) fn new(session: Session, credential: VerifiedCredential) -> Self {
         let principal = Arc::new(principal(&session));
-        Self { session: Arc::new(session), principal, proof }
+        Self { session: Arc::new(session), principal, credential }
     }
 
     /// Returns the kind of credential that identifies the caller.
     pub(crate) fn kind(&self) -> CallerKind {
-        match self.proof {
-            Proof::Bearer(_) => CallerKind::Bearer,
-            Proof::ApiKey(_) => CallerKind::ApiKey,
+        match self.credential {
+            VerifiedCredential::Bearer(_) => CallerKind::Bearer,
+            VerifiedCredential::ApiKey(_) => CallerKind::ApiKey,
         }
     }
 }
@@ -89,9 +89,9 @@ impl KnownCaller {
 impl Identities {
     /// Checks that the credential of a caller is still valid: it has not expired, and its issuer has not withdrawn it.
     pub(crate) async fn recheck(&self, caller: &KnownCaller) -> Result<(), WireError> {
-        match (&caller.proof, &self.bearer, &self.api_keys) {
-            (Proof::Bearer(opened), Some(bearer), _) => Ok(bearer.check(opened)?),
-            (Proof::ApiKey(hash), _, Some(keys)) => Ok(keys.recheck(*hash, caller).await?),
+        match (&caller.credential, &self.bearer, &self.api_keys) {
+            (VerifiedCredential::Bearer(opened), Some(bearer), _) => Ok(bearer.check(opened)?),
+            (VerifiedCredential::ApiKey(hash), _, Some(keys)) => Ok(keys.recheck(*hash, caller).await?),
             _ => Ok(()),
         }
     }

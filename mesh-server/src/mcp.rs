@@ -83,7 +83,7 @@ impl Mcp {
         Self { bytes, ..self }
     }
 
-    /// Sets whether there is a tool that writes, if the application has write routes.
+    /// Sets whether to offer a tool for writes, if the application has write routes.
     pub fn writes(self, on: bool) -> Self {
         Self { writes: on, ..self }
     }

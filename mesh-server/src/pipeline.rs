@@ -29,12 +29,12 @@ use mesh_wire::{RequestId, Route, WireError};
 use tracing::Instrument as _;
 
 use crate::app::shared::Shared;
-use crate::clients::{Held, Peer};
+use crate::clients::{CountGuard, Peer};
 use crate::observability::record::RequestRecord;
 use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::routes;
-use crate::routes::collection::Form;
+use crate::routes::collection::ReplyForm;
 use context::{RequestContext, trace_context};
 use query::Target;
 use route::RouteMatch;
@@ -64,7 +64,7 @@ pub(crate) async fn handle(
 async fn answer(
     cx: &RequestContext<'_>,
     body: RequestBody,
-    under_way: &mut Option<Held<IpAddr>>,
+    under_way: &mut Option<CountGuard<IpAddr>>,
 ) -> Result<Response<Body>, WireError> {
     route::check_host(cx)?;
     if let Some(reply) = routes::admin::page(cx).await {
@@ -95,11 +95,11 @@ async fn get(
     let query = query::decode(cx).await?;
     let params = query::params(cx)?;
     let target = Target { entity: Some(entity), id, params: params.as_ref() };
-    let form = if id.is_none() { Form::requested(cx) } else { Form::Page };
+    let form = if id.is_none() { ReplyForm::from_request(cx) } else { ReplyForm::Page };
     match form {
-        Form::Page => read::answer(cx, &caller, query, target).await,
-        Form::Stream(hub) => Box::pin(routes::events::open(cx, hub, &caller, query, target)).await,
-        Form::Export(exports, format) => {
+        ReplyForm::Page => read::answer(cx, &caller, query, target).await,
+        ReplyForm::Stream(hub) => Box::pin(routes::events::open(cx, hub, &caller, query, target)).await,
+        ReplyForm::Export(exports, format) => {
             Box::pin(routes::export::answer(cx, &caller, query, target, exports, format)).await
         }
     }

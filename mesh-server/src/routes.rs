@@ -54,7 +54,7 @@ async fn protocol(
         Route::Batch => return Box::pin(batch::answer(cx, body)).await,
         Route::Login => return Box::pin(auth::login(cx, body)).await,
         Route::Logout => return Box::pin(auth::logout(cx)).await,
-        Route::Events { entity, id } => return Box::pin(events::of_record(cx, entity, Segment(id))).await,
+        Route::Events { entity, id } => return Box::pin(events::open_record(cx, entity, Segment(id))).await,
         Route::File { key } => return Box::pin(files::file(cx, key)).await,
         Route::Create { entity } if upload::is_upload(cx) => {
             let path = upload::Path { entity, id: None, field: None };

@@ -29,7 +29,7 @@ pub struct Uploads {
     pub(crate) pace: Option<Pace>,
     policy: UploadPolicy,
     /// The largest size that a field of the schema accepts.
-    widest: u64,
+    max_field_bytes: u64,
     handlers: HashMap<(String, String), Arc<dyn UploadHandler>>,
 }
 
@@ -42,7 +42,7 @@ impl Uploads {
             bounds: UploadLimits::default(),
             pace: None,
             policy: UploadPolicy::default(),
-            widest: DEFAULT_MAX_BYTES,
+            max_field_bytes: DEFAULT_MAX_BYTES,
             handlers: HashMap::new(),
         }
     }
@@ -86,14 +86,14 @@ impl Uploads {
     /// Finds the largest size that a field of a schema accepts.
     pub(crate) fn measure(&mut self, schema: &Schema) {
         let fields = schema.entities().flat_map(|(_, entity)| &entity.fields);
-        self.widest = fields.filter_map(|field| self.max_bytes_of(field)).max().unwrap_or_default();
+        self.max_field_bytes = fields.filter_map(|field| self.max_bytes_of(field)).max().unwrap_or_default();
     }
 
     /// Refuses a body whose announced length is above the limit of every field of the schema. This check precedes
     /// authentication, so neither entity nor field may be looked up. `SPEC §2.1`, `SPEC §9.6`
     pub(crate) fn check_announced(&self, announced: Option<u64>) -> Result<(), UploadError> {
-        let widest = UploadPolicy { max_bytes: self.widest, content_types: Vec::new() };
-        widest.check_length(announced, &self.bounds)
+        let policy = UploadPolicy { max_bytes: self.max_field_bytes, content_types: Vec::new() };
+        policy.check_length(announced, &self.bounds)
     }
 
     /// Returns the size that a field accepts; `None` if it accepts no files.

@@ -15,7 +15,7 @@ use crate::database::Database;
 use crate::pool::connect;
 
 /// The time limit for waiting for a writer in another process.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pattern of password hashes.
 const ARGON2_HASHES: &str = "$argon2id$%";
@@ -61,7 +61,7 @@ impl Database {
 /// Opens the file that is currently at the path. Opening it takes a thousandth of the time of hashing a password.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 

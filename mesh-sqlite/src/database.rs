@@ -133,7 +133,7 @@ impl Database {
         let reader = pool.take().map_err(failed)?;
         let statements = read::lower(&reader, plan);
         let steps = read::query_plan(&reader.connection, &statements).map_err(failed)?;
-        pool.give(reader);
+        pool.release(reader);
         Ok(steps)
     }
 
@@ -145,7 +145,7 @@ impl Database {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
         let statements = read::lower(&reader, plan);
-        pool.give(reader);
+        pool.release(reader);
         Ok(statements)
     }
 
@@ -157,7 +157,7 @@ impl Database {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
         let checked = sort_bound::check(&reader, plan, &read::lower(&reader, plan));
-        pool.give(reader);
+        pool.release(reader);
         checked
     }
 
@@ -169,19 +169,19 @@ impl Database {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
         let found = indexes::has_index(&reader.connection, table, columns).map_err(failed)?;
-        pool.give(reader);
+        pool.release(reader);
         Ok(found)
     }
 
-    /// Returns the number of rows of a table, counted up to `most`, or `None` for a view.
+    /// Returns the number of rows of a table, counted up to `max`, or `None` for a view.
     ///
     /// # Errors
     /// The table cannot be read.
-    pub fn row_count(&self, table: &TableName, most: u64) -> Result<Option<u64>, ResolveError> {
+    pub fn row_count(&self, table: &TableName, max: u64) -> Result<Option<u64>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let count = read::row_count(&reader.connection, table, most).map_err(failed)?;
-        pool.give(reader);
+        let count = read::row_count(&reader.connection, table, max).map_err(failed)?;
+        pool.release(reader);
         Ok(count)
     }
 
@@ -204,7 +204,7 @@ impl OpenFile {
 
     /// Answers from the response cache, or by a read on the calling thread. Returns `None` if the read is heavy or has to
     /// wait for a writer.
-    fn read_here(&self, plan: &Plan, deadline: Option<Instant>) -> Result<Option<JsonBody>, ResolveError> {
+    fn read_inline(&self, plan: &Plan, deadline: Option<Instant>) -> Result<Option<JsonBody>, ResolveError> {
         let version = self.version()?;
         if let Some(version) = version
             && let Some(body) = self.cache.get(plan, version)
@@ -216,7 +216,7 @@ impl OpenFile {
         }
         let budget = slow_read_thread::inline_budget();
         match thread_connection::read(&self.pool, plan, budget, version) {
-            Ok(read) => Ok(Some(self.keep(plan, read))),
+            Ok(read) => Ok(Some(self.cache_answer(plan, read))),
             // The budget is used up, or a writer has locked the file. The read starts again on a thread that may block.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
                 self.mark_heavy(plan.id());
@@ -238,19 +238,19 @@ impl OpenFile {
         let reading = slow_read_thread::run(move || {
             let start = Instant::now();
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());
-            let is_light = slow_read_thread::is_light(reader.interrupt.checked(), start.elapsed());
+            let is_light = slow_read_thread::is_light(reader.interrupt.check_count(), start.elapsed());
             if file.is_heavy(plan.id()) {
                 file.mark(plan.id(), is_light && result.is_ok());
             }
-            file.pool.give(reader);
+            file.pool.release(reader);
             drop(permit);
-            result.map(|read| file.keep(&plan, read))
+            result.map(|read| file.cache_answer(&plan, read))
         });
         reading.await?
     }
 
     /// Caches an answer if the version that it was read from is known.
-    fn keep(&self, plan: &Plan, (body, version): (JsonBody, Option<DataVersion>)) -> JsonBody {
+    fn cache_answer(&self, plan: &Plan, (body, version): (JsonBody, Option<DataVersion>)) -> JsonBody {
         match version {
             Some(version) => self.cache.insert(plan, version, body),
             None => body,
@@ -270,7 +270,7 @@ impl Resolver for Database {
         };
         // A traced read uses no caches.
         if context.trace.is_none()
-            && let Some(read) = file.read_here(plan, context.deadline).transpose()
+            && let Some(read) = file.read_inline(plan, context.deadline).transpose()
         {
             return Either::Left(ready(read.map(Answer::Json)));
         }

@@ -86,7 +86,7 @@ impl Pool {
     }
 
     /// Returns a connection to the pool. One that is still inside a transaction is closed.
-    pub(crate) fn give(&self, reader: Reader) {
+    pub(crate) fn release(&self, reader: Reader) {
         if reader.connection.is_autocommit() {
             self.idle.lock().push(reader);
         }

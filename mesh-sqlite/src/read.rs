@@ -296,11 +296,11 @@ impl RowSource for StatementTree<'_> {
     }
 }
 
-/// Returns the number of rows of a table, counted up to `most`, or `None` for a view.
+/// Returns the number of rows of a table, counted up to `max`, or `None` for a view.
 pub(crate) fn row_count(
     connection: &Connection,
     table: &TableName,
-    most: u64,
+    max: u64,
 ) -> rusqlite::Result<Option<u64>> {
     const IS_TABLE: &str =
         "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
@@ -308,7 +308,7 @@ pub(crate) fn row_count(
     if is_table == 0 {
         return Ok(None);
     }
-    let rows = Query::select().expr(Expr::value(1)).from(("main", table.name.clone())).limit(most).take();
+    let rows = Query::select().expr(Expr::value(1)).from(("main", table.name.clone())).limit(max).take();
     let count = Query::select()
         .expr(Func::count(Expr::col(Asterisk)))
         .from_subquery(rows, "rows")
@@ -343,7 +343,10 @@ impl Probe for FirstRun<'_> {
     }
 
     fn are_few(&self, statement: &Statement<Param>) -> bool {
-        self.reader.interrupt.within(FEW_CHECKS, || self.count(statement)).is_ok_and(|count| count <= FEW)
+        self.reader
+            .interrupt
+            .run_limited(FEW_CHECKS, || self.count(statement))
+            .is_ok_and(|count| count <= FEW)
     }
 }
 

@@ -29,7 +29,7 @@ use revoked_sessions::RevokedSessions;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The time limit for waiting for a writer in another process.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time between attempts to switch to WAL mode.
 const RETRY: Duration = Duration::from_millis(5);
 
@@ -98,7 +98,7 @@ impl State {
 /// Opens a connection in WAL mode, in which readers never wait.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     use_wal(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
@@ -106,7 +106,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Switches to WAL mode. SQLite does not wait for another connection that does the same, so this function tries again.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + BUSY_TIMEOUT;
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error)

@@ -7,11 +7,11 @@
 pub(crate) mod audit;
 mod failure;
 mod group;
-mod log;
 mod queue;
 mod script;
 #[cfg(test)]
 mod tests;
+mod wal;
 
 use std::fmt;
 use std::path::Path;
@@ -38,9 +38,9 @@ use crate::pool::{self, DEFAULT_TIMEOUT, Reader};
 use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, StatementTree};
 use failure::failed;
-use log::Log;
 use queue::{Job, Queue, ResultSender};
-use script::Scripted;
+use script::ScriptResult;
+use wal::WriteAheadLog;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
@@ -61,7 +61,7 @@ pub struct Writer {
     connection: Arc<Mutex<WriteConnection>>,
     queue: Arc<Queue>,
     file: Arc<CurrentFile>,
-    log: Arc<Log>,
+    log: Arc<WriteAheadLog>,
 }
 
 impl Database {
@@ -85,7 +85,7 @@ impl Database {
             connection.reopen_if_replaced().map_err(|_| "it cannot be written")
         });
         let (queue, file) = (Arc::default(), Arc::clone(&self.file));
-        Ok(Writer { connection, queue, file, log: Arc::new(Log::new(path)) })
+        Ok(Writer { connection, queue, file, log: Arc::new(WriteAheadLog::new(path)) })
     }
 }
 
@@ -99,18 +99,18 @@ impl Writer {
                 done: ResultSender::new(done),
             })
             .await?;
-        self.keep_log_short();
+        self.empty_log_if_long();
         Ok(written)
     }
 
-    async fn run_script(&self, script: Arc<dyn Script>, context: Context) -> Scripted {
+    async fn run_script(&self, script: Arc<dyn Script>, context: Context) -> ScriptResult {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let results = self.queue.run(&self.connection, deadline, |done| Job::Script { script, done }).await?;
-        self.keep_log_short();
+        self.empty_log_if_long();
         Ok(results)
     }
 
-    fn keep_log_short(&self) {
+    fn empty_log_if_long(&self) {
         if self.log.is_long_after_write() {
             self.empty_log();
         }

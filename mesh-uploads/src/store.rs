@@ -43,20 +43,20 @@ pub trait BlobStore: Send + Sync + fmt::Debug + 'static {
 
     /// Returns a temporary URL from which clients can download the file directly, if the store supports this. The URL is
     /// valid for one method. The default is `None`.
-    fn location(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
+    fn presigned_url(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
         let _ = (key, method);
         Box::pin(async { Ok(None) })
     }
 
     /// Finds a file that is sealed for the key, possibly by another task or process. The caller may publish it, but must
     /// not discard it.
-    fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>>;
+    fn find_sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>>;
 
     /// Removes staged files whose process has ended, and returns sealed files whose process has ended.
     fn abandoned(&self) -> StoreFuture<'_, Vec<Box<dyn Sealed>>>;
 
     /// Lists all published files in any order. The default is an error.
-    fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
+    fn list(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
         stream::iter([Err(StoreError::new("list its files", "this kind of store does not support it"))])
             .boxed()
     }
@@ -171,7 +171,7 @@ pub async fn publish_if_recorded<E: Send>(
     key: StorageKey,
     recorded: impl Future<Output = Result<bool, E>> + Send,
 ) -> Result<bool, StoreError> {
-    let Some(sealed) = store.sealed(key).await? else { return Ok(false) };
+    let Some(sealed) = store.find_sealed(key).await? else { return Ok(false) };
     if !matches!(recorded.await, Ok(true)) {
         return Ok(false);
     }

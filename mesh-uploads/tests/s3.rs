@@ -139,8 +139,8 @@ async fn the_promises_of_a_store() {
             assert!(part == bytes[1_000_000..9_000_000]);
         }
 
-        let location = store.location(key, LinkMethod::Get).await.unwrap().unwrap();
-        let path = location.strip_prefix(&format!("http://{}", moto.address)).unwrap();
+        let url = store.presigned_url(key, LinkMethod::Get).await.unwrap().unwrap();
+        let path = url.strip_prefix(&format!("http://{}", moto.address)).unwrap();
         assert!(path.contains("X-Amz-Signature="), "{path}");
         let answer = moto.send(&format!("GET {path}"));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");

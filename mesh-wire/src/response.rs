@@ -49,7 +49,7 @@ pub fn read_with(
     reply.headers_mut().insert(CACHE_CONTROL, control);
     if *request.method == Method::GET || *request.method == Method::HEAD {
         let tag = digest.map_or_else(|| ETag::new(reply.body()), ETag::from_digest);
-        let held = tag.named_in(request.headers);
+        let held = tag.matching_tag(request.headers);
         let unchanged = held.is_some();
         reply.headers_mut().insert(ETAG, held.unwrap_or(tag).0);
         reply.headers_mut().insert(VARY, HeaderValue::from_static(headers::VARY));

@@ -250,12 +250,12 @@ fn the_command_line_shell_wakes_a_stream() {
 }
 
 /// A server with sessions, and streams of them.
-struct Signed {
+struct SessionServer {
     server: Server,
     database: Database,
 }
 
-impl Signed {
+impl SessionServer {
     fn open(ttl: &str) -> Self {
         let database = Database::blog();
         write(
@@ -296,7 +296,7 @@ const PASSWORD: &str = "correct horse";
 
 #[test]
 fn a_stream_ends_with_its_session() {
-    let signed = Signed::open("15m");
+    let signed = SessionServer::open("15m");
     let unsigned = signed.server.send(&request("/post/1/events", TITLE));
     assert_eq!((unsigned.status, unsigned.json()["code"].as_str()), (401, Some("TOKEN_MISSING")));
     let (ada, bo) = (signed.login("ada"), signed.login("bo"));
@@ -316,7 +316,7 @@ fn a_stream_ends_with_its_session() {
 
 #[test]
 fn a_stream_ends_when_its_token_expires() {
-    let signed = Signed::open("2s");
+    let signed = SessionServer::open("2s");
     let mut stream = signed.stream(&signed.login("ada"));
     stream.data();
     let event = stream.event();

@@ -2,7 +2,7 @@
 
 mod audit;
 mod caching;
-mod cancelled;
+mod cancellation;
 mod cluster_examples;
 mod deploy;
 mod failures;

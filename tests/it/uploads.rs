@@ -6,7 +6,7 @@ mod hostile;
 #[cfg(feature = "s3")]
 mod s3;
 mod signed;
-mod swept;
+mod sweep;
 
 use std::fs;
 use std::path::Path;

@@ -76,20 +76,20 @@ impl Provider {
         text(&self.send(&request), "access_token")
     }
 
-    /// Returns the URL where a browser logs in, which leads to `back` with a code: a URL on any port of 127.0.0.1 with the
-    /// path `/callback` or `/docs`.
+    /// Returns the URL where a browser logs in, which leads to `redirect_uri` with a code: a URL on any port of 127.0.0.1
+    /// with the path `/callback` or `/docs`.
     #[must_use]
-    pub fn authorization_url(&self, back: &str) -> String {
-        format!("{}{}", self.issuer, authorization(back))
+    pub fn authorization_url(&self, redirect_uri: &str) -> String {
+        format!("{}{}", self.issuer, authorization_path(redirect_uri))
     }
 
     /// Exchanges the code in the URL that the provider redirected to for tokens, and returns the reply.
     #[must_use]
     pub fn redeem(&self, url: &str) -> Value {
         let code = url.split(['?', '&']).find_map(|part| part.strip_prefix("code=")).expect("a code");
-        let back = escaped(url.split('?').next().unwrap_or_default());
+        let uri = percent_encode(url.split('?').next().unwrap_or_default());
         let form = format!(
-            "grant_type=authorization_code&client_id=page&code={code}&code_verifier={VERIFIER}&redirect_uri={back}"
+            "grant_type=authorization_code&client_id=page&code={code}&code_verifier={VERIFIER}&redirect_uri={uri}"
         );
         let reply = self.send(&form_request("/token", &form));
         assert_eq!(reply.status, 200, "{}", reply.text());
@@ -100,8 +100,8 @@ impl Provider {
     /// with the tokens.
     #[must_use]
     pub fn log_in(&self, account: &str) -> Value {
-        let mut browser = Forms { provider: self, cookies: BTreeMap::new() };
-        let login = browser.follow(&authorization(CALLBACK));
+        let mut browser = FormBrowser { provider: self, cookies: BTreeMap::new() };
+        let login = browser.follow(&authorization_path(CALLBACK));
         let login = browser.post(&login, &format!("prompt=login&login={account}&password=x"));
         let consent = browser.follow(&login);
         let granted = browser.post(&consent, "prompt=consent");
@@ -128,12 +128,12 @@ impl Drop for Provider {
 }
 
 /// A browser without scripts, which submits forms, keeps cookies and follows redirections.
-struct Forms<'p> {
+struct FormBrowser<'p> {
     provider: &'p Provider,
     cookies: BTreeMap<String, String>,
 }
 
-impl Forms<'_> {
+impl FormBrowser<'_> {
     /// Requests a page and returns the URL that it leads to.
     fn follow(&mut self, url: &str) -> String {
         self.send(Request::new("GET", self.path(url)))
@@ -163,17 +163,17 @@ impl Forms<'_> {
 }
 
 /// Returns the path of a request for a code.
-fn authorization(back: &str) -> String {
+fn authorization_path(redirect_uri: &str) -> String {
     let challenge = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, VERIFIER.as_bytes()));
     format!(
         "/auth?client_id=page&response_type=code&scope=openid&redirect_uri={}\
          &code_challenge={challenge}&code_challenge_method=S256",
-        escaped(back)
+        percent_encode(redirect_uri)
     )
 }
 
 /// Escapes a URL as a value in another one.
-fn escaped(url: &str) -> String {
+fn percent_encode(url: &str) -> String {
     url.replace(':', "%3A").replace('/', "%2F")
 }
 

@@ -25,17 +25,17 @@ use mesh_tests::Cluster;
 
 use crate::steps;
 use load::{Load, Loader};
-use machine::awake::Awake;
 use machine::cores::Cores;
+use machine::wake_lock::WakeLock;
 use options::Options;
 use peer::Peer;
 use report::Report;
-use request::{Kind, ask, file_of};
+use request::{Kind, fetch_json, file_of};
 use workload::read::Engine;
 use workload::{READ, Workload};
 
 /// Programs and files of a run.
-pub(crate) struct Ground {
+pub(crate) struct Setup {
     /// The measured server.
     server: PathBuf,
     /// Directory of the programs of `xtask/bench`.
@@ -46,7 +46,7 @@ pub(crate) struct Ground {
     schema: PathBuf,
     cores: Cores,
     /// Keeps idle cores awake during the measurements.
-    awake: Awake,
+    wake_lock: WakeLock,
 }
 
 /// The sections of `bench figures`: title, arguments, and whether `--no-build` is added to the arguments.
@@ -117,9 +117,9 @@ fn dispatch(root: &Path, arguments: &[&str]) -> Result<bool, String> {
 }
 
 fn measure(root: &Path, options: &Options) -> Result<bool, String> {
-    let ground = prepare(root, options)?;
-    let mut report = Report::new(&ground, Engine::Sqlite);
-    compare(&ground, &Source::Sqlite(&options.journal), options, &mut report)?;
+    let setup = prepare(root, options)?;
+    let mut report = Report::new(&setup, Engine::Sqlite);
+    compare(&setup, &Source::Sqlite(&options.journal), options, &mut report)?;
     Ok(report.print(options))
 }
 
@@ -140,40 +140,35 @@ impl Source<'_> {
     }
 
     /// Starts a server.
-    fn start(&self, ground: &Ground, kind: Kind, workload: &Workload) -> Result<Peer, String> {
+    fn start(&self, setup: &Setup, kind: Kind, workload: &Workload) -> Result<Peer, String> {
         match self {
             Self::Sqlite(journal) => {
-                let mut data = ground.data(workload.posts, journal)?;
+                let mut data = setup.data(workload.posts, journal)?;
                 if workload.read.is_write() {
-                    data = ground.copy(&data)?;
+                    data = setup.copy(&data)?;
                 }
-                Peer::start(ground, &data, kind, workload)
+                Peer::start(setup, &data, kind, workload)
             }
-            Self::Postgres(cluster) => postgres::start(ground, &cluster.url(), kind, workload),
+            Self::Postgres(cluster) => postgres::start(setup, &cluster.url(), kind, workload),
         }
     }
 }
 
 /// Measures the workloads in interleaved rounds.
-fn compare(
-    ground: &Ground,
-    source: &Source<'_>,
-    options: &Options,
-    report: &mut Report,
-) -> Result<(), String> {
+fn compare(setup: &Setup, source: &Source<'_>, options: &Options, report: &mut Report) -> Result<(), String> {
     for workload in &options.workloads {
         eprintln!("{}: {}", workload.name, workload.what);
         if let (true, Source::Sqlite(journal)) = (workload.is_memory(), source) {
-            let data = ground.data(workload.posts, journal)?;
-            report.memory(memory::measure(ground, &data, workload, options.requests)?);
+            let data = setup.data(workload.posts, journal)?;
+            report.set_memory(memory::measure(setup, &data, workload, options.requests)?);
             continue;
         }
         let kinds = workload.kinds(source.engine());
         let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| options.wants(*kind)).collect();
-        verify(ground, source, workload, &kinds)?;
+        verify(setup, source, workload, &kinds)?;
         for round in 1..=options.rounds {
             for kind in &kinds {
-                let seen = once(ground, source, workload, *kind, options.seconds)?;
+                let seen = run_once(setup, source, workload, *kind, options.seconds)?;
                 eprintln!("  round {round}: {kind:<9} {seen}");
                 report.add(workload, *kind, seen);
             }
@@ -183,28 +178,28 @@ fn compare(
 }
 
 /// Starts a server, puts load on it, and measures its processor time and memory.
-fn once(
-    ground: &Ground,
+fn run_once(
+    setup: &Setup,
     source: &Source<'_>,
     workload: &Workload,
     kind: Kind,
     seconds: f64,
 ) -> Result<Load, String> {
-    let mut peer = source.start(ground, kind, workload)?;
+    let mut peer = source.start(setup, kind, workload)?;
     let mut workload = workload.clone();
     if kind == Kind::Mesh {
         workload.prepare(peer.address())?;
     }
     let workload = &workload;
-    let file = ground.requests(workload, kind)?;
+    let file = setup.requests(workload, kind)?;
     let loader =
-        Loader::new(ground, &file, peer.address(), workload.connections).with_placing(workload.placing);
+        Loader::new(setup, &file, peer.address(), workload.connections).with_placement(workload.placement);
     // Warm up the caches of system, database and server.
     if workload.records > READ.records {
-        loader.once()?;
+        loader.send_each_once()?;
     }
     loader.run(1.0f64.min(seconds))?;
-    let scans = workload.with_scans.then(|| load::start_scans(ground, peer.address())).transpose()?;
+    let scans = workload.with_scans.then(|| load::start_scans(setup, peer.address())).transpose()?;
     let before = peer.cpu_seconds()?;
     let mut load = loader.run(seconds)?;
     load.cpu_micros = (peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64;
@@ -217,10 +212,10 @@ fn once(
 }
 
 /// Verifies that all servers return equal results.
-fn verify(ground: &Ground, source: &Source<'_>, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
+fn verify(setup: &Setup, source: &Source<'_>, workload: &Workload, kinds: &[Kind]) -> Result<(), String> {
     let mut answers: Vec<(Kind, Vec<serde_json::Value>)> = Vec::new();
     for kind in kinds.iter().filter(|kind| kind.is_comparable()) {
-        let peer = source.start(ground, *kind, workload)?;
+        let peer = source.start(setup, *kind, workload)?;
         let mut workload = workload.clone();
         if *kind == Kind::Mesh {
             workload.prepare(peer.address())?;
@@ -228,7 +223,7 @@ fn verify(ground: &Ground, source: &Source<'_>, workload: &Workload, kinds: &[Ki
         let requests = workload.requests(*kind);
         let asked = requests.iter().step_by((requests.len() / 20).max(1)).take(20);
         let answered = asked.map(|request| {
-            let body = ask(peer.address(), request).map_err(|error| format!("{kind}: {error}"))?;
+            let body = fetch_json(peer.address(), request).map_err(|error| format!("{kind}: {error}"))?;
             Ok::<_, String>(workload.comparable(*kind, body))
         });
         answers.push((*kind, answered.collect::<Result<_, _>>()?));
@@ -281,7 +276,7 @@ fn server(root: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
 }
 
 /// Builds the servers.
-fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
+fn prepare(root: &Path, options: &Options) -> Result<Setup, String> {
     let folder = target(root).join("bench");
     let manifest = Path::new("xtask").join("bench").join("Cargo.toml");
     let peers = format!(
@@ -295,18 +290,18 @@ fn prepare(root: &Path, options: &Options) -> Result<Ground, String> {
     } else if !folder.join("release").is_dir() {
         return Err("the servers of the benchmark are not built: run it once without `--no-build`".into());
     }
-    Ok(Ground {
+    Ok(Setup {
         server: target(root).join("dist").join("mesh-server"),
         peers: folder.join("release"),
         folder,
         schema: root.join("xtask").join("bench").join("schema.json"),
         cores: Cores::detect(),
         // Starts after the builds, which keep the cores busy anyway.
-        awake: Awake::hold(),
+        wake_lock: WakeLock::acquire(),
     })
 }
 
-impl Ground {
+impl Setup {
     /// Writes the file of a workload's requests, each terminated by a NUL byte.
     fn requests(&self, workload: &Workload, kind: Kind) -> Result<PathBuf, String> {
         let path = self.folder.join(format!("{}-{kind}.requests", workload.name));

@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::steps::{self, Steps};
-use crate::tidy::arrows::{list, metadata, name};
 use crate::tidy::crates::{features, is_published};
+use crate::tidy::dependencies::{list, metadata, name};
 
 /// The target for browsers.
 const WASM: &str = "wasm32-unknown-unknown";
@@ -34,7 +34,7 @@ pub(crate) fn steps(root: &Path, steps: Steps) -> Steps {
     }
     let steps = steps
         .cargo("examples, no features", "check --quiet -p mesh-server --no-default-features --examples")
-        .inside("package", package);
+        .check("package", package);
     oldest_compiler(root, &metadata, browser(root, steps))
 }
 
@@ -67,10 +67,10 @@ fn browser(root: &Path, steps: Steps) -> Steps {
     let has_clang =
         Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has_clang {
-        return steps.leave_out("clang", &format!("install Debian's clang; {WASM} needs it"));
+        return steps.skip("clang", &format!("install Debian's clang; {WASM} needs it"));
     }
     if !has_target {
-        return steps.leave_out(WASM, &format!("install it with `rustup target add {WASM}`"));
+        return steps.skip(WASM, &format!("install it with `rustup target add {WASM}`"));
     }
     let arguments = format!("check --quiet -p mesh-wire -p mesh-integrity --target {WASM}");
     steps.cargo(WASM, &arguments)
@@ -87,9 +87,9 @@ fn oldest_compiler(root: &Path, metadata: &Value, steps: Steps) -> Steps {
     let toolchains = toolchains.unwrap_or_default();
     let Some(oldest) = installed(version, &toolchains) else {
         let how = format!("install it with `rustup toolchain install {version} --profile minimal`");
-        return steps.leave_out("rust-version", &how);
+        return steps.skip("rust-version", &how);
     };
-    let mut cargo = steps::plain(root, "rustup");
+    let mut cargo = steps::plain_command(root, "rustup");
     cargo.args(["run", oldest, "cargo", "check", "--quiet", "--workspace"]);
     steps.program(&format!("Rust {version}"), cargo)
 }

@@ -16,7 +16,7 @@ use mesh_conformance::encoding::sha256;
 use serde_json::Value;
 
 use crate::steps::Steps;
-use crate::tidy::arrows::{list, metadata, name};
+use crate::tidy::dependencies::{list, metadata, name};
 use binstall::Binstall;
 use program::inspect;
 use target::Target;
@@ -144,7 +144,7 @@ fn build(steps: Steps, root: &Path, target: &Target, profile: &str, programs: &[
         let folder = if profile == "dev" { "debug" } else { profile };
         let path = built(root, target, folder, program);
         let found = inspect(&path, target.is_of_this_machine());
-        steps = steps.found(&format!("{STATIC}, {program}"), found);
+        steps = steps.record_faults(&format!("{STATIC}, {program}"), found);
     }
     steps
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns all files below a folder, sorted, without hidden files, build outputs and npm packages.
-pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
+/// Returns all files in a folder and its subfolders, sorted, without hidden files, build outputs and npm packages.
+pub(crate) fn list(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -20,11 +20,11 @@ pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the text of all files below a folder with one of the extensions.
-pub(crate) fn text_below(folder: &Path, extensions: &[&str]) -> String {
+/// Returns the text of all files in a folder and its subfolders with one of the extensions.
+pub(crate) fn read_text(folder: &Path, extensions: &[&str]) -> String {
     let has_extension = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extensions.iter().any(|known| extension == *known))
     };
-    let files = below(folder).into_iter().filter(has_extension);
+    let files = list(folder).into_iter().filter(has_extension);
     files.filter_map(|path| fs::read_to_string(path).ok()).collect()
 }

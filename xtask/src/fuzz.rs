@@ -96,7 +96,7 @@ fn guided(root: &Path, targets: &[&String], seconds: u64) -> ExitCode {
         }
         eprintln!("fuzz {target}: {seconds} seconds");
         // `+nightly` needs the rustup proxy, not the cargo binary that started this program.
-        let mut command = steps::plain(root, "cargo");
+        let mut command = steps::plain_command(root, "cargo");
         command.current_dir(root.join("fuzz"));
         // The workspace forbids unsafe code, so sanitizers would only cost time.
         command.args(["+nightly", "fuzz", "run", "--sanitizer", "none", target.as_str()]);

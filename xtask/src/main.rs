@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         [] => help(),
         ["test"] => test(),
         ["check"] => check(),
-        ["tidy"] => Steps::new(root()).inside("tidy", tidy::run).finish(),
+        ["tidy"] => Steps::new(root()).check("tidy", tidy::run).finish(),
         ["bench", options @ ..] => bench::run(&root(), options),
         ["dist", options @ ..] => with(dist::parse_options(options), dist::run),
         ["reference"] => reference(),
@@ -169,14 +169,14 @@ fn test() -> ExitCode {
 fn check() -> ExitCode {
     let steps = Steps::new(root())
         .cargo("fmt", "fmt --all --check")
-        .inside("tidy", tidy::run)
+        .check("tidy", tidy::run)
         .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
         .cargo(
             "clippy, s3 and otlp",
             "clippy --quiet -p mesh-uploads -p mesh-server -p mesh-tests --features s3,mesh-server/otlp --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
-    dist::steps(&root(), crates::steps(&root(), advisories(steps))).record_left_out().finish()
+    dist::steps(&root(), crates::steps(&root(), advisories(steps))).record_skipped().finish()
 }
 
 /// Checks licenses, sources and security advisories with cargo-deny.
@@ -186,13 +186,13 @@ fn advisories(mut steps: Steps) -> Steps {
         output.is_ok_and(|output| output.status.success())
     };
     if !deny("--version") {
-        return steps.leave_out("deny", "install cargo-deny with `cargo install --locked cargo-deny`");
+        return steps.skip("deny", "install cargo-deny with `cargo install --locked cargo-deny`");
     }
     steps = steps.cargo("deny", "deny --log-level error check bans licenses sources");
     if deny("fetch db") {
         return steps.cargo("advisories", "deny --offline --log-level error check advisories");
     }
-    steps.leave_out("advisories", "`cargo deny fetch db` failed")
+    steps.skip("advisories", "`cargo deny fetch db` failed")
 }
 
 /// Updates the tables of the reference page. A test compares the page with the code and updates it if `UPDATE_EXPECT` is set.

@@ -21,8 +21,8 @@ fn list(root: &Path) -> PathBuf {
 }
 
 /// Records what was left out.
-pub(crate) fn record(root: &Path, left_out: &[String]) {
-    let text: String = left_out.iter().map(|line| format!("{line}\n")).collect();
+pub(crate) fn record(root: &Path, skipped: &[String]) {
+    let text: String = skipped.iter().map(|line| format!("{line}\n")).collect();
     // Errors are ignored, because the list is only printed.
     let _ = std::fs::write(list(root), text);
 }

@@ -13,14 +13,14 @@ pub(crate) struct Steps {
     root: PathBuf,
     failed: Vec<String>,
     /// Checks whose prerequisites are missing.
-    left_out: Vec<String>,
+    skipped: Vec<String>,
     /// Exit code of the first failure.
     code: u8,
 }
 
 impl Steps {
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self { root, failed: Vec::new(), left_out: Vec::new(), code: 0 }
+        Self { root, failed: Vec::new(), skipped: Vec::new(), code: 0 }
     }
 
     /// Runs cargo with these arguments, and prints its output after the line of the step.
@@ -50,7 +50,7 @@ impl Steps {
     }
 
     /// Runs a function that returns the faults that it found.
-    pub(crate) fn inside(mut self, name: &str, step: fn(&Path) -> Result<Vec<String>, String>) -> Self {
+    pub(crate) fn check(mut self, name: &str, step: fn(&Path) -> Result<Vec<String>, String>) -> Self {
         eprint!("{name:<25} ");
         let start = Instant::now();
         let faults = step(&self.root).unwrap_or_else(|error| vec![error]);
@@ -60,9 +60,9 @@ impl Steps {
     }
 
     /// Records a step that has found faults, if it has.
-    pub(crate) fn found(mut self, name: &str, found: Result<Vec<String>, String>) -> Self {
+    pub(crate) fn record_faults(mut self, name: &str, faults: Result<Vec<String>, String>) -> Self {
         eprint!("{name:<25} ");
-        let faults = found.unwrap_or_else(|error| vec![error]);
+        let faults = faults.unwrap_or_else(|error| vec![error]);
         self.end(name, Instant::now(), (Some(i32::from(!faults.is_empty())), faults.join("\n")));
         self
     }
@@ -74,15 +74,15 @@ impl Steps {
         self
     }
 
-    /// Leaves out a check because something is missing, and says how to get it. If services are required, that fails
+    /// Skips a check because something is missing, and says how to get it. If services are required, that fails
     /// unless the check is optional.
-    pub(crate) fn leave_out(mut self, name: &str, missing: &str) -> Self {
+    pub(crate) fn skip(mut self, name: &str, missing: &str) -> Self {
         let reason = optional::reason(name);
         if reason.is_none() && mesh_tests::services_are_required() {
             return self.fail(name, missing);
         }
         let reason = reason.map_or_else(String::new, |reason| format!(" (optional: {reason})"));
-        self.left_out.push(format!("{name}: {missing}{reason}"));
+        self.skipped.push(format!("{name}: {missing}{reason}"));
         self
     }
 
@@ -105,7 +105,7 @@ impl Steps {
 
     /// Prints the failed steps and those that were left out, and returns the exit code.
     pub(crate) fn finish(self) -> ExitCode {
-        for check in &self.left_out {
+        for check in &self.skipped {
             eprintln!("not checked: {check}");
         }
         if self.failed() {
@@ -115,8 +115,8 @@ impl Steps {
     }
 
     /// Records the checks that were left out for [`optional::recorded`].
-    pub(crate) fn record_left_out(self) -> Self {
-        optional::record(&self.root, &self.left_out);
+    pub(crate) fn record_skipped(self) -> Self {
+        optional::record(&self.root, &self.skipped);
         self
     }
 
@@ -155,14 +155,14 @@ pub(crate) fn server() -> Result<PathBuf, String> {
 /// otherwise make build scripts run again each time.
 pub(crate) fn command(root: &Path, arguments: &str, variables: &[(&str, &str)]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = plain(root, program);
+    let mut command = plain_command(root, program);
     command.args(arguments.split_whitespace());
     command.envs(variables.iter().copied());
     command
 }
 
 /// Returns a command without the variables that cargo sets for this program.
-pub(crate) fn plain(root: &Path, program: impl AsRef<OsStr>) -> Command {
+pub(crate) fn plain_command(root: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root);
     for (name, _) in std::env::vars_os() {
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn optional_checks_may_be_left_out() {
-        let steps = Steps::new(std::env::temp_dir()).leave_out("advisories", "no database");
+    fn optional_checks_may_be_skipped() {
+        let steps = Steps::new(std::env::temp_dir()).skip("advisories", "no database");
         assert!(!steps.failed());
         let expected = "advisories: no database (optional: the advisory database is a git repository on another host \
                         than the packages)";
-        assert_eq!(steps.left_out, [expected]);
-        let steps = Steps::new(std::env::temp_dir()).leave_out("deny", "no cargo-deny");
+        assert_eq!(steps.skipped, [expected]);
+        let steps = Steps::new(std::env::temp_dir()).skip("deny", "no cargo-deny");
         assert_eq!(steps.failed(), mesh_tests::services_are_required());
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let good = |_: &Path| Ok(Vec::new());
         let bad = |_: &Path| Ok(vec!["wrong".to_owned()]);
         let root = std::env::temp_dir();
-        let steps = Steps::new(root).inside("one", bad).inside("two", good).inside("three", bad);
+        let steps = Steps::new(root).check("one", bad).check("two", good).check("three", bad);
         assert_eq!((steps.code, steps.failed.join(" ")), (1, "one three".to_owned()));
     }
 }

@@ -1,7 +1,7 @@
 //! Repository rules that the compiler cannot check: dependencies between crates, and what every file must contain.
 
-pub(crate) mod arrows;
 pub(crate) mod crates;
+pub(crate) mod dependencies;
 mod language;
 mod macs;
 mod outside;
@@ -15,7 +15,7 @@ const COMMANDS: [&str; 2] = ["cargo xtask check", "cargo xtask test"];
 
 /// Returns every violation of a rule, one line each.
 pub(crate) fn run(root: &Path) -> Result<Vec<String>, String> {
-    let mut faults = arrows::faults(root)?;
+    let mut faults = dependencies::faults(root)?;
     faults.extend(sources::faults(root)?);
     faults.extend(crates::faults(root)?);
     faults.extend(outside::faults(root)?);

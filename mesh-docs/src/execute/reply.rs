@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::json::{set, set_some};
 
 /// Returns the reply to a read.
-pub(super) fn ran(
+pub(super) fn read_reply(
     duration: Duration,
     plan: &Plan,
     body: &JsonBody,
@@ -32,7 +32,7 @@ pub fn explanation(
 }
 
 /// Returns the reply to a check: the plan or the fault.
-pub(super) fn checked(duration: Duration, plan: Option<&Plan>, error: Option<&Error>) -> Bytes {
+pub(super) fn check_reply(duration: Duration, plan: Option<&Plan>, error: Option<&Error>) -> Bytes {
     let mut meta = meta(duration, 0, plan);
     set_some(&mut meta, "fault", error.map(fault));
     assemble(b"null", &meta)
@@ -46,7 +46,7 @@ fn assemble(data: &[u8], meta: &Json) -> Bytes {
 
 fn meta(duration: Duration, rows: usize, plan: Option<&Plan>) -> Json {
     let mut meta = json!({"durationMs": milliseconds(duration), "rows": rows});
-    set_some(&mut meta, "plan", plan.map(|plan| shown(plan.node())));
+    set_some(&mut meta, "plan", plan.map(|plan| plan_json(plan.node())));
     meta
 }
 
@@ -100,7 +100,7 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
-fn shown(root: &Node) -> Json {
+fn plan_json(root: &Node) -> Json {
     let mut joins = Vec::new();
     collect(root, &mut joins);
     json!({"entity": root.entity, "fields": fields(root), "joins": joins})

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Api, Bound, component};
 
 /// The suffix of the names of parameters that only writes have.
-const OF_WRITES: &str = ".write";
+const WRITE_SUFFIX: &str = ".write";
 
 impl Api<'_> {
     /// Returns the parameters that operations refer to.
@@ -14,7 +14,7 @@ impl Api<'_> {
         let mut all = Map::new();
         let mut add = |name: &str, required: bool, description: &str, schema: Value| {
             // The suffix distinguishes a parameter of writes from the same parameter of other requests.
-            let header = name.strip_suffix(OF_WRITES).unwrap_or(name);
+            let header = name.strip_suffix(WRITE_SUFFIX).unwrap_or(name);
             let parameter = json!({"name": header, "in": "header", "required": required, "description": description, "schema": schema});
             all.insert(name.to_owned(), parameter);
         };

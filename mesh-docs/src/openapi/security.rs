@@ -27,7 +27,7 @@ pub(super) fn schemes(options: &Options) -> Value {
 }
 
 /// Returns the security requirements of a read.
-pub(super) fn of_reads(options: &Options) -> Value {
+pub(super) fn read_requirements(options: &Options) -> Value {
     let mut all = signed(options);
     if options.integrity.is_none() || !options.signed_only {
         all.extend(options.bearers.then(|| json!({BEARER: []})));
@@ -37,16 +37,16 @@ pub(super) fn of_reads(options: &Options) -> Value {
 }
 
 /// Returns the security requirements of a write or a registration; `None` if they equal those of a read.
-pub(super) fn of_writes(options: &Options) -> Option<Value> {
+pub(super) fn write_requirements(options: &Options) -> Option<Value> {
     let mut all = signed(options);
     if options.integrity.is_none() {
         all.extend(options.bearers.then(|| json!({BEARER: []})));
     }
-    Some(all.into()).filter(|all| *all != of_reads(options))
+    Some(all.into()).filter(|all| *all != read_requirements(options))
 }
 
 /// Returns the security requirements of the docs surface, whose requests are not signed.
-pub(super) fn unsigned(options: &Options) -> Value {
+pub(super) fn docs_requirements(options: &Options) -> Value {
     let mut all = Vec::new();
     if options.integrity.is_some() {
         all.push(json!({"token": []}));
@@ -58,7 +58,7 @@ pub(super) fn unsigned(options: &Options) -> Value {
 }
 
 /// Returns the security requirements of beginning a session: of a login, or of the exchange of a bearer.
-pub(super) fn of_logins(options: &Options) -> Value {
+pub(super) fn login_requirements(options: &Options) -> Value {
     if options.bearers { json!([{}, {BEARER: []}]) } else { json!([]) }
 }
 

@@ -24,7 +24,7 @@ impl Api<'_> {
         let login = json!({
             "operationId": "mesh.login",
             "summary": if self.options.bearers { "Starts a session, with credentials or with a bearer and {}" } else { "Starts a session" },
-            "security": security::of_logins(self.options),
+            "security": security::login_requirements(self.options),
             "parameters": [component("parameters", "X-Request-Id")],
             "requestBody": json_body(&credentials),
             "responses": self.ok("The session", &session, &["413", "415"]),
@@ -43,7 +43,8 @@ impl Api<'_> {
 
     pub(super) fn playground(&mut self) {
         let Some(docs) = &self.options.docs else { return };
-        let security = if self.options.docs_guarded { security::unsigned(self.options) } else { json!([]) };
+        let security =
+            if self.options.docs_guarded { security::docs_requirements(self.options) } else { json!([]) };
         let page = json!({
             "operationId": "mesh.playground",
             "summary": "The playground",

@@ -116,7 +116,7 @@ impl Api<'_> {
     /// Adds the operations that set and clear a to-one relation.
     fn connect(&mut self, (entity, name): (&Entity, &str), relation: &Relation, path: &str, parent: Value) {
         let (key, own) = (&entity.key, &relation.name);
-        let writes = rights::of_relation(entity, relation, self.schema.entity(relation.target));
+        let writes = rights::relation_writes(entity, relation, self.schema.entity(relation.target));
         if !writes.contains(&RelationWrite::Set) {
             return;
         }
@@ -139,7 +139,7 @@ impl Api<'_> {
         let (key, own) = (&entity.key, &relation.name);
         let target = self.schema.entity(relation.target);
         let is_junction = matches!(relation.link, Link::Through { .. });
-        let writes = rights::of_relation(entity, relation, target);
+        let writes = rights::relation_writes(entity, relation, target);
         let [can_add, can_remove] = if is_junction {
             [writes.contains(&RelationWrite::Link); 2]
         } else {

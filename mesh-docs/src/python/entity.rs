@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use mesh_schema::{Cardinality, Entity, EntityId, Field, FieldType, Link, Relation, Schema};
 
-use super::names::{ClassNames, Names, has_new, is_plain, text};
+use super::names::{ClassNames, ModuleNames, has_creatable_children, is_plain, text};
 use crate::members;
 use crate::text::one_line;
 
 /// Writes the type of the records of an entity. Like the results of writes, they have all fields but no computed
 /// fields.
-pub(super) fn record(out: &mut String, (id, entity): (EntityId, &Entity), names: &Names) {
+pub(super) fn record(out: &mut String, (id, entity): (EntityId, &Entity), names: &ModuleNames) {
     let name = &names.entity(id).record;
     let comment = entity.description.clone().unwrap_or_else(|| format!("A record of `{}`.", entity.key));
     // Writing to a String cannot fail.
@@ -37,7 +37,7 @@ pub(super) fn entity_class(
     out: &mut String,
     schema: &Schema,
     (id, entity): (EntityId, &Entity),
-    names: &Names,
+    names: &ModuleNames,
 ) {
     let class = names.entity(id);
     let is_to_one = |relation: &&Relation| relation.cardinality == Cardinality::One;
@@ -67,7 +67,7 @@ pub(super) fn entity_class(
         let _ = writeln!(out, "\n\nclass {path}({fields}[E], mesh.One[E, {record}]):");
         docstring(out, "    ", &format!("A relation to a record of {}.", quoted(&entity.key)));
     }
-    for relation in members::relations(entity).filter(|relation| has_new(schema, relation)) {
+    for relation in members::relations(entity).filter(|relation| has_creatable_children(schema, relation)) {
         children(out, schema, (entity, class), relation, names);
     }
     let has_id = !entity.id.is_empty();
@@ -118,7 +118,7 @@ fn children(
     schema: &Schema,
     (entity, class): (&Entity, &ClassNames),
     relation: &Relation,
-    names: &Names,
+    names: &ModuleNames,
 ) {
     let (target, target_names) = (schema.entity(relation.target), names.entity(relation.target));
     let Some(name) = class.children.get(&relation.name) else { return };
@@ -184,7 +184,12 @@ fn method(out: &mut String, name: &str, id: &str, parameters: &Parameters, resul
 }
 
 /// Writes the entry of an entity in the schema.
-pub(super) fn info(out: &mut String, schema: &Schema, (id, entity): (EntityId, &Entity), names: &Names) {
+pub(super) fn info(
+    out: &mut String,
+    schema: &Schema,
+    (id, entity): (EntityId, &Entity),
+    names: &ModuleNames,
+) {
     let members = member_names(entity, names);
     let dict = |entries: Vec<String>| format!("{{{}}}", entries.join(", "));
     let tuple = |entries: Vec<String>| match entries.as_slice() {
@@ -229,7 +234,7 @@ pub(super) fn info(out: &mut String, schema: &Schema, (id, entity): (EntityId, &
 }
 
 /// Returns the Python names of all members of an entity.
-fn member_names<'e>(entity: &'e Entity, names: &Names) -> Vec<(&'e str, String)> {
+fn member_names<'e>(entity: &'e Entity, names: &ModuleNames) -> Vec<(&'e str, String)> {
     let fields = members::fields(entity).map(|field| field.name.as_str());
     let computed = members::computed(entity).map(|computed| computed.name.as_str());
     names.members(

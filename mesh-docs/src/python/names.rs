@@ -39,7 +39,7 @@ pub(super) struct ClassNames {
 
 /// The names of a module.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct ModuleNames {
     classes: HashMap<EntityId, ClassNames>,
     /// The names of the module, its objects and its classes.
     taken: HashSet<String>,
@@ -47,7 +47,7 @@ pub(super) struct Names {
     none: ClassNames,
 }
 
-impl Names {
+impl ModuleNames {
     pub(super) fn new(schema: &Schema) -> Self {
         let mut taken: HashSet<String> = MODULE.map(str::to_owned).into();
         let mut unique = |mut name: String| {
@@ -61,7 +61,8 @@ impl Names {
         let mut classes = HashMap::new();
         for ((id, entity), object) in schema.entities().zip(objects) {
             let name = capitalized(&entity.key);
-            let children = members::relations(entity).filter(|relation| has_new(schema, relation));
+            let children =
+                members::relations(entity).filter(|relation| has_creatable_children(schema, relation));
             let children: Vec<_> = children.map(|relation| relation.name.clone()).collect();
             let class = ClassNames {
                 object,
@@ -109,7 +110,7 @@ impl Names {
 }
 
 /// Returns whether records can be created in a relation.
-pub(super) fn has_new(schema: &Schema, relation: &Relation) -> bool {
+pub(super) fn has_creatable_children(schema: &Schema, relation: &Relation) -> bool {
     let target = schema.entity(relation.target);
     let is_creatable = !target.id.is_empty() && members::fields(target).any(|field| field.writable.create);
     relation.cardinality == Cardinality::Many && matches!(relation.link, Link::Direct { .. }) && is_creatable

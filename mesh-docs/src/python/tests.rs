@@ -74,7 +74,7 @@ fn names_hidden_by_policies_are_omitted() {
         schema(r#"{"entities": {"post": {"fields": ["id", "secret"]}, "user": {"fields": ["id"]}}}"#);
     let seen = schema.restricted(|entity| Restriction {
         hidden: entity.key == "user",
-        without: HashSet::from(["secret".to_owned()]),
+        hidden_names: HashSet::from(["secret".to_owned()]),
         ..Restriction::default()
     });
     let written = types(&seen, Import::Absolute);

@@ -34,7 +34,7 @@ pub struct ApiKeyHash(pub [u8; 32]);
 impl ApiKeyHash {
     /// Returns the hash of a key. Returns `None` if it cannot be a key: it lacks the prefix, has nothing after it, has
     /// characters that a bearer token cannot have, or is too long.
-    pub fn of(key: &[u8]) -> Option<Self> {
+    pub fn from_key(key: &[u8]) -> Option<Self> {
         let rest = key.strip_prefix(API_KEY_PREFIX.as_bytes())?;
         let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
         if rest.is_empty() || key.len() > MAX_LENGTH || !rest.iter().all(is_allowed) {
@@ -134,7 +134,7 @@ pub fn check_api_key_columns(
     let missing = API_KEY_COLUMNS.into_iter().filter(missing);
     let faults =
         missing.map(|name| format!("the table '{table}' of 'api_keys.table' has no column '{name}'"));
-    ApiKeysTableError::of(faults.collect(), create)
+    ApiKeysTableError::check(faults.collect(), create)
 }
 
 /// The faults of a table of API keys that lacks required columns.
@@ -158,7 +158,7 @@ impl ApiKeysTableError {
     ///
     /// # Errors
     /// [`ApiKeysTableError`] unless `faults` is empty.
-    pub fn of(mut faults: Vec<String>, create: &str) -> Result<(), Self> {
+    pub fn check(mut faults: Vec<String>, create: &str) -> Result<(), Self> {
         let Some(last) = faults.last_mut() else { return Ok(()) };
         last.push_str(&format!("; a table of API keys is created with\n  {create}"));
         Err(Self { faults })
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_hash_is_that_of_the_whole_key() {
         // printf mk_abc | sha256sum
-        let hash = ApiKeyHash::of(b"mk_abc").unwrap();
+        let hash = ApiKeyHash::from_key(b"mk_abc").unwrap();
         let hex = "a32e980105d0bf6651f896287e5b52d3e40dc1fc0983324ebc32b21d76cfe195";
         assert_eq!(hash.to_string(), hex);
         assert_eq!(ApiKeyHash::parse(hex), Some(hash));
@@ -196,7 +196,7 @@ mod tests {
     fn new_keys_have_192_random_bits_and_can_be_looked_up() {
         let key = new_api_key([0xfb; API_KEY_BYTES]);
         assert_eq!(key, format!("mk_{}", "-_v7".repeat(8)));
-        assert!(ApiKeyHash::of(key.as_bytes()).is_some());
+        assert!(ApiKeyHash::from_key(key.as_bytes()).is_some());
     }
 
     #[test]
@@ -215,10 +215,10 @@ mod tests {
             "mk-abc",
             &long,
         ] {
-            assert_eq!(ApiKeyHash::of(text.as_bytes()), None, "{text:?}");
+            assert_eq!(ApiKeyHash::from_key(text.as_bytes()), None, "{text:?}");
         }
-        assert!(ApiKeyHash::of(&long.as_bytes()[1..]).is_none());
-        assert!(ApiKeyHash::of(&long.as_bytes()[..256]).is_some());
+        assert!(ApiKeyHash::from_key(&long.as_bytes()[1..]).is_none());
+        assert!(ApiKeyHash::from_key(&long.as_bytes()[..256]).is_some());
     }
 
     #[test]

@@ -18,7 +18,7 @@ const SWEEP_INTERVAL: u64 = 60_000;
 #[derive(Debug)]
 pub(crate) struct NonceBudget {
     /// The accounts that hold nonces, by user.
-    accounts: DashMap<Box<str>, Account>,
+    accounts: DashMap<Box<str>, UserNonces>,
     /// The number of nonces of all accounts. Counting them in the map would lock all of it.
     total: AtomicUsize,
     per_session: usize,
@@ -28,7 +28,7 @@ pub(crate) struct NonceBudget {
 
 /// The nonces of all sessions of one user.
 #[derive(Debug, Default)]
-struct Account {
+struct UserNonces {
     sessions: HashMap<SessionId, Counts>,
     total: usize,
 }
@@ -57,13 +57,13 @@ impl NonceBudget {
 
     /// Counts a nonce that expires at `until`. If the session has reached its limit, or its account holds as many
     /// nonces as are left for all other accounts together, counts nothing and returns the time at which to try again.
-    pub(crate) fn take(&self, session: &Session, until: u64, now: u64) -> Result<(), u64> {
+    pub(crate) fn reserve(&self, session: &Session, until: u64, now: u64) -> Result<(), u64> {
         self.sweep_if_due(now);
         let mut account = match self.accounts.get_mut(session.user.as_str()) {
             Some(account) => account,
             None => self.accounts.entry(session.user.as_str().into()).or_default(),
         };
-        let Account { sessions, total } = &mut *account;
+        let UserNonces { sessions, total } = &mut *account;
         let counts = sessions.entry(session.session).or_default();
         let expired = counts.remove_expired(now);
         *total -= expired;
@@ -79,7 +79,7 @@ impl NonceBudget {
     }
 
     /// Reverts the count of a nonce that was not stored.
-    pub(crate) fn give_back(&self, session: &Session, until: u64) {
+    pub(crate) fn release(&self, session: &Session, until: u64) {
         let Some(mut account) = self.accounts.get_mut(session.user.as_str()) else { return };
         let Some(counts) = account.sessions.get_mut(&session.session) else { return };
         let Some(count) = counts.by_expiry.get_mut(&until) else { return };
@@ -143,13 +143,13 @@ mod tests {
         Session { user: user.to_owned(), session, role: None, tenant: None, claims, expires_at: UNIX_EPOCH }
     }
 
-    /// Takes nonces until one is refused, at most 10,000 at a time.
-    fn take_all(budget: &NonceBudget, session: &Session, until: u64, now: u64) -> usize {
-        (0..10_000).take_while(|_| budget.take(session, until, now).is_ok()).count()
+    /// Reserves nonces until one is refused, at most 10,000 at a time.
+    fn reserve_all(budget: &NonceBudget, session: &Session, until: u64, now: u64) -> usize {
+        (0..10_000).take_while(|_| budget.reserve(session, until, now).is_ok()).count()
     }
 
     /// Returns how many nonces a user holds.
-    fn held(budget: &NonceBudget, user: &str) -> Option<usize> {
+    fn nonce_count(budget: &NonceBudget, user: &str) -> Option<usize> {
         budget.accounts.get(user).map(|account| account.total)
     }
 
@@ -158,14 +158,14 @@ mod tests {
         let budget = NonceBudget::new(3, 1_000);
         let (one, other) = (session("ada", 1), session("ada", 2));
         for until in [50, 60, 60] {
-            assert_eq!(budget.take(&one, until, 0), Ok(()));
+            assert_eq!(budget.reserve(&one, until, 0), Ok(()));
         }
-        assert_eq!(budget.take(&one, 70, 0), Err(50));
-        assert_eq!(budget.take(&one, 70, 49), Err(50));
-        assert_eq!(take_all(&budget, &other, 100, 0), 3, "other sessions are not affected");
-        assert_eq!(budget.take(&one, 70, 50), Ok(()), "one has expired");
-        assert_eq!(budget.take(&one, 70, 50), Err(60));
-        assert_eq!(held(&budget, "ada"), Some(6));
+        assert_eq!(budget.reserve(&one, 70, 0), Err(50));
+        assert_eq!(budget.reserve(&one, 70, 49), Err(50));
+        assert_eq!(reserve_all(&budget, &other, 100, 0), 3, "other sessions are not affected");
+        assert_eq!(budget.reserve(&one, 70, 50), Ok(()), "one has expired");
+        assert_eq!(budget.reserve(&one, 70, 50), Err(60));
+        assert_eq!(nonce_count(&budget, "ada"), Some(6));
     }
 
     #[test]
@@ -173,34 +173,34 @@ mod tests {
         let budget = NonceBudget::new(1, 1_000);
         let ada = session("ada", 1);
         for _ in 0..5 {
-            assert_eq!(budget.take(&ada, 50, 0), Ok(()));
-            budget.give_back(&ada, 50);
+            assert_eq!(budget.reserve(&ada, 50, 0), Ok(()));
+            budget.release(&ada, 50);
         }
-        budget.give_back(&ada, 50);
-        budget.give_back(&session("bo", 2), 50);
-        assert_eq!(held(&budget, "ada"), Some(0));
-        assert_eq!((take_all(&budget, &ada, 50, 0), budget.total.load(Ordering::Relaxed)), (1, 1));
+        budget.release(&ada, 50);
+        budget.release(&session("bo", 2), 50);
+        assert_eq!(nonce_count(&budget, "ada"), Some(0));
+        assert_eq!((reserve_all(&budget, &ada, 50, 0), budget.total.load(Ordering::Relaxed)), (1, 1));
     }
 
     /// Regardless of how many sessions an account begins, other accounts can use their nonces.
     #[test]
     fn the_largest_holders_are_refused_first() {
         let budget = NonceBudget::new(1_000, 10_000);
-        let take = |user: &str, number| take_all(&budget, &session(user, number), 500, 0);
+        let reserve = |user: &str, number| reserve_all(&budget, &session(user, number), 500, 0);
         assert_eq!(
-            (0..200).map(|number| take("mallory", number)).sum::<usize>(),
+            (0..200).map(|number| reserve("mallory", number)).sum::<usize>(),
             5_000,
             "half of the capacity"
         );
         for user in ["ada", "bo", "cy"] {
-            let taken = (0..60).filter(|_| budget.take(&session(user, 1), 500, 0).is_ok());
-            assert_eq!(taken.count(), 60, "{user}");
+            let reserved = (0..60).filter(|_| budget.reserve(&session(user, 1), 500, 0).is_ok());
+            assert_eq!(reserved.count(), 60, "{user}");
         }
-        assert_eq!(take("mallory", 201), 0);
+        assert_eq!(reserve("mallory", 201), 0);
         for number in 0..200 {
-            assert!(take(&format!("more {number}"), number) >= NonceBudget::RESERVED);
+            assert!(reserve(&format!("more {number}"), number) >= NonceBudget::RESERVED);
         }
-        assert_eq!(take("mallory", 202), 0);
+        assert_eq!(reserve("mallory", 202), 0);
         let most = 10_000 + 204 * NonceBudget::RESERVED;
         assert!(budget.total.load(Ordering::Relaxed) <= most);
     }
@@ -209,44 +209,52 @@ mod tests {
     fn counts_of_all_accounts_are_removed_when_they_expire() {
         let budget = NonceBudget::new(100, 1_000);
         for number in 0..100 {
-            assert_eq!(budget.take(&session(&number.to_string(), number), 100, 0), Ok(()));
+            assert_eq!(budget.reserve(&session(&number.to_string(), number), 100, 0), Ok(()));
         }
-        assert_eq!(budget.take(&session("late", 1), 200_000, 100_000), Ok(()));
+        assert_eq!(budget.reserve(&session("late", 1), 200_000, 100_000), Ok(()));
         assert_eq!((budget.accounts.len(), budget.total.load(Ordering::Relaxed)), (1, 1));
         // The clock was set back, to a time at which nothing has expired.
-        assert_eq!(budget.take(&session("late", 1), 500, 400), Ok(()));
+        assert_eq!(budget.reserve(&session("late", 1), 500, 400), Ok(()));
     }
 
     #[test]
     fn expired_counts_are_removed_once_per_interval_and_others_stay() {
         const NOW: u64 = 1_000_000;
         let budget = NonceBudget::new(100, 1_000);
-        let take = |user: &str, number, until, now| budget.take(&session(user, number), until, now).unwrap();
-        take("ada", 1, NOW + 1, NOW);
-        take("ada", 2, NOW + 90_000, NOW);
-        take("bo", 3, NOW + 2, NOW);
+        let reserve =
+            |user: &str, number, until, now| budget.reserve(&session(user, number), until, now).unwrap();
+        reserve("ada", 1, NOW + 1, NOW);
+        reserve("ada", 2, NOW + 90_000, NOW);
+        reserve("bo", 3, NOW + 2, NOW);
         for now in [NOW, NOW + 2, NOW + 59_999] {
-            take("cy", 4, now + 1, now);
-            assert_eq!((held(&budget, "ada"), held(&budget, "bo")), (Some(2), Some(1)), "at {now}");
+            reserve("cy", 4, now + 1, now);
+            assert_eq!(
+                (nonce_count(&budget, "ada"), nonce_count(&budget, "bo")),
+                (Some(2), Some(1)),
+                "at {now}"
+            );
         }
-        take("di", 5, NOW + 90_000, NOW + 60_000);
-        assert_eq!((held(&budget, "ada"), held(&budget, "bo"), held(&budget, "cy")), (Some(1), None, None));
+        reserve("di", 5, NOW + 90_000, NOW + 60_000);
+        assert_eq!(
+            (nonce_count(&budget, "ada"), nonce_count(&budget, "bo"), nonce_count(&budget, "cy")),
+            (Some(1), None, None)
+        );
         let sessions: Vec<_> = budget.accounts.get("ada").unwrap().sessions.keys().copied().collect();
         assert_eq!(sessions, [SessionId([2; 16])]);
         // The clock is set back, by more than an interval.
-        take("bo", 3, 501, 500);
-        take("cy", 4, 90_000, 60_500);
-        assert_eq!((held(&budget, "bo"), held(&budget, "cy")), (None, Some(1)));
+        reserve("bo", 3, 501, 500);
+        reserve("cy", 4, 90_000, 60_500);
+        assert_eq!((nonce_count(&budget, "bo"), nonce_count(&budget, "cy")), (None, Some(1)));
     }
 
     #[test]
     fn threads_count_together() {
         let budget = NonceBudget::new(500, 100_000);
         let ada = session("ada", 1);
-        let taken: usize = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| take_all(&budget, &ada, 50, 0))).collect();
+        let reserved: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| reserve_all(&budget, &ada, 50, 0))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
-        assert_eq!((taken, budget.total.load(Ordering::Relaxed)), (500, 500));
+        assert_eq!((reserved, budget.total.load(Ordering::Relaxed)), (500, 500));
     }
 }

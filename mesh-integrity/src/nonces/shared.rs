@@ -78,14 +78,15 @@ struct Inner {
 
 #[derive(Default)]
 struct Queue {
-    waiting: Vec<Waiting>,
+    waiting: Vec<QueuedNonce>,
     /// Whether a task processes the queue.
     is_running: bool,
     /// The last timestamp that could not be claimed.
-    shared: u64,
+    last_unclaimable: u64,
 }
 
-struct Waiting {
+/// A nonce that waits to be stored.
+struct QueuedNonce {
     row: NonceRow,
     now: u64,
     reply: oneshot::Sender<Result<NonceUse, StoreError>>,
@@ -138,27 +139,27 @@ impl Inner {
         let (reply, receiver) = oneshot::channel();
         let is_running = {
             let mut queue = self.queue.lock();
-            queue.waiting.push(Waiting { row, now, reply });
+            queue.waiting.push(QueuedNonce { row, now, reply });
             std::mem::replace(&mut queue.is_running, true)
         };
         // The lock is released first, because a runtime that shuts down drops the task at once.
         if !is_running {
-            self.table.spawn(Box::pin(Running { inner: Arc::clone(self), has_ended: false }.run()));
+            self.table.spawn(Box::pin(QueueTask { inner: Arc::clone(self), has_ended: false }.run()));
         }
         receiver
     }
 
-    /// Claims the latest timestamp in the batch that is not ahead of the clock, unless it is known to be shared.
-    async fn claim(&self, batch: &[Waiting]) -> Result<(), StoreError> {
+    /// Claims the latest timestamp in the batch that is not ahead of the clock, unless it is known to be unclaimable.
+    async fn claim(&self, batch: &[QueuedNonce]) -> Result<(), StoreError> {
         let claimable = batch.iter().filter(|waiting| waiting.row.time <= waiting.now);
         let Some(latest) = claimable.max_by_key(|waiting| waiting.row.time) else { return Ok(()) };
         let (time, now) = (latest.row.time, latest.now);
         let up_to = self.up_to.load(Ordering::Relaxed);
-        if time <= up_to.max(self.queue.lock().shared) {
+        if time <= up_to.max(self.queue.lock().last_unclaimable) {
             return Ok(());
         }
         match self.table.claim(time, now).await? {
-            None => self.queue.lock().shared = time,
+            None => self.queue.lock().last_unclaimable = time,
             Some(Claimed { after, used }) => {
                 for row in used {
                     self.memory.insert(row.session, &row.text, row.until, now);
@@ -173,12 +174,12 @@ impl Inner {
         Ok(())
     }
 
-    async fn work(&self, batch: Vec<Waiting>) {
+    async fn process_batch(&self, batch: Vec<QueuedNonce>) {
         let claimed = self.claim(&batch).await;
         let mut rows = Vec::new();
         let mut replies = Vec::new();
         let mut seen = HashSet::new();
-        for Waiting { row, now, reply } in batch {
+        for QueuedNonce { row, now, reply } in batch {
             if let Some(known) = self.remember_claimed(row.as_nonce(), now) {
                 let _ = reply.send(Ok(known));
             } else if !seen.insert((row.session, row.text.clone())) {
@@ -213,19 +214,19 @@ impl Inner {
 }
 
 /// The task that processes the queue.
-struct Running {
+struct QueueTask {
     inner: Arc<Inner>,
     has_ended: bool,
 }
 
-impl Running {
+impl QueueTask {
     async fn run(mut self) {
         while let Some(batch) = self.next_batch() {
-            self.inner.work(batch).await;
+            self.inner.process_batch(batch).await;
         }
     }
 
-    fn next_batch(&mut self) -> Option<Vec<Waiting>> {
+    fn next_batch(&mut self) -> Option<Vec<QueuedNonce>> {
         let mut queue = self.inner.queue.lock();
         if queue.waiting.is_empty() {
             queue.is_running = false;
@@ -237,7 +238,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for QueueTask {
     /// Lets the next nonce start another task if this task was dropped with its runtime.
     fn drop(&mut self) {
         if !self.has_ended {

@@ -66,7 +66,7 @@ impl Database {
         if !TIME_TYPES.contains(&expires) {
             wrong("expires", expires, "timestamp, datetime or date");
         }
-        ApiKeysTableError::of(faults, &create)?;
+        ApiKeysTableError::check(faults, &create)?;
         Ok(ApiKeys {
             reads: Arc::clone(&self.pool),
             writes: Arc::clone(&self.writes),

@@ -7,7 +7,7 @@ use super::size;
 use crate::cells::{optional_text, text};
 
 /// Returns the type of a column of `information_schema.COLUMNS`; `None` for types that have no text form.
-pub(super) fn of_column(row: &Row, is_document: bool) -> Option<(FieldType, NativeType)> {
+pub(super) fn column_type(row: &Row, is_document: bool) -> Option<(FieldType, NativeType)> {
     let (data_type, declared) = (text(row, 2).to_ascii_lowercase(), text(row, 3));
     let lower = declared.to_ascii_lowercase();
     let unsigned = if lower.contains("unsigned") { " unsigned" } else { "" };
@@ -18,7 +18,9 @@ pub(super) fn of_column(row: &Row, is_document: bool) -> Option<(FieldType, Nati
         shown: declared.clone(),
         labels: Vec::new(),
         unique: false,
-        is_loose: collation.as_ref().is_some_and(|collation| !collation.ends_with("_bin")),
+        has_nondeterministic_collation: collation
+            .as_ref()
+            .is_some_and(|collation| !collation.ends_with("_bin")),
         size: None,
     };
     let ty = match data_type.as_str() {

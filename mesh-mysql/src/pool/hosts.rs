@@ -13,9 +13,9 @@ use super::{PoolError, Purpose};
 /// The time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit if there are other servers.
-const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(1);
+const FAILOVER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time for which a server that could not be reached is tried after the others.
-const AVOIDED_FOR: Duration = Duration::from_secs(1);
+const AVOID_TIME: Duration = Duration::from_secs(1);
 
 /// Whether a server of a cluster has the data of the cluster.
 const IS_READY: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_ready'";
@@ -43,7 +43,7 @@ impl Hosts {
         Self { hosts, is_plain_allowed, opened: Arc::default() }
     }
 
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn has_several(&self) -> bool {
         self.hosts.len() > 1
     }
 
@@ -64,10 +64,10 @@ impl Hosts {
         let mut failed = PoolError::TimedOut;
         for index in self.order(purpose) {
             let Some(host) = self.hosts.get(index) else { continue };
-            let limit = if self.are_several() { CONNECT_TIMEOUT_OF_SEVERAL } else { CONNECT_TIMEOUT };
+            let limit = if self.has_several() { FAILOVER_TIMEOUT } else { CONNECT_TIMEOUT };
             let opening = async {
                 let mut conn = self.open_host(index, init, statements).await?;
-                let is_ready = !self.are_several() || is_ready(&mut conn).await?;
+                let is_ready = !self.has_several() || is_ready(&mut conn).await?;
                 Ok::<_, Error>((conn, is_ready))
             };
             failed = match tokio::time::timeout(limit, opening).await {
@@ -115,7 +115,7 @@ impl Hosts {
         order.rotate_left(first);
         let is_avoided = |index: &usize| {
             let failed_at = self.hosts.get(*index).and_then(|host| *host.failed_at.lock());
-            failed_at.is_some_and(|at| at.elapsed() < AVOIDED_FOR)
+            failed_at.is_some_and(|at| at.elapsed() < AVOID_TIME)
         };
         // The sort is stable, so the others stay in order.
         order.sort_by_key(is_avoided);
@@ -144,7 +144,7 @@ mod tests {
         hosts.hosts[0].failed_at.lock().replace(Instant::now());
         assert_eq!([(); 2].map(|()| order(Purpose::Read)), [[1, 2, 0], [1, 2, 0]]);
         assert_eq!(order(Purpose::Write), [1, 2, 0]);
-        hosts.hosts[0].failed_at.lock().replace(Instant::now() - AVOIDED_FOR);
+        hosts.hosts[0].failed_at.lock().replace(Instant::now() - AVOID_TIME);
         assert_eq!(order(Purpose::Write), [0, 1, 2]);
     }
 }

@@ -65,8 +65,8 @@ impl Link {
     /// Runs a statement without parameters.
     pub(crate) async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.is_running = true;
-        let ran = self.conn.query_drop(sql).await;
-        self.settle(ran)
+        let result = self.conn.query_drop(sql).await;
+        self.record_result(result)
     }
 
     /// Runs a statement and collects its rows.
@@ -77,8 +77,8 @@ impl Link {
     /// Runs a statement, and returns its rows and the number of rows that it found.
     pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Outcome, Error> {
         self.is_running = true;
-        let ran = async {
-            let mut result = self.conn.exec_iter(sql, bound(params)).await?;
+        let running = async {
+            let mut result = self.conn.exec_iter(sql, to_params(params)).await?;
             let returns_rows = !result.columns_ref().is_empty();
             let found = result.affected_rows();
             let mut rows = Vec::new();
@@ -89,8 +89,8 @@ impl Link {
             let affected = if returns_rows { rows.len() as u64 } else { found };
             Ok(Outcome { rows, affected })
         };
-        let ran = ran.await;
-        self.settle(ran)
+        let result = running.await;
+        self.record_result(result)
     }
 
     /// Runs a statement, and collects its rows while they are within the budget.
@@ -101,8 +101,8 @@ impl Link {
         mut budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
         self.is_running = true;
-        let ran = async {
-            let mut result = self.conn.exec_iter(sql, bound(params)).await?;
+        let running = async {
+            let mut result = self.conn.exec_iter(sql, to_params(params)).await?;
             let mut rows = Vec::new();
             while let Some(row) = result.next().await? {
                 budget.spend(&row)?;
@@ -111,9 +111,9 @@ impl Link {
             result.drop_result().await?;
             Ok(rows)
         };
-        match ran.await {
-            Err(PoolError::Failed(error)) => self.settle(Err(error)).map_err(PoolError::Failed),
-            Ok(rows) => Ok(self.settle(Ok(rows))?),
+        match running.await {
+            Err(PoolError::Failed(error)) => self.record_result(Err(error)).map_err(PoolError::Failed),
+            Ok(rows) => Ok(self.record_result(Ok(rows))?),
             Err(exceeded) => Err(exceeded),
         }
     }
@@ -121,7 +121,7 @@ impl Link {
     /// Starts a statement whose rows are taken in parts, while the server waits.
     pub(crate) async fn open_rows(&mut self, sql: &str, params: &[Value]) -> Result<OpenRows<'_>, Error> {
         self.is_running = true;
-        let result = self.conn.exec_iter(sql, bound(params)).await?;
+        let result = self.conn.exec_iter(sql, to_params(params)).await?;
         Ok(OpenRows { result, is_running: &mut self.is_running })
     }
 
@@ -140,14 +140,14 @@ impl Link {
 
     /// Records the end of a statement. After an error that does not come from the server, the state of the connection
     /// is unknown.
-    fn settle<T>(&mut self, ran: Result<T, Error>) -> Result<T, Error> {
-        match &ran {
+    fn record_result<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        match &result {
             Ok(_) => self.is_running = false,
             Err(error @ Error::Server(_)) if !is_stale(error) => self.is_running = false,
             // Nothing runs on a connection that is lost, and it must not be used again.
             Err(_) => (self.is_running, self.in_transaction) = (false, true),
         }
-        ran
+        result
     }
 }
 
@@ -172,7 +172,7 @@ impl OpenRows<'_> {
     }
 }
 
-fn bound(params: &[Value]) -> Params {
+fn to_params(params: &[Value]) -> Params {
     let values = params.iter().map(|value| match value {
         Value::Null => mysql_async::Value::NULL,
         Value::Boolean(value) => i64::from(*value).into(),

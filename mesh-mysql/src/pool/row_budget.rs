@@ -4,7 +4,7 @@ use mesh_plan::{Plan, ResolveError};
 use mysql_async::{Row, Value};
 
 /// The minimum length of a number in a response.
-const NUMBER: usize = 1;
+const MIN_NUMBER_BYTES: usize = 1;
 /// The maximum length of rows in relation to the length of the response. A number takes up to twice the bytes of its
 /// text.
 const BYTES_PER_RESPONSE_BYTE: usize = 2;
@@ -68,7 +68,7 @@ fn size(row: &Row) -> usize {
         .map(|cell| match cell {
             Value::Bytes(bytes) => bytes.len(),
             Value::NULL => 0,
-            _ => NUMBER,
+            _ => MIN_NUMBER_BYTES,
         })
         .sum()
 }

@@ -19,11 +19,11 @@ use crate::pool::link::Link;
 use crate::write::{TRIES, is_transient};
 
 /// The interval at which a server records that it runs.
-const NOTE_INTERVAL: Duration = Duration::from_secs(10);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
-const NOTE: &str = "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))";
+const HEARTBEAT: &str = "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))";
 /// Deletes the records of servers that ended long ago.
-const FORGET: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
+const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
 const MARK: &str = "SELECT time FROM mesh_nonce_mark";
 /// Reads the mark, and locks it until the end of the transaction.
 const SHARED_MARK: &str = "SELECT time FROM mesh_nonce_mark LOCK IN SHARE MODE";
@@ -55,16 +55,17 @@ impl Presence {
 
 impl State {
     /// Records that this server runs, and repeats this until the last clone of the state is dropped.
-    pub(super) async fn announce(&self) -> Result<(), PoolError> {
-        self.rows(FORGET, &[]).await?;
-        self.rows(NOTE, &[self.presence.id.as_str().into()]).await?;
+    pub(super) async fn start_heartbeat(&self) -> Result<(), PoolError> {
+        self.rows(DELETE_ENDED_SERVERS, &[]).await?;
+        self.rows(HEARTBEAT, &[self.presence.id.as_str().into()]).await?;
         let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(NOTE_INTERVAL).await;
+                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
                 let Some(presence) = presence.upgrade() else { return };
                 let id = presence.id.as_str().into();
-                if let Err(error) = pool.run(NOTE, &[id], crate::pool::row_budget::RowBudget::UNLIMITED).await
+                if let Err(error) =
+                    pool.run(HEARTBEAT, &[id], crate::pool::row_budget::RowBudget::UNLIMITED).await
                 {
                     tracing::debug!("cannot note that this server runs: {error}");
                 }

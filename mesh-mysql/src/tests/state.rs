@@ -44,8 +44,8 @@ async fn servers_share_their_state() {
     let queries: Vec<_> =
         ["{ a b }", "{ c d }", "{ e \"'\u{e9} }"].map(|text| PersistedQuery::new(Format::Ql, text)).into();
     for query in &queries {
-        one.keep(query).await.unwrap();
-        one.keep(query).await.unwrap();
+        one.save(query).await.unwrap();
+        one.save(query).await.unwrap();
     }
     assert!(other.find(queries[0].id()).await.unwrap().is_none(), "the oldest is deleted");
     let found = other.find(queries[2].id()).await.unwrap().unwrap();

@@ -75,7 +75,7 @@ fn error_of(cause: &ServerError) -> Error {
 
 /// Returns the failure for an error of a statement. If the error does not name the foreign key that refers to a missing
 /// record, the key is searched for.
-pub(super) async fn of_statement(
+pub(super) async fn statement_failure(
     link: &mut Link,
     mutation: &Mutation,
     error: &Error,

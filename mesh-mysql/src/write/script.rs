@@ -13,7 +13,7 @@ use mysql_async::{Error, Row};
 
 use super::failure::{is_unavailable, log, write_error};
 use super::{BEGIN, Failure, Writer, commit_failure, is_transient, key_of, params};
-use crate::cells::{Fetched, Source};
+use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
@@ -21,7 +21,7 @@ use crate::read;
 use crate::settings::DEFAULT_TIMEOUT;
 
 /// The result of a step: the ids of the written records, and the bodies.
-type Ran = (Vec<Key>, Vec<Option<JsonBody>>);
+type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>);
 
 impl Writer {
     pub(super) async fn run_script(
@@ -124,7 +124,7 @@ impl Writer {
         link: &mut Link,
         mutations: &[Mutation],
         step: usize,
-    ) -> Result<Ran, Failure<ScriptError>> {
+    ) -> Result<StepOutput, Failure<ScriptError>> {
         let mut ids = Vec::with_capacity(mutations.len());
         while let Some(left) = mutations.get(ids.len()..).filter(|left| !left.is_empty()) {
             let count = match mysql::create_many(left, self.statements.product) {
@@ -225,7 +225,8 @@ impl Writer {
         let plan = plan.of_records(ids);
         let read = ReadStatement::from_plan(&plan, self.statements.product);
         let fetched = self.fetch(link, &plan, &read).await?;
-        plan.shape_records(&mut Source::new(&fetched, &read.layout, plan.node()), ids).map_err(Failure::Final)
+        plan.shape_records(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), ids)
+            .map_err(Failure::Final)
     }
 
     /// Reads a plan inside the transaction.
@@ -239,7 +240,7 @@ impl Writer {
             self.sort_bound.check(plan, async || steps).await.map_err(Failure::Final)?;
         }
         let fetched = self.fetch(link, plan, &read).await?;
-        plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
     }
 
     async fn fetch(
@@ -247,14 +248,14 @@ impl Writer {
         link: &mut Link,
         plan: &Plan,
         read: &ReadStatement,
-    ) -> Result<Fetched, Failure<ResolveError>> {
+    ) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let rows = link.query_within(&read.statement.sql, &params, budget).await;
         let failed = |error| match &error {
             PoolError::Failed(cause) if is_transient(cause) => Failure::Transient(read::failed(error, plan)),
             _ => Failure::Final(read::failed(error, plan)),
         };
-        Ok(Fetched::new(rows.map_err(failed)?, read.levels))
+        Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
 }
 

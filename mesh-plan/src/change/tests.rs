@@ -9,9 +9,9 @@ use futures_util::StreamExt as _;
 use super::*;
 
 #[derive(Default)]
-struct Woken(AtomicUsize);
+struct WakeCounter(AtomicUsize);
 
-impl Wake for Woken {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -39,7 +39,7 @@ fn a_listener_that_falls_behind_receives_that_anything_may_have_changed() {
     for id in 0..CAPACITY + 5 {
         changes.notify(Change::record("post", id.to_string()));
     }
-    assert_eq!(changes.queue.lock().kept.len(), CAPACITY, "no more is kept");
+    assert_eq!(changes.queue.lock().buffer.len(), CAPACITY, "no more are buffered");
     assert_eq!(slow.next_now(), Some(Change::anything()));
     assert_eq!(slow.next_now(), None);
     changes.notify(Change::entity("post"));
@@ -50,7 +50,7 @@ fn a_listener_that_falls_behind_receives_that_anything_may_have_changed() {
 fn a_waiting_listener_is_woken() {
     let changes = Changes::new();
     let mut listener = changes.listen();
-    let woken = Arc::new(Woken::default());
+    let woken = Arc::new(WakeCounter::default());
     let waker = Waker::from(Arc::clone(&woken));
     let mut cx = Context::from_waker(&waker);
     assert_eq!(listener.poll_next_unpin(&mut cx), Poll::Pending);
@@ -63,7 +63,7 @@ fn a_waiting_listener_is_woken() {
 #[test]
 fn sources_can_wait_for_a_listener() {
     let changes = Changes::new();
-    let woken = Arc::new(Woken::default());
+    let woken = Arc::new(WakeCounter::default());
     let waker = Waker::from(Arc::clone(&woken));
     let mut cx = Context::from_waker(&waker);
     let mut wanted = std::pin::pin!(changes.wanted());
@@ -75,7 +75,7 @@ fn sources_can_wait_for_a_listener() {
     changes.notify(Change::anything());
     drop(listener);
     assert!(!changes.is_wanted());
-    assert_eq!(changes.queue.lock().kept.len(), 0, "changes are dropped without listeners");
+    assert_eq!(changes.queue.lock().buffer.len(), 0, "changes are dropped without listeners");
 }
 
 mod touched {

@@ -127,7 +127,7 @@ pub enum WriteError {
         others: Vec<FieldFault>,
     },
     /// A value fits the field's type but not its column.
-    #[error("{}", .0.first().map_or_else(|| UNFIT.to_owned(), ToString::to_string))]
+    #[error("{}", .0.first().map_or_else(|| VALUE_DOES_NOT_FIT.to_owned(), ToString::to_string))]
     Value(Vec<FieldFault>),
     /// The record is not in the state that the write requires.
     #[error("The record has changed since it was read; read it again")]
@@ -204,14 +204,14 @@ fn messages(faults: &[FieldFault]) -> impl Iterator<Item = (&str, String)> {
 }
 
 /// The message about a value whose field is unknown.
-const UNFIT: &str = "A value does not fit the column that it would be stored in";
+const VALUE_DOES_NOT_FIT: &str = "A value does not fit the column that it would be stored in";
 
 /// The largest number of labels that a message lists.
-const LABELS: usize = 20;
+const MAX_LABELS: usize = 20;
 
 fn quoted(labels: &[String]) -> String {
-    let more = if labels.len() > LABELS { ", …" } else { "" };
-    let shown = labels.iter().take(LABELS).map(|label| format!("'{label}'")).collect::<Vec<_>>();
+    let more = if labels.len() > MAX_LABELS { ", …" } else { "" };
+    let shown = labels.iter().take(MAX_LABELS).map(|label| format!("'{label}'")).collect::<Vec<_>>();
     shown.join(", ") + more
 }
 

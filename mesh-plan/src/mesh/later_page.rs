@@ -20,7 +20,7 @@ pub(super) struct LaterPage<'a> {
 
 impl<'a> LaterPage<'a> {
     /// Splits the text of a collection read at the last `"after": "…"` or `"before": "…"`. The format ql has no pages.
-    pub(super) fn find(request: &Request<'a>, limits: &Limits) -> Option<Self> {
+    pub(super) fn from_request(request: &Request<'a>, limits: &Limits) -> Option<Self> {
         let QuerySource::Text { format: Format::Json, text } = request.query else { return None };
         if request.id.is_some() || request.is_export || text.len() > limits.query.query_bytes {
             return None;

@@ -8,8 +8,8 @@ use mesh_schema::FieldType;
 use super::{Mesh, NO_PARAMS, Request};
 use crate::Error;
 use crate::plan::PlannedQuery;
-use crate::plan::parameters::{ConditionUse, Use};
-use crate::planner::Given;
+use crate::plan::parameters::{ConditionUse, ParamUse};
+use crate::planner::ParamInput;
 
 /// A parameter of a query, with the values that its first use takes. `SPEC §19`
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ impl Mesh {
     /// # Errors
     /// Those of [`Mesh::check_unrestricted`].
     pub fn parameters(&self, request: &Request<'_>) -> Result<Vec<Parameter>, Error> {
-        let given = Given::Defaults(request.params.unwrap_or(&NO_PARAMS));
-        let planned = self.plan_query(self.views.unrestricted(), request, given)?;
+        let param_input = ParamInput::Partial(request.params.unwrap_or(&NO_PARAMS));
+        let planned = self.plan_query(self.views.unrestricted(), request, param_input)?;
         let mut seen = BTreeSet::new();
         let all = parameters(&planned.query).into_iter();
         Ok(all.filter(|parameter| seen.insert(parameter.name.clone())).collect())
@@ -39,24 +39,27 @@ impl Mesh {
 
 fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
     let uses = query.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
-    let of_page = |name: &str, ty| vec![Parameter { name: name.to_owned(), ty: Some(ty), is_list: false }];
-    let parameters = uses.iter().flat_map(|place| match place {
-        Use::Condition(place) => of_condition(place),
-        Use::PageSize(place) => of_page(&place.name, FieldType::Integer),
-        Use::Cursor(place) | Use::NoCursor { place, .. } => of_page(&place.name, FieldType::String),
+    let page_parameter =
+        |name: &str, ty| vec![Parameter { name: name.to_owned(), ty: Some(ty), is_list: false }];
+    let parameters = uses.iter().flat_map(|usage| match usage {
+        ParamUse::Condition(usage) => condition_parameters(usage),
+        ParamUse::PageSize(usage) => page_parameter(&usage.name, FieldType::Integer),
+        ParamUse::Cursor(usage) | ParamUse::NoCursor { usage, .. } => {
+            page_parameter(&usage.name, FieldType::String)
+        }
     });
     parameters.collect()
 }
 
-fn of_condition(place: &ConditionUse) -> Vec<Parameter> {
+fn condition_parameters(usage: &ConditionUse) -> Vec<Parameter> {
     // A condition on JSON compares with a scalar of any type.
-    let ty = place.ty.filter(|ty| *ty != FieldType::Json);
-    let takes_list = matches!(place.op.value, FilterOp::In | FilterOp::Nin);
+    let ty = usage.ty.filter(|ty| *ty != FieldType::Json);
+    let takes_list = matches!(usage.op.value, FilterOp::In | FilterOp::Nin);
     let named = |value: &OrParam<_>, is_list| match value {
         OrParam::Param { name } => Some(Parameter { name: name.value.clone(), ty, is_list }),
         OrParam::Value(_) => None,
     };
-    match &place.operand {
+    match &usage.operand {
         Operand::None => Vec::new(),
         Operand::One(value) => named(&value.value, takes_list).into_iter().collect(),
         Operand::Many(values) => values.iter().filter_map(|value| named(&value.value, false)).collect(),
@@ -71,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_a_parameter_decides_what_it_takes() {
+    fn the_use_of_a_parameter_decides_what_it_takes() {
         let schema = Schema::builder().entity("post", |post| {
             post.field("id", FieldType::Integer)
                 .field("title", FieldType::String)

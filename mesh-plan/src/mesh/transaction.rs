@@ -64,7 +64,7 @@ impl Mesh {
         context: &Context,
     ) -> Result<WriteReply, Error> {
         let subject = mutation.subject.clone();
-        let script = Conditional { mutation, expected };
+        let script = ConditionalWrite { mutation, expected };
         let done = self.transact(&[subject.key()], Arc::new(script), context).await;
         let Transacted { mut results, changes } = done.map_err(|failure| *failure.error)?;
         let (id, body) = match results.pop() {
@@ -95,7 +95,7 @@ impl Mesh {
             return invalid.map_or(Ok(Transacted { results: Vec::new(), changes: Vec::new() }), Err);
         };
         let entity = first.subject.key().to_owned();
-        let script = Creations { mutations: mutations.into(), is_trial: invalid.is_some() };
+        let script = CreateScript { mutations: mutations.into(), is_trial: invalid.is_some() };
         let created = self.transact(&[&entity], Arc::new(script), context).await;
         match (created, invalid) {
             // The records before the invalid one can be created.
@@ -150,7 +150,7 @@ impl Mesh {
                 return Err(refused(step, WriteFault::OtherStorage { entity, other }, first));
             }
         }
-        let script = Bounded { script, rows: self.limits.rows, bytes: self.limits.response_bytes };
+        let script = BoundedScript { script, rows: self.limits.rows, bytes: self.limits.response_bytes };
         // The block also catches a panic before the mutator returns its future.
         let running = async {
             match mutator.transact(Arc::new(script), context.clone()) {
@@ -166,12 +166,12 @@ impl Mesh {
 }
 
 /// A write that requires a state of its record.
-struct Conditional {
+struct ConditionalWrite {
     mutation: Mutation,
     expected: Expected,
 }
 
-impl Script for Conditional {
+impl Script for ConditionalWrite {
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
         match done {
             [] => {
@@ -187,7 +187,7 @@ impl Script for Conditional {
     }
 }
 
-impl Conditional {
+impl ConditionalWrite {
     fn check(&self, read: &StepResult) -> Result<(), WriteError> {
         let subject = &self.mutation.subject;
         let body = read.bodies().next().filter(|body| body.rows > 0);
@@ -206,13 +206,13 @@ fn not_found(subject: &Subject, mutation: &Mutation) -> WriteError {
 }
 
 /// The creation of several records.
-struct Creations {
+struct CreateScript {
     mutations: Arc<[Mutation]>,
     /// Whether the transaction is rolled back in the end, because a later record is invalid.
     is_trial: bool,
 }
 
-impl Script for Creations {
+impl Script for CreateScript {
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
         match done {
             [] => Ok(Some(ScriptStep::Write(Arc::clone(&self.mutations)))),
@@ -223,13 +223,13 @@ impl Script for Creations {
 }
 
 /// A script whose results have the bounds of a read.
-struct Bounded {
+struct BoundedScript {
     script: Arc<dyn Script>,
     rows: usize,
     bytes: usize,
 }
 
-impl Script for Bounded {
+impl Script for BoundedScript {
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
         StepResult::check_size(done, self.rows, self.bytes)?;
         self.script.next(done)

@@ -25,6 +25,6 @@ impl Mesh {
 
     /// Returns whether plans depend on the principal.
     pub fn has_policies(&self) -> bool {
-        self.views.have_policies()
+        self.views.has_policies()
     }
 }

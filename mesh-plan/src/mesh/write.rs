@@ -10,7 +10,7 @@ use super::{Mesh, Request, panicked};
 use crate::mutation::{Action, LinkKey, Mutation, Subject, WriteOutcome};
 use crate::plan::{Plan, Target};
 use crate::planner;
-use crate::planner::write::{Kind, WriteRequest, empty};
+use crate::planner::write::{WriteKind, WriteRequest, empty};
 use crate::{
     Change, Context, Error, JsonBody, Key, PlanError, RecordId, ResolveError, Rule, WriteError, WriteFault,
 };
@@ -133,11 +133,11 @@ impl Mutation {
             return error;
         }
         let (kind, subject, parent, values) = match &self.action {
-            Action::Create { values } => (Kind::Create, &self.subject, None, values),
+            Action::Create { values } => (WriteKind::Create, &self.subject, None, values),
             Action::CreateChild { other, values, .. } => {
-                (Kind::Create, &other.subject, Some(&**other), values)
+                (WriteKind::Create, &other.subject, Some(&**other), values)
             }
-            Action::Update { values, .. } => (Kind::Update, &self.subject, None, values),
+            Action::Update { values, .. } => (WriteKind::Update, &self.subject, None, values),
             Action::Merge { update, create, .. } => {
                 // The fields without a value in the body are missing in a new record, but an existing record has them.
                 let is_set =
@@ -148,7 +148,7 @@ impl Mutation {
             _ => return error,
         };
         let has_value = |name: &str| values.iter().any(|value| *value.field == *name);
-        let is_missing = kind == Kind::Create && !fields.iter().any(|field| has_value(field));
+        let is_missing = kind == WriteKind::Create && !fields.iter().any(|field| has_value(field));
         let rule = if is_missing { Rule::Required } else { Rule::NotEmpty };
         let empty = empty::faults(subject.entity(), kind, parent, values, |field| has_value(&field.name));
         let others = empty.into_iter().filter(|other| !fields.contains(&other.field)).collect();

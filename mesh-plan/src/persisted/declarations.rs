@@ -35,41 +35,41 @@ fn serialize_type<S: Serializer>(ty: &FieldType, serializer: S) -> Result<S::Ok,
 struct Written {
     #[serde(rename = "type")]
     ty: String,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     default: Option<ParamValue>,
 }
 
 /// Declarations by name. A duplicate name is an error.
-struct ByName(BTreeMap<String, Written>);
+struct WrittenDeclarations(BTreeMap<String, Written>);
 
-impl<'de> Deserialize<'de> for ByName {
+impl<'de> Deserialize<'de> for WrittenDeclarations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Declarations;
+        struct DeclarationsVisitor;
 
-        impl<'de> Visitor<'de> for Declarations {
-            type Value = ByName;
+        impl<'de> Visitor<'de> for DeclarationsVisitor {
+            type Value = WrittenDeclarations;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object with declarations of parameters")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ByName, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WrittenDeclarations, A::Error> {
                 let mut list = BTreeMap::new();
                 while let Some((name, declaration)) = map.next_entry::<String, Written>()? {
                     if list.insert(name, declaration).is_some() {
                         return Err(A::Error::custom("a parameter is declared twice"));
                     }
                 }
-                Ok(ByName(list))
+                Ok(WrittenDeclarations(list))
             }
         }
 
-        deserializer.deserialize_map(Declarations)
+        deserializer.deserialize_map(DeclarationsVisitor)
     }
 }
 
 /// Deserializes a value that is present, even if it is `null`.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ParamValue>, D::Error> {
+fn deserialize_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ParamValue>, D::Error> {
     ParamValue::deserialize(deserializer).map(Some)
 }
 
@@ -79,7 +79,7 @@ impl ParamDeclarations {
     /// # Errors
     /// A description of the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let ByName(written) = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let WrittenDeclarations(written) = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let parsed = written.into_iter().map(|(name, Written { ty, default })| {
             let Some(ty) = FieldType::parse(&ty) else {
                 let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();

@@ -56,7 +56,7 @@ impl QueryStore for CountingStore {
         Box::pin(async move { Ok(found) })
     }
 
-    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         self.0.lock().unwrap().0.push((query.format(), query.text().to_owned()));
         Box::pin(async { Ok(()) })
     }

@@ -20,20 +20,21 @@ impl fmt::Display for Plan {
         match &self.target {
             Target::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
             Target::Point(key) => {
-                let parts: Vec<_> = key.iter().map(|part| Shown(part).to_string()).collect();
+                let parts: Vec<_> = key.iter().map(|part| DisplayValue(part).to_string()).collect();
                 writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, parts.join(", "))?;
             }
         }
         write_node(f, node, self.cursor(), 1)?;
         let inputs = self.inputs().iter().enumerate();
-        let inputs: Vec<_> = inputs.map(|(slot, value)| format!("${slot} = {}", Shown(value))).collect();
+        let inputs: Vec<_> =
+            inputs.map(|(slot, value)| format!("${slot} = {}", DisplayValue(value))).collect();
         if inputs.is_empty() { Ok(()) } else { writeln!(f, "  params  {}", inputs.join(", ")) }
     }
 }
 
 /// Returns the text of a node's condition as it appears in the text of a plan.
 pub(super) fn condition_text(predicate: &Predicate, node: &Node) -> String {
-    ShownPredicate { predicate, node: Some(node) }.to_string()
+    DisplayPredicate { predicate, node: Some(node) }.to_string()
 }
 
 /// Writes a node and the nodes below it. The recursion is bounded by the depth of queries.
@@ -47,7 +48,7 @@ fn write_node(
     let columns = |selected| {
         let named = node.columns.iter().filter(move |column| column.selected == selected);
         let name = |column: &Column| match &column.source {
-            source if source.is_related() => ShownSource { source, node: Some(node) }.to_string(),
+            source if source.is_related() => DisplaySource { source, node: Some(node) }.to_string(),
             _ => column.name.clone(),
         };
         named.map(name).collect::<Vec<_>>().join(", ")
@@ -64,7 +65,7 @@ fn write_node(
     }
     for (label, filter) in [("policy", node.policy_filter()), ("where", node.requested_filter())] {
         if let Some(predicate) = filter {
-            writeln!(f, "{indent}{label:7} {}", ShownPredicate { predicate, node: Some(node) })?;
+            writeln!(f, "{indent}{label:7} {}", DisplayPredicate { predicate, node: Some(node) })?;
         }
     }
     // The one group of related records is shown where it is used.
@@ -73,7 +74,7 @@ fn write_node(
         writeln!(f, "{indent}group   {grouping}")?;
     }
     if !node.order.is_empty() {
-        let shown = |key| ShownKey { key, node: Some(node) }.to_string();
+        let shown = |key| DisplaySortKey { key, node: Some(node) }.to_string();
         let order: Vec<_> = node.order.iter().map(shown).collect();
         writeln!(f, "{indent}order   {}", order.join(", "))?;
     }
@@ -81,7 +82,7 @@ fn write_node(
         let (which, beyond) = if page.reversed { ("last", "before") } else { ("first", "after") };
         write!(f, "{indent}page    {which} {}", page.size)?;
         if let Some(cursor) = cursor {
-            let values: Vec<_> = cursor.iter().map(|value| Shown(value).to_string()).collect();
+            let values: Vec<_> = cursor.iter().map(|value| DisplayValue(value).to_string()).collect();
             write!(f, " {beyond} ({})", values.join(", "))?;
         }
         f.write_str(if page.total { ", with the total\n" } else { "\n" })?;
@@ -94,7 +95,7 @@ fn write_node(
             (None, false) => "for paths",
             (None, true) => "for a condition",
         };
-        let link = ShownLink(&related.link);
+        let link = DisplayLink(&related.link);
         writeln!(f, "{indent}{name}, {used}: {} of {}, {link}", below.entity, below.table)?;
         write_node(f, below, None, level + 1)?;
     }
@@ -114,14 +115,14 @@ impl fmt::Display for Join {
             JoinForm::Groups => "groups",
         };
         write!(f, "{}: {form} {} of {}, ", self.name, self.node.entity, self.node.table)?;
-        ShownLink(&self.link).fmt(f)
+        DisplayLink(&self.link).fmt(f)
     }
 }
 
 /// Writes the columns that a link compares.
-struct ShownLink<'a>(&'a Link);
+struct DisplayLink<'a>(&'a Link);
 
-impl fmt::Display for ShownLink<'_> {
+impl fmt::Display for DisplayLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Link::Direct { pairs } => {
@@ -137,9 +138,9 @@ impl fmt::Display for ShownLink<'_> {
 }
 
 /// Writes a value; distinct values have distinct texts.
-struct Shown<'a>(&'a Value);
+struct DisplayValue<'a>(&'a Value);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for DisplayValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Value::Null => f.write_str("null"),
@@ -155,7 +156,7 @@ impl fmt::Display for Shown<'_> {
 impl fmt::Display for Comparand<Value> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(value) => Shown(value).fmt(f),
+            Self::Value(value) => DisplayValue(value).fmt(f),
             Self::Input { slot, .. } => write!(f, "${slot}"),
         }
     }
@@ -172,17 +173,17 @@ impl fmt::Display for PageSize {
 
 impl fmt::Display for ColumnSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShownSource { source: self, node: None }.fmt(f)
+        DisplaySource { source: self, node: None }.fmt(f)
     }
 }
 
 /// Writes the source of a value, with the names of related records if the node is given.
-struct ShownSource<'a> {
+struct DisplaySource<'a> {
     source: &'a ColumnSource,
     node: Option<&'a Node>,
 }
 
-impl fmt::Display for ShownSource<'_> {
+impl fmt::Display for DisplaySource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = |number: &usize| self.node.and_then(|node| node.related.get(*number));
         match self.source {
@@ -197,7 +198,7 @@ impl fmt::Display for ShownSource<'_> {
                 None => write!(f, "exists {related}"),
             },
             ColumnSource::Json { of, at, ty } => {
-                let of = ShownSource { source: of, node: self.node };
+                let of = DisplaySource { source: of, node: self.node };
                 write!(f, "{of} at {:?} as {}", at.to_string(), ty.name())
             }
         }
@@ -225,17 +226,17 @@ fn write_related(f: &mut fmt::Formatter<'_>, related: &Related, column: usize) -
 
 impl fmt::Display for SortKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShownKey { key: self, node: None }.fmt(f)
+        DisplaySortKey { key: self, node: None }.fmt(f)
     }
 }
 
 /// Writes a key of an order, with the names of related records if the node is given.
-struct ShownKey<'a> {
+struct DisplaySortKey<'a> {
     key: &'a SortKey,
     node: Option<&'a Node>,
 }
 
-impl fmt::Display for ShownKey<'_> {
+impl fmt::Display for DisplaySortKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, node } = *self;
         let direction = match key.direction {
@@ -247,33 +248,33 @@ impl fmt::Display for ShownKey<'_> {
             (true, Nulls::First) => " nulls first",
             (true, Nulls::Last) => " nulls last",
         };
-        write!(f, "{} {direction}{nulls}", ShownSource { source: &key.source, node })
+        write!(f, "{} {direction}{nulls}", DisplaySource { source: &key.source, node })
     }
 }
 
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShownPredicate { predicate: self, node: None }.fmt(f)
+        DisplayPredicate { predicate: self, node: None }.fmt(f)
     }
 }
 
 /// Writes a condition, with the names of related records and their conditions if the node is given.
-struct ShownPredicate<'a> {
+struct DisplayPredicate<'a> {
     predicate: &'a Predicate,
     node: Option<&'a Node>,
 }
 
-impl fmt::Display for ShownPredicate<'_> {
+impl fmt::Display for DisplayPredicate<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let node = self.node;
-        let shown = |predicate| ShownPredicate { predicate, node };
-        let of = |source| ShownSource { source, node };
+        let shown = |predicate| DisplayPredicate { predicate, node };
+        let of = |source| DisplaySource { source, node };
         let list = |f: &mut fmt::Formatter<'_>, list: &[Predicate], operator: &str, empty: &str| {
             if list.is_empty() {
                 return f.write_str(empty);
             }
             let parts: Vec<_> =
-                list.iter().map(|predicate| ShownPredicate { predicate, node }.to_string()).collect();
+                list.iter().map(|predicate| DisplayPredicate { predicate, node }.to_string()).collect();
             write!(f, "({})", parts.join(operator))
         };
         match self.predicate {
@@ -329,7 +330,7 @@ fn write_condition(f: &mut fmt::Formatter<'_>, related: &Related, negated: bool)
         (false, filter) => ("some", filter),
     };
     write!(f, "{name} {word}")?;
-    let shown = |predicate| ShownPredicate { predicate, node: Some(node) };
+    let shown = |predicate| DisplayPredicate { predicate, node: Some(node) };
     match filter {
         None => Ok(()),
         // A list already has parentheses.

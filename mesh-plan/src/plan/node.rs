@@ -213,7 +213,7 @@ pub struct Join {
     /// Whether a key of the database guarantees that a parent has at most one record.
     pub is_unique: bool,
     /// Whether the columns that the link compares have the same type in the database, so that none is converted.
-    pub is_alike: bool,
+    pub is_same_type: bool,
     /// Indexes into the parent's columns of the values that `link` compares, in its order.
     pub parent_keys: Vec<usize>,
     /// The names of the columns with the parent's key in flat rows of the nested node, in the order of `parent_keys`: the

@@ -8,7 +8,7 @@ use super::ColumnSource;
 /// The parameters of a planned query.
 #[derive(Debug)]
 pub(crate) struct Parameters {
-    pub(crate) uses: Vec<Use>,
+    pub(crate) uses: Vec<ParamUse>,
     /// The form of the conditions in this plan.
     pub(crate) form: String,
     /// The largest number of values in a list.
@@ -19,13 +19,13 @@ pub(crate) struct Parameters {
 
 /// A use of a parameter. Uses are in the order of the inputs.
 #[derive(Debug)]
-pub(crate) enum Use {
+pub(crate) enum ParamUse {
     Condition(Box<ConditionUse>),
     PageSize(PageUse),
     Cursor(PageUse),
     /// The cursor of a page of a relation, which can only be `null`.
     NoCursor {
-        place: PageUse,
+        usage: PageUse,
         relation: String,
     },
 }
@@ -54,8 +54,8 @@ pub(crate) struct PageUse {
 
 impl Parameters {
     /// Returns whether a parameter is the cursor of the root's page.
-    pub(crate) fn have_cursor(&self) -> bool {
-        self.uses.iter().any(|place| matches!(place, Use::Cursor(_)))
+    pub(crate) fn has_cursor(&self) -> bool {
+        self.uses.iter().any(|usage| matches!(usage, ParamUse::Cursor(_)))
     }
 
     /// Returns the estimated number of bytes.
@@ -68,21 +68,23 @@ impl Parameters {
                     OrParam::Param { name } => name.len(),
                 }
         };
-        let uses = self.uses.iter().map(|place| match place {
-            Use::Condition(place) => {
-                let operand = match &place.operand {
+        let uses = self.uses.iter().map(|usage| match usage {
+            ParamUse::Condition(usage) => {
+                let operand = match &usage.operand {
                     Operand::None => 0,
                     Operand::One(value) => one(value),
                     Operand::Many(list) => list.iter().map(one).sum(),
                 };
                 // Each text and list is an allocation.
-                size_of::<ConditionUse>() + 5 * 16 + place.path.len() + 2 * place.name.len() + operand
+                size_of::<ConditionUse>() + 5 * 16 + usage.path.len() + 2 * usage.name.len() + operand
             }
-            Use::PageSize(place) | Use::Cursor(place) => 3 * 16 + place.path.len() + place.name.len(),
-            Use::NoCursor { place, relation } => {
-                4 * 16 + place.path.len() + place.name.len() + relation.len()
+            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) => {
+                3 * 16 + usage.path.len() + usage.name.len()
+            }
+            ParamUse::NoCursor { usage, relation } => {
+                4 * 16 + usage.path.len() + usage.name.len() + relation.len()
             }
         });
-        size_of::<Self>() + self.form.len() + uses.map(|bytes| bytes + size_of::<Use>()).sum::<usize>()
+        size_of::<Self>() + self.form.len() + uses.map(|bytes| bytes + size_of::<ParamUse>()).sum::<usize>()
     }
 }

@@ -14,7 +14,7 @@ pub struct Related {
     /// Whether a key of the database guarantees that a parent has at most one record.
     pub is_unique: bool,
     /// Whether the columns that the link compares have the same type in the database, so that none is converted.
-    pub is_alike: bool,
+    pub is_same_type: bool,
     /// The names of the columns in flat rows of the parent that `link` compares.
     pub parent_keys: Vec<String>,
     /// The names of the columns with the parent's key in flat rows of these records, in the order of `parent_keys`.

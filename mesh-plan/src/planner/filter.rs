@@ -9,7 +9,7 @@ use mesh_schema::FieldType;
 use super::Planner;
 use super::context::Scope;
 use super::literal;
-use super::stored;
+use super::storage_form;
 use super::subject::{self, Comparable};
 use crate::plan::{Comparand, CompareOp, Grouping, Predicate};
 use crate::{Pattern, PatternTooLong, PlanError, PlanErrorKind, Value};
@@ -124,7 +124,7 @@ pub(super) fn comparison(
             Predicate::Compare { source, op, value }
         }
     };
-    Ok(stored::comparison(left, predicate))
+    Ok(storage_form::comparison(left, predicate))
 }
 
 /// Returns whether an operator can be used on values of a type. `SPEC §3.7`

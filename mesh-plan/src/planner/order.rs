@@ -32,7 +32,7 @@ pub(super) fn plan(
             }
         };
         key.check_order(&node, "$orderBy")?;
-        let requested = tie_breaker(&key.source, key.nullable);
+        let requested = sort_key(&key.source, key.nullable);
         keys.push(SortKey { direction: *direction, nulls: *nulls, breaks_ties: false, ..requested });
     }
     let direction = keys.last().map_or(Direction::Asc, |key| key.direction);
@@ -40,9 +40,9 @@ pub(super) fn plan(
         Some(_) => {
             let sources = columns.list.iter().map(|column| &column.source);
             let keys = sources.filter(|source| matches!(source, ColumnSource::Column(_)));
-            keys.map(|source| tie_breaker(source, is_nullable(node.entity, source))).collect()
+            keys.map(|source| sort_key(source, is_nullable(node.entity, source))).collect()
         }
-        None => tie_break(node.entity),
+        None => tie_break_keys(node.entity),
     };
     for mut key in ties {
         if !keys.iter().any(|other| other.source == key.source) {
@@ -54,15 +54,15 @@ pub(super) fn plan(
 }
 
 /// Returns the keys that distinguish an entity's rows, ascending.
-pub(super) fn tie_break(entity: &Entity) -> Vec<SortKey> {
+pub(super) fn tie_break_keys(entity: &Entity) -> Vec<SortKey> {
     let id = entity.id_fields();
-    let id = id.map(|field| tie_breaker(&ColumnSource::Column(field.column.clone()), field.nullable));
+    let id = id.map(|field| sort_key(&ColumnSource::Column(field.column.clone()), field.nullable));
     let others = entity.tie_break.iter();
-    let others = others.map(|key| tie_breaker(&ColumnSource::Column(key.column.clone()), key.nullable));
+    let others = others.map(|key| sort_key(&ColumnSource::Column(key.column.clone()), key.nullable));
     id.chain(others).collect()
 }
 
-fn tie_breaker(source: &ColumnSource, nullable: bool) -> SortKey {
+fn sort_key(source: &ColumnSource, nullable: bool) -> SortKey {
     SortKey {
         source: source.clone(),
         direction: Direction::Asc,

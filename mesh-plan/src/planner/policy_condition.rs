@@ -8,7 +8,7 @@ use mesh_schema::{EntityId, Schema};
 
 use super::context::{NodeContext, Scope};
 use super::subject::Comparable;
-use super::{filter, related, stored};
+use super::{filter, related, storage_form};
 use crate::plan::{CompareOp, Node, Predicate, Related};
 use crate::policy::{Condition, Operand, SessionBinding, SessionInput, View};
 use crate::{PlanError, PlanErrorKind, Principal};
@@ -72,8 +72,8 @@ pub(super) fn bound(
     principal: Option<&Principal>,
 ) -> Result<Arc<Node>, PlanError> {
     let mut slots = Slots::new(view.in_values);
-    let mut node = Node::of_entity(view.whole.entity(entity));
-    let predicate = plan(&view.whole, entity, condition, &mut slots, &mut node.related)?;
+    let mut node = Node::of_entity(view.full_schema.entity(entity));
+    let predicate = plan(&view.full_schema, entity, condition, &mut slots, &mut node.related)?;
     node.restrict(Some(predicate), None);
     let values: Vec<_> = slots.list.iter().map(|slot| slot.bind(principal)).collect();
     bind(&mut node, &values);
@@ -194,7 +194,7 @@ fn session(
     if let Some(ty) = left.ty.filter(|ty| !filter::applies(op, *ty)) {
         return Err(node.error(None, PlanErrorKind::Operator { field: field(), op, ty }));
     }
-    if stored::is_rewritten(&left) {
+    if storage_form::is_rewritten(&left) {
         return refused("constants, since its column stores values in another form");
     }
     let binding =

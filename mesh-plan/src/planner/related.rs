@@ -87,8 +87,8 @@ impl Planner<'_> {
     pub(super) fn complete(&self, entity: &Entity, node: &mut Node) {
         for related in &mut node.related {
             // Policies may use hidden entities.
-            if let Some(id) = self.view.whole.find(&related.node.entity) {
-                self.complete(self.view.whole.entity(id), &mut related.node);
+            if let Some(id) = self.view.full_schema.find(&related.node.entity) {
+                self.complete(self.view.full_schema.entity(id), &mut related.node);
             }
         }
         node.control_columns = columns::of_controls(entity, node);
@@ -122,7 +122,7 @@ pub(super) fn path<'q>(
         None => {
             let mut node = records(Scope::new(below.context), relation.target)?;
             if !select::has_one_record(relation, entity) {
-                node.order = order::tie_break(entity);
+                node.order = order::tie_break_keys(entity);
             }
             let related = scope.add(relation, entity, node);
             if let Some(added) = scope.related.get_mut(related) {
@@ -180,7 +180,7 @@ impl Scope<'_> {
             name,
             link: relation.link.clone(),
             is_unique: select::links_to_unique(relation, target),
-            is_alike: select::links_alike(relation),
+            is_same_type: select::links_alike(relation),
             parent_keys,
             child_keys,
             node,

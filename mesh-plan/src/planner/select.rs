@@ -69,7 +69,7 @@ impl Planner<'_> {
                         relation: name.value.clone(),
                         form: form(relation.cardinality, &node),
                         is_unique: links_to_unique(relation, target),
-                        is_alike: links_alike(relation),
+                        is_same_type: links_alike(relation),
                         parent_keys,
                         child_keys,
                         link: relation.link.clone(),
@@ -82,7 +82,7 @@ impl Planner<'_> {
                     return Err(context.error(name.span, kind));
                 }
                 // A dropped field is left out of the response without an error.
-                (_, None) if self.view.drops(id, selection.name()) => {}
+                (_, None) if self.view.is_dropped(id, selection.name()) => {}
                 (_, None) => {
                     let name = selection.name();
                     return Err(context.unknown_field(name, name.span));
@@ -133,7 +133,7 @@ pub(super) fn links_to_unique(relation: &Relation, target: &Entity) -> bool {
 
 /// Returns whether the compared columns are stored as the same type.
 pub(super) fn links_alike(relation: &Relation) -> bool {
-    matches!(&relation.link, Link::Direct { pairs } if pairs.iter().all(|pair| pair.is_alike))
+    matches!(&relation.link, Link::Direct { pairs } if pairs.iter().all(|pair| pair.is_same_type))
 }
 
 /// Returns the indexes of the parent's columns that a relation compares, and the names of the columns with their values in flat

@@ -1,6 +1,7 @@
 //! Planning of writes, checked against the schema. `SPEC §11`
 
 mod check;
+pub(crate) mod column_limits;
 mod create;
 pub(crate) mod empty;
 mod link;
@@ -11,7 +12,6 @@ mod reference;
 mod rights;
 #[cfg(test)]
 pub(crate) mod tests;
-pub(crate) mod unfit;
 mod value;
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) use self::check::check;
 pub(crate) use self::create::CreatePlanner;
 use self::members::MemberFields;
 pub(crate) use self::reference::References;
-pub(crate) use self::rights::Kind;
+pub(crate) use self::rights::WriteKind;
 use self::rights::not_writable;
 use super::context::{NodeContext, nearest};
 use super::{columns, find_entity, literal, policy_condition};
@@ -138,12 +138,12 @@ pub(crate) fn plan(
     let action = match request.target {
         WriteTarget::Create { .. } => {
             let values;
-            (values, references) = planner.only_record(&mut subject, Kind::Create)?;
+            (values, references) = planner.only_record(&mut subject, WriteKind::Create)?;
             Action::Create { values }
         }
         WriteTarget::Update { id, .. } => {
             let values;
-            (values, references) = planner.only_record(&mut subject, Kind::Update)?;
+            (values, references) = planner.only_record(&mut subject, WriteKind::Update)?;
             Action::Update { id: parse_id(&subject, id)?, values }
         }
         WriteTarget::Merge { id, .. } => {
@@ -159,7 +159,7 @@ pub(crate) fn plan(
             let mut other = planner.related(&subject, relation, Cardinality::Many)?;
             if let LinkKey::Junction { .. } = other.key {
                 planner.guard_link(&mut subject, &mut other)?;
-                rights::check_junction(view, &subject, &other, Kind::Create)?;
+                rights::check_junction(view, &subject, &other, WriteKind::Create)?;
                 let to = planner.entity_id(&other)?;
                 Action::Link {
                     id: parse_id(&subject, id)?,
@@ -216,7 +216,7 @@ impl<'a> WritePlanner<'a> {
     fn guard_removal(&self, subject: &mut Subject, other: &mut RelatedRecord) -> Result<(), Error> {
         match &other.key {
             LinkKey::Junction { .. } => {
-                rights::check_junction(self.view, subject, other, Kind::Update)?;
+                rights::check_junction(self.view, subject, other, WriteKind::Update)?;
                 self.guard_link(subject, other)?;
             }
             LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
@@ -232,7 +232,7 @@ impl<'a> WritePlanner<'a> {
     fn only_record(
         &self,
         subject: &mut Subject,
-        kind: Kind,
+        kind: WriteKind,
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
         self.guard_record(subject, kind)?;
         self.record(subject, kind, &mut MemberFields::new(subject.entity()))
@@ -242,7 +242,7 @@ impl<'a> WritePlanner<'a> {
     fn record(
         &self,
         subject: &Subject,
-        kind: Kind,
+        kind: WriteKind,
         fields: &mut MemberFields<'_>,
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
         let mut values = self.values(subject, None, kind, fields)?;
@@ -252,10 +252,10 @@ impl<'a> WritePlanner<'a> {
     }
 
     /// Sets the conditions of policies on a record that is created or changed.
-    fn guard_record(&self, subject: &mut Subject, kind: Kind) -> Result<(), PlanError> {
+    fn guard_record(&self, subject: &mut Subject, kind: WriteKind) -> Result<(), PlanError> {
         match kind {
-            Kind::Create => self.guard(subject, RecordUse::Read, Some(RecordUse::Created)),
-            Kind::Update => self.guard(subject, RecordUse::Update, Some(RecordUse::Updated)),
+            WriteKind::Create => self.guard(subject, RecordUse::Read, Some(RecordUse::Created)),
+            WriteKind::Update => self.guard(subject, RecordUse::Update, Some(RecordUse::Updated)),
         }
     }
 
@@ -296,10 +296,10 @@ impl<'a> WritePlanner<'a> {
         self.guard(subject, RecordUse::Read, None)?;
         self.guard(&mut other.subject, RecordUse::Read, Some(RecordUse::Created))?;
         let mut fields = MemberFields::new(other.subject.entity());
-        let mut values = self.values(&other.subject, Some(other), Kind::Create, &mut fields)?;
+        let mut values = self.values(&other.subject, Some(other), WriteKind::Create, &mut fields)?;
         rights::check_child_link(other)?;
-        self.add_presets(&other.subject, Kind::Create, &mut values)?;
-        let references = self.references(&other.subject, &values, Kind::Create)?;
+        self.add_presets(&other.subject, WriteKind::Create, &mut values)?;
+        let references = self.references(&other.subject, &values, WriteKind::Create)?;
         Ok((values, references))
     }
 
@@ -363,7 +363,7 @@ impl<'a> WritePlanner<'a> {
         &self,
         subject: &Subject,
         parent: Option<&RelatedRecord>,
-        kind: Kind,
+        kind: WriteKind,
         fields: &mut MemberFields<'_>,
     ) -> Result<Vec<Assignment>, PlanError> {
         let entity = fields.entity();
@@ -385,7 +385,7 @@ impl<'a> WritePlanner<'a> {
                     || self.request.set.iter().any(|(set, _)| *set == name)
                     || self.is_preset(subject, kind, name)
             };
-            faults.extend(unfit::faults(entity, &values));
+            faults.extend(column_limits::faults(entity, &values));
             faults.extend(empty::faults(entity, kind, parent, &values, has_value));
             // Stable, so fields that are missing remain at the end.
             faults.sort_by_key(|fault| {
@@ -399,11 +399,11 @@ impl<'a> WritePlanner<'a> {
         for (name, value) in self.request.set {
             // The server may set fields that policies hide, but it may set files only in fields that the principal may
             // upload to.
-            let whole = self.view.whole.entity(subject.entity);
-            let Some(Member::Field(id)) = whole.member(name) else {
+            let full_entity = self.view.full_schema.entity(subject.entity);
+            let Some(Member::Field(id)) = full_entity.member(name) else {
                 return Err(context.unknown_field(name, None));
             };
-            if whole.field(id).upload.is_some() && kind.permits(entity.field(id).denied) {
+            if full_entity.field(id).upload.is_some() && kind.permits(entity.field(id).denied) {
                 return Err(match entity.member(name) {
                     Some(_) => not_writable(entity, name),
                     None => context.unknown_field(name, None),

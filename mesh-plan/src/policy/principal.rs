@@ -47,20 +47,20 @@ impl Principal {
     }
 
     /// Returns a value for conditions of policies.
-    pub(super) fn value(&self, value: &SessionValue) -> Option<Given<'_>> {
+    pub(super) fn value(&self, value: &SessionValue) -> Option<PrincipalValue<'_>> {
         let text = match value {
             SessionValue::UserId => Some(&*self.user).filter(|user| !user.is_empty()),
             SessionValue::Role => self.role.as_deref(),
             SessionValue::Tenant => self.tenant.as_deref(),
             SessionValue::Session => Some(&*self.session).filter(|session| !session.is_empty()),
-            SessionValue::Claim(name) => return self.claims.get(name).map(Given::Claim),
+            SessionValue::Claim(name) => return self.claims.get(name).map(PrincipalValue::Claim),
         };
-        text.map(Given::Text)
+        text.map(PrincipalValue::Text)
     }
 }
 
 /// A value of a session.
-pub(super) enum Given<'p> {
+pub(super) enum PrincipalValue<'p> {
     Text(&'p str),
     Claim(&'p ClaimValue),
 }

@@ -5,7 +5,7 @@ use mesh_schema::policy::SessionValue;
 use mesh_schema::{FieldType, TimeForm};
 
 use super::ClaimValue;
-use super::principal::Given;
+use super::principal::PrincipalValue;
 use crate::planner::literal;
 use crate::{Principal, Value};
 
@@ -32,12 +32,14 @@ pub enum SessionInput {
 impl SessionBinding {
     /// Returns the session value of a principal for a run.
     pub(crate) fn bind(&self, principal: Option<&Principal>) -> SessionInput {
-        let given = principal.and_then(|principal| principal.value(&self.value));
-        match (self.list, given) {
-            (None, Some(Given::Text(text))) => SessionInput::One(self.text(text)),
-            (None, Some(Given::Claim(ClaimValue::One(literal)))) => SessionInput::One(self.literal(literal)),
-            (None, Some(Given::Claim(ClaimValue::Many(_))) | None) => SessionInput::One(Value::Null),
-            (Some(max), Some(Given::Claim(claim))) if claim.as_list().len() <= max => {
+        let principal_value = principal.and_then(|principal| principal.value(&self.value));
+        match (self.list, principal_value) {
+            (None, Some(PrincipalValue::Text(text))) => SessionInput::One(self.text(text)),
+            (None, Some(PrincipalValue::Claim(ClaimValue::One(literal)))) => {
+                SessionInput::One(self.literal(literal))
+            }
+            (None, Some(PrincipalValue::Claim(ClaimValue::Many(_))) | None) => SessionInput::One(Value::Null),
+            (Some(max), Some(PrincipalValue::Claim(claim))) if claim.as_list().len() <= max => {
                 SessionInput::Many(claim.as_list().iter().map(|literal| self.literal(literal)).collect())
             }
             (Some(_), _) => SessionInput::Many(vec![Value::Null]),

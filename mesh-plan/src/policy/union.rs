@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use mesh_schema::{Entity, Member};
 
-use super::{Access, Condition, Preset, RecordUse, Sight, WriteConditions};
+use super::{Access, Condition, Preset, RecordUse, Visibility, WriteConditions};
 
 /// A rule of a role.
 struct Rule<'r> {
@@ -32,45 +32,50 @@ pub(super) fn any_of(entity: &Entity, rules: &[(&str, Access)]) -> Result<Access
     let rules: Vec<Rule<'_>> = rules.iter().map(|(role, access)| Rule::new(entity, role, access)).collect();
     let creating = || rules.iter().filter(|rule| entity.is_creatable() && !rule.creates.is_empty());
     let updating = || rules.iter().filter(|rule| entity.is_updatable() && !rule.updates.is_empty());
-    let grants = |of: fn(&Rule<'_>) -> bool| rules.iter().filter(move |rule| of(rule));
-    let reads = covered("read", rules.iter().map(|rule| rule.grant(&rule.reads, &[RecordUse::Read])))?;
-    let creates = covered("create", creating().map(|rule| rule.grant(&rule.creates, &[RecordUse::Created])))?;
+    let grants = |has_right: fn(&Rule<'_>) -> bool| rules.iter().filter(move |rule| has_right(rule));
+    let reads = merge_grants("read", rules.iter().map(|rule| rule.grant(&rule.reads, &[RecordUse::Read])))?;
+    let creates =
+        merge_grants("create", creating().map(|rule| rule.grant(&rule.creates, &[RecordUse::Created])))?;
     let uses = [RecordUse::Update, RecordUse::Updated];
-    let updates = covered("update", updating().map(|rule| rule.grant(&rule.updates, &uses)))?;
+    let updates = merge_grants("update", updating().map(|rule| rule.grant(&rule.updates, &uses)))?;
     let created = shared_presets(creating(), |preset| preset.on_create)?;
     let created = created.into_iter().map(|preset| Preset { on_update: false, ..preset });
     let updated = shared_presets(updating(), |preset| preset.on_update)?;
     let updated = updated.into_iter().map(|preset| Preset { on_create: false, ..preset });
     let deletes = grants(|rule| rule.deletes).count() > 0;
     let is_relation = |name: &&str| matches!(entity.member(name), Some(Member::Relation(_)));
-    let owned = |names: &BTreeSet<&str>| names.iter().map(|name| (*name).to_owned()).collect();
+    let name_set = |names: &BTreeSet<&str>| names.iter().map(|name| (*name).to_owned()).collect();
     Ok(Access {
         allowed: true,
-        only: Some(owned(&reads)),
+        only: Some(name_set(&reads)),
         except: entity
             .names()
             .filter(|name| is_relation(name) && !reads.contains(name))
             .map(str::to_owned)
             .collect(),
         dropped: BTreeSet::new(),
-        conditions: either(rules.iter().map(|rule| rule.conditions(RecordUse::Read))),
-        written: WriteConditions {
-            update: Some(either(updating().map(|rule| rule.conditions(RecordUse::Update)))),
-            delete: Some(either(grants(|rule| rule.deletes).map(|rule| rule.conditions(RecordUse::Delete)))),
-            created: Some(either(creating().map(|rule| rule.conditions(RecordUse::Created)))),
-            updated: Some(either(updating().map(|rule| rule.conditions(RecordUse::Updated)))),
+        conditions: disjunction(rules.iter().map(|rule| rule.conditions(RecordUse::Read))),
+        write_conditions: WriteConditions {
+            update: Some(disjunction(updating().map(|rule| rule.conditions(RecordUse::Update)))),
+            delete: Some(disjunction(
+                grants(|rule| rule.deletes).map(|rule| rule.conditions(RecordUse::Delete)),
+            )),
+            created: Some(disjunction(creating().map(|rule| rule.conditions(RecordUse::Created)))),
+            updated: Some(disjunction(updating().map(|rule| rule.conditions(RecordUse::Updated)))),
         },
         presets: created.chain(updated).collect(),
-        create: Some(owned(&creates)),
-        update: Some(owned(&updates)),
-        keep: !deletes,
+        create: Some(name_set(&creates)),
+        update: Some(name_set(&updates)),
+        denies_deletion: !deletes,
     })
 }
 
 impl<'r> Rule<'r> {
     fn new(entity: &'r Entity, role: &'r str, access: &'r Access) -> Self {
         let is_shown = |name: &&str| {
-            entity.member(name).is_some_and(|member| access.sight(entity, name, member) == Sight::Shown)
+            entity
+                .member(name)
+                .is_some_and(|member| access.visibility(entity, name, member) == Visibility::Shown)
         };
         let reads: BTreeSet<&str> = entity.names().filter(is_shown).collect();
         let writes = |allowed: &Option<BTreeSet<String>>, is_used: fn(&Preset) -> bool| {
@@ -87,20 +92,27 @@ impl<'r> Rule<'r> {
         };
         let creates = writes(&access.create, |preset| preset.on_create);
         let updates = writes(&access.update, |preset| preset.on_update);
-        Self { role, access, creates, updates, reads, deletes: !access.keep && entity.deletable }
+        Self { role, access, creates, updates, reads, deletes: !access.denies_deletion && entity.deletable }
     }
 
-    fn conditions(&self, of: RecordUse) -> &'r [Condition] {
-        self.access.conditions_of(of).unwrap_or(&self.access.conditions)
+    fn conditions(&self, record_use: RecordUse) -> &'r [Condition] {
+        self.access.conditions_of(record_use).unwrap_or(&self.access.conditions)
     }
 
     fn grant<'g>(&'g self, names: &'g BTreeSet<&'g str>, uses: &[RecordUse]) -> Grant<'g> {
-        Grant { role: self.role, names, conditions: uses.iter().map(|of| self.conditions(*of)).collect() }
+        Grant {
+            role: self.role,
+            names,
+            conditions: uses.iter().map(|record_use| self.conditions(*record_use)).collect(),
+        }
     }
 }
 
 /// Returns all names that are granted. An error names one that is not granted on all records.
-fn covered<'g>(action: &str, grants: impl Iterator<Item = Grant<'g>>) -> Result<BTreeSet<&'g str>, String> {
+fn merge_grants<'g>(
+    action: &str,
+    grants: impl Iterator<Item = Grant<'g>>,
+) -> Result<BTreeSet<&'g str>, String> {
     let grants: Vec<Grant<'g>> = grants.collect();
     let all: BTreeSet<&str> = grants.iter().flat_map(|grant| grant.names.iter().copied()).collect();
     for grant in &grants {
@@ -142,7 +154,7 @@ fn shared_presets<'r>(
 }
 
 /// Returns the condition that all conditions of at least one rule hold. A rule without conditions holds for all records.
-fn either<'r>(rules: impl Iterator<Item = &'r [Condition]>) -> Vec<Condition> {
+fn disjunction<'r>(rules: impl Iterator<Item = &'r [Condition]>) -> Vec<Condition> {
     let mut parts = Vec::new();
     for conditions in rules {
         let part = match conditions {

@@ -8,20 +8,20 @@ use std::sync::Arc;
 use mesh_schema::policy::Restriction;
 use mesh_schema::{Entity, EntityId, Schema};
 
-use super::{Access, Condition, Policy, Preset, RecordUse, Sight};
+use super::{Access, Condition, Policy, Preset, RecordUse, Visibility};
 use crate::planner::policy_condition::{self, Slots};
 use crate::planner::write::{References, preset};
 use crate::{Generations, PlanError, Principal};
 
 /// The number of classes with a cached view. With more classes, views are created again and again, which is slow.
-const CLASSES: usize = 256;
+const MAX_CACHED_VIEWS: usize = 256;
 
 /// The schema and the conditions of one class.
 pub(crate) struct View {
     /// The schema without hidden names.
     pub(crate) schema: Arc<Schema>,
     /// The whole schema, which conditions refer to. Both schemas have the same ids.
-    pub(crate) whole: Arc<Schema>,
+    pub(crate) full_schema: Arc<Schema>,
     /// Identifies the class; empty without policies.
     pub(crate) class: Box<str>,
     /// The largest number of values in a list of the session.
@@ -30,7 +30,7 @@ pub(crate) struct View {
     pub(crate) references: Arc<References>,
     conditions: HashMap<EntityId, Condition>,
     /// The conditions of writes that differ from those of reads; `None` means no condition.
-    written: HashMap<(EntityId, RecordUse), Option<Condition>>,
+    write_conditions: HashMap<(EntityId, RecordUse), Option<Condition>>,
     presets: HashMap<EntityId, Vec<Preset>>,
     dropped: HashSet<(EntityId, String)>,
 }
@@ -40,12 +40,12 @@ impl View {
     fn unrestricted(schema: Arc<Schema>, in_values: usize) -> Self {
         Self {
             references: Arc::new(References::new(&schema)),
-            whole: Arc::clone(&schema),
+            full_schema: Arc::clone(&schema),
             schema,
             class: Box::default(),
             in_values,
             conditions: HashMap::new(),
-            written: HashMap::new(),
+            write_conditions: HashMap::new(),
             presets: HashMap::new(),
             dropped: HashSet::new(),
         }
@@ -53,28 +53,28 @@ impl View {
 
     /// Creates the view of a class from the view of the whole schema.
     fn new(unrestricted: &Self, class: &str, access: impl Fn(&Entity) -> Access) -> Self {
-        let whole = &unrestricted.whole;
+        let full_schema = &unrestricted.full_schema;
         let mut view = Self {
-            schema: Arc::clone(whole),
-            whole: Arc::clone(whole),
+            schema: Arc::clone(full_schema),
+            full_schema: Arc::clone(full_schema),
             class: class.into(),
             in_values: unrestricted.in_values,
             references: Arc::clone(&unrestricted.references),
             conditions: HashMap::new(),
-            written: HashMap::new(),
+            write_conditions: HashMap::new(),
             presets: HashMap::new(),
             dropped: HashSet::new(),
         };
         let mut restrictions = HashMap::new();
-        for (id, entity) in whole.entities() {
+        for (id, entity) in full_schema.entities() {
             let access = access(entity);
             restrictions.insert(entity.key.clone(), view.restriction(id, entity, &access));
             let all = |conditions: &[Condition]| {
                 (!conditions.is_empty()).then(|| Condition::All(conditions.to_vec()))
             };
-            for of in RecordUse::WRITES {
-                if let Some(conditions) = access.conditions_of(of) {
-                    view.written.insert((id, of), all(conditions));
+            for record_use in RecordUse::WRITES {
+                if let Some(conditions) = access.conditions_of(record_use) {
+                    view.write_conditions.insert((id, record_use), all(conditions));
                 }
             }
             view.conditions.extend(all(&access.conditions).map(|condition| (id, condition)));
@@ -84,7 +84,7 @@ impl View {
         }
         let hidden = || Restriction { hidden: true, ..Restriction::default() };
         let restriction = |entity: &Entity| restrictions.get(&entity.key).cloned().unwrap_or_else(hidden);
-        view.schema = Arc::new(whole.restricted(restriction));
+        view.schema = Arc::new(full_schema.restricted(restriction));
         view
     }
 
@@ -92,12 +92,12 @@ impl View {
         let mut restriction = Restriction { hidden: !access.allowed, ..Restriction::default() };
         for name in entity.names() {
             let Some(member) = entity.member(name) else { continue };
-            let sight = access.sight(entity, name, member);
-            if sight == Sight::Dropped {
+            let visibility = access.visibility(entity, name, member);
+            if visibility == Visibility::Dropped {
                 self.dropped.insert((id, name.to_owned()));
             }
-            if sight != Sight::Shown {
-                restriction.without.insert(name.to_owned());
+            if visibility != Visibility::Shown {
+                restriction.hidden_names.insert(name.to_owned());
             }
         }
         let allowed =
@@ -106,13 +106,13 @@ impl View {
         restriction.update = allowed(&access.update);
         for preset in &access.presets {
             if preset.on_create {
-                restriction.not_created.insert(preset.field.clone());
+                restriction.denied_on_create.insert(preset.field.clone());
             }
             if preset.on_update {
-                restriction.not_updated.insert(preset.field.clone());
+                restriction.denied_on_update.insert(preset.field.clone());
             }
         }
-        restriction.keep = access.keep;
+        restriction.denies_deletion = access.denies_deletion;
         restriction
     }
 
@@ -122,8 +122,8 @@ impl View {
     }
 
     /// Returns the condition of one use of an entity's records.
-    pub(crate) fn condition_of(&self, entity: EntityId, of: RecordUse) -> Option<&Condition> {
-        match self.written.get(&(entity, of)) {
+    pub(crate) fn condition_of(&self, entity: EntityId, record_use: RecordUse) -> Option<&Condition> {
+        match self.write_conditions.get(&(entity, record_use)) {
             Some(condition) => condition.as_ref(),
             None => self.condition(entity),
         }
@@ -139,18 +139,18 @@ impl View {
         let presets =
             self.presets.iter().flat_map(|(entity, presets)| presets.iter().map(|it| (*entity, it)));
         let presets =
-            presets.filter_map(|(id, it)| preset::check(&self.whole, id, &it.field, &it.value).err());
-        let written = self.written.iter();
+            presets.filter_map(|(id, it)| preset::check(&self.full_schema, id, &it.field, &it.value).err());
+        let written = self.write_conditions.iter();
         let written = written.filter_map(|((entity, _), condition)| Some((entity, condition.as_ref()?)));
         let conditions = self.conditions.iter().chain(written).filter_map(|(entity, condition)| {
             let mut slots = Slots::new(self.in_values);
-            policy_condition::plan(&self.whole, *entity, condition, &mut slots, &mut Vec::new()).err()
+            policy_condition::plan(&self.full_schema, *entity, condition, &mut slots, &mut Vec::new()).err()
         });
         conditions.chain(presets)
     }
 
     /// Returns whether a selection may name this hidden member without an error.
-    pub(crate) fn drops(&self, entity: EntityId, name: &str) -> bool {
+    pub(crate) fn is_dropped(&self, entity: EntityId, name: &str) -> bool {
         !self.dropped.is_empty() && self.dropped.contains(&(entity, name.to_owned()))
     }
 }
@@ -164,7 +164,7 @@ pub(crate) struct Views {
 
 impl Views {
     pub(crate) fn new(schema: Arc<Schema>, policies: Vec<Arc<dyn Policy>>, in_values: usize) -> Self {
-        let by_class = Generations::new(if policies.is_empty() { 0 } else { CLASSES });
+        let by_class = Generations::new(if policies.is_empty() { 0 } else { MAX_CACHED_VIEWS });
         Self { unrestricted: Arc::new(View::unrestricted(schema, in_values)), policies, by_class }
     }
 
@@ -173,13 +173,13 @@ impl Views {
         &self.unrestricted
     }
 
-    pub(crate) fn have_policies(&self) -> bool {
+    pub(crate) fn has_policies(&self) -> bool {
         !self.policies.is_empty()
     }
 
     /// Returns the view of a principal's class.
     pub(crate) fn find(&self, principal: Option<&Principal>) -> Arc<View> {
-        if !self.have_policies() {
+        if !self.has_policies() {
             return Arc::clone(&self.unrestricted);
         }
         let classes: Vec<Cow<'_, str>> = self.policies.iter().map(|policy| policy.class(principal)).collect();

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use mesh_schema::{Link, TableName};
 
 use crate::plan::{ColumnSource, Node, Plan};
-use crate::rows::{HashKey, Rows, Steps, nested_path};
+use crate::rows::{HashKey, Rows, StepCounter, nested_path};
 use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
 
 /// The column that contains the row number, counted from 1, in tables that have no column of this name.
@@ -35,16 +35,16 @@ const ROW_ID: &str = "rowid";
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    by_name: HashMap<String, Stored>,
+    by_name: HashMap<String, StoredTable>,
 }
 
 #[derive(Clone, Debug)]
-struct Stored {
+struct StoredTable {
     name: String,
     columns: Vec<String>,
     rows: Vec<Vec<Value>>,
     /// The width of a row that does not fit.
-    misfit: Option<usize>,
+    wrong_width: Option<usize>,
 }
 
 impl Tables {
@@ -66,7 +66,7 @@ impl Tables {
     ) -> Self {
         let mut columns: Vec<String> = columns.into_iter().map(Into::into).collect();
         let mut rows: Vec<Vec<Value>> = rows.into_iter().collect();
-        let misfit = rows.iter().map(Vec::len).find(|width| *width != columns.len());
+        let wrong_width = rows.iter().map(Vec::len).find(|width| *width != columns.len());
         let has_row_id = columns.iter().any(|column| column == ROW_ID);
         if !has_row_id {
             columns.push(ROW_ID.to_owned());
@@ -77,7 +77,8 @@ impl Tables {
                 row.push(number.into());
             }
         }
-        self.by_name.insert(name.to_owned(), Stored { name: name.to_owned(), columns, rows, misfit });
+        self.by_name
+            .insert(name.to_owned(), StoredTable { name: name.to_owned(), columns, rows, wrong_width });
         self
     }
 
@@ -86,10 +87,10 @@ impl Tables {
     /// # Errors
     /// The plan reads a table or column that does not exist.
     pub fn rows(&self, plan: &Plan) -> Result<Rows, ResolveError> {
-        self.rows_within(plan, &Steps::default())
+        self.rows_with_deadline(plan, &StepCounter::default())
     }
 
-    fn rows_within(&self, plan: &Plan, steps: &Steps) -> Result<Rows, ResolveError> {
+    fn rows_with_deadline(&self, plan: &Plan, steps: &StepCounter) -> Result<Rows, ResolveError> {
         let mut rows = Rows::new(plan);
         self.add(plan.node(), None, "", &mut rows, steps)?;
         Ok(rows)
@@ -102,18 +103,18 @@ impl Tables {
         parent: Option<(&Link, &[String])>,
         path: &str,
         rows: &mut Rows,
-        steps: &Steps,
+        steps: &StepCounter,
     ) -> Result<(), ResolveError> {
         let stored = self.find(&node.table)?;
         let table = rows.table(path);
         let table = table.ok_or_else(|| ResolveError::new(format!("the plan has no node '{path}'")))?;
-        let cells = table.columns().iter().map(|name| cell(node, parent, stored, name));
-        let cells = cells.collect::<Result<Vec<Cell>, _>>()?;
+        let cells = table.columns().iter().map(|name| cell_source(node, parent, stored, name));
+        let cells = cells.collect::<Result<Vec<CellSource>, _>>()?;
         for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link), steps)? {
             steps.step()?;
             table.push(cells.iter().map(|cell| match cell {
-                Cell::Column(index) => row.get(*index).cloned().unwrap_or_default(),
-                Cell::Parent => parent.clone(),
+                CellSource::Column(index) => row.get(*index).cloned().unwrap_or_default(),
+                CellSource::Parent => parent.clone(),
             }));
         }
         for join in &node.joins {
@@ -131,9 +132,9 @@ impl Tables {
     /// for each parent.
     fn with_parents<'t>(
         &'t self,
-        stored: &'t Stored,
+        stored: &'t StoredTable,
         link: Option<&Link>,
-        steps: &Steps,
+        steps: &StepCounter,
     ) -> Result<Vec<(&'t [Value], &'t Value)>, ResolveError> {
         let rows = stored.rows.iter().map(Vec::as_slice);
         let Some(Link::Through { table, from, to, target, .. }) = link else {
@@ -161,14 +162,14 @@ impl Tables {
         Ok(pairs)
     }
 
-    fn find(&self, table: &TableName) -> Result<&Stored, ResolveError> {
+    fn find(&self, table: &TableName) -> Result<&StoredTable, ResolveError> {
         let name = match &table.schema {
             Some(schema) => format!("{schema}.{}", table.name),
             None => table.name.clone(),
         };
         let missing = || ResolveError::new(format!("there is no table '{name}' in memory"));
         let stored = self.by_name.get(&name).ok_or_else(missing)?;
-        match stored.misfit {
+        match stored.wrong_width {
             None => Ok(stored),
             Some(cells) => Err(ResolveError::new(format!(
                 "a row of table '{name}' in memory has {cells} cells, which is not one for each column"
@@ -177,7 +178,7 @@ impl Tables {
     }
 }
 
-impl Stored {
+impl StoredTable {
     fn column(&self, name: &str) -> Result<usize, ResolveError> {
         self.columns.iter().position(|column| column == name).ok_or_else(|| {
             ResolveError::new(format!("there is no column '{name}' in the table '{}' in memory", self.name))
@@ -185,29 +186,29 @@ impl Stored {
     }
 }
 
-/// A cell of a flat row.
-enum Cell {
+/// The source of a cell of a flat row.
+enum CellSource {
     /// The cell of a stored column.
     Column(usize),
     /// The key of the parent, from a junction.
     Parent,
 }
 
-/// Finds the cell of a column of flat rows: a column of the node, or the parent's key.
-fn cell(
+/// Finds the source of a column of flat rows: a column of the node, or the parent's key.
+fn cell_source(
     node: &Node,
     parent: Option<(&Link, &[String])>,
-    stored: &Stored,
+    stored: &StoredTable,
     name: &str,
-) -> Result<Cell, ResolveError> {
+) -> Result<CellSource, ResolveError> {
     let mut columns = node.control_columns.iter().chain(&node.columns).chain(&node.row_key);
     let column = columns.find(|column| column.name == name).map(|column| &column.source);
     let key = parent.and_then(|(link, keys)| Some((link, keys.iter().position(|key| key == name)?)));
     match (column, key) {
-        (Some(ColumnSource::Column(column)), _) => stored.column(column).map(Cell::Column),
-        (_, Some((Link::Through { .. }, _))) => Ok(Cell::Parent),
+        (Some(ColumnSource::Column(column)), _) => stored.column(column).map(CellSource::Column),
+        (_, Some((Link::Through { .. }, _))) => Ok(CellSource::Parent),
         (_, Some((Link::Direct { pairs }, index))) => {
-            stored.column(pairs.get(index).map_or("", |pair| &pair.target)).map(Cell::Column)
+            stored.column(pairs.get(index).map_or("", |pair| &pair.target)).map(CellSource::Column)
         }
         (_, None) => Err(ResolveError::new(format!("the plan has no column '{name}'"))),
     }
@@ -219,7 +220,7 @@ impl Resolver for Tables {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        let rows = self.rows_within(plan, &Steps::new(context.deadline));
+        let rows = self.rows_with_deadline(plan, &StepCounter::new(context.deadline));
         Either::Left(std::future::ready(rows.map(Answer::Rows)))
     }
 

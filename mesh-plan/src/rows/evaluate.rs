@@ -8,7 +8,7 @@ mod sort;
 
 pub(super) use records::{Records, Row};
 
-use super::Steps;
+use super::StepCounter;
 use super::applied::Applied;
 use crate::ResolveError;
 use crate::plan::{CompareOp, Node, Plan, Predicate, Target};
@@ -21,22 +21,22 @@ pub(super) enum Level {
 }
 
 /// One evaluation of a plan.
-pub(super) struct Run<'a> {
+pub(super) struct Evaluation<'a> {
     pub(super) plan: &'a Plan,
     /// The controls that the resolver has applied.
     pub(super) applied: Applied,
-    pub(super) steps: &'a Steps,
+    pub(super) steps: &'a StepCounter,
 }
 
 /// Applies the controls of a node that have not been applied yet, to all its rows or to the rows of one parent. The page of
 /// the root keeps one more row if another page follows. Also returns the number of rows before the page.
 pub(super) fn apply<'a>(
     mut records: Records<'a>,
-    run: &Run<'_>,
+    evaluation: &Evaluation<'_>,
     node: &Node,
     level: Level,
 ) -> Result<(Records<'a>, u64), ResolveError> {
-    let Run { plan, applied, steps } = *run;
+    let Evaluation { plan, applied, steps } = *evaluation;
     let is_root = level == Level::Root;
     if !applied.contains(Applied::FILTER) {
         if let (true, Target::Point(key)) = (is_root, plan.target()) {
@@ -56,7 +56,7 @@ pub(super) fn apply<'a>(
     if let Some(grouping) = &node.grouping
         && !applied.contains(Applied::GROUP)
     {
-        records = group::fold(records, run, grouping)?;
+        records = group::fold(records, evaluation, grouping)?;
     }
     let total = records.rows.len() as u64;
     if !applied.contains(Applied::ORDER) {

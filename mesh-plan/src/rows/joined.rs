@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::tree::{HashKey, Parents, RowTree, row_key};
-use super::{Steps, Table, nested_path};
+use super::tree::{HashKey, RowTree, RowsByParent, row_key};
+use super::{StepCounter, Table, nested_path};
 use crate::plan::{Node, Output, TemplatePiece};
 use crate::{ResolveError, Value};
 
 /// Splits a wide table by the paths of its columns.
-pub(super) fn split(root: &Node, wide: &Table, steps: &Steps) -> Result<RowTree, ResolveError> {
-    let mut part = Part::new(root, wide, "")?;
+pub(super) fn split(root: &Node, wide: &Table, steps: &StepCounter) -> Result<RowTree, ResolveError> {
+    let mut part = NodePart::new(root, wide, "")?;
     for row in 0..wide.len() {
         steps.step()?;
         part.add(wide, row, 0);
@@ -18,7 +18,7 @@ pub(super) fn split(root: &Node, wide: &Table, steps: &Steps) -> Result<RowTree,
 }
 
 /// The part of the wide table that belongs to one node.
-struct Part {
+struct NodePart {
     path: String,
     /// The index in the wide table of each column of the table.
     columns: Vec<usize>,
@@ -33,7 +33,7 @@ struct Part {
     parts: Vec<Self>,
 }
 
-impl Part {
+impl NodePart {
     fn new(node: &Node, wide: &Table, path: &str) -> Result<Self, ResolveError> {
         let wide_name = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         let (mut columns, mut names, mut positions) = (Vec::new(), Vec::new(), Vec::new());
@@ -102,7 +102,7 @@ impl Part {
             path: if self.path.is_empty() { "the root".to_owned() } else { self.path },
             table: self.table,
             positions: self.positions,
-            parents: Parents::ByRow(self.by_parent),
+            parents: RowsByParent::ByRow(self.by_parent),
             default_rows: Vec::new(),
             related: Vec::new(),
             total: None,

@@ -1,8 +1,8 @@
 //! Nesting of flat rows into the response.
 
-use super::evaluate::{Level, Run};
-use super::tree::{HashKey, Parents, RowTree, is_ungrouped, row_key};
-use super::{Applied, Rows, Steps, Table, joined, nested_path};
+use super::evaluate::{Evaluation, Level};
+use super::tree::{HashKey, RowTree, RowsByParent, is_ungrouped, row_key};
+use super::{Applied, Rows, StepCounter, Table, joined, nested_path};
 use crate::plan::{Node, Plan};
 use crate::{Export, ExportWriter, JsonBody, ResolveError};
 
@@ -19,11 +19,15 @@ impl Plan {
     /// A table lacks a column that the response or a control needs, the declaration is incomplete, or the response has
     /// more objects than [`Plan::rows_max`] or more bytes than [`Plan::bytes_max`].
     pub fn nest(&self, rows: Rows) -> Result<JsonBody, ResolveError> {
-        self.nest_within(rows, &Steps::default())
+        self.nest_with_deadline(rows, &StepCounter::default())
     }
 
     /// Nests the rows like [`Plan::nest`], and fails at the deadline.
-    pub(crate) fn nest_within(&self, rows: Rows, steps: &Steps) -> Result<JsonBody, ResolveError> {
+    pub(crate) fn nest_with_deadline(
+        &self,
+        rows: Rows,
+        steps: &StepCounter,
+    ) -> Result<JsonBody, ResolveError> {
         self.shape(&mut self.tree(rows, steps)?, 0)
     }
 
@@ -31,15 +35,15 @@ impl Plan {
     pub(crate) async fn export_rows(
         &self,
         rows: Rows,
-        steps: Steps,
+        steps: StepCounter,
         mut export: Export,
     ) -> Result<u64, ResolveError> {
         let mut tree = self.tree(rows, &steps)?;
         let mut writer = ExportWriter::new(self, export.format);
-        let root = std::mem::replace(&mut tree.parents, Parents::ByRow(Vec::new()));
-        let root = if let Parents::ByRow(lists) = root { lists.into_iter().next() } else { None };
+        let root = std::mem::replace(&mut tree.parents, RowsByParent::ByRow(Vec::new()));
+        let root = if let RowsByParent::ByRow(lists) = root { lists.into_iter().next() } else { None };
         for records in root.unwrap_or_default().chunks(EXPORTED) {
-            tree.parents = Parents::ByRow(vec![records.to_vec()]);
+            tree.parents = RowsByParent::ByRow(vec![records.to_vec()]);
             let mut pieces = Vec::new();
             writer.write(&mut tree, u64::MAX, |piece| {
                 pieces.push(piece);
@@ -56,7 +60,7 @@ impl Plan {
     }
 
     /// Applies the controls of the plan, and puts each row under its parent.
-    fn tree(&self, mut rows: Rows, steps: &Steps) -> Result<RowTree, ResolveError> {
+    fn tree(&self, mut rows: Rows, steps: &StepCounter) -> Result<RowTree, ResolveError> {
         let (node, applied) = (self.node(), rows.applied);
         check_declared(node, applied)?;
         let mut tree = if rows.joined && !is_ungrouped(node, applied) {
@@ -65,10 +69,10 @@ impl Plan {
             joined::split(node, &table, steps)?
         } else {
             let root = rows.tables.get("").map_or(0, Table::len);
-            build(node, &mut rows, "", Parents::ByRow(vec![(0..root).collect()]), steps)?
+            build(node, &mut rows, "", RowsByParent::ByRow(vec![(0..root).collect()]), steps)?
         };
         if applied != Applied::all() {
-            tree.evaluate(&Run { plan: self, applied, steps }, node, Level::Root)?;
+            tree.evaluate(&Evaluation { plan: self, applied, steps }, node, Level::Root)?;
         }
         tree.total = tree.total.or(rows.total);
         Ok(tree)
@@ -94,8 +98,8 @@ fn build(
     node: &Node,
     rows: &mut Rows,
     path: &str,
-    parents: Parents,
-    steps: &Steps,
+    parents: RowsByParent,
+    steps: &StepCounter,
 ) -> Result<RowTree, ResolveError> {
     // A table without rows may lack columns.
     let table = rows.tables.remove(path).filter(|table| !table.is_empty());
@@ -137,8 +141,8 @@ fn parents_by_key(
     (columns, child_keys): (Vec<usize>, &[String]),
     table: Option<&Table>,
     path: &str,
-    steps: &Steps,
-) -> Result<Parents, ResolveError> {
+    steps: &StepCounter,
+) -> Result<RowsByParent, ResolveError> {
     let mut rows: HashMap<Vec<HashKey>, Vec<usize>> = HashMap::new();
     if let Some(table) = table.filter(|table| !table.is_empty()) {
         let positions: Vec<usize> =
@@ -148,7 +152,7 @@ fn parents_by_key(
             rows.entry(row_key(table, row, &positions)).or_default().push(row);
         }
     }
-    Ok(Parents::ByKey { columns, rows })
+    Ok(RowsByParent::ByKey { columns, rows })
 }
 
 fn find(table: &Table, path: &str, name: &str) -> Result<usize, ResolveError> {
@@ -158,7 +162,7 @@ fn find(table: &Table, path: &str, name: &str) -> Result<usize, ResolveError> {
 }
 
 fn check_width(path: &str, table: &Table) -> Result<(), ResolveError> {
-    table.misfit.map_or(Ok(()), |cells| {
+    table.wrong_width.map_or(Ok(()), |cells| {
         let columns = table.columns.len();
         Err(ResolveError::new(format!("a row of {path} has {cells} cells, but there are {columns} columns")))
     })

@@ -11,12 +11,12 @@ const STEPS_PER_CHECK: u32 = 32;
 
 /// Counts the steps of one evaluation, and ends it at the deadline.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
+pub(crate) struct StepCounter {
     deadline: Option<Instant>,
     count: Cell<u32>,
 }
 
-impl Steps {
+impl StepCounter {
     pub(crate) fn new(deadline: Option<Instant>) -> Self {
         Self { deadline, count: Cell::new(0) }
     }
@@ -43,9 +43,9 @@ mod tests {
 
     #[test]
     fn a_deadline_that_has_passed_is_noticed_after_few_steps() {
-        let steps = Steps::new(Some(Instant::now()));
+        let steps = StepCounter::new(Some(Instant::now()));
         assert!((0..STEPS_PER_CHECK).any(|_| steps.step().is_err()));
-        let steps = Steps::default();
+        let steps = StepCounter::default();
         assert!((0..2 * STEPS_PER_CHECK).all(|_| steps.step().is_ok()));
     }
 }

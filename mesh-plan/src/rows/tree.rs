@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::evaluate::{self, Level, Records, Row, Run};
-use super::{Applied, Steps, Table};
+use super::evaluate::{self, Evaluation, Level, Records, Row};
+use super::{Applied, StepCounter, Table};
 use crate::plan::{ColumnSource, Node};
 use crate::shape::{Cells, Flow, RowSource};
 use crate::{ResolveError, Value, ValueRef};
@@ -15,7 +15,7 @@ pub(crate) struct RowTree {
     pub(crate) table: Table,
     /// The index in the table of each column of the node.
     pub(crate) positions: Vec<Option<usize>>,
-    pub(crate) parents: Parents,
+    pub(crate) parents: RowsByParent,
     /// The rows of a parent that is not in `parents`: for a relation with aggregates, the group of zero records.
     pub(crate) default_rows: Vec<usize>,
     pub(crate) children: Vec<Self>,
@@ -26,14 +26,14 @@ pub(crate) struct RowTree {
 }
 
 /// The rows of each parent, as indexes into the table.
-pub(crate) enum Parents {
+pub(crate) enum RowsByParent {
     /// By the values of the parent's columns.
     ByKey { columns: Vec<usize>, rows: HashMap<Vec<HashKey>, Vec<usize>> },
     /// By the parent's index in its table. The root has one list.
     ByRow(Vec<Vec<usize>>),
 }
 
-impl Parents {
+impl RowsByParent {
     fn lists(&mut self) -> Box<dyn Iterator<Item = &mut Vec<usize>> + '_> {
         match self {
             Self::ByKey { rows, .. } => Box::new(rows.values_mut()),
@@ -44,7 +44,7 @@ impl Parents {
 
 impl RowTree {
     /// Keeps only the first of several rows with the same row key below one parent.
-    pub(crate) fn fold_duplicates(&mut self, node: &Node, steps: &Steps) -> Result<(), ResolveError> {
+    pub(crate) fn fold_duplicates(&mut self, node: &Node, steps: &StepCounter) -> Result<(), ResolveError> {
         let positions: Vec<usize> =
             node.row_key.iter().filter_map(|column| self.table.column(&column.name)).collect();
         if positions.is_empty() || positions.len() != node.row_key.len() {
@@ -70,28 +70,33 @@ impl RowTree {
 
     /// Applies the controls of the plan that the resolver has not applied, to this node and the nodes below it. The recursion
     /// is bounded by the depth of queries.
-    pub(crate) fn evaluate(&mut self, run: &Run<'_>, node: &Node, level: Level) -> Result<(), ResolveError> {
-        let applied = run.applied;
-        run.steps.check()?;
+    pub(crate) fn evaluate(
+        &mut self,
+        evaluation: &Evaluation<'_>,
+        node: &Node,
+        level: Level,
+    ) -> Result<(), ResolveError> {
+        let applied = evaluation.applied;
+        evaluation.steps.check()?;
         for (child, join) in self.children.iter_mut().zip(&node.joins) {
-            child.evaluate(run, &join.node, Level::Nested)?;
+            child.evaluate(evaluation, &join.node, Level::Nested)?;
         }
         for (child, related) in self.related.iter_mut().zip(&node.related) {
-            child.evaluate(run, &related.node, Level::Nested)?;
+            child.evaluate(evaluation, &related.node, Level::Nested)?;
         }
         let mut sources: Vec<Option<ColumnSource>> =
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
         // A resolver that has applied the page has already used the related records that the controls need.
         if !applied.contains(Applied::PAGE) {
-            self.add_related(node, &mut sources, run.steps)?;
+            self.add_related(node, &mut sources, evaluation.steps)?;
         }
         let mut groups = Table::new(node.columns.iter().map(|column| column.name.clone()));
         let mut apply = |list: &[usize]| -> Result<(Vec<usize>, u64), ResolveError> {
-            run.steps.step()?;
+            evaluation.steps.step()?;
             let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
             let records =
                 Records { path: &self.path, sources: sources.as_slice().into(), rows: rows.collect() };
-            let (records, total) = evaluate::apply(records, run, node, level)?;
+            let (records, total) = evaluate::apply(records, evaluation, node, level)?;
             let indexes = if is_ungrouped(node, applied) {
                 add_groups(&mut groups, node, &records)?
             } else {
@@ -122,7 +127,7 @@ impl RowTree {
         &mut self,
         node: &Node,
         sources: &mut Vec<Option<ColumnSource>>,
-        steps: &Steps,
+        steps: &StepCounter,
     ) -> Result<(), ResolveError> {
         if node.related.is_empty() {
             return Ok(());
@@ -165,7 +170,7 @@ impl RowTree {
     /// Returns the rows of the parent with this key.
     fn rows_of(&self, key: Vec<HashKey>) -> &[usize] {
         match &self.parents {
-            Parents::ByKey { rows, .. } if !key.contains(&HashKey::Null) => {
+            RowsByParent::ByKey { rows, .. } if !key.contains(&HashKey::Null) => {
                 rows.get(&key).unwrap_or(&self.default_rows)
             }
             _ => &self.default_rows,
@@ -213,12 +218,12 @@ impl RowSource for RowTree {
     ) -> Result<(), ResolveError> {
         let Self { table, positions, parents, default_rows, children, .. } = self;
         let rows = match (&*parents, parent) {
-            (Parents::ByRow(rows), parent) => rows.get(parent.map_or(0, |parent| parent.index)),
-            (Parents::ByKey { columns, rows }, Some(parent)) => {
+            (RowsByParent::ByRow(rows), parent) => rows.get(parent.map_or(0, |parent| parent.index)),
+            (RowsByParent::ByKey { columns, rows }, Some(parent)) => {
                 let key: Vec<_> = columns.iter().map(|column| HashKey::new(parent.cell(*column))).collect();
                 if key.contains(&HashKey::Null) { None } else { rows.get(&key) }
             }
-            (Parents::ByKey { .. }, None) => None,
+            (RowsByParent::ByKey { .. }, None) => None,
         };
         for index in rows.unwrap_or(default_rows) {
             if visitor(&TreeRow { table, positions, index: *index }, children)? == Flow::Stop {

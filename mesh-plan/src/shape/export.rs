@@ -69,7 +69,7 @@ pub struct ExportWriter<'p> {
     /// The number of written records.
     records: u64,
     /// The number of records that may be written.
-    most: u64,
+    records_max: u64,
     /// The sort values of the last record.
     last: Vec<Value>,
 }
@@ -81,8 +81,8 @@ impl<'p> ExportWriter<'p> {
         if format == ExportFormat::Csv {
             csv::write_names(&mut shaper.out, plan.node());
         }
-        let most = plan.node().page.as_ref().map_or(u64::MAX, |page| plan.page_size(page).into());
-        Self { shaper, format, records: 0, most, last: Vec::new() }
+        let records_max = plan.node().page.as_ref().map_or(u64::MAX, |page| plan.page_size(page).into());
+        Self { shaper, format, records: 0, records_max, last: Vec::new() }
     }
 
     /// Writes the rows of a source, at most `count` of them, and passes each complete piece to `send`. Returns whether the
@@ -99,15 +99,17 @@ impl<'p> ExportWriter<'p> {
         mut send: impl FnMut(Vec<u8>) -> Result<(), ResolveError>,
     ) -> Result<bool, ResolveError> {
         let (mut left, mut has_more) = (count, false);
-        let Self { shaper, format, records, most, last } = self;
+        let Self { shaper, format, records, records_max, last } = self;
         let node = shaper.plan.node();
         source.visit(None, |row, children| {
             if left == 0 {
                 has_more = true;
                 return Ok(Flow::Stop);
             }
-            if records == most {
-                return Err(ResolveError::TooLarge { rows: usize::try_from(*most).unwrap_or(usize::MAX) });
+            if records == records_max {
+                return Err(ResolveError::TooLarge {
+                    rows: usize::try_from(*records_max).unwrap_or(usize::MAX),
+                });
             }
             left -= 1;
             *records += 1;

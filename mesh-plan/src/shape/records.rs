@@ -65,13 +65,13 @@ impl Plan {
             let cells = || columns().map(|column| row.cell(column));
             match ids.get(in_order.len()) {
                 Some(id) if cells().eq(id.iter().map(Value::as_ref)) => in_order.push(part),
-                _ => drop(others.insert(text_of(node, cells()), part)),
+                _ => drop(others.insert(id_text(node, cells()), part)),
             }
             Ok(Flow::Continue)
         })?;
         let written = Bytes::from(shaper.out);
         let body = |(place, id): (usize, &Key)| {
-            let other = || others.get(&text_of(node, id.iter().map(Value::as_ref)));
+            let other = || others.get(&id_text(node, id.iter().map(Value::as_ref)));
             let (range, rows) = in_order.get(place).or_else(other)?;
             Some(JsonBody { bytes: written.slice(range.clone()), rows: *rows, digest: None })
         };
@@ -129,7 +129,7 @@ fn condition(columns: &[Column], ids: &[Key]) -> Predicate {
 }
 
 /// Returns the text of an id. Equal ids have equal texts, even if a value has several forms in the storage.
-fn text_of<'v>(node: &Node, parts: impl Iterator<Item = ValueRef<'v>>) -> Vec<u8> {
+fn id_text<'v>(node: &Node, parts: impl Iterator<Item = ValueRef<'v>>) -> Vec<u8> {
     let mut text = Vec::new();
     for (column, part) in node.id.iter().zip(parts) {
         write_text(&mut text, column.ty, column.time_form, part);

@@ -49,10 +49,10 @@ pub(super) fn plain_text(ty: Option<FieldType>, cell: ValueRef<'_>) -> Option<&[
 fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
     match ty {
         Some(FieldType::Json) if is_json(text) => out.extend_from_slice(text),
-        Some(FieldType::Datetime | FieldType::Date) => moment(out, text),
+        Some(FieldType::Datetime | FieldType::Date) => write_time(out, text),
         Some(FieldType::Boolean) => match text {
-            b"1" | b"true" => boolean(out, true),
-            b"0" | b"false" => boolean(out, false),
+            b"1" | b"true" => write_boolean(out, true),
+            b"0" | b"false" => write_boolean(out, false),
             _ => json::write_bytes(out, text),
         },
         Some(FieldType::Binary) => json::write_str(out, &STANDARD.encode(text)),
@@ -63,15 +63,19 @@ fn write_text_cell(out: &mut Vec<u8>, ty: Option<FieldType>, text: &[u8]) {
 fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
     match cell {
         ValueRef::Null => out.extend_from_slice(b"null"),
-        ValueRef::Boolean(value) => boolean(out, value),
-        ValueRef::Integer(value @ (0 | 1)) if ty == Some(FieldType::Boolean) => boolean(out, value == 1),
-        ValueRef::Integer(value) => number(out, ty, form, value as f64, itoa::Buffer::new().format(value)),
+        ValueRef::Boolean(value) => write_boolean(out, value),
+        ValueRef::Integer(value @ (0 | 1)) if ty == Some(FieldType::Boolean) => {
+            write_boolean(out, value == 1);
+        }
+        ValueRef::Integer(value) => {
+            write_number(out, ty, form, value as f64, itoa::Buffer::new().format(value));
+        }
         ValueRef::Real(value) if ty == Some(FieldType::Boolean) && [0.0, 1.0].contains(&value) => {
-            boolean(out, value == 1.0);
+            write_boolean(out, value == 1.0);
         }
         ValueRef::Real(value) if value.is_finite() => {
             let mut buffer = zmij::Buffer::new();
-            number(out, ty, form, value, without_fraction(buffer.format(value)));
+            write_number(out, ty, form, value, without_fraction(buffer.format(value)));
         }
         ValueRef::Real(_) => out.extend_from_slice(b"null"),
         ValueRef::Bytes(bytes) => match Uuid::from_slice(bytes) {
@@ -83,7 +87,7 @@ fn write_other(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>,
 }
 
 /// Writes a number. `text` is the shortest text that parses to it.
-fn number(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, value: f64, text: &str) {
+fn write_number(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, value: f64, text: &str) {
     use FieldType::{Bigint, Date, Datetime, Decimal, String, Uuid};
     let quoted = match ty {
         Some(Datetime) => time::from_number(form, value).map(Cow::Owned),
@@ -125,7 +129,7 @@ pub(crate) fn write_text(
     }
 }
 
-fn boolean(out: &mut Vec<u8>, value: bool) {
+fn write_boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
@@ -139,7 +143,7 @@ fn without_fraction(text: &str) -> &str {
 }
 
 /// Writes a stored time, with `T` instead of a space between date and time.
-fn moment(out: &mut Vec<u8>, text: &[u8]) {
+fn write_time(out: &mut Vec<u8>, text: &[u8]) {
     const SEPARATOR: usize = 10;
     if text.get(SEPARATOR) != Some(&b' ') {
         return json::write_bytes(out, text);

@@ -23,7 +23,7 @@ pub(super) fn from_json(json: Expr, ty: &str) -> Expr {
 }
 
 /// Converts a text or JSON value to the type of a column. Returns a row of the table in which all other columns are NULL.
-pub(super) fn row_of(table: &TableName, column: &str, value: Expr) -> Expr {
+pub(super) fn populate_row(table: &TableName, column: &str, value: Expr) -> Expr {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let names: Vec<String> = table.schema.iter().chain([&table.name]).map(|name| quoted(name)).collect();
     let template = format!(
@@ -171,7 +171,7 @@ pub(super) fn is_in_json(
 }
 
 /// Evaluates the expression `template` over a MySQL JSON value, which is the column `v` of `a`.
-pub(super) fn of_json(value: Expr, template: &str, others: impl IntoIterator<Item = Expr>) -> Expr {
+pub(super) fn eval_json(value: Expr, template: &str, others: impl IntoIterator<Item = Expr>) -> Expr {
     let template = format!("(SELECT {template} FROM JSON_TABLE(?, '$' COLUMNS (`v` JSON PATH '$')) AS `a`)");
     Expr::cust_with_exprs(template, others.into_iter().chain([value]))
 }

@@ -56,7 +56,7 @@ pub(super) trait Dialect {
     }
 
     /// Returns the clause that ignores an insertion which violates a key. The column is one of those that the insertion sets.
-    fn kept(&self, _table: &TableName, _column: &str) -> OnConflict {
+    fn ignore_conflict(&self, _table: &TableName, _column: &str) -> OnConflict {
         OnConflict::new().do_nothing().to_owned()
     }
 
@@ -74,15 +74,15 @@ pub(super) trait Dialect {
         operand
     }
 
-    /// Returns a column of a parent in a form that compares like a parameter with the same value. `is_alike` is whether the
-    /// other column has the same type.
-    fn parent_key(&self, operand: Self::Operand, _is_alike: bool) -> Expr {
+    /// Returns a column of a parent in a form that compares like a parameter with the same value. `is_same_type` is whether
+    /// the other column has the same type.
+    fn parent_key(&self, operand: Self::Operand, _is_same_type: bool) -> Expr {
         operand.into()
     }
 
     /// Returns whether a subquery has few rows, so that it is better read first. Only needed for databases that do not begin a
     /// semi-join at the subquery.
-    fn are_few(&self, _params: &Params<Self::Param>, _rows: &SelectStatement) -> bool {
+    fn has_few_rows(&self, _params: &Params<Self::Param>, _rows: &SelectStatement) -> bool {
         false
     }
 
@@ -90,7 +90,7 @@ pub(super) trait Dialect {
     fn table(&self, name: &TableName) -> TableRef;
 
     /// Compares a value of the given storage type with another value of this type, or with a parameter.
-    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr;
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr;
 
     /// Tests whether a value of the given storage type is in the rows of a subquery.
     fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr;

@@ -65,7 +65,7 @@ pub(super) fn linked<D: Dialect>(
             pairs
                 .column(cell(to))
                 .from_as(dialect.table(junction), junction_alias.to_owned())
-                .and_where(dialect.compare_alike(from, CompareOp::Eq, key, parent.native.get(id)));
+                .and_where(dialect.compare_same_type(from, CompareOp::Eq, key, parent.native.get(id)));
             dialect.is_in_subquery(column(column_name).into(), pairs, target.native.get(column_name))
         }
     }

@@ -44,7 +44,7 @@ const PARAMS_MAX: usize = 65_535;
 /// and the number of these creations. `None` if the first two are not alike, or if the database cannot return rows from an
 /// insertion.
 pub fn create_many(mutations: &[Mutation], product: Product) -> Option<(Statement<Param>, usize)> {
-    let count = write::many::alike(mutations, PARAMS_MAX);
+    let count = write::many::count_alike(mutations, PARAMS_MAX);
     let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
     let statement = write::many::create(alike, dialect::MySql { product, inputs: &[] })?;
     Some((statement, count))

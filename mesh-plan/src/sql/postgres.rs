@@ -48,7 +48,7 @@ const PARAMS_MAX: usize = 65_535;
 ///
 /// PostgreSQL returns the rows of `VALUES` in their order, since it inserts them one after the other.
 pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(Statement<Param>, usize)> {
-    let count = write::many::alike(mutations, PARAMS_MAX);
+    let count = write::many::count_alike(mutations, PARAMS_MAX);
     let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
     let statement = write::many::create(alike, dialect::Postgres { features, inputs: &[] })?;
     Some((statement, count))
@@ -73,5 +73,5 @@ pub fn explain(statement: &Statement<Param>) -> String {
 
 /// Returns a value in PostgreSQL's text format; `None` for NULL and for text that PostgreSQL cannot store.
 pub fn text(value: &Value) -> Option<String> {
-    type_class::text_of(value)
+    type_class::value_text(value)
 }

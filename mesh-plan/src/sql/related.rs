@@ -23,12 +23,12 @@ pub(super) struct RowOperands<'a, D: Dialect> {
     node: &'a Node,
     alias: String,
     /// The prefix of the aliases of related records, which is followed by a number, and the alias of a junction.
-    below: (String, &'static str),
-    related: Vec<Lowered<D>>,
+    aliases: (String, &'static str),
+    related: Vec<RelatedOperands<D>>,
 }
 
-/// Lowered related records.
-struct Lowered<D: Dialect> {
+/// The values of related records.
+struct RelatedOperands<D: Dialect> {
     exists: Expr,
     columns: Vec<D::Operand>,
 }
@@ -46,7 +46,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     }
 
     /// Lowers the related records of a node whose rows must all be read to find the first ones in their order.
-    pub(super) fn of_ordered(
+    pub(super) fn for_ordered_rows(
         dialect: &'a D,
         params: &mut Params<D::Param>,
         node: &'a Node,
@@ -93,7 +93,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     /// Lowers the related records of rows that a write selects or changes. All of them become subqueries, because nothing can
     /// be joined to a statement that changes rows.
-    pub(super) fn of_written(
+    pub(super) fn for_write(
         dialect: &'a D,
         params: &mut Params<D::Param>,
         node: &'a Node,
@@ -101,7 +101,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     ) -> Self {
         let mut operands = Self::without_related(dialect, node, alias);
         // Unlike the name of a table, these names are short, and no table has them.
-        operands.below = ("mesh_guard".to_owned(), "mesh_guard_j");
+        operands.aliases = ("mesh_guard".to_owned(), "mesh_guard_j");
         for (number, related) in node.related.iter().enumerate() {
             let lowered = operands.subquery(params, related, operands.alias_of(number), false);
             operands.related.push(lowered);
@@ -111,12 +111,12 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     fn without_related(dialect: &'a D, node: &'a Node, alias: String) -> Self {
         let related = Vec::with_capacity(node.related.len());
-        Self { dialect, node, below: (alias.clone(), JUNCTION), alias, related }
+        Self { dialect, node, aliases: (alias.clone(), JUNCTION), alias, related }
     }
 
     /// Returns the alias of the related records with that number.
     fn alias_of(&self, number: usize) -> String {
-        format!("{}_{number}", self.below.0)
+        format!("{}_{number}", self.aliases.0)
     }
 
     /// Returns the operand for a value of the rows.
@@ -141,7 +141,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         related: &'a Related,
         alias: String,
         rows: &mut SelectStatement,
-    ) -> Lowered<D> {
+    ) -> RelatedOperands<D> {
         let node = &related.node;
         let mut condition = self.linked(related, &alias);
         if let Some(filter) = &node.filter {
@@ -151,7 +151,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         rows.join_as(JoinType::LeftJoin, self.dialect.table(&node.table), alias.clone(), condition);
         let below = RowOperands::new(self.dialect, params, node, alias, rows);
         let columns = node.columns.iter().map(|column| below.get(&column.source)).collect();
-        Lowered { exists: Expr::Constant(true.into()), columns }
+        RelatedOperands { exists: Expr::Constant(true.into()), columns }
     }
 
     /// Joins the single record of a condition to the rows. The condition may be unknown instead of false.
@@ -161,7 +161,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         related: &'a Related,
         alias: String,
         rows: &mut SelectStatement,
-    ) -> Lowered<D> {
+    ) -> RelatedOperands<D> {
         let node = &related.node;
         let linked = self.linked(related, &alias);
         let key = match &related.link {
@@ -176,7 +176,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             Some(filter) => present.and(predicate::lower(self.dialect, params, &operands, filter)),
             None => present,
         };
-        Lowered { exists, columns: Vec::new() }
+        RelatedOperands { exists, columns: Vec::new() }
     }
 
     /// Joins aggregates of the records, grouped by parent, so that their table is read once instead of once for each row.
@@ -188,10 +188,10 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         related: &'a Related,
         alias: String,
         rows: &mut SelectStatement,
-    ) -> Option<Lowered<D>> {
+    ) -> Option<RelatedOperands<D>> {
         let (dialect, node) = (self.dialect, &related.node);
         let (Link::Direct { pairs }, Some(grouping), true) =
-            (&related.link, &node.grouping, related.is_alike)
+            (&related.link, &node.grouping, related.is_same_type)
         else {
             return None;
         };
@@ -235,7 +235,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             Some(dialect.with_expr(group::aggregate(dialect, &operands, call), value))
         });
         let columns = columns.collect();
-        Some(Lowered { exists: Expr::Constant(true.into()), columns })
+        Some(RelatedOperands { exists: Expr::Constant(true.into()), columns })
     }
 
     /// Returns the condition that a related record belongs to one of the rows. With this condition, the database can begin at
@@ -286,7 +286,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             Link::Direct { pairs } => {
                 let [pair] = pairs.as_slice() else { return None };
                 // A list of keys compares as the link does only if both columns have the same type.
-                if !related.is_alike {
+                if !related.is_same_type {
                     return None;
                 }
                 list.column((alias.to_owned(), pair.target.clone()));
@@ -304,7 +304,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 parent
             }
         };
-        if !dialect.are_few(params, &list) {
+        if !dialect.has_few_rows(params, &list) {
             return None;
         }
         let source = ColumnSource::Column(key.clone());
@@ -319,7 +319,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         related: &'a Related,
         alias: String,
         is_required: bool,
-    ) -> Lowered<D> {
+    ) -> RelatedOperands<D> {
         let (dialect, node) = (self.dialect, &related.node);
         let mut records = Query::select();
         records.from_as(dialect.table(&node.table), alias.clone());
@@ -328,7 +328,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         if let Some(filter) = &node.filter {
             records.and_where(predicate::lower(dialect, params, &operands, filter));
             if is_required && let Some(exists) = self.list_condition(params, related, &alias, &records) {
-                return Lowered { exists, columns: Vec::new() };
+                return RelatedOperands { exists, columns: Vec::new() };
             }
         }
         match &related.link {
@@ -340,11 +340,11 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 let native = node.native.get(target);
                 let target =
                     table_operand(dialect, &node.native, &alias, &ColumnSource::Column(target.clone()));
-                let pair = dialect.compare_alike(target.into(), CompareOp::Eq, junction(to), native);
+                let pair = dialect.compare_same_type(target.into(), CompareOp::Eq, junction(to), native);
                 let native = self.node.native.get(parent);
                 let key = ColumnSource::Column(parent.clone());
                 let key = table_operand(dialect, &self.node.native, &self.alias, &key);
-                let linked = dialect.compare_alike(junction(from), CompareOp::Eq, key.into(), native);
+                let linked = dialect.compare_same_type(junction(from), CompareOp::Eq, key.into(), native);
                 let name = format!("{alias}_{JUNCTION}");
                 records.join_as(JoinType::InnerJoin, dialect.table(table), name, pair).and_where(linked);
             }
@@ -370,7 +370,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             dialect.with_expr(value, Expr::SubQuery(None, Box::new(one.into())))
         });
         let columns = columns.collect();
-        Lowered { exists: Expr::exists(records.expr(Expr::Constant(1.into())).take()), columns }
+        RelatedOperands { exists: Expr::exists(records.expr(Expr::Constant(1.into())).take()), columns }
     }
 
     /// Returns the condition that related records belong to the row.
@@ -382,15 +382,15 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         let keys = keys.into_iter().map(|key| {
             let source = ColumnSource::Column(key.clone());
             let key = table_operand(self.dialect, &self.node.native, &self.alias, &source);
-            self.dialect.parent_key(key, related.is_alike)
+            self.dialect.parent_key(key, related.is_same_type)
         });
         let link = (&related.link, &related.node);
-        linked(self.dialect, self.node, link, (alias, self.below.1), keys)
+        linked(self.dialect, self.node, link, (alias, self.aliases.1), keys)
     }
 }
 
 /// Returns an operand that has the type of a value of a node's rows, but refers to no table.
-pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSource) -> D::Operand {
+pub(super) fn typed_placeholder<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSource) -> D::Operand {
     let related = match source {
         ColumnSource::Related { related, column } => node
             .related
@@ -399,7 +399,7 @@ pub(super) fn untabled<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSour
         _ => None,
     };
     let Some((below, column)) = related else { return table_operand(dialect, &node.native, "", source) };
-    let operands = |source: &ColumnSource| untabled(dialect, below, source);
+    let operands = |source: &ColumnSource| typed_placeholder(dialect, below, source);
     match (&below.grouping, &column.source) {
         (Some(grouping), ColumnSource::Aggregate(index)) => match grouping.aggregates.get(*index) {
             Some(call) => group::aggregate(dialect, &operands, call),

@@ -59,12 +59,12 @@ const ROWS_MAX: usize = 64;
 /// Splits the leading creations that are alike into runs for [`create_many`]. Returns no run if the first two are not alike.
 /// The lengths of the runs are powers of two, so that lists of all lengths need only a few different statements.
 pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
-    let count = write::many::alike(mutations, usize::MAX);
+    let count = write::many::count_alike(mutations, usize::MAX);
     let mut left = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
     let columns = left.first().map_or(1, |first| first.action().values().len());
-    let most = (PARAMS_MAX / columns.max(1)).clamp(1, ROWS_MAX);
+    let length_max = (PARAMS_MAX / columns.max(1)).clamp(1, ROWS_MAX);
     std::iter::from_fn(move || {
-        let length = 1 << left.len().min(most).checked_ilog2()?;
+        let length = 1 << left.len().min(length_max).checked_ilog2()?;
         let (run, rest) = left.split_at_checked(length)?;
         left = rest;
         Some(run)

@@ -44,7 +44,7 @@ pub struct Step<P> {
     /// Whether it returns no rows, so that the number of changed rows is used instead.
     pub counts_rows: bool,
     /// The reason for the failure if it returns no row; `None` if that is not a failure.
-    pub if_none: Option<Missing>,
+    pub if_none: Option<EmptyResult>,
     /// Whether it repeats a check of an earlier step, because another transaction may have changed the result while a statement
     /// waited for that transaction. The check also sees the changes of the write itself, which do not count.
     pub repeats: bool,
@@ -54,7 +54,7 @@ pub struct Step<P> {
 
 /// The reason why a step returns no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum EmptyResult {
     /// The record that the path names does not exist.
     Subject,
     /// The other record does not exist, or is not linked.
@@ -78,18 +78,18 @@ impl<P> Step<P> {
         let mutation = self.part.of(mutation);
         let (action, unknown) = (mutation.action(), Key::default());
         Some(match self.if_none? {
-            Missing::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
-            Missing::Other => {
+            EmptyResult::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
+            EmptyResult::Other => {
                 mutation.written().not_found(action.other_id().or_else(|| action.id()).unwrap_or(&unknown))
             }
-            Missing::Rule(rule) => WriteError::conflict(rule),
-            Missing::Reference(index) => match mutation.references.get(index) {
+            EmptyResult::Rule(rule) => WriteError::conflict(rule),
+            EmptyResult::Reference(index) => match mutation.references.get(index) {
                 Some(reference) if !reference.is_excluded => {
                     WriteError::NoReferred { field: reference.field.clone() }
                 }
                 _ => refused(),
             },
-            Missing::Guard => refused(),
+            EmptyResult::Guard => refused(),
         })
     }
 }
@@ -157,7 +157,7 @@ impl<D: Dialect> Steps<D> {
     /// Adds a step that finds the record with that id if it may be written.
     fn exists(&mut self, subject: &Subject, id: &Key) {
         let id = self.key(id);
-        let select = self.guarded(subject, id);
+        let select = self.select_writable_record(subject, id);
         self.push(&select, None);
     }
 
@@ -171,19 +171,19 @@ impl<D: Dialect> Steps<D> {
             Action::Merge { .. } => {}
             Action::Delete { id } => {
                 if !D::RETURNS_UPDATED {
-                    self.find(subject, id, Missing::Subject);
+                    self.find(subject, id, EmptyResult::Subject);
                 }
                 self.list.iter_mut().for_each(|step| step.returns_id = true);
-                self.delete(subject, id, Vec::new(), Missing::Subject);
+                self.delete(subject, id, Vec::new(), EmptyResult::Subject);
                 self.list.iter_mut().for_each(|step| step.returns_id |= D::RETURNS_UPDATED);
             }
             Action::CreateChild { id, other, values } => {
-                self.find(subject, id, Missing::Subject);
+                self.find(subject, id, EmptyResult::Subject);
                 self.create(&other.subject, values, Some(&Parent { subject, id, other }));
             }
             Action::Link { id, other, to } => {
-                self.find(subject, id, Missing::Subject);
-                self.find(&other.subject, to, Missing::Other);
+                self.find(subject, id, EmptyResult::Subject);
+                self.find(&other.subject, to, EmptyResult::Other);
                 self.link(&Parent { subject, id, other }, to);
             }
             Action::Connect { id, other, to } => self.connect(&Parent { subject, id, other }, to),
@@ -199,33 +199,33 @@ impl<D: Dialect> Steps<D> {
             action => (&mutation.subject, action.id()),
         };
         if let (false, Action::Update { id, .. }) = (mutation.references.is_empty(), &mutation.action) {
-            self.find(subject, id, Missing::Subject);
+            self.find(subject, id, EmptyResult::Subject);
         }
         for (index, reference) in mutation.references.iter().enumerate() {
             let mut found = Vec::new();
             for target in &reference.targets {
-                let mut select = self.writable(&target.subject);
+                let mut select = self.select_writable(&target.subject);
                 for column in &target.columns {
-                    let exists = self.refers(subject, id, &target.subject, column);
-                    select.and_where(exists);
+                    let condition = self.reference_condition(subject, id, &target.subject, column);
+                    select.and_where(condition);
                 }
                 found.push(Expr::exists(select));
                 // A key with NULL refers to nothing.
                 for column in target.columns.iter().filter(|column| column.value.is_none()) {
-                    let kept = self.kept(subject, id, &column.column);
-                    found.push(kept.is_null());
+                    let current = self.current_value(subject, id, &column.column);
+                    found.push(current.is_null());
                 }
             }
             let mut select = Query::select();
             select.expr(Expr::Constant(1.into()));
             let found = found.into_iter().reduce(Expr::or);
             select.and_where(found.unwrap_or_else(|| Expr::Constant(false.into())));
-            self.push(&select, Some(Missing::Reference(index)));
+            self.push(&select, Some(EmptyResult::Reference(index)));
         }
     }
 
     /// Returns the condition that a column of the target equals the value that refers to it.
-    fn refers(
+    fn reference_condition(
         &mut self,
         subject: &Subject,
         id: Option<&Key>,
@@ -237,23 +237,23 @@ impl<D: Dialect> Steps<D> {
         match &column.value {
             Some(value) => self.dialect.compare(&mut self.params, left, CompareOp::Eq, (value, None)),
             None => {
-                let kept = self.kept(subject, id, &column.column);
+                let current = self.current_value(subject, id, &column.column);
                 let native = subject.entity().native.get(&column.column);
-                let kept = self.dialect.operand(kept, native);
-                self.dialect.equal(left, kept)
+                let current = self.dialect.operand(current, native);
+                self.dialect.equal(left, current)
             }
         }
     }
 
     /// Returns the current value of a column of the written record; NULL if the record is new.
-    fn kept(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
+    fn current_value(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
         match id {
             Some(id) => self.cell(subject, id, TARGET, column),
             None => Expr::null(),
         }
     }
 
-    fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<Missing>) {
+    fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<EmptyResult>) {
         let params = std::mem::replace(&mut self.params, Params::new(None));
         let statement = params.render(statement, self.dialect.builder());
         self.list.push(Step {
@@ -277,7 +277,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Marks the last step as the one that returns the id, and adds the check of the written record.
-    fn returns_id(&mut self, subject: &Subject) {
+    fn return_id(&mut self, subject: &Subject) {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
@@ -296,14 +296,14 @@ impl<D: Dialect> Steps<D> {
     /// Adds a check that policies permit the written record with that id.
     fn check(&mut self, subject: &Subject, id: Vec<Expr>) {
         let select = self.select(subject, subject.check.as_deref(), Some(id));
-        self.push(&select, Some(Missing::Guard));
+        self.push(&select, Some(EmptyResult::Guard));
     }
 
     /// Adds a check that a record exists and may be written.
-    fn find(&mut self, subject: &Subject, id: &Key, missing: Missing) {
+    fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
         let id = self.key(id);
-        let select = self.guarded(subject, id);
-        self.push(&select, Some(missing));
+        let select = self.select_writable_record(subject, id);
+        self.push(&select, Some(if_none));
     }
 
     fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<&Parent<'_>>) {
@@ -312,7 +312,7 @@ impl<D: Dialect> Steps<D> {
             LinkKey::InSubject(_) | LinkKey::Junction { .. } => None,
         });
         if let Some((parent, key)) = link {
-            self.parent_has_key(parent, key);
+            self.check_parent_key(parent, key);
         }
         let cells = self.created_cells(subject, values, link);
         let mut insert = Query::insert();
@@ -325,16 +325,16 @@ impl<D: Dialect> Steps<D> {
             insert.columns(columns).values_panic(cells);
         }
         insert.returning(id_of(subject));
-        self.push(&insert, Some(Missing::Rule(Rule::Other)));
+        self.push(&insert, Some(EmptyResult::Rule(Rule::Other)));
         if !D::RETURNS_UPDATED {
-            self.returns_inserted(subject, values, link);
+            self.return_inserted_id(subject, values, link);
         }
-        self.returns_id(subject);
+        self.return_id(subject);
     }
 
     /// Makes the last step, an insertion, return the id, or adds a step that does. The id consists of the values that are set
     /// and of the number that the database has generated.
-    fn returns_inserted(
+    fn return_inserted_id(
         &mut self,
         subject: &Subject,
         values: &[Assignment],
@@ -353,7 +353,7 @@ impl<D: Dialect> Steps<D> {
             cell.map_or_else(|| Func::cust("LAST_INSERT_ID").into(), |(_, cell)| cell.clone())
         });
         let select = self.select(subject, None, Some(id.collect()));
-        self.push(&select, Some(Missing::Rule(Rule::Other)));
+        self.push(&select, Some(EmptyResult::Rule(Rule::Other)));
     }
 
     /// Returns the columns that a creation sets, including those that link the record to its parent.
@@ -381,14 +381,14 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that the parent's key is not NULL. Otherwise the child would have no parent.
-    fn parent_has_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
+    fn check_parent_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
         let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
             let id = self.key(parent.id);
-            let mut select = self.guarded(parent.subject, id);
+            let mut select = self.select_writable_record(parent.subject, id);
             select.and_where(filled);
-            self.push(&select, Some(Missing::Rule(Rule::NotEmpty)));
+            self.push(&select, Some(EmptyResult::Rule(Rule::NotEmpty)));
         }
     }
 }

@@ -108,7 +108,7 @@ impl Seek<'_> {
     fn parse(self, text: &str) -> serde_json::Result<Value> {
         // Only documents with escapes are accepted by some readers and refused by others.
         if memchr::memmem::find(text.as_bytes(), br"\u").is_some() {
-            serde_json::from_str::<Readable>(text)?;
+            serde_json::from_str::<ReadableJson>(text)?;
         }
         let mut parser = serde_json::Deserializer::from_str(text);
         let found = self.deserialize(&mut parser)?;
@@ -197,7 +197,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
             return Ok(self.container());
         };
         let mut found = Value::Null;
-        while let Some(is_wanted) = members.next_key_seed(KeyIs(token))? {
+        while let Some(is_wanted) = members.next_key_seed(KeyEquals(token))? {
             if is_wanted {
                 found = members.next_value_seed(Self { tokens, ..self })?;
             } else {
@@ -209,9 +209,9 @@ impl<'de> Visitor<'de> for Seek<'_> {
 }
 
 /// Compares a key without copying it.
-struct KeyIs<'p>(&'p str);
+struct KeyEquals<'p>(&'p str);
 
-impl<'de> DeserializeSeed<'de> for KeyIs<'_> {
+impl<'de> DeserializeSeed<'de> for KeyEquals<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -219,7 +219,7 @@ impl<'de> DeserializeSeed<'de> for KeyIs<'_> {
     }
 }
 
-impl Visitor<'_> for KeyIs<'_> {
+impl Visitor<'_> for KeyEquals<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -232,15 +232,15 @@ impl Visitor<'_> for KeyIs<'_> {
 }
 
 /// A document whose texts have no NUL and no half of a surrogate pair.
-struct Readable;
+struct ReadableJson;
 
-impl<'de> Deserialize<'de> for Readable {
+impl<'de> Deserialize<'de> for ReadableJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Self)
     }
 }
 
-impl<'de> Visitor<'de> for Readable {
+impl<'de> Visitor<'de> for ReadableJson {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -277,7 +277,7 @@ impl<'de> Visitor<'de> for Readable {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
-        while let Some(is_nul) = members.next_key_seed(HasNul)? {
+        while let Some(is_nul) = members.next_key_seed(KeyHasNul)? {
             if is_nul {
                 return Err(A::Error::custom("a key has the character NUL"));
             }
@@ -288,9 +288,9 @@ impl<'de> Visitor<'de> for Readable {
 }
 
 /// Looks for the character NUL in a key.
-struct HasNul;
+struct KeyHasNul;
 
-impl<'de> DeserializeSeed<'de> for HasNul {
+impl<'de> DeserializeSeed<'de> for KeyHasNul {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -298,7 +298,7 @@ impl<'de> DeserializeSeed<'de> for HasNul {
     }
 }
 
-impl Visitor<'_> for HasNul {
+impl Visitor<'_> for KeyHasNul {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

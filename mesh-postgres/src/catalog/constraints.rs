@@ -10,16 +10,16 @@ use crate::pool::link::Link;
 use crate::sql::TextParam;
 
 /// A constraint or a unique index.
-pub(super) struct Rule {
+pub(super) struct RawConstraint {
     name: String,
     columns: Vec<String>,
     /// The expressions of an index, as text.
     expressions: Vec<String>,
 }
 
-impl Rule {
-    /// Converts the rule to a constraint on its columns and on those that its expressions use.
-    pub(super) fn on<'c>(self, all: impl Iterator<Item = &'c str> + Clone) -> Constraint {
+impl RawConstraint {
+    /// Converts this to a constraint on its columns and on those that its expressions use.
+    pub(super) fn into_constraint<'c>(self, all: impl Iterator<Item = &'c str> + Clone) -> Constraint {
         let Self { name, mut columns, expressions } = self;
         for expression in expressions {
             let used = text::columns(&text::tokens(&expression), all.clone());
@@ -31,7 +31,7 @@ impl Rule {
 }
 
 /// Reads the constraints and unique indexes of each table.
-pub(super) async fn read(link: &Link, ids: &str) -> Result<HashMap<u32, Vec<Rule>>, Error> {
+pub(super) async fn read(link: &Link, ids: &str) -> Result<HashMap<u32, Vec<RawConstraint>>, Error> {
     let sql = "SELECT c.conrelid, c.conname, ARRAY( \
                    SELECT a.attname FROM pg_catalog.unnest(c.conkey) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = k.number \
@@ -43,10 +43,10 @@ pub(super) async fn read(link: &Link, ids: &str) -> Result<HashMap<u32, Vec<Rule
                    FROM pg_catalog.generate_series(1, i.indnkeyatts) AS k) \
                FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS n ON n.oid = i.indexrelid \
                WHERE (i.indisunique OR i.indisexclusion) AND i.indrelid = ANY($1::oid[])";
-    let mut rules: HashMap<u32, Vec<Rule>> = HashMap::new();
+    let mut constraints: HashMap<u32, Vec<RawConstraint>> = HashMap::new();
     for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
-        let rule = Rule { name: row.get(1), columns: row.get(2), expressions: row.get(3) };
-        rules.entry(row.get(0)).or_default().push(rule);
+        let constraint = RawConstraint { name: row.get(1), columns: row.get(2), expressions: row.get(3) };
+        constraints.entry(row.get(0)).or_default().push(constraint);
     }
-    Ok(rules)
+    Ok(constraints)
 }

@@ -58,7 +58,7 @@ fn column_type(row: &Row) -> ColumnType {
         kind,
         labels: row.get(7),
         unique: false,
-        is_loose: false,
+        has_nondeterministic_collation: false,
         size: None,
     };
     ColumnType { ty, never_null: row.get(1), native }

@@ -8,35 +8,35 @@ const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// The text of a date or time.
 #[derive(Default)]
-pub(super) struct Text {
+pub(super) struct TimeText {
     bytes: [u8; 32],
     length: usize,
 }
 
-impl Text {
+impl TimeText {
     pub(super) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    fn of(text: &[u8]) -> Self {
+    fn new(text: &[u8]) -> Self {
         let mut this = Self::default();
         text.iter().for_each(|byte| this.push(*byte));
         this
     }
 
     fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.length) {
-            *place = byte;
+        if let Some(slot) = self.bytes.get_mut(self.length) {
+            *slot = byte;
             self.length += 1;
         }
     }
 
     /// Adds the last `count` decimal digits of a number.
-    fn digits(&mut self, mut number: u64, count: usize) {
+    fn push_digits(&mut self, mut number: u64, count: usize) {
         let end = self.length + count;
-        if let Some(places) = self.bytes.get_mut(self.length..end) {
-            for place in places.iter_mut().rev() {
-                *place = b'0' + (number % 10) as u8;
+        if let Some(digits) = self.bytes.get_mut(self.length..end) {
+            for byte in digits.iter_mut().rev() {
+                *byte = b'0' + (number % 10) as u8;
                 number /= 10;
             }
             self.length = end;
@@ -45,7 +45,7 @@ impl Text {
 
     /// Adds a day, given in days since 2000. Years outside of 0000–9999 have a sign and at least six digits, as in ISO 8601;
     /// the year before 1 is the year 0.
-    fn day(&mut self, days: i64) {
+    fn push_day(&mut self, days: i64) {
         // Years begin in March here, so that the leap day is the last one.
         let days = days + DAYS_BEFORE_EPOCH;
         let (cycle, day) = (days.div_euclid(DAYS_PER_CYCLE), days.rem_euclid(DAYS_PER_CYCLE));
@@ -56,27 +56,27 @@ impl Text {
         let (year, month) =
             if month < 10 { (400 * cycle + year, month + 3) } else { (400 * cycle + year + 1, month - 9) };
         if (0..=9_999).contains(&year) {
-            self.digits(year.unsigned_abs(), 4);
+            self.push_digits(year.unsigned_abs(), 4);
         } else {
             self.push(if year < 0 { b'-' } else { b'+' });
-            self.digits(year.unsigned_abs(), if year.unsigned_abs() < 1_000_000 { 6 } else { 7 });
+            self.push_digits(year.unsigned_abs(), if year.unsigned_abs() < 1_000_000 { 6 } else { 7 });
         }
         for part in [month, day] {
             self.push(b'-');
-            self.digits(part.unsigned_abs(), 2);
+            self.push_digits(part.unsigned_abs(), 2);
         }
     }
 
     /// Adds a time of day. Trailing zeros of its fraction are left out.
-    fn time(&mut self, micros: u64) {
+    fn push_time(&mut self, micros: u64) {
         let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
         for (separator, part) in [(b'T', seconds / 3_600), (b':', seconds / 60 % 60), (b':', seconds % 60)] {
             self.push(separator);
-            self.digits(part, 2);
+            self.push_digits(part, 2);
         }
         if fraction > 0 {
             self.push(b'.');
-            self.digits(fraction, 6);
+            self.push_digits(fraction, 6);
             while self.as_bytes().last() == Some(&b'0') {
                 self.length -= 1;
             }
@@ -85,28 +85,28 @@ impl Text {
 }
 
 /// Formats a value of type `date`.
-pub(super) fn date(bytes: &[u8]) -> Option<Text> {
+pub(super) fn date(bytes: &[u8]) -> Option<TimeText> {
     match i32::from_be_bytes(bytes.try_into().ok()?) {
-        i32::MAX => Some(Text::of(b"infinity")),
-        i32::MIN => Some(Text::of(b"-infinity")),
+        i32::MAX => Some(TimeText::new(b"infinity")),
+        i32::MIN => Some(TimeText::new(b"-infinity")),
         days => {
-            let mut text = Text::default();
-            text.day(days.into());
+            let mut text = TimeText::default();
+            text.push_day(days.into());
             Some(text)
         }
     }
 }
 
 /// Formats a timestamp, with `Z` if its type has a time zone: the binary form is in UTC.
-pub(super) fn timestamp(bytes: &[u8], zone: bool) -> Option<Text> {
+pub(super) fn timestamp(bytes: &[u8], zone: bool) -> Option<TimeText> {
     let micros = match i64::from_be_bytes(bytes.try_into().ok()?) {
-        i64::MAX => return Some(Text::of(b"infinity")),
-        i64::MIN => return Some(Text::of(b"-infinity")),
+        i64::MAX => return Some(TimeText::new(b"infinity")),
+        i64::MIN => return Some(TimeText::new(b"-infinity")),
         micros => micros,
     };
-    let mut text = Text::default();
-    text.day(micros.div_euclid(MICROS_PER_DAY));
-    text.time(micros.rem_euclid(MICROS_PER_DAY).unsigned_abs());
+    let mut text = TimeText::default();
+    text.push_day(micros.div_euclid(MICROS_PER_DAY));
+    text.push_time(micros.rem_euclid(MICROS_PER_DAY).unsigned_abs());
     if zone {
         text.push(b'Z');
     }
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn text(text: Option<Text>) -> String {
+    fn text(text: Option<TimeText>) -> String {
         String::from_utf8(text.unwrap().as_bytes().to_vec()).unwrap()
     }
 

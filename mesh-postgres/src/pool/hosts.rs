@@ -20,7 +20,7 @@ use tokio_postgres::{Error, Notification};
 use crate::error::with_causes;
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::link::Link;
-use crate::pool::replicas::DOWN;
+use crate::pool::replicas::PRIMARY_DOWN_TIME;
 use crate::pool::{PoolError, is_full};
 use crate::settings::Settings;
 
@@ -138,7 +138,7 @@ pub(crate) struct Hosts {
     /// The index of the suitable host in the lower half, and the newest timeline in the upper half.
     current: AtomicU64,
     /// The primary that was found last.
-    found: Mutex<Option<Found>>,
+    primary: Mutex<Option<KnownPrimary>>,
     /// The time and the error of the last search without success.
     failed: Mutex<Option<(Instant, Arc<str>)>>,
     /// Locked during a search.
@@ -146,22 +146,22 @@ pub(crate) struct Hosts {
 }
 
 /// A primary since its start or promotion.
-struct Found {
+struct KnownPrimary {
     timeline: u32,
     started: u64,
     found_at: Instant,
 }
 
 /// A connection with its notifications.
-pub(crate) type Opened = (Link, UnboundedReceiver<Notification>);
+pub(crate) type LinkWithNotifications = (Link, UnboundedReceiver<Notification>);
 
 /// The reason why a host is not used.
-enum Unfit {
+enum HostError {
     Failed(Error),
     Mismatch(&'static str),
 }
 
-impl From<Error> for Unfit {
+impl From<Error> for HostError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -173,7 +173,7 @@ impl Hosts {
             names,
             attrs,
             current: AtomicU64::new(UNKNOWN),
-            found: Mutex::default(),
+            primary: Mutex::default(),
             failed: Mutex::default(),
             search: tokio::sync::Mutex::default(),
         }
@@ -204,16 +204,19 @@ impl Hosts {
     /// Makes connections use a suitable host, unless another one has a newer timeline.
     pub(super) fn adopt(&self, index: usize, role: &Role) {
         let timeline = if self.attrs.is_primary() { role.timeline } else { 0 };
-        let mut found = self.found.lock();
-        if found.as_ref().is_some_and(|found| timeline < found.timeline) {
+        let mut primary = self.primary.lock();
+        if primary.as_ref().is_some_and(|primary| timeline < primary.timeline) {
             return;
         }
-        if found.as_ref().is_none_or(|found| (found.timeline, found.started) != (timeline, role.started)) {
-            *found = Some(Found { timeline, started: role.started, found_at: Instant::now() });
+        if primary
+            .as_ref()
+            .is_none_or(|primary| (primary.timeline, primary.started) != (timeline, role.started))
+        {
+            *primary = Some(KnownPrimary { timeline, started: role.started, found_at: Instant::now() });
         }
         let adopted = u64::from(timeline) << 32 | index as u64;
         let before = self.current.swap(adopted, Ordering::AcqRel);
-        drop(found);
+        drop(primary);
         *self.failed.lock() = None;
         let name = self.names.get(index).map_or("", String::as_str);
         match before {
@@ -231,7 +234,7 @@ impl Hosts {
     /// there is no primary or a different one, and may read older data.
     pub(crate) fn settled_at(&self) -> Option<Instant> {
         let is_chosen = self.attrs.is_primary() && self.names.len() > 1;
-        self.found.lock().as_ref().filter(|_| is_chosen).map(|found| found.found_at + DOWN)
+        self.primary.lock().as_ref().filter(|_| is_chosen).map(|primary| primary.found_at + PRIMARY_DOWN_TIME)
     }
 
     /// Returns the error of a search that has just ended without success.
@@ -246,12 +249,12 @@ impl Hosts {
         self.attrs.mismatch(role).is_none()
     }
 
-    fn check(&self, role: &Role) -> Result<(), Unfit> {
+    fn check(&self, role: &Role) -> Result<(), HostError> {
         if let Some(mismatch) = self.attrs.mismatch(role) {
-            return Err(Unfit::Mismatch(mismatch));
+            return Err(HostError::Mismatch(mismatch));
         }
         if self.attrs.is_primary() && role.timeline < self.timeline() {
-            return Err(Unfit::Mismatch("another host was promoted in its place"));
+            return Err(HostError::Mismatch("another host was promoted in its place"));
         }
         Ok(())
     }
@@ -262,7 +265,7 @@ pub(super) async fn open(
     target: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<Opened, PoolError> {
+) -> Result<LinkWithNotifications, PoolError> {
     let hosts = &*target.hosts;
     if !hosts.is_checked() {
         return Link::open_host(target, 0, settings, begin).await.map_err(PoolError::Refused);
@@ -292,27 +295,31 @@ async fn open_current(
     target: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<Option<Opened>, PoolError> {
+) -> Result<Option<LinkWithNotifications>, PoolError> {
     let Some(index) = target.hosts.index() else { return Ok(None) };
     match tokio::time::timeout(HOST_TIMEOUT, open_checked(target, index, settings, begin)).await {
         Ok(Ok((opened, role))) => {
             target.hosts.adopt(index, &role);
             Ok(Some(opened))
         }
-        Ok(Err(Unfit::Failed(error))) if is_full(&error) => Err(PoolError::Refused(error)),
+        Ok(Err(HostError::Failed(error))) if is_full(&error) => Err(PoolError::Refused(error)),
         _ => Ok(None),
     }
 }
 
 /// Opens connections to all hosts, and returns the most suitable one: of two primaries, the one with the newer
 /// timeline.
-async fn search(target: &ConnectUrl, settings: &Settings, begin: &Arc<str>) -> Result<Opened, PoolError> {
+async fn search(
+    target: &ConnectUrl,
+    settings: &Settings,
+    begin: &Arc<str>,
+) -> Result<LinkWithNotifications, PoolError> {
     let hosts = &*target.hosts;
     let is_first = hosts.index().is_none();
     let mut opening: FuturesUnordered<_> = (0..hosts.names.len())
         .map(|index| async move { (index, open_checked(target, index, settings, begin).await) })
         .collect();
-    let mut best: Option<(usize, Opened, Role)> = None;
+    let mut best: Option<(usize, LinkWithNotifications, Role)> = None;
     let mut faults = Vec::new();
     let mut until = None;
     loop {
@@ -337,10 +344,10 @@ async fn search(target: &ConnectUrl, settings: &Settings, begin: &Arc<str>) -> R
                     best = Some((index, opened, role));
                 }
             }
-            Err(Unfit::Failed(error)) if is_full(&error) && hosts.names.len() == 1 => {
+            Err(HostError::Failed(error)) if is_full(&error) && hosts.names.len() == 1 => {
                 return Err(PoolError::Refused(error));
             }
-            Err(unfit) => faults.push((index, unfit)),
+            Err(fault) => faults.push((index, fault)),
         }
     }
     faults.sort_by_key(|(index, _)| *index);
@@ -350,18 +357,18 @@ async fn search(target: &ConnectUrl, settings: &Settings, begin: &Arc<str>) -> R
             SessionAttrs::Any => String::from("no host of the database can be used"),
             attrs => format!("no host of the database fits target_session_attrs={}", attrs.name()),
         };
-        for (number, (index, unfit)) in faults.iter().enumerate() {
+        for (number, (index, fault)) in faults.iter().enumerate() {
             let separator = if number == 0 { ": " } else { "; " };
-            let _ = write!(text, "{separator}{}: {unfit}", name(*index));
+            let _ = write!(text, "{separator}{}: {fault}", name(*index));
         }
         let text: Arc<str> = text.into();
         *hosts.failed.lock() = Some((Instant::now(), Arc::clone(&text)));
         return Err(PoolError::NoHost(text));
     };
     if is_first {
-        for (index, unfit) in &faults {
-            if let Unfit::Failed(_) = unfit {
-                tracing::warn!("a host of the database cannot be used: {}: {unfit}", name(*index));
+        for (index, fault) in &faults {
+            if let HostError::Failed(_) = fault {
+                tracing::warn!("a host of the database cannot be used: {}: {fault}", name(*index));
             }
         }
     }
@@ -375,7 +382,7 @@ async fn open_checked(
     index: usize,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<(Opened, Role), Unfit> {
+) -> Result<(LinkWithNotifications, Role), HostError> {
     let (mut link, notifications) = Link::open_host(target, index, settings, begin).await?;
     let role = Role::read_before(&link, &target.after_check).await?;
     target.hosts.check(&role)?;
@@ -385,7 +392,7 @@ async fn open_checked(
     Ok(((link, notifications), role))
 }
 
-impl std::fmt::Display for Unfit {
+impl std::fmt::Display for HostError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Failed(error) => f.write_str(&with_causes(error)),

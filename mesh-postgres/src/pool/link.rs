@@ -21,7 +21,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::hosts::{Hosts, Opened};
+use crate::pool::hosts::{Hosts, LinkWithNotifications};
 use crate::pool::row_budget::{BudgetExceeded, RowBudget};
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -65,7 +65,7 @@ impl Link {
         host: usize,
         settings: &Settings,
         begin: &Arc<str>,
-    ) -> Result<Opened, Error> {
+    ) -> Result<LinkWithNotifications, Error> {
         let config = target.configs.get(host).cloned().unwrap_or_default();
         let (client, mut connection) = config.connect(target.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio_postgres::Error;
 use tokio_postgres::types::PgLsn;
 
-use self::primary_poll::Written;
+use self::primary_poll::PrimaryStatus;
 use crate::pool::Pool;
 use crate::pool::hosts::Role;
 use crate::pool::link::Link;
@@ -31,12 +31,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time after the start of a poll without a response of the primary during which this server assumes that there is
 /// no primary. It is longer than the time until the end of the next poll.
-pub(crate) const DOWN: Duration = Duration::from_millis(2_500);
+pub(crate) const PRIMARY_DOWN_TIME: Duration = Duration::from_millis(2_500);
 /// The number of positions of the primary that are kept, from which the lag of a replica is computed.
 const HISTORY: usize = 600;
 
 /// The query of the position up to which the primary has written.
-pub(crate) const WRITTEN: &str = "SELECT pg_current_wal_lsn()";
+pub(crate) const WRITE_POSITION: &str = "SELECT pg_current_wal_lsn()";
 
 /// The replicas of one primary.
 pub(crate) struct Replicas {
@@ -77,8 +77,8 @@ pub(crate) enum Primary {
 }
 
 impl Replica {
-    /// Leaves the replica out until it responds to the next poll.
-    pub(crate) fn leave_out(&self) {
+    /// Excludes the replica from reads until it responds to the next poll.
+    pub(crate) fn exclude(&self) {
         self.replayed.store(0, Ordering::Release);
     }
 }
@@ -164,7 +164,7 @@ impl Replicas {
     /// The connection is lost.
     pub(crate) async fn require_current(&self, link: &Link) -> Result<(), Error> {
         if !self.list.is_empty() {
-            self.require(link, position(link, WRITTEN).await?.unwrap_or(u64::MAX));
+            self.require(link, query_position(link, WRITE_POSITION).await?.unwrap_or(u64::MAX));
         }
         Ok(())
     }
@@ -183,17 +183,17 @@ impl Replicas {
     /// Returns whether the primary did not respond to the last poll. If so, there are no writes either.
     pub(crate) fn primary_is_down(&self) -> bool {
         let down_at = self.down_at.load(Ordering::Acquire);
-        down_at > 0 && self.created.elapsed() < Duration::from_millis(down_at) + DOWN
+        down_at > 0 && self.created.elapsed() < Duration::from_millis(down_at) + PRIMARY_DOWN_TIME
     }
 
     /// Queries the positions of all servers concurrently.
     async fn poll(&self, primary: &Pool, polls: &mut Polls) {
         polls.replicas.resize_with(self.list.len(), || None);
         let now = Instant::now();
-        let written = poll(&mut polls.primary, primary, Written::read);
+        let status = poll(&mut polls.primary, primary, PrimaryStatus::read);
         let replicas = self.list.iter().zip(&mut polls.replicas);
         let roles = replicas.map(|(replica, link)| poll(link, &replica.pool, Role::read));
-        let (written, roles) = join(written, join_all(roles)).await;
+        let (status, roles) = join(status, join_all(roles)).await;
         let roles: Vec<Option<Role>> = roles.into_iter().map(Result::ok).collect();
         for (replica, role) in self.list.iter().zip(&roles) {
             if let (Some(host), Some(role)) = (replica.spare, role)
@@ -202,10 +202,10 @@ impl Replicas {
                 primary.hosts().adopt(host, role);
             }
         }
-        let is_down = matches!(written, Err(Silence::Down));
-        if let Ok(written) = written {
-            polls.is_synchronous = written.is_synchronous;
-            self.add_position(polls, now, written, &roles);
+        let is_down = matches!(status, Err(Silence::Down));
+        if let Ok(status) = status {
+            polls.is_synchronous = status.is_synchronous;
+            self.add_position(polls, now, status, &roles);
         }
         let minimum = polls.minimum(self.lag);
         let complete = is_down.then(|| self.complete_position(polls.is_synchronous, &roles)).flatten();
@@ -234,8 +234,8 @@ impl Replicas {
     }
 
     /// Adds a position of the primary to the history.
-    fn add_position(&self, polls: &mut Polls, time: Instant, written: Written, roles: &[Option<Role>]) {
-        let Written { position, timeline, .. } = written;
+    fn add_position(&self, polls: &mut Polls, time: Instant, status: PrimaryStatus, roles: &[Option<Role>]) {
+        let PrimaryStatus { position, timeline, .. } = status;
         let mut required_timeline = self.timeline.lock();
         if timeline < polls.timeline || (1..*required_timeline).contains(&timeline) {
             // Another server was promoted in the meantime.
@@ -269,10 +269,10 @@ impl Replicas {
         let hosts = self.list.iter().zip(roles).filter(|(replica, _)| replica.spare.is_some() == has_spares);
         let silent = hosts.filter(|(_, role)| role.is_none()).count();
         // One of the spares is the primary itself.
-        let most = usize::from(has_spares);
+        let max_silent = usize::from(has_spares);
         let standbys = roles.iter().flatten().filter(|role| role.is_standby);
         let received = standbys.map(|role| role.position.max(role.received)).max();
-        received.filter(|_| is_synchronous && silent <= most)
+        received.filter(|_| is_synchronous && silent <= max_silent)
     }
 }
 
@@ -331,7 +331,7 @@ async fn poll<T>(
 }
 
 /// Returns the position that a statement selects; `None` for NULL.
-pub(crate) async fn position(link: &Link, sql: &str) -> Result<Option<u64>, Error> {
+pub(crate) async fn query_position(link: &Link, sql: &str) -> Result<Option<u64>, Error> {
     let rows = link.query_once(sql, &[]).await?;
     Ok(rows.first().and_then(|row| row.get::<_, Option<PgLsn>>(0)).map(u64::from))
 }

@@ -29,7 +29,7 @@ pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time after which PostgreSQL ends a statement that waits for a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 /// The time after which the run of a light statement is slow.
-pub(crate) const SLOW: Duration = Duration::from_millis(50);
+pub(crate) const SLOW_RUN_TIME: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
 /// The wait for earlier reads, on each connection of a runtime, from which a second connection is opened. Two
@@ -46,7 +46,7 @@ const DEPTH_TO_GROW: usize = 112;
 const MAX_DEPTH: usize = 128;
 /// The number of answers in the average. A message brings up to [`MAX_DEPTH`] answers, and the first of them seems to
 /// have taken as long as all of them.
-const AVERAGE_OF: u64 = 256;
+const AVERAGE_WINDOW: u64 = 256;
 /// The delay after a connection could not be opened.
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
@@ -55,7 +55,7 @@ pub(super) struct SharedLinks {
     target: ConnectUrl,
     settings: Settings,
     /// The maximum number of shared connections.
-    most: usize,
+    max_links: usize,
     /// Slots reserved for shared connections, so that light reads do not wait for other work; then the slots of the
     /// pool.
     slots: [Arc<Semaphore>; 2],
@@ -99,20 +99,20 @@ pub(super) struct SharedLease {
 }
 
 impl SharedLinks {
-    /// Creates an empty list of at most `most` connections. Slots are taken from the first semaphore that has one.
+    /// Creates an empty list of at most `max_links` connections. Slots are taken from the first semaphore that has one.
     pub(super) fn new(
         target: ConnectUrl,
         settings: &Settings,
-        most: usize,
+        max_links: usize,
         slots: [Arc<Semaphore>; 2],
     ) -> Arc<Self> {
         let (settings, links) = (settings.clone(), RwLock::default());
-        Arc::new(Self { target, settings, most, slots, links, opening: AtomicBool::new(false) })
+        Arc::new(Self { target, settings, max_links, slots, links, opening: AtomicBool::new(false) })
     }
 
     /// Returns whether there may be shared connections.
     pub(super) fn is_used(&self) -> bool {
-        self.most > 0
+        self.max_links > 0
     }
 
     /// Returns the number of connections and the number of connections in use.
@@ -132,7 +132,7 @@ impl SharedLinks {
     /// another runtime wake two threads. Opens another connection in the background if there are too few. `None` if there
     /// is no connection, or all have too many reads.
     pub(super) fn choose(self: &Arc<Self>) -> Option<SharedLease> {
-        if self.most == 0 {
+        if self.max_links == 0 {
             return None;
         }
         let runtime = Handle::current().id();
@@ -149,8 +149,8 @@ impl SharedLinks {
             self.links.write().retain(|link| !link.link.is_closed());
         }
         // Each runtime gets one connection, if possible, before other runtimes get more.
-        let most = if own == 0 { self.most } else { (self.most / 2).max(1) };
-        if count < most && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(own))) {
+        let limit = if own == 0 { self.max_links } else { (self.max_links / 2).max(1) };
+        if count < limit && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(own))) {
             self.open_another();
         }
         let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
@@ -241,8 +241,8 @@ impl SharedLink {
         // One of several concurrent answers may not count.
         let (average, new) =
             (self.average.load(Ordering::Relaxed), u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        let of = answers.min(AVERAGE_OF);
-        self.average.store(average - average / of + new / of, Ordering::Relaxed);
+        let window = answers.min(AVERAGE_WINDOW);
+        self.average.store(average - average / window + new / window, Ordering::Relaxed);
         took
     }
 }
@@ -279,7 +279,7 @@ impl SharedLease {
                 self.links.remove(&self.link);
                 SharedRead::Lost(error)
             }
-            rows => SharedRead::Ended(rows, took >= SLOW),
+            rows => SharedRead::Ended(rows, took >= SLOW_RUN_TIME),
         }
     }
 }

@@ -7,7 +7,7 @@ use mesh_plan::{Export, ExportWriter, Plan, ResolveError};
 use tokio_postgres::Row;
 
 use super::{failed, params};
-use crate::cells::{Fetched, Source};
+use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::{Pool, PoolError};
 
 /// The number of records that are in memory at a time.
@@ -70,9 +70,9 @@ fn write(
     (plan, statement): (&Plan, &ReadStatement),
     rows: Vec<Row>,
 ) -> Result<(Vec<Vec<u8>>, bool), ResolveError> {
-    let fetched = Fetched::new(rows, statement.levels);
+    let fetched = LevelRows::new(rows, statement.levels);
     let mut pieces = Vec::new();
-    let mut source = Source::new(&fetched, &statement.layout, plan.node());
+    let mut source = NodeRowSource::new(&fetched, &statement.layout, plan.node());
     let has_more = writer.write(&mut source, PART.into(), |piece| {
         pieces.push(piece);
         Ok(())

@@ -38,7 +38,7 @@ impl StatementCache {
             return statement;
         }
         let read = ReadStatement::from_plan(plan, &self.features);
-        let weight = self.weights.of(&read.statement.sql);
+        let weight = self.weights.get_or_insert(&read.statement.sql);
         let (bytes, statement) = (read.bytes(), Arc::new(CachedStatement { read, weight }));
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), bytes);
         statement

@@ -16,10 +16,10 @@ use crate::pool::PoolError;
 use crate::sql::TextParam;
 
 /// The interval at which a server records that it runs.
-const NOTE_INTERVAL: Duration = Duration::from_secs(10);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Records that a server runs, and deletes the records of servers that ended long ago.
-const NOTE: &str = "
+const HEARTBEAT: &str = "
 WITH ended AS (DELETE FROM mesh.server WHERE seen < clock_timestamp() - interval '1 day')
 INSERT INTO mesh.server (id, seen) VALUES ($1::text, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()";
@@ -64,14 +64,14 @@ impl Presence {
 
 impl State {
     /// Records that this server runs, and repeats this until the last clone of the state is dropped.
-    pub(super) async fn announce(&self) -> Result<(), PoolError> {
-        self.rows(NOTE, &[TextParam::text(&self.presence.id)]).await?;
+    pub(super) async fn start_heartbeat(&self) -> Result<(), PoolError> {
+        self.rows(HEARTBEAT, &[TextParam::text(&self.presence.id)]).await?;
         let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(NOTE_INTERVAL).await;
+                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
                 let Some(presence) = presence.upgrade() else { return };
-                if let Err(error) = pool.run(NOTE, &[TextParam::text(&presence.id)]).await {
+                if let Err(error) = pool.run(HEARTBEAT, &[TextParam::text(&presence.id)]).await {
                     tracing::debug!("cannot note that this server runs: {error}");
                 }
             }

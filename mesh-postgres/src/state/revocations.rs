@@ -35,7 +35,7 @@ impl State {
         let process = self.other_servers.process();
         let rows = self.run(COUNT_OTHERS, &[process]).await?;
         let others = rows.first().map_or(0, |row| row.get::<_, i64>(0));
-        announcement.acknowledged_by(others).await;
+        announcement.wait_for_acknowledgements(others).await;
         Ok(())
     }
 }

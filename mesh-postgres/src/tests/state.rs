@@ -128,7 +128,7 @@ async fn servers_of_neighboring_versions_share_the_schema() {
     assert_eq!(cluster.query(VERSION).as_deref(), Some("1.9"), "the version is not lowered");
     for (number, state) in [here, again].into_iter().enumerate() {
         let query = PersistedQuery::new(Format::Ql, format!("{{ post f{number} }}"));
-        state.keep(&query).await.unwrap();
+        state.save(&query).await.unwrap();
         assert!(state.find(query.id()).await.unwrap().is_some());
         assert!(is_new(&state, &format!("new-{number}")).await);
         let session = SessionId([number as u8; 16]);
@@ -149,7 +149,7 @@ async fn declarations_of_parameters_are_added_to_layout_1_2() {
     assert_eq!(here.find(query.id()).await.unwrap(), Some(query.clone()));
     let declared = ParamDeclarations::parse(r#"{"n":{"type":"string","default":"\u0000"}}"#).unwrap();
     let with_params = PersistedQuery::new(Format::Json, "{}").with_params(declared);
-    here.keep(&with_params).await.unwrap();
+    here.save(&with_params).await.unwrap();
     // The earlier server still runs.
     write_as_1_0(&cluster, &query, "used too");
     for state in [here, state(&cluster, 10).await.unwrap()] {
@@ -195,7 +195,7 @@ async fn a_current_layout_needs_no_right_to_create() {
     assert_ne!(url, cluster.url());
     let database = Database::connect(&url, &Settings::default()).await.unwrap();
     let query = PersistedQuery::new(Format::Ql, "{ post id }");
-    database.state(10).await.unwrap().keep(&query).await.unwrap();
+    database.state(10).await.unwrap().save(&query).await.unwrap();
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn queries_are_bounded_by_number_and_bytes() {
     let state = state(&cluster, 3).await.unwrap();
     let queries: Vec<_> = (0..5).map(|number| PersistedQuery::new(Format::Ql, number.to_string())).collect();
     for (count, query) in (1..).zip(&queries) {
-        state.keep(query).await.unwrap();
+        state.save(query).await.unwrap();
         let kept = cluster.query("SELECT count(*) FROM mesh.query").unwrap();
         assert_eq!(kept, count.min(3).to_string());
     }
@@ -212,7 +212,7 @@ async fn queries_are_bounded_by_number_and_bytes() {
     assert!(state.find(queries[2].id()).await.unwrap().is_some());
     for letter in ["a", "b", "c"] {
         let query = PersistedQuery::new(Format::Ql, letter.repeat(15 << 20));
-        state.keep(&query).await.unwrap();
+        state.save(&query).await.unwrap();
     }
     let bytes = "SELECT count(*) || ' ' || sum(octet_length(text)) FROM mesh.query";
     assert_eq!(cluster.query(bytes), Some(format!("2 {}", 30 << 20)));

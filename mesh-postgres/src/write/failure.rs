@@ -67,7 +67,7 @@ pub(super) fn commit_error(error: &Error, mutation: &Mutation) -> WriteError {
 
 /// Returns the failure for an error of a statement. An error names at most one of the values that are at fault, so they
 /// are searched for. The search ends the transaction, in which no other statement can run after an error.
-pub(super) async fn of_statement(
+pub(super) async fn statement_failure(
     link: &Link,
     mutation: &Mutation,
     error: &Error,

@@ -14,8 +14,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use super::failure::{self, is_about};
-use super::{Announced, Failure, Writer, is_transient, key_of};
-use crate::cells::{Fetched, Source};
+use super::{CommitAnnouncement, Failure, Writer, is_transient, key_of};
+use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
@@ -24,7 +24,7 @@ use crate::settings::DEFAULT_TIMEOUT;
 use crate::sql::TextParam;
 
 /// The result of a step: the ids of the written records, and the bodies.
-type Ran = (Vec<Key>, Vec<Option<JsonBody>>);
+type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>);
 
 impl Writer {
     pub(super) async fn run_script(
@@ -45,7 +45,7 @@ impl Writer {
         };
         let ran = tokio::time::timeout_at(deadline.into(), running).await;
         let (results, announced) = ran.map_err(|_| ResolveError::TimedOut)??;
-        self.acknowledged(announced, deadline).await?;
+        self.wait_for_acknowledgements(announced, deadline).await?;
         Ok(results)
     }
 
@@ -54,7 +54,7 @@ impl Writer {
         &self,
         script: &dyn Script,
         fresh: bool,
-    ) -> Result<(Vec<StepResult>, Announced<'_>), Failure<ScriptError>> {
+    ) -> Result<(Vec<StepResult>, CommitAnnouncement<'_>), Failure<ScriptError>> {
         let link = self.pool.take(fresh).await;
         let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         link.begin().await.map_err(|error| at_step(0, &error))?;
@@ -134,7 +134,7 @@ impl Writer {
         link: &Link,
         mutations: &[Mutation],
         step: usize,
-    ) -> Result<Ran, Failure<ScriptError>> {
+    ) -> Result<StepOutput, Failure<ScriptError>> {
         let mut ids = Vec::with_capacity(mutations.len());
         while let Some(left) = mutations.get(ids.len()..).filter(|left| !left.is_empty()) {
             let count = match postgres::create_many(left, &self.statements.features) {
@@ -233,7 +233,8 @@ impl Writer {
         let plan = plan.of_records(ids);
         let read = ReadStatement::from_plan(&plan, &self.statements.features);
         let fetched = self.fetch(link, &plan, &read).await?;
-        plan.shape_records(&mut Source::new(&fetched, &read.layout, plan.node()), ids).map_err(Failure::Final)
+        plan.shape_records(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), ids)
+            .map_err(Failure::Final)
     }
 
     /// Reads a plan inside the transaction.
@@ -245,7 +246,7 @@ impl Writer {
         let read = &statement.read;
         self.check_sort(link, plan, read).await?;
         let fetched = self.fetch(link, plan, read).await?;
-        plan.shape(&mut Source::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
     }
 
     /// Refuses a sort by values of related records that would scan too many rows.
@@ -264,14 +265,14 @@ impl Writer {
         link: &Link,
         plan: &Plan,
         read: &ReadStatement,
-    ) -> Result<Fetched, Failure<ResolveError>> {
+    ) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let rows = link.query_bounded(&read.statement.sql, &params, budget).await;
         let failed = |error| match &error {
             PoolError::Failed(cause) if is_transient(cause) => Failure::Transient(read::failed(error, plan)),
             _ => Failure::Final(read::failed(error, plan)),
         };
-        Ok(Fetched::new(rows.map_err(failed)?, read.levels))
+        Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     let expected = "A query must be an object with one key, the entity";
     let start = value::object(&mut parser, expected, |parser, key| {
         check_root_key(parser, &key, query.is_some())?;
-        let root = parser.inside(&key, |parser| {
+        let root = parser.with_path_segment(&key, |parser| {
             let quoted = Quoted(&key);
             node::root(parser, format_args!("The value of entity {quoted} must be an object with '$select'"))
         })?;

@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses the contents of a read node. Its name is part of the path of errors inside it.
-    pub(crate) fn inside<T>(
+    pub(crate) fn with_path_segment<T>(
         &mut self,
         name: &TokenName<'t>,
         parse: impl FnOnce(&mut Self) -> Result<T, SyntaxError>,

@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     };
     // Braces around the selection of the root are optional.
     let has_braces = parser.advance_if(&Token::OpenBrace);
-    let select = parser.inside(&entity, |parser| selection(parser, &entity))?;
+    let select = parser.with_path_segment(&entity, |parser| selection(parser, &entity))?;
     if has_braces {
         expect(&mut parser, &Token::CloseBrace, "'}'")?;
     }
@@ -46,7 +46,7 @@ fn selection<'t>(parser: &mut Parser<'t>, node: &TokenName<'t>) -> Result<Vec<Se
         if is_relation {
             parser.count_relation(&name)?;
             parser.advance();
-            let select_below = parser.inside(&name, |parser| selection(parser, &name))?;
+            let select_below = parser.with_path_segment(&name, |parser| selection(parser, &name))?;
             let node = Box::new(ReadNode { select: select_below, ..ReadNode::default() });
             select.push(Selection::Relation { name: to_name(name), alias: None, node });
         } else {

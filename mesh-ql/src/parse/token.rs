@@ -56,11 +56,11 @@ pub(crate) enum Invalid {
 }
 
 /// The result of parsing a part of the text.
-type Parsed<'t, O> = IResult<&'t str, O, Fault<'t>>;
+type TokenResult<'t, O> = IResult<&'t str, O, TokenError<'t>>;
 
 /// An invalid part of the text.
 #[derive(Debug)]
-struct Fault<'t> {
+struct TokenError<'t> {
     invalid: Invalid,
     /// The text that begins with the invalid part.
     rest: &'t str,
@@ -68,14 +68,14 @@ struct Fault<'t> {
     length: usize,
 }
 
-impl<'t> Fault<'t> {
+impl<'t> TokenError<'t> {
     /// Returns an error that stops all parsing, since no alternative can succeed.
-    fn fatal<O>(invalid: Invalid, rest: &'t str, length: usize) -> Parsed<'t, O> {
+    fn fatal<O>(invalid: Invalid, rest: &'t str, length: usize) -> TokenResult<'t, O> {
         Err(nom::Err::Failure(Self { invalid, rest, length }))
     }
 }
 
-impl<'t> ParseError<&'t str> for Fault<'t> {
+impl<'t> ParseError<&'t str> for TokenError<'t> {
     fn from_error_kind(rest: &'t str, _: ErrorKind) -> Self {
         let length = rest.chars().next().map_or(0, char::len_utf8);
         Self { invalid: Invalid::Character, rest, length }
@@ -132,7 +132,7 @@ impl<'t> Tokenizer<'t> {
 }
 
 /// Parses the token at the start of a text without leading white space.
-fn parse_token(text: &str) -> Parsed<'_, Token<'_>> {
+fn parse_token(text: &str) -> TokenResult<'_, Token<'_>> {
     let symbol = |token| Ok((text.get(1..).unwrap_or_default(), token));
     match text.bytes().next() {
         None => Ok((text, Token::End)),
@@ -154,7 +154,7 @@ pub(crate) fn is_identifier(text: &str) -> bool {
 }
 
 /// Parses `[A-Za-z_][A-Za-z0-9_]*`.
-fn name(text: &str) -> Parsed<'_, &str> {
+fn name(text: &str) -> TokenResult<'_, &str> {
     let first = take_while1(|c: char| c.is_ascii_alphabetic() || c == '_');
     recognize((first, take_while(|c: char| c.is_ascii_alphanumeric() || c == '_'))).parse(text)
 }

@@ -68,7 +68,7 @@ fn step<'t, O>(
 }
 
 fn and(input: &str) -> IResult<&str, ()> {
-    map(terminated(tag_no_case("and"), not(satisfy(continues))), |_| ()).parse(input)
+    map(terminated(tag_no_case("and"), not(satisfy(is_identifier_continue))), |_| ()).parse(input)
 }
 
 fn column(input: &str) -> IResult<&str, ColumnRef> {
@@ -87,7 +87,7 @@ fn identifier(input: &str) -> IResult<&str, String> {
 }
 
 fn bare(input: &str) -> IResult<&str, &str> {
-    recognize(pair(satisfy(starts), take_while(continues))).parse(input)
+    recognize(pair(satisfy(is_identifier_start), take_while(is_identifier_continue))).parse(input)
 }
 
 fn quoted(input: &str) -> IResult<&str, String> {
@@ -96,12 +96,12 @@ fn quoted(input: &str) -> IResult<&str, String> {
     map(delimited(char('"'), filled, char('"')), |name: &str| name.replace("\"\"", "\"")).parse(input)
 }
 
-fn starts(c: char) -> bool {
+fn is_identifier_start(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || (!c.is_ascii() && c.is_alphabetic())
 }
 
-fn continues(c: char) -> bool {
-    starts(c) || c.is_ascii_digit() || c == '$' || (!c.is_ascii() && c.is_alphanumeric())
+fn is_identifier_continue(c: char) -> bool {
+    is_identifier_start(c) || c.is_ascii_digit() || c == '$' || (!c.is_ascii() && c.is_alphanumeric())
 }
 
 /// Writes the column as the parser accepts it, quoted if necessary.

@@ -12,22 +12,22 @@ use crate::{
 };
 
 /// The result of parsing, possibly incomplete.
-pub(super) struct Reading {
+pub(super) struct ParseOutcome {
     pub(super) document: Document,
     pub(super) faults: Vec<Fault>,
     /// Whether every entity and join of the text is in the document, at least in part.
-    pub(super) whole: bool,
+    pub(super) is_complete: bool,
     /// Paths of the entities and joins with faults.
     pub(super) unsound: HashSet<String>,
 }
 
-pub(super) fn read(text: &str) -> Reading {
+pub(super) fn read(text: &str) -> ParseOutcome {
     let mut reader = Reader { json: Json::new(text), unsound: HashSet::new() };
     let read = reader.document();
     let (positions, faults) = reader.json.finish();
-    let whole = read.is_some();
+    let is_complete = read.is_some();
     let document = Document { positions, ..read.unwrap_or_default() };
-    Reading { document, faults, whole, unsound: reader.unsound }
+    ParseOutcome { document, faults, is_complete, unsound: reader.unsound }
 }
 
 struct Reader<'t> {

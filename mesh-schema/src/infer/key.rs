@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Note, Served, naming, note, repeated};
+use super::{Note, ServedTable, naming, note, repeated};
 use crate::load::{is_reserved_entity, is_reserved_member};
 
 /// Assigns an entity key to every table. Tables whose keys collide keep their storage names.
-pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
+pub(super) fn name_entities(served: &mut [ServedTable<'_>], notes: &mut Vec<Note>) {
     let wanted: Vec<String> = served.iter().map(|table| naming::entity_key(&table.table.name)).collect();
     let shared = repeated(served.iter().map(|table| &table.table.name));
     let storage: Vec<String> = served
@@ -30,7 +30,7 @@ pub(super) fn name_entities(served: &mut [Served<'_>], notes: &mut Vec<Note>) {
 }
 
 /// Assigns a field name to every column. Columns whose names collide keep their storage names.
-pub(super) fn name_fields(served: &mut Served<'_>, notes: &mut Vec<Note>) {
+pub(super) fn name_fields(served: &mut ServedTable<'_>, notes: &mut Vec<Note>) {
     let storage: Vec<String> =
         served.columns.iter().map(|served| served.column.name.replace('.', "_")).collect();
     let wanted = storage.iter().map(|name| naming::camel(&naming::words(name))).collect();
@@ -60,13 +60,13 @@ fn assign(
     let assigned = wanted.iter().zip(storage).map(|(name, storage)| match is_alone(name) {
         true if !is_reserved(name) => (name.clone(), true),
         true => (claim(taken, name.clone(), is_reserved), false),
-        false => (claim(taken, legal(storage), is_reserved), false),
+        false => (claim(taken, to_legal_name(storage), is_reserved), false),
     });
     assigned.collect()
 }
 
 /// Makes a storage name legal: an empty name, or a name that begins with `$`, gets the prefix `_`.
-fn legal(name: String) -> String {
+fn to_legal_name(name: String) -> String {
     if name.is_empty() || name.starts_with('$') { format!("_{name}") } else { name }
 }
 

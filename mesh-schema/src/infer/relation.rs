@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::key::claim;
 use super::naming::{camel, capitalized, plural_name, words};
-use super::{Note, Served, note, repeated};
+use super::{Note, ServedTable, note, repeated};
 use crate::document::join_condition::ColumnRef;
 use crate::load::is_reserved_member;
 use crate::load::lookup::Tables;
@@ -15,8 +15,8 @@ type Pairs = Vec<(String, String)>;
 
 /// A foreign key between two served tables.
 struct Reference<'s> {
-    child: &'s Served<'s>,
-    parent: &'s Served<'s>,
+    child: &'s ServedTable<'s>,
+    parent: &'s ServedTable<'s>,
     pairs: Pairs,
     /// Whether a parent has at most one child.
     unique: bool,
@@ -33,13 +33,13 @@ impl<'s> Reference<'s> {
 /// The relations found so far.
 struct Relations<'s, 'n> {
     /// The table, the name and the definition of each relation.
-    found: Vec<(&'s Served<'s>, String, JoinDocument)>,
+    found: Vec<(&'s ServedTable<'s>, String, JoinDocument)>,
     notes: &'n mut Vec<Note>,
 }
 
 impl<'s> Relations<'s, '_> {
     /// Adds a relation under an unused name, and returns this name.
-    fn add(&mut self, table: &'s Served<'s>, wanted: String, join: JoinDocument) -> String {
+    fn add(&mut self, table: &'s ServedTable<'s>, wanted: String, join: JoinDocument) -> String {
         let name = claim(&mut table.taken.borrow_mut(), wanted.clone(), is_reserved_member);
         if name != wanted {
             let message = format!(
@@ -56,7 +56,7 @@ impl<'s> Relations<'s, '_> {
 /// Returns all joins, grouped by entity.
 pub(super) fn joins(
     catalog: &Catalog,
-    served: &[Served<'_>],
+    served: &[ServedTable<'_>],
     notes: &mut Vec<Note>,
 ) -> Vec<(String, JoinDocument)> {
     let mut references = references(catalog, served, notes);
@@ -86,7 +86,11 @@ pub(super) fn joins(
     found.into_iter().map(|(table, name, join)| (format!("{}.{name}", table.key), join)).collect()
 }
 
-fn references<'s>(catalog: &Catalog, served: &'s [Served<'s>], notes: &mut Vec<Note>) -> Vec<Reference<'s>> {
+fn references<'s>(
+    catalog: &Catalog,
+    served: &'s [ServedTable<'s>],
+    notes: &mut Vec<Note>,
+) -> Vec<Reference<'s>> {
     let tables = Tables::new(catalog);
     let by_name = served.iter().map(|table| (&table.name, table)).collect();
     let mut references = Vec::new();
@@ -114,10 +118,10 @@ fn references<'s>(catalog: &Catalog, served: &'s [Served<'s>], notes: &mut Vec<N
 /// Returns the parent and the columns of a foreign key, or the reason why it gives no relation.
 fn resolve<'s>(
     tables: &Tables<'_>,
-    by_name: &HashMap<&TableName, &'s Served<'s>>,
-    child: &Served<'_>,
+    by_name: &HashMap<&TableName, &'s ServedTable<'s>>,
+    child: &ServedTable<'_>,
     key: &ForeignKey,
-) -> Result<(&'s Served<'s>, Pairs), String> {
+) -> Result<(&'s ServedTable<'s>, Pairs), String> {
     let name = TableName { schema: key.target_schema.clone(), name: key.target.clone() };
     let target = tables.find(&name).ok_or_else(|| format!("there is no table '{name}'"))?.full_name();
     let parent = *by_name.get(&target).ok_or_else(|| format!("the table '{target}' is not served"))?;
@@ -134,7 +138,7 @@ fn resolve<'s>(
 }
 
 /// Returns the column in the spelling of the catalog, if relations may use it.
-fn usable_column(served: &Served<'_>, column: &str) -> Result<String, String> {
+fn usable_column(served: &ServedTable<'_>, column: &str) -> Result<String, String> {
     let found = served.table.column(column).filter(|column| !column.name.is_empty());
     let found = found.ok_or_else(|| format!("the table '{}' has no column '{column}'", served.name))?;
     if served.field_of(&found.name).is_none() {
@@ -144,7 +148,7 @@ fn usable_column(served: &Served<'_>, column: &str) -> Result<String, String> {
 }
 
 /// Returns whether these columns contain a key of the child.
-fn is_unique(child: &Served<'_>, pairs: &[(String, String)]) -> bool {
+fn is_unique(child: &ServedTable<'_>, pairs: &[(String, String)]) -> bool {
     let within = |set: &Vec<String>| {
         !set.is_empty()
             && set.iter().all(|name| {
@@ -187,7 +191,7 @@ fn conjunction(equalities: impl IntoIterator<Item = (ColumnRef, ColumnRef)>) -> 
     equalities.collect::<Vec<_>>().join(" AND ")
 }
 
-fn column(served: &Served<'_>, column: &str) -> ColumnRef {
+fn column(served: &ServedTable<'_>, column: &str) -> ColumnRef {
     let TableName { schema, name } = served.name.clone();
     ColumnRef { schema, table: name, column: column.to_owned() }
 }
@@ -195,7 +199,7 @@ fn column(served: &Served<'_>, column: &str) -> ColumnRef {
 /// Adds the relations through pure junction tables, in both directions.
 fn many_to_many<'s>(
     references: &[Reference<'s>],
-    served: &'s [Served<'s>],
+    served: &'s [ServedTable<'s>],
     relations: &mut Relations<'s, '_>,
 ) {
     let junctions: Vec<_> = served.iter().filter_map(|table| junction(table, references)).collect();
@@ -221,7 +225,10 @@ fn many_to_many<'s>(
 }
 
 /// Returns the two references that form the primary key of a table, if it is a pure junction table.
-fn junction<'r, 's>(table: &Served<'_>, references: &'r [Reference<'s>]) -> Option<[&'r Reference<'s>; 2]> {
+fn junction<'r, 's>(
+    table: &ServedTable<'_>,
+    references: &'r [Reference<'s>],
+) -> Option<[&'r Reference<'s>; 2]> {
     let [first, second] = table.table.primary_key.as_slice() else { return None };
     let side = |name: &str| {
         let column = table.table.column(name)?;

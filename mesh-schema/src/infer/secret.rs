@@ -4,7 +4,7 @@ use super::naming;
 use crate::{Column, FieldType};
 
 /// Words that mark a column as a secret, anywhere in its name.
-const WORDS: [&str; 16] = [
+const SECRET_WORDS: [&str; 16] = [
     "secret",
     "secrets",
     "token",
@@ -24,7 +24,7 @@ const WORDS: [&str; 16] = [
 ];
 
 /// Pairs of adjacent words that mark a column as a secret.
-const PAIRS: [(&str, &str); 15] = [
+const SECRET_WORD_PAIRS: [(&str, &str); 15] = [
     ("api", "key"),
     ("api", "keys"),
     ("private", "key"),
@@ -43,7 +43,7 @@ const PAIRS: [(&str, &str); 15] = [
 ];
 
 /// Last words of the names of columns that describe a secret but do not contain it.
-const ABOUT: [&str; 13] = [
+const METADATA_SUFFIXES: [&str; 13] = [
     "at", "on", "count", "length", "type", "kind", "expiry", "expires", "enabled", "required", "hint",
     "used", "limit",
 ];
@@ -54,14 +54,17 @@ pub(super) fn is_secret(column: &Column) -> bool {
         return false;
     }
     let words: Vec<String> = naming::words(&column.name).iter().map(|word| word.to_lowercase()).collect();
-    if words.len() > 1 && words.last().is_some_and(|last| ABOUT.contains(&last.as_str())) {
+    if words.len() > 1 && words.last().is_some_and(|last| METADATA_SUFFIXES.contains(&last.as_str())) {
         return false;
     }
     let contains = |word: &String| word.contains("password") || word.contains("passwd");
     let is_number = matches!(column.ty, Some(FieldType::Integer | FieldType::Number));
-    let listed = |word: &String| WORDS.contains(&word.as_str()) && !(is_number && word == "tokens");
+    let listed = |word: &String| SECRET_WORDS.contains(&word.as_str()) && !(is_number && word == "tokens");
     words.iter().any(|word| contains(word) || listed(word))
-        || words.iter().zip(words.iter().skip(1)).any(|(a, b)| PAIRS.contains(&(a.as_str(), b.as_str())))
+        || words
+            .iter()
+            .zip(words.iter().skip(1))
+            .any(|(a, b)| SECRET_WORD_PAIRS.contains(&(a.as_str(), b.as_str())))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
-use super::lookup::{are_alike, find_column};
+use super::lookup::{are_same_type, find_column};
 use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
@@ -30,7 +30,7 @@ impl<'a> Loader<'a> {
             table: stored.map_or(table, Table::full_name),
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
-            unique: stored.map(unique).unwrap_or_default(),
+            unique: stored.map(unique_keys).unwrap_or_default(),
             constraints: stored.map(|table| table.constraints.clone().into()).unwrap_or_default(),
             foreign_keys: stored.map(|table| self.foreign_keys(table)).unwrap_or_default(),
             ..Entity::default()
@@ -59,7 +59,7 @@ impl<'a> Loader<'a> {
             let pair = |(parent, target): (&String, &String)| ColumnPair {
                 parent: parent.clone(),
                 target: target.clone(),
-                is_alike: are_alike([table, target_table], [parent, target]),
+                is_same_type: are_same_type([table, target_table], [parent, target]),
             };
             let pairs = key.columns.iter().zip(columns).map(pair).collect();
             Some(KeyReference { table: target_table.full_name(), pairs })
@@ -163,11 +163,11 @@ impl<'a> Loader<'a> {
         if let Some(Member::Field(id)) = entity.member(name) {
             return entity.fields.get_mut(id.0 as usize);
         }
-        self.no_field(path, name, entity);
+        self.fault_unknown_field(path, name, entity);
         None
     }
 
-    pub(super) fn no_field(&mut self, path: impl Into<String>, name: &str, entity: &Entity) {
+    pub(super) fn fault_unknown_field(&mut self, path: impl Into<String>, name: &str, entity: &Entity) {
         let hint = self.hint(name, entity.fields.iter().map(|field| field.name.as_str()));
         self.fault(path, format!("Field '{name}' not found on entity '{}'{hint}", entity.key));
     }
@@ -212,7 +212,7 @@ impl<'a> Loader<'a> {
     fn storage(&mut self, path: &str, document: &EntityDocument, stored: &Table, entity: &mut Entity) {
         for (index, name) in document.fields.iter().enumerate() {
             let Some(field) = self.field(path, name, entity) else { continue };
-            if adopt(field, stored) || field.column.is_empty() {
+            if copy_column_properties(field, stored) || field.column.is_empty() {
                 continue;
             }
             let hint = self.hint(&field.column, stored.columns.iter().map(|column| column.name.as_str()));
@@ -257,7 +257,7 @@ impl<'a> Loader<'a> {
                     self.fault(path, format!("The field '{name}' is listed twice"));
                 }
                 Some(Member::Field(id)) => ids.push(id),
-                _ => self.no_field(path, name, entity),
+                _ => self.fault_unknown_field(path, name, entity),
             }
         }
         ids
@@ -283,7 +283,7 @@ impl<'a> Loader<'a> {
                     self.fault(inner, format!("The field '{field}' is listed twice"));
                 }
                 Some(Member::Field(id)) => from.push(id),
-                _ => self.no_field(inner, field, entity),
+                _ => self.fault_unknown_field(inner, field, entity),
             }
         }
         let template = self.template(&format!("{path}.template"), document, entity);
@@ -342,14 +342,14 @@ impl<'a> Loader<'a> {
 }
 
 /// Returns the sets of columns whose values are unique in a table.
-fn unique(table: &Table) -> Vec<Vec<String>> {
+fn unique_keys(table: &Table) -> Vec<Vec<String>> {
     let keys = table.unique.iter().chain([&table.primary_key]);
-    keys.filter(|set| !set.is_empty() && !table.has_heirs).cloned().collect()
+    keys.filter(|set| !set.is_empty() && !table.has_inheriting_tables).cloned().collect()
 }
 
 /// Returns the storage types of a table, by column.
 fn native_types(table: &Table) -> HashMap<String, NativeType> {
-    let keys = unique(table);
+    let keys = unique_keys(table);
     let known = table.columns.iter().filter_map(|column| {
         let unique = keys.iter().any(|set| matches!(set.as_slice(), [only] if *only == column.name));
         Some((column.name.clone(), NativeType { unique, ..column.native.clone()? }))
@@ -358,7 +358,7 @@ fn native_types(table: &Table) -> HashMap<String, NativeType> {
 }
 
 /// Copies the properties of a field's column from the catalog. Returns whether the table has that column.
-fn adopt(field: &mut Field, stored: &Table) -> bool {
+fn copy_column_properties(field: &mut Field, stored: &Table) -> bool {
     let Some((name, column)) = find_column(stored, &field.column) else { return false };
     name.clone_into(&mut field.column);
     // The row id is an integer that is never NULL.

@@ -61,7 +61,7 @@ pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<(&'c str, 
 }
 
 /// Returns whether the columns of two tables both hold integers, or both hold text.
-pub(crate) fn are_alike(tables: [&Table; 2], columns: [&str; 2]) -> bool {
+pub(crate) fn are_same_type(tables: [&Table; 2], columns: [&str; 2]) -> bool {
     let [table, other_table] = tables;
     let [column, other_column] = columns;
     // The row id is an integer.

@@ -121,7 +121,7 @@ impl Loader<'_> {
             for (name, _) in presets.iter() {
                 let path = format!("{path}.{key}.{name}");
                 let Some(Member::Field(id)) = entity.member(name) else {
-                    self.no_field(path, name, entity);
+                    self.fault_unknown_field(path, name, entity);
                     continue;
                 };
                 if !seen.insert(name) {
@@ -146,7 +146,7 @@ impl Loader<'_> {
         for (index, name) in names.iter().enumerate() {
             let path = format!("{path}[{index}]");
             let Some(Member::Field(id)) = entity.member(name) else {
-                self.no_field(path, name, entity);
+                self.fault_unknown_field(path, name, entity);
                 continue;
             };
             let field = entity.field(id);
@@ -197,7 +197,7 @@ impl Loader<'_> {
                     (entity, name) = (Cow::Owned(target), rest);
                 }
                 if !matches!(entity.member(name), Some(Member::Field(_))) {
-                    self.no_field(path, name, &entity);
+                    self.fault_unknown_field(path, name, &entity);
                 }
             }
         }

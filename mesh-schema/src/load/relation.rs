@@ -1,7 +1,7 @@
 //! Loading of relations.
 
 use super::Loader;
-use super::lookup::{are_alike, find_column, is_default};
+use super::lookup::{are_same_type, find_column, is_default};
 use crate::document::join_condition::{self, ColumnRef, Equality};
 use crate::{
     Cardinality, ColumnPair, Entity, EntityId, FieldType, JoinDocument, Link, Member, Relation, RelationId,
@@ -27,9 +27,9 @@ impl<'a> Loader<'a> {
         let path = format!("joins.{key}");
         let before = self.faults.len();
         let ends = self.ends(&path, key, document);
-        let shaky = |key: &str| self.unsound.contains(&format!("entities.{key}"));
+        let has_faults = |key: &str| self.unsound.contains(&format!("entities.{key}"));
         let parent_key = key.split_once('.').map_or(key, |(parent, _)| parent);
-        let unsound = self.unsound.contains(&path) || shaky(parent_key) || shaky(&document.entity);
+        let unsound = self.unsound.contains(&path) || has_faults(parent_key) || has_faults(&document.entity);
         if let Some((ends, name)) = ends {
             self.relation(&path, ends, name, document);
         }
@@ -136,9 +136,9 @@ impl<'a> Loader<'a> {
         let parent = self.end_column(path, ends.parent, &parent.column);
         let target = self.end_column(path, ends.target, &target.column);
         let tables = [ends.parent, ends.target].map(|end| self.stored.get(end.0 as usize).copied().flatten());
-        let is_alike =
-            matches!(tables, [Some(ours), Some(theirs)] if are_alike([ours, theirs], [&parent, &target]));
-        (self.faults.len() == before).then_some(ColumnPair { parent, target, is_alike })
+        let is_same_type =
+            matches!(tables, [Some(ours), Some(theirs)] if are_same_type([ours, theirs], [&parent, &target]));
+        (self.faults.len() == before).then_some(ColumnPair { parent, target, is_same_type })
     }
 
     /// Returns the end whose table a column names. In a self-join either end matches.
@@ -242,7 +242,7 @@ impl<'a> Loader<'a> {
     /// that it refers to are integers. Unlike texts, different integers never compare as equal.
     fn has_unique_pairs(&self, junction: &Table, [from, to]: [&String; 2], ends: Ends, target: &str) -> bool {
         let keys = junction.unique.iter().chain(std::iter::once(&junction.primary_key));
-        let mut keys = keys.filter(|key| !key.is_empty() && !junction.has_heirs);
+        let mut keys = keys.filter(|key| !key.is_empty() && !junction.has_inheriting_tables);
         let is_integer = |table: &Table, column: &str| {
             table.column(column).is_some_and(|column| column.ty == Some(FieldType::Integer))
         };
@@ -324,7 +324,7 @@ struct Junction {
 
 /// The quality of a match between a written table name and a table, ordered by the spelling of the name, then by the match
 /// of the namespace.
-type Match = Option<(bool, Namespace)>;
+type MatchQuality = Option<(bool, Namespace)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Namespace {
@@ -334,7 +334,7 @@ enum Namespace {
     Same,
 }
 
-fn match_quality(written: &ColumnRef, table: &TableName) -> Match {
+fn match_quality(written: &ColumnRef, table: &TableName) -> MatchQuality {
     if !written.table.eq_ignore_ascii_case(&table.name) {
         return None;
     }

@@ -21,7 +21,7 @@ fn additional_columns(id: &[&Field], table: &Table) -> Vec<KeyColumn> {
         return Vec::new();
     }
     if let Some(row_id) = &table.row_id {
-        return vec![never_null(row_id)];
+        return vec![non_null_column(row_id)];
     }
     let key = primary_key(table);
     if key.iter().any(|column| column.nullable) {
@@ -46,9 +46,10 @@ fn is_unique(table: &Table, id: &[&Field]) -> bool {
 /// entity does not expose.
 fn key_columns(entity: &Entity, table: &Table) -> Vec<KeyColumn> {
     let key = primary_key(table);
-    let awkward = |column: &KeyColumn| column.nullable || entity.field_of_column(&column.column).is_none();
+    let is_unsuitable =
+        |column: &KeyColumn| column.nullable || entity.field_of_column(&column.column).is_none();
     match &table.row_id {
-        Some(row_id) if key.is_empty() || key.iter().any(awkward) => vec![never_null(row_id)],
+        Some(row_id) if key.is_empty() || key.iter().any(is_unsuitable) => vec![non_null_column(row_id)],
         None if key.is_empty() => exposed_columns(entity),
         _ => key,
     }
@@ -71,6 +72,6 @@ fn primary_key(table: &Table) -> Vec<KeyColumn> {
     columns.map(|column| KeyColumn { column: column.name.clone(), nullable: column.nullable }).collect()
 }
 
-fn never_null(column: &str) -> KeyColumn {
+fn non_null_column(column: &str) -> KeyColumn {
     KeyColumn { column: column.to_owned(), nullable: false }
 }

@@ -10,17 +10,17 @@ pub struct Restriction {
     /// Whether the entity is hidden.
     pub hidden: bool,
     /// Hidden names of the entity: fields, relations, computed fields.
-    pub without: HashSet<String>,
+    pub hidden_names: HashSet<String>,
     /// The fields that a new record may have, in its body or as a file; `None` for all that the schema permits.
     pub create: Option<HashSet<String>>,
     /// The fields that may be changed; `None` for all that the schema permits.
     pub update: Option<HashSet<String>>,
     /// Fields that a new record must not have.
-    pub not_created: HashSet<String>,
+    pub denied_on_create: HashSet<String>,
     /// Fields that must not be changed.
-    pub not_updated: HashSet<String>,
+    pub denied_on_update: HashSet<String>,
     /// Whether records cannot be deleted.
-    pub keep: bool,
+    pub denies_deletion: bool,
 }
 
 impl Schema {
@@ -35,7 +35,7 @@ impl Schema {
             if restriction.hidden {
                 schema.by_key.remove(&entity.key);
             }
-            entity.deletable &= !restriction.hidden && !restriction.keep;
+            entity.deletable &= !restriction.hidden && !restriction.denies_deletion;
             let Entity { members, fields, relations, .. } = entity;
             members.retain(|name, member| {
                 let leads_nowhere = match member {
@@ -45,7 +45,7 @@ impl Schema {
                         .is_none_or(|target| target.hidden),
                     Member::Field(_) | Member::Computed(_) => false,
                 };
-                !leads_nowhere && !restriction.without.contains(name)
+                !leads_nowhere && !restriction.hidden_names.contains(name)
             });
             for field in fields {
                 let is_hidden = restriction.hidden || !members.contains_key(&field.name);
@@ -54,8 +54,10 @@ impl Schema {
                         || denied.contains(&field.name)
                         || allowed.as_ref().is_some_and(|allowed| !allowed.contains(&field.name))
                 };
-                let create = field.denied.create || is_denied(&restriction.create, &restriction.not_created);
-                let update = field.denied.update || is_denied(&restriction.update, &restriction.not_updated);
+                let create =
+                    field.denied.create || is_denied(&restriction.create, &restriction.denied_on_create);
+                let update =
+                    field.denied.update || is_denied(&restriction.update, &restriction.denied_on_update);
                 field.denied = FieldWrites { create, update };
                 field.writable.create &= !create;
                 field.writable.update &= !update;
@@ -89,7 +91,7 @@ mod tests {
             "user" => Restriction { hidden: true, ..Restriction::default() },
             _ => {
                 let title = || Some(names(&["title"]));
-                Restriction { without: names(&["ownerId"]), update: title(), ..Restriction::default() }
+                Restriction { hidden_names: names(&["ownerId"]), update: title(), ..Restriction::default() }
             }
         });
         assert_eq!(seen.find("user"), None);

@@ -20,7 +20,7 @@ use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
 use crate::identity::api_keys::ApiKeys;
 use crate::identity::bearer::Bearer;
-use crate::identity::failures::Failures;
+use crate::identity::failure_limiter::FailureLimiter;
 use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
 #[cfg(feature = "mcp")]
@@ -121,7 +121,7 @@ impl App {
 
 impl AppBuilder {
     /// The default of [`AppBuilder::invalid_credentials_per_minute`].
-    pub const INVALID_CREDENTIALS_PER_MINUTE: u32 = Failures::PER_MINUTE;
+    pub const INVALID_CREDENTIALS_PER_MINUTE: u32 = FailureLimiter::PER_MINUTE;
 
     /// Sets the base path.
     pub fn base_path(mut self, base: BasePath) -> Self {
@@ -234,7 +234,7 @@ impl AppBuilder {
     /// Sets how many invalid bearer tokens and API keys one client address may present per minute; in IPv6, one /64 network.
     /// The default is [`Self::INVALID_CREDENTIALS_PER_MINUTE`].
     pub fn invalid_credentials_per_minute(mut self, limit: u32) -> Self {
-        self.shared.identities.failures = Failures::new(limit);
+        self.shared.identities.failures = FailureLimiter::new(limit);
         self
     }
 
@@ -378,7 +378,7 @@ impl AppBuilder {
                 return Err(BuildError::RepeatedRoute { method, pattern: pattern.to_string() });
             }
             #[cfg(feature = "mcp")]
-            if shared.mcp.is_some() && pattern.is(crate::mcp::SEGMENT) {
+            if shared.mcp.is_some() && pattern.is_single_segment(crate::mcp::SEGMENT) {
                 return Err(BuildError::RouteAtMcpPath);
             }
             shared.custom_routes.push(CustomRoute { method, pattern, handler });
@@ -388,7 +388,7 @@ impl AppBuilder {
             let offers = Offers {
                 base: shared.base.to_string(),
                 integrity: shared.profiles.integrity,
-                bearer: shared.identities.are_on(),
+                bearer: shared.identities.can_authenticate(),
                 persisted: shared.profiles.persisted,
                 events: shared.profiles.events,
                 exports: shared.exports.is_some(),

@@ -63,7 +63,7 @@ impl MeshService {
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
     {
-        if let Some(whole) = under(&self.stripped_prefix, request.uri()) {
+        if let Some(whole) = with_prefix(&self.stripped_prefix, request.uri()) {
             *request.uri_mut() = whole;
         }
         let app = self.app.clone();
@@ -72,7 +72,7 @@ impl MeshService {
 }
 
 /// Returns the URI with a prefix before its path; `None` if the prefix is empty or the URI would be too long.
-fn under(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
+fn with_prefix(prefix: &BasePath, uri: &Uri) -> Option<Uri> {
     if prefix.as_str().is_empty() {
         return None;
     }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_stripped_prefix_is_restored() {
         let whole = |prefix: &str, uri: &str| {
-            under(&BasePath::parse(prefix).unwrap(), &uri.parse().unwrap()).map(|uri| uri.to_string())
+            with_prefix(&BasePath::parse(prefix).unwrap(), &uri.parse().unwrap()).map(|uri| uri.to_string())
         };
         assert_eq!(whole("/api/mesh", "/post/1?x=%20"), Some("/api/mesh/post/1?x=%20".to_owned()));
         assert_eq!(whole("/api/mesh", "/"), Some("/api/mesh".to_owned()));

@@ -68,7 +68,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns whether callers have to identify themselves, so that replies depend on the caller.
     pub(crate) fn identifies_callers(&self) -> bool {
-        self.integrity.is_some() || self.identities.are_on()
+        self.integrity.is_some() || self.identities.can_authenticate()
     }
 
     /// Returns the path of a record, whose id is given as in [`mesh_plan::RecordId::Text`].

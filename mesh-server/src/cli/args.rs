@@ -14,7 +14,7 @@ pub(crate) use schema_output::SchemaOutputArgs;
 
 use crate::cli::failure::Failure;
 use crate::cli::server::data_source::DataSource;
-use crate::cli::settings::settings;
+use crate::cli::settings::load_config;
 use crate::config::{Config, Flags};
 
 /// The settings, the database and the schema.
@@ -34,12 +34,12 @@ pub(crate) struct SourceArgs {
 impl SourceArgs {
     /// Returns the flags that are settings.
     pub(crate) fn flags(&self) -> Flags {
-        given([("database", &self.database), ("schema", &self.schema)])
+        collect_flags([("database", &self.database), ("schema", &self.schema)])
     }
 
     /// Reads the settings, and opens the database and the schema.
     pub(crate) fn open(&self) -> Result<(Config, DataSource), Failure> {
-        let config = settings(self.flags(), self.config.as_deref())?;
+        let config = load_config(self.flags(), self.config.as_deref())?;
         let source = DataSource::open_with_progress(&config)?;
         Ok((config, source))
     }
@@ -59,11 +59,11 @@ pub(crate) struct LogArgs {
 impl LogArgs {
     /// Returns the flags, all of which are settings.
     pub(crate) fn flags(&self) -> Flags {
-        given([("log", &self.log), ("log_format", &self.log_format)])
+        collect_flags([("log", &self.log), ("log_format", &self.log_format)])
     }
 }
 
 /// Returns the flags that were given, by the path of their setting.
-pub(crate) fn given<const N: usize>(flags: [(&'static str, &Option<String>); N]) -> Flags {
+pub(crate) fn collect_flags<const N: usize>(flags: [(&'static str, &Option<String>); N]) -> Flags {
     flags.into_iter().filter_map(|(path, text)| Some((path, text.clone()?))).collect()
 }

@@ -17,7 +17,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Map;
 
 use crate::cli::failure::Failure;
-use crate::cli::output::remark;
+use crate::cli::output::print_stderr;
 use crate::cli::server::database::block_on;
 use crate::cli::terminal::{escaped, read_password};
 use crate::config::{BEARER_VARIABLE, PASSWORD_VARIABLE};
@@ -72,7 +72,7 @@ impl Client {
                 && let Err(failure) = client.log_out().await
             {
                 // The session stays valid until it expires.
-                remark(format_args!("cannot log out: {failure}"));
+                print_stderr(format_args!("cannot log out: {failure}"));
             }
             result
         });
@@ -103,7 +103,7 @@ impl Client {
         let reply = self.send(request, Full::new).await?;
         let body = json_body(reply, "MethodNotAllowed", "is [integrity] enabled on the server?")?;
         Session::from_login_reply(&body)
-            .ok_or_else(|| Failure::found("the reply to the login has no session"))
+            .ok_or_else(|| Failure::check_failed("the reply to the login has no session"))
     }
 
     /// Exchanges the bearer for a session. Returns `None` if the server has no sessions, so that the bearer suffices.
@@ -112,28 +112,28 @@ impl Client {
         if matches!(reply.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
             return Ok(None);
         }
-        let body = wire::result(reply).map_err(|error| Failure::found(escaped(&error.to_string())))?;
+        let body = wire::result(reply).map_err(|error| Failure::check_failed(escaped(&error.to_string())))?;
         let session = Session::from_login_reply(&body);
-        session.map(Some).ok_or_else(|| Failure::found("the reply to the exchange has no session"))
+        session.map(Some).ok_or_else(|| Failure::check_failed("the reply to the exchange has no session"))
     }
 
     async fn log_out(&self) -> Result<(), Failure> {
         let request = wire::logout(&self.endpoint)?;
-        wire::result(self.send(request, Full::new).await?).map(drop).map_err(Failure::found)
+        wire::result(self.send(request, Full::new).await?).map(drop).map_err(Failure::check_failed)
     }
 
     /// Adds a signature with timestamp and nonce if there is a session, otherwise the bearer if there is one.
     fn sign(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Failure> {
         let Some(session) = &self.session else {
             return match &self.bearer {
-                Some(bearer) => wire::with_bearer(request, bearer).map_err(Failure::start),
+                Some(bearer) => wire::with_bearer(request, bearer).map_err(Failure::usage_error),
                 None => Ok(request),
             };
         };
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let nonce = HEXLOWER.encode(&random()?);
         let binding = SignatureBinding { timestamp: since_epoch.as_secs(), nonce: &nonce };
-        session.sign(request, Some(binding)).map_err(Failure::start)
+        session.sign(request, Some(binding)).map_err(Failure::usage_error)
     }
 }
 
@@ -141,15 +141,16 @@ impl Client {
 /// machine can see arguments.
 fn bearer(file: Option<&Path>) -> Result<Option<String>, Failure> {
     let text = match file {
-        Some(path) if path == Path::new("-") => io::read_to_string(io::stdin())
-            .map_err(|error| Failure::start(format!("--bearer-file: cannot read standard input: {error}")))?,
+        Some(path) if path == Path::new("-") => io::read_to_string(io::stdin()).map_err(|error| {
+            Failure::usage_error(format!("--bearer-file: cannot read standard input: {error}"))
+        })?,
         Some(path) => fs::read_to_string(path).map_err(|error| {
-            Failure::start(format!("--bearer-file: cannot read {}: {error}", path.display()))
+            Failure::usage_error(format!("--bearer-file: cannot read {}: {error}", path.display()))
         })?,
         None => match std::env::var_os(BEARER_VARIABLE) {
             Some(text) => text
                 .into_string()
-                .map_err(|_| Failure::start(format!("{BEARER_VARIABLE} must be UTF-8 text")))?,
+                .map_err(|_| Failure::usage_error(format!("{BEARER_VARIABLE} must be UTF-8 text")))?,
             None => return Ok(None),
         },
     };
@@ -161,16 +162,16 @@ fn password(login: &str) -> Result<String, Failure> {
     match std::env::var_os(PASSWORD_VARIABLE) {
         Some(password) => password
             .into_string()
-            .map_err(|_| Failure::start(format!("{PASSWORD_VARIABLE} must be UTF-8 text"))),
+            .map_err(|_| Failure::usage_error(format!("{PASSWORD_VARIABLE} must be UTF-8 text"))),
         None => read_password(&format!("Password for {login}: "))
-            .map_err(|error| Failure::start(format!("{error}; type it, or set {PASSWORD_VARIABLE}"))),
+            .map_err(|error| Failure::usage_error(format!("{error}; type it, or set {PASSWORD_VARIABLE}"))),
     }
 }
 
 /// Returns random bytes for a nonce or a boundary.
 pub(crate) fn random() -> Result<[u8; 16], Failure> {
     let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).map_err(Failure::start)?;
+    SystemRandom::new().fill(&mut bytes).map_err(Failure::usage_error)?;
     Ok(bytes)
 }
 
@@ -178,8 +179,8 @@ pub(crate) fn random() -> Result<[u8; 16], Failure> {
 pub(crate) fn json_body(reply: Response<Bytes>, kind: &str, hint: &str) -> Result<Bytes, Failure> {
     wire::result(reply).map_err(|error| match &error {
         ReplyError::Refused { body, .. } if body.error == kind => {
-            Failure::found(format_args!("{}\n{hint}", escaped(&error.to_string())))
+            Failure::check_failed(format_args!("{}\n{hint}", escaped(&error.to_string())))
         }
-        _ => Failure::found(escaped(&error.to_string())),
+        _ => Failure::check_failed(escaped(&error.to_string())),
     })
 }

@@ -16,18 +16,18 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// Creates a failure for wrong usage or a fault at start, with exit status 2.
-    pub(crate) fn start(message: impl fmt::Display) -> Self {
-        Self::faults(vec![message.to_string()])
+    pub(crate) fn usage_error(message: impl fmt::Display) -> Self {
+        Self::from_faults(vec![message.to_string()])
     }
 
     /// Creates a failure for several faults at start, with exit status 2.
-    pub(crate) fn faults(faults: Vec<String>) -> Self {
+    pub(crate) fn from_faults(faults: Vec<String>) -> Self {
         Self { status: 2, faults: faults.iter().map(|fault| escaped_lines(fault)).collect() }
     }
 
     /// Creates a failure for a check that found faults or a request that failed, with exit status 1.
-    pub(crate) fn found(message: impl fmt::Display) -> Self {
-        Self { status: 1, ..Self::start(message) }
+    pub(crate) fn check_failed(message: impl fmt::Display) -> Self {
+        Self { status: 1, ..Self::usage_error(message) }
     }
 
     /// Appends an excerpt, which may be colored, to the last fault.
@@ -50,7 +50,7 @@ impl fmt::Display for Failure {
 /// Converts errors for which no other status is chosen.
 impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self::start(error)
+        Self::usage_error(error)
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")
         .and_then(|()| out.flush())
-        .map_err(|error| Failure::start(format!("cannot write to standard output: {error}")))
+        .map_err(|error| Failure::usage_error(format!("cannot write to standard output: {error}")))
 }
 
 /// Writes a text that ends with a line break to a file, or to standard output if `file` is `None`.
@@ -20,12 +20,12 @@ pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     match file {
         None => print(text.trim_end()),
         Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::start(format!("cannot write {}: {error}", path.display()))),
+            .map_err(|error| Failure::usage_error(format!("cannot write {}: {error}", path.display()))),
     }
 }
 
 /// Writes lines to standard error. A failure is ignored, because there is nowhere to report it.
-pub(crate) fn remark(text: impl fmt::Display) {
+pub(crate) fn print_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", escaped_lines(&text.to_string()));
 }
 

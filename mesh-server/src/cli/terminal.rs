@@ -22,7 +22,7 @@ pub(crate) struct Colors(bool);
 
 /// The appearance of a piece of text, with the code of its color.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Look {
+pub(crate) enum Style {
     Detail = 2,
     Fault = 31,
     Text = 32,
@@ -43,8 +43,8 @@ impl Colors {
         Self(stream.is_terminal() && !plain)
     }
 
-    /// Returns the text in the color of the look.
-    pub(crate) fn paint(self, look: Look, text: &str) -> String {
-        if self.0 { format!("\x1b[{}m{text}\x1b[0m", look as u8) } else { text.to_owned() }
+    /// Returns the text in the color of the style.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if self.0 { format!("\x1b[{}m{text}\x1b[0m", style as u8) } else { text.to_owned() }
     }
 }

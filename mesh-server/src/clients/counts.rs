@@ -13,14 +13,14 @@ pub(crate) struct Counts<K>(Mutex<HashMap<K, usize>>);
 impl<K: Copy + Eq + Hash> Counts<K> {
     /// Adds to the count of a key until the returned value is dropped. Returns `None` if that would exceed `max`. If
     /// nothing is held for the key, any amount is accepted.
-    pub(super) fn hold(self: &Arc<Self>, key: K, amount: usize, max: usize) -> Option<Held<K>> {
+    pub(super) fn acquire(self: &Arc<Self>, key: K, amount: usize, max: usize) -> Option<CountGuard<K>> {
         let mut counts = self.0.lock();
         let count = counts.entry(key).or_default();
         if *count > 0 && count.saturating_add(amount) > max {
             return None;
         }
         *count = count.saturating_add(amount);
-        Some(Held { counts: Arc::clone(self), key, amount })
+        Some(CountGuard { counts: Arc::clone(self), key, amount })
     }
 
     fn subtract(&self, key: K, amount: usize) {
@@ -34,7 +34,7 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     }
 
     /// Returns the largest count.
-    pub(super) fn most(&self) -> usize {
+    pub(super) fn max_count(&self) -> usize {
         self.0.lock().values().copied().max().unwrap_or_default()
     }
 
@@ -59,13 +59,13 @@ impl<K> fmt::Debug for Counts<K> {
 
 /// An amount that counts until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held<K: Copy + Eq + Hash> {
+pub(crate) struct CountGuard<K: Copy + Eq + Hash> {
     counts: Arc<Counts<K>>,
     key: K,
     amount: usize,
 }
 
-impl<K: Copy + Eq + Hash> Held<K> {
+impl<K: Copy + Eq + Hash> CountGuard<K> {
     /// Reduces the amount, which must not be zero afterwards.
     pub(super) fn shrink_to(&mut self, amount: usize) {
         let excess = self.amount.saturating_sub(amount.max(1));
@@ -74,7 +74,7 @@ impl<K: Copy + Eq + Hash> Held<K> {
     }
 }
 
-impl<K: Copy + Eq + Hash> Drop for Held<K> {
+impl<K: Copy + Eq + Hash> Drop for CountGuard<K> {
     fn drop(&mut self) {
         self.counts.subtract(self.key, self.amount);
     }
@@ -87,12 +87,12 @@ mod tests {
     #[test]
     fn amounts_count_until_they_are_dropped() {
         let counts = Arc::new(Counts::default());
-        let mut first = counts.hold("ada", 6, 10).unwrap();
-        assert!(counts.hold("ada", 5, 10).is_none());
-        let _bo = counts.hold("bo", 5, 10).unwrap();
-        assert_eq!(counts.most(), 6);
+        let mut first = counts.acquire("ada", 6, 10).unwrap();
+        assert!(counts.acquire("ada", 5, 10).is_none());
+        let _bo = counts.acquire("bo", 5, 10).unwrap();
+        assert_eq!(counts.max_count(), 6);
         first.shrink_to(5);
-        let second = counts.hold("ada", 5, 10).unwrap();
+        let second = counts.acquire("ada", 5, 10).unwrap();
         drop((first, second));
         assert_eq!(counts.len(), 1, "a key without an amount is forgotten");
     }
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn a_single_amount_may_exceed_the_limit() {
         let counts = Arc::new(Counts::default());
-        let large = counts.hold("ada", 100, 10).unwrap();
-        assert!(counts.hold("ada", 1, 10).is_none());
+        let large = counts.acquire("ada", 100, 10).unwrap();
+        assert!(counts.acquire("ada", 1, 10).is_none());
         drop(large);
-        assert!(counts.hold("ada", 1, 10).is_some());
+        assert!(counts.acquire("ada", 1, 10).is_some());
     }
 }

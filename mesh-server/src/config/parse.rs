@@ -70,14 +70,14 @@ pub(crate) fn text(value: &Value) -> Result<String, String> {
 }
 
 /// Parses text; blank text counts as not set.
-pub(crate) fn present<T: From<String>>(value: &Value) -> Result<Option<T>, String> {
+pub(crate) fn optional_text<T: From<String>>(value: &Value) -> Result<Option<T>, String> {
     let text = text(value)?;
     Ok((!text.trim().is_empty()).then(|| T::from(text)))
 }
 
 /// Parses text that must not be blank.
-pub(crate) fn filled<T: From<String>>(value: &Value) -> Result<T, String> {
-    present(value)?.ok_or_else(|| "must not be empty".to_owned())
+pub(crate) fn required_text<T: From<String>>(value: &Value) -> Result<T, String> {
+    optional_text(value)?.ok_or_else(|| "must not be empty".to_owned())
 }
 
 /// Parses a value that may be left blank.
@@ -125,12 +125,12 @@ pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
 
 /// Parses a secret; the message does not quote it.
 pub(crate) fn secret(value: &Value) -> Result<Option<SecretText>, String> {
-    present(value).map_err(|_| "must be a quoted string".to_owned())
+    optional_text(value).map_err(|_| "must be a quoted string".to_owned())
 }
 
 /// Parses the location of a key set.
 pub(crate) fn jwks(value: &Value) -> Result<Option<Location>, String> {
-    let text: Option<String> = present(value)?;
+    let text: Option<String> = optional_text(value)?;
     let Some(text) = text else { return Ok(None) };
     Jwks::parse(&text).map_err(|error| format!("{error}, not {value}"))?;
     Ok(Some(text.into()))
@@ -188,7 +188,7 @@ pub(crate) fn log_filter(value: &Value) -> Result<String, String> {
 
 /// Parses one path segment.
 pub(crate) fn segment(value: &Value) -> Result<String, String> {
-    let text: String = filled(value)?;
+    let text: String = required_text(value)?;
     match BasePath::parse(&format!("/{text}")) {
         Ok(_) if !text.contains('/') => Ok(text),
         _ => Err(format!("must be one segment of a path, such as 'files', not {value}")),
@@ -260,27 +260,27 @@ pub(crate) fn choice<T: Choice>(value: &Value) -> Result<T, String> {
 }
 
 /// Parses a whole number within bounds.
-pub(crate) fn count<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<T, String> {
+pub(crate) fn count<T: TryFrom<u64>>(min: u64, max: u64) -> impl FnOnce(&Value) -> Result<T, String> {
     move |value| {
-        number(value, &[("", 1)], least, most)
-            .ok_or_else(|| format!("must be a whole number from {least} to {most}, not {value}"))
+        number(value, &[("", 1)], min, max)
+            .ok_or_else(|| format!("must be a whole number from {min} to {max}, not {value}"))
     }
 }
 
 /// Parses a number of bytes within bounds, with or without a unit.
-pub(crate) fn size<T: TryFrom<u64>>(least: u64, most: u64) -> impl FnOnce(&Value) -> Result<T, String> {
+pub(crate) fn size<T: TryFrom<u64>>(min: u64, max: u64) -> impl FnOnce(&Value) -> Result<T, String> {
     const UNITS: [(&str, u64); 5] = [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     move |value| {
-        number(value, &UNITS, least, most).ok_or_else(|| {
+        number(value, &UNITS, min, max).ok_or_else(|| {
             format!(
-                "must be a number of bytes from {least} to {most}, such as 4096, '64KiB' or '1MiB', not {value}"
+                "must be a number of bytes from {min} to {max}, such as 4096, '64KiB' or '1MiB', not {value}"
             )
         })
     }
 }
 
 /// Parses a time within bounds; the unit is required.
-pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -> Result<Duration, String> {
+pub(crate) fn duration(min: Duration, max: Duration) -> impl FnOnce(&Value) -> Result<Duration, String> {
     const UNITS: [(&str, u64); 5] =
         [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
     move |value| {
@@ -288,21 +288,21 @@ pub(crate) fn duration(least: Duration, most: Duration) -> impl FnOnce(&Value) -
             Value::Text(text) => scaled(text, &UNITS),
             _ => None,
         };
-        milliseconds.map(Duration::from_millis).filter(|time| (least..=most).contains(time)).ok_or_else(|| {
-            let (least, most) = (DisplayDuration(least), DisplayDuration(most));
-            format!("must be a time with its unit, such as '500ms', '10s' or '15m', from {least} to {most}, not {value}")
+        milliseconds.map(Duration::from_millis).filter(|time| (min..=max).contains(time)).ok_or_else(|| {
+            let (min, max) = (DisplayDuration(min), DisplayDuration(max));
+            format!("must be a time with its unit, such as '500ms', '10s' or '15m', from {min} to {max}, not {value}")
         })
     }
 }
 
 /// Returns a number within bounds; as text, it may have a unit.
-fn number<T: TryFrom<u64>>(value: &Value, units: &[(&str, u64)], least: u64, most: u64) -> Option<T> {
+fn number<T: TryFrom<u64>>(value: &Value, units: &[(&str, u64)], min: u64, max: u64) -> Option<T> {
     let number = match value {
         Value::Integer(integer) => u64::try_from(*integer).ok(),
         Value::Text(text) => scaled(text, units),
         _ => None,
     };
-    number.filter(|number| (least..=most).contains(number))?.try_into().ok()
+    number.filter(|number| (min..=max).contains(number))?.try_into().ok()
 }
 
 /// Parses a whole number and a unit, which blanks may separate.

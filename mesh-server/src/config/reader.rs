@@ -20,7 +20,7 @@ pub(crate) const BEARER_VARIABLE: &str = "MESH_BEARER";
 
 /// The result of loading.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedConfig {
     /// The settings, or all their faults.
     pub(crate) config: Result<Config, Vec<ConfigFault>>,
     /// The settings, with the defaults of those that are at fault.
@@ -39,14 +39,14 @@ impl Config {
         flags: Flags,
         environment: impl IntoIterator<Item = (String, String)>,
         file: Option<&SettingsFile>,
-    ) -> Loaded {
+    ) -> LoadedConfig {
         let mut faults = Vec::new();
         let sources = Sources::collect(flags, environment, file, &mut faults);
         let mut reader = Reader::new(&sources, faults);
         let config = Self::read(&mut reader);
         config.check(&mut reader);
         // Names in a file with syntax errors are the parser's guesses.
-        if sources.broken.is_empty() {
+        if sources.invalid_lines.is_empty() {
             reader.find_unknown();
         }
         let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE, BEARER_VARIABLE]);
@@ -54,7 +54,7 @@ impl Config {
         faults.sort();
         let partial = config.clone();
         let config = if faults.is_empty() { Ok(config) } else { Err(faults) };
-        Loaded { config, partial, faulty, warnings, effective }
+        LoadedConfig { config, partial, faulty, warnings, effective }
     }
 }
 

@@ -90,7 +90,7 @@ settings! {
         /// URL of an OpenTelemetry collector that spans are sent to.
         endpoint: Option<Endpoint> = None, parse::optional(parse::collector);
         /// Name of this server in traces.
-        service: String = "mesh-server".to_owned(), parse::filled;
+        service: String = "mesh-server".to_owned(), parse::required_text;
     }
 
     /// Health checks and metrics.
@@ -117,7 +117,7 @@ settings! {
         control: CacheControl = CacheControl::default(), parse::cache_control;
         /// `Cache-Control` of reads by GET whose root is the entity, a line for each; in a variable `post = max-age=60; user = no-store`.
         entities: EntityControls = EntityControls::default(), EntityControls::parse;
-        /// Header of the same reads that names what a reply was read from, by which CDNs purge: `surrogate-key`, `cache-tag` or `off`.
+        /// Header with the tags by which CDNs purge these replies: `surrogate-key`, `cache-tag` or `off`.
         tags: Tags = Tags::Off, parse::choice;
     }
     sections {
@@ -128,9 +128,9 @@ settings! {
     CachingPurge["caching.purge."] {
         /// URLs that changes are sent to, one for each shared cache.
         urls: Vec<String> = Vec::new(), parse::purge_urls;
-        /// Header of each purge, such as `Fastly-Key: KEY`; for https only, and for this machine.
+        /// Header of each purge, such as `Fastly-Key: KEY`; sent only over https, or to this machine.
         header: Option<SecretText> = None, parse::header;
-        /// Least time between two purges of a cache; changes in between are sent together.
+        /// Minimum time between two purges of a cache; changes in between are sent together.
         interval: Duration = Purge::INTERVAL, parse::duration(Duration::ZERO, HOUR);
     }
 
@@ -141,7 +141,7 @@ settings! {
         /// Secret that all keys are derived from, at least 32 random bytes.
         secret: Option<SecretText> = None, parse::secret;
         /// File with the secret; excludes `integrity.secret`.
-        secret_file: Option<PathBuf> = None, parse::present;
+        secret_file: Option<PathBuf> = None, parse::optional_text;
         /// Earlier secrets, whose tokens remain valid.
         previous_secrets: Vec<SecretText> = Vec::new(), parse::secrets;
         /// Lifetime of a token.
@@ -160,11 +160,11 @@ settings! {
         /// Table of accounts; empty: no logins, for servers whose sessions begin with bearer tokens or API keys.
         table: String = "users".to_owned(), parse::text;
         /// Column with the user's id.
-        id: String = "id".to_owned(), parse::filled;
+        id: String = "id".to_owned(), parse::required_text;
         /// Column that a login is compared with.
-        login: String = "email".to_owned(), parse::filled;
+        login: String = "email".to_owned(), parse::required_text;
         /// Column of argon2id hashes.
-        password: String = "password_hash".to_owned(), parse::filled;
+        password: String = "password_hash".to_owned(), parse::required_text;
         /// Column of roles; empty: no roles.
         role: String = "role".to_owned(), parse::text;
         /// Column of tenants; empty: no tenants.
@@ -178,13 +178,13 @@ settings! {
         /// Secret shared with the issuer, at least 32 bytes, for HS256; excludes `bearer.jwks`.
         secret: Option<SecretText> = None, parse::secret;
         /// File with the secret; excludes `bearer.secret`.
-        secret_file: Option<PathBuf> = None, parse::present;
+        secret_file: Option<PathBuf> = None, parse::optional_text;
         /// Expected issuer, the claim `iss`; empty: any.
         issuer: String = String::new(), parse::text;
         /// Expected audiences, of which the claim `aud` must have one; empty: any.
         audience: Vec<String> = Vec::new(), parse::list;
         /// Claim with the user's id: the name of a member or a path such as `user.id`.
-        id: String = "sub".to_owned(), parse::filled;
+        id: String = "sub".to_owned(), parse::required_text;
         /// Claim with the role, or with a list of roles; empty: no roles.
         role: String = "role".to_owned(), parse::text;
         /// Roles that count, by rank: the role is the first of them in the claim; empty: the first in the claim.
@@ -212,7 +212,7 @@ settings! {
     /// The audit log.
     Audit["audit."] {
         /// File that the audit log is appended to, one JSON object per line.
-        file: Option<PathBuf> = None, parse::present;
+        file: Option<PathBuf> = None, parse::optional_text;
         /// Table of the database that the audit log is written to, with the columns `time`, `event` and `entry`; empty: none.
         table: String = String::new(), parse::text;
         /// Whether the entries of writes have the values of fields, and not only their names.
@@ -228,8 +228,8 @@ settings! {
         /// Whether only registered queries are answered.
         only: bool = false, parse::boolean;
         /// JSON file of queries that are registered at start.
-        preload: Option<PathBuf> = None, parse::present;
-        /// Most registered queries.
+        preload: Option<PathBuf> = None, parse::optional_text;
+        /// Maximum number of registered queries.
         max_entries: usize = mesh_plan::Persisted::ENTRIES, parse::count(1, 10_000_000);
     }
 
@@ -238,7 +238,7 @@ settings! {
         /// Whether files are accepted and served.
         enabled: bool = false, parse::boolean;
         /// Where files are kept: `file:FOLDER` or `s3://bucket/prefix`.
-        store: Location = "file:uploads".to_owned().into(), parse::filled;
+        store: Location = "file:uploads".to_owned().into(), parse::required_text;
         /// Time that links to files in a bucket are valid; `0s`: no links, the server sends the files itself.
         link_ttl: Duration = 300 * SECOND, parse::duration(Duration::ZERO, 7 * 24 * HOUR);
         /// Path segment under the base at which files are served.
@@ -263,9 +263,9 @@ settings! {
         enabled: bool = false, parse::boolean;
         /// Records of one export.
         rows: u32 = mesh_plan::Limits::default().export_rows, parse::count(1, u32::MAX as u64 - 1);
-        /// Time for one export, which has a snapshot of the database for as long.
+        /// Time limit of an export, which keeps a snapshot of the database until it ends.
         timeout: Duration = mesh_server::Exports::DEFAULT_TIMEOUT, parse::duration(SECOND, 24 * HOUR);
-        /// Exports at a time; others are 503.
+        /// Concurrent exports; further ones are refused with 503.
         at_once: usize = mesh_server::Exports::DEFAULT_AT_ONCE, parse::count(1, 10_000);
     }
 
@@ -283,7 +283,7 @@ settings! {
         rows: usize = mesh_server::Mcp::DEFAULT_ROWS, parse::count(1, 1_000_000);
         /// Bytes of the result of a tool.
         bytes: usize = mesh_server::Mcp::DEFAULT_BYTES, parse::size(1_024, 64 * MEBIBYTE);
-        /// Whether there is a tool that writes, if `mutations.enabled` is set.
+        /// Whether to offer a tool for writes, if `mutations.enabled` is set.
         writes: bool = false, parse::boolean;
         /// Whether explanations show SQL.
         sql: bool = false, parse::boolean;
@@ -320,12 +320,12 @@ settings! {
         /// Where registered queries and ended sessions are kept: `database` or `memory`.
         store: Store = Store::Database, parse::choice;
         /// SQLite file for the state; without it, a file beside the database.
-        path: Option<PathBuf> = None, parse::present;
+        path: Option<PathBuf> = None, parse::optional_text;
     }
 
     /// Connections to a MySQL or MariaDB database.
     Mysql["mysql."] {
-        /// Most connections to the server, for reads and for writes.
+        /// Maximum number of connections to the server, for reads and for writes.
         connections: usize = mesh_mysql::Settings::default().connections, parse::count(1, 10_000);
         /// Time after which an idle connection is closed.
         idle_timeout: Duration = mesh_mysql::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
@@ -337,11 +337,11 @@ settings! {
 
     /// Connections to a PostgreSQL database.
     Postgres["postgres."] {
-        /// Most connections to one server.
+        /// Maximum number of connections to one server.
         connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
         /// Time after which an idle connection is closed.
         idle_timeout: Duration = mesh_postgres::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
-        /// Memory of the database server for the prepared statements of one connection, an estimate; 0 prepares none.
+        /// Memory of the database server for the prepared statements of one connection, an estimate; 0 disables prepared statements.
         statements: usize = mesh_postgres::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
         /// Time that a request waits for a connection.
         wait: Duration = mesh_postgres::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
@@ -350,7 +350,7 @@ settings! {
         /// Whether a pooler assigns a connection to each transaction.
         pooler: bool = mesh_postgres::Settings::default().pooler, parse::boolean;
         /// URL of the primary itself, for connections that listen for changes past a pooler.
-        listen_url: Option<Location> = None, parse::present;
+        listen_url: Option<Location> = None, parse::optional_text;
     }
 
     /// Reads of a SQLite file.
@@ -362,9 +362,9 @@ settings! {
     /// The server's certificate.
     Tls["tls."] {
         /// PEM file with the certificate chain.
-        cert: Option<PathBuf> = None, parse::present;
+        cert: Option<PathBuf> = None, parse::optional_text;
         /// PEM file with the private key.
-        key: Option<PathBuf> = None, parse::present;
+        key: Option<PathBuf> = None, parse::optional_text;
     }
 }
 

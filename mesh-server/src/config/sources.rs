@@ -37,7 +37,7 @@ pub(crate) struct Sources {
     /// The folder of the file.
     pub(super) folder: PathBuf,
     /// Lines of the file that are not valid TOML.
-    pub(super) broken: BTreeSet<usize>,
+    pub(super) invalid_lines: BTreeSet<usize>,
 }
 
 impl Sources {
@@ -86,7 +86,7 @@ impl Sources {
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let line = line(error.span().map_or(0, |span| span.start));
-            self.broken.insert(line);
+            self.invalid_lines.insert(line);
             let message = error.message().lines().collect::<Vec<_>>().join("; ");
             faults.push(ConfigFault { origin: origin(line), message: format!("not valid TOML: {message}") });
         }
@@ -98,7 +98,7 @@ impl Sources {
                 let line = line(key.span().start);
                 let origin = origin(line);
                 match value.get_ref() {
-                    _ if self.broken.contains(&line) => {}
+                    _ if self.invalid_lines.contains(&line) => {}
                     DeValue::Table(table) => {
                         let entries = table.iter().map(|(key, value)| {
                             (key.get_ref().to_string(), Value::from_toml(value.get_ref()))

@@ -6,10 +6,10 @@ mod bearer;
 mod purge;
 
 use super::*;
-use crate::config::reader::Loaded;
+use crate::config::reader::LoadedConfig;
 use crate::config::sources::ConfigFault;
 
-fn load(flags: &[(&'static str, &str)], environment: &[(&str, &str)], file: &str) -> Loaded {
+fn load(flags: &[(&'static str, &str)], environment: &[(&str, &str)], file: &str) -> LoadedConfig {
     let flags = flags.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
     let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     let file = SettingsFile { path: "mesh.toml".into(), text: file.to_owned() };

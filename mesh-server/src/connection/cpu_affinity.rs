@@ -13,10 +13,10 @@ mod linux {
     use tokio::net::TcpStream;
 
     /// The CPUs that the process could use before its first thread was pinned.
-    static ALL: OnceLock<CpuSet> = OnceLock::new();
+    static INITIAL_CPUS: OnceLock<CpuSet> = OnceLock::new();
 
     /// Returns the numbers of the CPUs that the current thread may run on.
-    pub(in super::super) fn available() -> Vec<usize> {
+    pub(in super::super) fn available_cpus() -> Vec<usize> {
         let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
         (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
     }
@@ -24,7 +24,7 @@ mod linux {
     /// Binds the current thread to one CPU. A failure is ignored: the thread works on any CPU.
     pub(in super::super) fn pin(cpu: usize) {
         if let Ok(set) = sched_getaffinity(None) {
-            ALL.get_or_init(|| set);
+            INITIAL_CPUS.get_or_init(|| set);
         }
         let mut one = CpuSet::new();
         one.set(cpu);
@@ -33,13 +33,13 @@ mod linux {
 
     /// Lets the current thread run on all CPUs again. Threads inherit the affinity of the thread that starts them.
     pub(in super::super) fn unpin() {
-        if let Some(all) = ALL.get() {
+        if let Some(all) = INITIAL_CPUS.get() {
             let _ = sched_setaffinity(None, all);
         }
     }
 
     /// Returns the CPU on which the packets of a connection arrive.
-    pub(in super::super) fn incoming(stream: &TcpStream) -> Option<usize> {
+    pub(in super::super) fn incoming_cpu(stream: &TcpStream) -> Option<usize> {
         rustix::net::sockopt::socket_incoming_cpu(stream).ok()?.try_into().ok()
     }
 }
@@ -48,7 +48,7 @@ mod linux {
 mod other {
     use tokio::net::TcpStream;
 
-    pub(in super::super) fn available() -> Vec<usize> {
+    pub(in super::super) fn available_cpus() -> Vec<usize> {
         Vec::new()
     }
 
@@ -56,7 +56,7 @@ mod other {
 
     pub(in super::super) fn unpin() {}
 
-    pub(in super::super) fn incoming(_: &TcpStream) -> Option<usize> {
+    pub(in super::super) fn incoming_cpu(_: &TcpStream) -> Option<usize> {
         None
     }
 }
@@ -67,21 +67,21 @@ mod tests {
 
     #[test]
     fn threads_inherit_the_affinity_and_can_be_unpinned() {
-        let before = available();
+        let before = available_cpus();
         let last = *before.last().unwrap();
         let (pinned, inherited, unpinned) = std::thread::spawn(move || {
             pin(last);
-            let inherited = std::thread::spawn(available).join().unwrap();
+            let inherited = std::thread::spawn(available_cpus).join().unwrap();
             let unpinned = std::thread::spawn(|| {
                 unpin();
-                available()
+                available_cpus()
             });
-            (available(), inherited, unpinned.join().unwrap())
+            (available_cpus(), inherited, unpinned.join().unwrap())
         })
         .join()
         .unwrap();
         assert_eq!((pinned, inherited), (vec![last], vec![last]));
         assert_eq!(unpinned, before);
-        assert_eq!(available(), before, "other threads are not affected");
+        assert_eq!(available_cpus(), before, "other threads are not affected");
     }
 }

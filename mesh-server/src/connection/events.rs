@@ -18,7 +18,7 @@ use super::stream::ConnectionStream;
 use crate::Body;
 
 /// Returns whether the reply to a request may be an event stream that this module can send.
-pub(super) fn may_have_events<B>(request: &Request<B>) -> bool {
+pub(super) fn can_have_events<B>(request: &Request<B>) -> bool {
     request.version() == Version::HTTP_11 && *request.method() == Method::GET
 }
 
@@ -42,7 +42,7 @@ where
         let frame = tokio::select! {
             biased;
             frame = body.frame() => frame,
-            end = closed(&mut stream) => return end,
+            end = wait_for_close(&mut stream) => return end,
         };
         match frame {
             Some(Ok(frame)) => {
@@ -97,7 +97,7 @@ async fn write<S: AsyncWrite + Unpin>(stream: &mut S, mut bytes: impl Buf) -> io
 }
 
 /// Waits until the client has closed its side. What it sends is discarded.
-async fn closed<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
+async fn wait_for_close<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
     let received = |stream: &mut S, cx: &mut std::task::Context<'_>| {
         let mut bytes = [0; 256];
         let mut buffer = ReadBuf::new(&mut bytes);

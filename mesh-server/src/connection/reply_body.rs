@@ -14,7 +14,7 @@ use crate::clients::Outbox;
 use crate::pipeline::body::BoxError;
 
 /// Bytes of one piece, which fit into a frame of HTTP/2.
-const PIECE: usize = 16 * 1024;
+const MAX_PIECE_BYTES: usize = 16 * 1024;
 
 /// A body with the guard of its request, which is active until the body is sent.
 ///
@@ -54,7 +54,7 @@ impl HttpBody for ReplyBody {
                 end => return Poll::Ready(end),
             }
         }
-        let piece = this.rest.split_to(this.rest.len().min(PIECE));
+        let piece = this.rest.split_to(this.rest.len().min(MAX_PIECE_BYTES));
         Poll::Ready(Some(Ok(Frame::data(outbox.track(piece)))))
     }
 

@@ -127,7 +127,7 @@ impl ConnectionHandler {
             let (activity, slot) = (Arc::clone(&activity), Arc::clone(&events_slot));
             service_fn(move |request: Request<Incoming>| {
                 let (guard, version) = (activity.start_request(), request.version());
-                let slot = events::may_have_events(&request).then(|| Arc::clone(&slot));
+                let slot = events::can_have_events(&request).then(|| Arc::clone(&slot));
                 let (head, body) = request.into_parts();
                 let (body, drain) = DrainableBody::new(&head, body);
                 let app = Arc::clone(app.borrow_mut().latest());
@@ -149,7 +149,7 @@ impl ConnectionHandler {
             tokio::select! {
                 biased;
                 result = poll_fn(|cx| {
-                    TASK.with_borrow_mut(|task| task.clone_from(cx.waker()));
+                    CONNECTION_WAKER.with_borrow_mut(|task| task.clone_from(cx.waker()));
                     phase.poll(cx, &self.builder, &service, &events_slot)
                 }) => {
                     return result.unwrap_or_else(|error| tracing::debug!("connection failed: {error}"));
@@ -169,12 +169,12 @@ impl ConnectionHandler {
                 () = check.as_mut() => {
                     let may_release = phase.can_release() && !is_closing;
                     let Some(checked) = self.check(&activity, is_closing, may_release) else { return };
-                    match checked.duty {
-                        Some(Duty::Close) => {
+                    match checked.action {
+                        Some(TimeoutAction::Close) => {
                             is_closing = true;
                             phase.close();
                         }
-                        Some(Duty::Release) => phase.release(),
+                        Some(TimeoutAction::Release) => phase.release(),
                         None => {}
                     }
                     check.as_mut().reset(Instant::now() + checked.next_check);
@@ -190,41 +190,41 @@ impl ConnectionHandler {
     }
 
     /// Returns the action to take, and when to check again; `None` to end the connection at once.
-    fn check(&self, activity: &Activity, is_closing: bool, may_release: bool) -> Option<Checked> {
+    fn check(&self, activity: &Activity, is_closing: bool, may_release: bool) -> Option<TimeoutCheck> {
         let stall = activity.remaining_stall(&self.timeouts);
         if stall == Some(Duration::ZERO) {
             tracing::debug!("connection closed: the client does not accept a reply");
             return None;
         }
         let interval = self.check_interval();
-        let (duty, next_check) = match activity.remaining(&self.timeouts) {
+        let (action, next_check) = match activity.remaining(&self.timeouts) {
             Some(Duration::ZERO) if is_closing || !activity.is_between_requests() => {
                 tracing::debug!("connection closed: the client has sent nothing");
                 return None;
             }
-            Some(Duration::ZERO) => (Some(Duty::Close), CLOSE_TIMEOUT),
+            Some(Duration::ZERO) => (Some(TimeoutAction::Close), CLOSE_TIMEOUT),
             remaining => {
                 let next_check = remaining.map_or(interval, |remaining| remaining.min(interval));
                 let idle = activity.idle_for().filter(|_| stall.is_none()).unwrap_or_default();
                 match RELEASE_AFTER.saturating_sub(idle) {
                     _ if !may_release => (None, next_check),
-                    Duration::ZERO => (Some(Duty::Release), next_check),
+                    Duration::ZERO => (Some(TimeoutAction::Release), next_check),
                     left => (None, next_check.min(left)),
                 }
             }
         };
-        Some(Checked { duty, next_check: stall.map_or(next_check, |stall| next_check.min(stall)) })
+        Some(TimeoutCheck { action, next_check: stall.map_or(next_check, |stall| next_check.min(stall)) })
     }
 }
 
 /// The result of a check of the timeouts.
-struct Checked {
-    duty: Option<Duty>,
+struct TimeoutCheck {
+    action: Option<TimeoutAction>,
     next_check: Duration,
 }
 
 /// The action that a check of the timeouts requires.
-enum Duty {
+enum TimeoutAction {
     /// Close the connection gracefully.
     Close,
     /// Give up the buffers of an idle connection.
@@ -233,16 +233,16 @@ enum Duty {
 
 thread_local! {
     /// The memory of the last request of this thread that has completed: an `Option<Pin<Box<F>>>`.
-    static SPACE: RefCell<Box<dyn Any>> = RefCell::new(Box::new(()));
+    static REQUEST_MEMORY: RefCell<Box<dyn Any>> = RefCell::new(Box::new(()));
     /// The waker of the connection that this thread serves at the moment.
-    static TASK: RefCell<Waker> = RefCell::new(Waker::noop().clone());
+    static CONNECTION_WAKER: RefCell<Waker> = RefCell::new(Waker::noop().clone());
 }
 
 /// Polls a request once before the connection reads on. Most reads complete in this poll, and their heads are then dropped,
 /// so that the connection reuses the buffer that held them. A completed request leaves its memory to the next request of
 /// the thread, because idle connections should not hold any.
 fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, PendingRequest<F>> {
-    let used = SPACE.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
+    let used = REQUEST_MEMORY.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
     let mut request = match used {
         Some(mut used) => {
             used.set(request);
@@ -250,10 +250,10 @@ fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, Pendin
         }
         None => Box::pin(request),
     };
-    let task = TASK.with_borrow(Waker::clone);
+    let task = CONNECTION_WAKER.with_borrow(Waker::clone);
     match request.as_mut().poll(&mut Context::from_waker(&task)) {
         Poll::Ready(reply) => {
-            SPACE.with_borrow_mut(|space| match space.downcast_mut() {
+            REQUEST_MEMORY.with_borrow_mut(|space| match space.downcast_mut() {
                 Some(space) => *space = Some(request),
                 None => *space = Box::new(Some(request)),
             });
@@ -326,21 +326,21 @@ mod tests {
     }
 
     /// Returns whether a request of this type can use the memory of an earlier one.
-    fn has_space<F: 'static>(_: impl Fn(bool) -> F) -> bool {
+    fn has_reusable_memory<F: 'static>(_: impl Fn(bool) -> F) -> bool {
         let has = |space: &Box<dyn Any>| space.downcast_ref().is_some_and(Option::<Pin<Box<F>>>::is_some);
-        SPACE.with_borrow(has)
+        REQUEST_MEMORY.with_borrow(has)
     }
 
     #[tokio::test]
     async fn a_request_that_waits_is_resumed_by_its_connection() {
         for waits in [false, true, false] {
             let polled = poll_once(request(waits));
-            assert_eq!((matches!(polled, Either::Right(_)), !has_space(request)), (waits, waits));
+            assert_eq!((matches!(polled, Either::Right(_)), !has_reusable_memory(request)), (waits, waits));
             assert_eq!(polled.await, "reply");
         }
         // Another type of request.
         assert_eq!(poll_once(ready(1)).await, 1);
-        assert!(!has_space(request));
+        assert!(!has_reusable_memory(request));
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
         for (waker, polls) in [(&task, [1, 2]), (other, [2, 3])] {
             let count = Rc::new(Cell::new(0));
             let counted = Rc::clone(&count);
-            TASK.set(task.clone());
+            CONNECTION_WAKER.set(task.clone());
             let mut polled = std::pin::pin!(poll_once(poll_fn(move |_| {
                 counted.set(counted.get() + 1);
                 Poll::<()>::Pending

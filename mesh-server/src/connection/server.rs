@@ -14,7 +14,7 @@ use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
 use super::workers::{Scheduler, Workers};
-use crate::clients::{Held, Outbox, Peer};
+use crate::clients::{CountGuard, Outbox, Peer};
 use crate::{ClientAddress, Current, Metrics};
 
 /// Pause after a failure to accept a connection, for example for lack of file descriptors.
@@ -175,7 +175,7 @@ impl Server {
 }
 
 /// The error of an address that has reached its limit of connections.
-struct TooMany;
+struct TooManyConnections;
 
 /// Accepts connections and starts a task for each.
 struct Acceptor {
@@ -193,7 +193,7 @@ impl Acceptor {
         let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
         match self.listener.accept().await {
             Ok((stream, address)) => {
-                let Ok(share) = self.share_of(address.ip()) else { return };
+                let Ok(share) = self.count_connection(address.ip()) else { return };
                 // Replies are written at once; Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
                 if let Err(error) = self.spawn(stream, ClientAddress(address.ip()), (permit, share)) {
@@ -211,18 +211,18 @@ impl Acceptor {
     ///
     /// # Errors
     /// The address has reached its limit of connections.
-    fn share_of(&self, peer: IpAddr) -> Result<Option<Held<IpAddr>>, TooMany> {
+    fn count_connection(&self, peer: IpAddr) -> Result<Option<CountGuard<IpAddr>>, TooManyConnections> {
         let shared = self.handler.app.get().shared;
         if shared.proxies.contains(peer) {
             return Ok(None);
         }
         let others = self.max_connections.saturating_sub(self.permits.available_permits() + 1);
-        let held = shared.clients.connect(peer, others, self.max_connections);
-        if held.is_none() {
+        let guard = shared.clients.acquire_connection(peer, others, self.max_connections);
+        if guard.is_none() {
             tracing::debug!("connection closed: {peer} has too many");
             self.metrics.as_ref().inspect(|metrics| metrics.connection_refused());
         }
-        held.map(Some).ok_or(TooMany)
+        guard.map(Some).ok_or(TooManyConnections)
     }
 
     /// Serves a connection in a task on the thread that the scheduler chooses.
@@ -230,10 +230,10 @@ impl Acceptor {
         &self,
         stream: TcpStream,
         address: ClientAddress,
-        counted: (OwnedSemaphorePermit, Option<Held<IpAddr>>),
+        counted: (OwnedSemaphorePermit, Option<CountGuard<IpAddr>>),
     ) -> std::io::Result<()> {
         let handler = self.handler.clone();
-        let metrics = self.metrics.as_ref().map(Metrics::connected);
+        let metrics = self.metrics.as_ref().map(Metrics::connection_opened);
         let (runtime, count) = self.scheduler.assign(&stream);
         let guards = (counted, metrics, count);
         let outbox = Arc::new(Outbox::default());

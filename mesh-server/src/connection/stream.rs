@@ -18,7 +18,7 @@ use tokio::time::Sleep;
 use super::activity::Activity;
 
 /// The length in bytes up to which the parts of a write are joined.
-const JOINED: usize = 4 * 1024;
+const MAX_JOINED_BYTES: usize = 4 * 1024;
 /// The first bytes of every HTTP/2 connection; no HTTP/1 method starts with them.
 const HTTP2_PREFIX: &[u8] = b"PRI";
 /// The complete preface of an HTTP/2 connection.
@@ -30,7 +30,7 @@ const LINGER_BYTES: usize = 4 * 1024 * 1024;
 
 thread_local! {
     /// Space for a write whose parts are joined. A new array would have to be zeroed for each write.
-    static JOINED_PARTS: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(JOINED));
+    static JOIN_BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(MAX_JOINED_BYTES));
 }
 
 /// The stream of a connection. It reports received bytes to an [`Activity`], applies the write timeout, and lingers when it
@@ -173,8 +173,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionStream<S> {
         // One write of a short head and body costs less than a vectored write of both.
         let length: usize = slices.iter().map(|slice| slice.len()).sum();
         let stream = Pin::new(&mut self.stream);
-        let result = if length <= JOINED {
-            JOINED_PARTS.with_borrow_mut(|joined| {
+        let result = if length <= MAX_JOINED_BYTES {
+            JOIN_BUFFER.with_borrow_mut(|joined| {
                 joined.clear();
                 slices.iter().for_each(|slice| joined.extend_from_slice(slice));
                 stream.poll_write(cx, joined)
@@ -247,8 +247,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_parts_of_a_write_arrive_in_order() {
-        for length in [0, 1, JOINED - 4, JOINED - 3, 3 * JOINED] {
-            let (mut client, server) = duplex(16 * JOINED);
+        for length in [0, 1, MAX_JOINED_BYTES - 4, MAX_JOINED_BYTES - 3, 3 * MAX_JOINED_BYTES] {
+            let (mut client, server) = duplex(16 * MAX_JOINED_BYTES);
             let mut server = lingering(server);
             let body = vec![b'x'; length];
             let parts = [io::IoSlice::new(b"head"), io::IoSlice::new(&body)];

@@ -29,7 +29,7 @@ const THREAD_NAME: &str = "mesh";
 /// `tokio::task::block_in_place`, which requires a multi-threaded runtime.
 #[derive(Clone, Debug)]
 pub struct Workers {
-    threads: Arc<Threads>,
+    threads: Arc<WorkerThreads>,
 }
 
 impl Workers {
@@ -74,19 +74,19 @@ impl WorkersBuilder {
     /// The system cannot start another thread or runtime.
     pub fn start(self) -> io::Result<Workers> {
         let blocking_threads = (MAX_BLOCKING_THREADS / self.count.max(1)).max(16);
-        let cpus = if self.pinned { cpu_affinity::available() } else { Vec::new() };
+        let cpus = if self.pinned { cpu_affinity::available_cpus() } else { Vec::new() };
         let threads = (0..self.count).map(|index| {
             let cpu = cpus.get(index % cpus.len().max(1)).copied();
-            Thread::start((self.pinned, cpu), blocking_threads, self.on_park.clone())
+            WorkerThread::start((self.pinned, cpu), blocking_threads, self.on_park.clone())
         });
-        Ok(Workers { threads: Arc::new(Threads(threads.collect::<io::Result<_>>()?)) })
+        Ok(Workers { threads: Arc::new(WorkerThreads(threads.collect::<io::Result<_>>()?)) })
     }
 }
 
 #[derive(Debug)]
-struct Threads(Vec<Thread>);
+struct WorkerThreads(Vec<WorkerThread>);
 
-impl Drop for Threads {
+impl Drop for WorkerThreads {
     fn drop(&mut self) {
         // Stop all threads before waiting for the first one.
         self.0.iter_mut().for_each(|thread| drop(thread.stop.take()));
@@ -100,7 +100,7 @@ impl Drop for Threads {
 }
 
 #[derive(Debug)]
-struct Thread {
+struct WorkerThread {
     runtime: Handle,
     is_pinned: bool,
     /// The CPU of a pinned thread, if the system can bind it.
@@ -112,7 +112,7 @@ struct Thread {
     handle: Option<JoinHandle<()>>,
 }
 
-impl Thread {
+impl WorkerThread {
     fn start(
         (is_pinned, cpu): (bool, Option<usize>),
         blocking_threads: usize,
@@ -194,7 +194,7 @@ impl Scheduler {
     /// Chooses the runtime for a connection (`None`: the current one). The connection is counted for it until the
     /// returned guard is dropped.
     pub(super) fn assign(&self, stream: &TcpStream) -> (Option<&Handle>, ConnectionCount) {
-        let slot = self.choose(|| cpu_affinity::incoming(stream));
+        let slot = self.choose(|| cpu_affinity::incoming_cpu(stream));
         (slot.and_then(|slot| slot.runtime.as_ref()), ConnectionCount::new(slot))
     }
 
@@ -275,14 +275,14 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn pinned_threads_share_the_cpus_and_serve_all_connections() {
-        let available = cpu_affinity::available();
+        let available = cpu_affinity::available_cpus();
         let workers = Workers::builder(available.len() + 1).pinned(true).start().unwrap();
         let scheduler = Scheduler::new(Some(&workers));
         let cpus: Vec<_> = scheduler.0.iter().map(|slot| slot.cpu).collect();
         let expected = available.iter().chain(available.first()).map(|cpu| Some(*cpu));
         assert_eq!(cpus, expected.collect::<Vec<_>>());
         assert!(scheduler.0.iter().all(|slot| slot.runtime.is_some()));
-        assert_eq!(cpu_affinity::available(), available, "the calling thread is not pinned");
+        assert_eq!(cpu_affinity::available_cpus(), available, "the calling thread is not pinned");
     }
 
     #[test]

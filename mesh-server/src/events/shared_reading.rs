@@ -9,13 +9,13 @@ use mesh_wire::{RequestId, WireError, sse};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 
-use crate::clients::{SharedEvent, Unsent};
+use crate::clients::{SharedEvent, UnsentBudget};
 use crate::observability::error_log;
 
 /// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
 const MAX_READINGS: usize = 8;
 /// The shortest pause after a reading, so that a burst of changes causes few of them.
-const PAUSE: Duration = Duration::from_millis(20);
+const MIN_PAUSE: Duration = Duration::from_millis(20);
 /// The pause after a reading in multiples of its duration. Lists can be slow to read, and every change of their entities
 /// may affect them. With the pause, readings of a list take at most a quarter of the time, however many changes there are.
 const PAUSE_FACTOR: u32 = 3;
@@ -23,8 +23,8 @@ const PAUSE_FACTOR: u32 = 3;
 /// pause after a reading, its result is used regardless of its age.
 const MAX_AGE: Duration = Duration::from_millis(50);
 /// Delays before a failed reading is repeated; each is twice the previous one.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(30);
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// Identifies equal subscriptions.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ pub(super) struct SharedReading {
     /// The id of the request that created the reading, for the log.
     request_id: Arc<str>,
     /// Counts the latest outcome and those that slow clients still have.
-    unsent: Arc<Unsent>,
+    unsent: Arc<UnsentBudget>,
     progress: Mutex<Progress>,
     /// The number of the last reading that has finished.
     finished: watch::Sender<u64>,
@@ -76,7 +76,7 @@ pub(super) struct SharedReading {
     /// Ends the delay before a failed reading is repeated.
     retry_now: Arc<Notify>,
     /// Ends the pause after a reading, because a new subscription waits for the next one.
-    awaited: Arc<Notify>,
+    skip_pause: Arc<Notify>,
 }
 
 /// Readings are numbered. All requests that arrive during a reading are satisfied by the next one.
@@ -95,7 +95,7 @@ impl SharedReading {
         key: SubscriptionKey,
         plan: Plan,
         request_id: &RequestId,
-        unsent: Arc<Unsent>,
+        unsent: Arc<UnsentBudget>,
     ) -> Self {
         Self {
             reader,
@@ -107,7 +107,7 @@ impl SharedReading {
             finished: watch::Sender::new(0),
             latest: watch::Sender::new(None),
             retry_now: Arc::new(Notify::new()),
-            awaited: Arc::new(Notify::new()),
+            skip_pause: Arc::new(Notify::new()),
         }
     }
 
@@ -142,7 +142,7 @@ impl SharedReading {
             (is_recent && *self.finished.borrow() == progress.requested).then_some(progress.requested)
         };
         let number = recent.unwrap_or_else(|| {
-            self.awaited.notify_one();
+            self.skip_pause.notify_one();
             self.refresh()
         });
         let mut finished = self.finished.subscribe();
@@ -164,9 +164,9 @@ impl SharedReading {
     /// reference to the reading.
     fn pause(&self) -> impl Future<Output = ()> + Send + use<> {
         let end = self.progress.lock().paused_until.unwrap_or_else(Instant::now);
-        let awaited = Arc::clone(&self.awaited);
+        let skip_pause = Arc::clone(&self.skip_pause);
         async move {
-            let _ = tokio::time::timeout_at(end.into(), awaited.notified()).await;
+            let _ = tokio::time::timeout_at(end.into(), skip_pause.notified()).await;
         }
     }
 
@@ -209,14 +209,14 @@ impl Drop for SharedReading {
     fn drop(&mut self) {
         // Wakes a waiting task so that it ends.
         self.retry_now.notify_one();
-        self.awaited.notify_one();
+        self.skip_pause.notify_one();
     }
 }
 
 /// Reads until all requests are satisfied. Between readings the task holds no strong reference, so it ends with the last
 /// subscription.
 async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
-    let mut retry = FIRST_RETRY;
+    let mut retry = MIN_RETRY_DELAY;
     loop {
         let Some(pause) = reading.upgrade().map(|current| current.pause()) else { return };
         pause.await;
@@ -235,7 +235,7 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         let is_running = {
             let mut progress = current.progress.lock();
             current.finished.send_replace(number);
-            let pause = if succeeded { PAUSE.max(duration * reader.pause_factor) } else { PAUSE };
+            let pause = if succeeded { MIN_PAUSE.max(duration * reader.pause_factor) } else { MIN_PAUSE };
             progress.paused_until = Some(Instant::now() + pause);
             progress.is_running = progress.requested > number || !succeeded;
             progress.is_running
@@ -246,9 +246,9 @@ async fn run(reading: Weak<SharedReading>, reader: Arc<Reader>) {
         let retry_now = Arc::clone(&current.retry_now);
         drop(current);
         if !succeeded && tokio::time::timeout(retry, retry_now.notified()).await.is_err() {
-            retry = LAST_RETRY.min(retry * 2);
+            retry = MAX_RETRY_DELAY.min(retry * 2);
         } else {
-            retry = FIRST_RETRY;
+            retry = MIN_RETRY_DELAY;
         }
     }
 }

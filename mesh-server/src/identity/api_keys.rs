@@ -10,8 +10,8 @@ use mesh_plan::Generations;
 use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
-use super::failures::Failures;
-use super::{KnownCaller, Proof};
+use super::failure_limiter::FailureLimiter;
+use super::{KnownCaller, VerifiedCredential};
 use crate::pipeline::admission::RETRY_AFTER;
 
 /// How long a looked-up key is used without another lookup. A revoked key is refused after this time at the latest.
@@ -26,11 +26,11 @@ const NEVER: u64 = 253_402_300_799;
 /// Callers identified by API keys, for [`crate::AppBuilder::api_keys`]. Cheap to clone; clones share a cache.
 #[derive(Clone)]
 pub struct ApiKeys {
-    shared: Arc<Shared>,
+    shared: Arc<KeyCache>,
 }
 
 /// The cache and the limits of lookups. Guesses do not compete with keys that were valid before for either of them.
-struct Shared {
+struct KeyCache {
     source: Arc<dyn ApiKeySource>,
     known: Generations<ApiKeyHash, Entry>,
     /// Hashes without a key, with the time when they were looked up.
@@ -55,17 +55,17 @@ pub(crate) enum ApiKeyError {
     /// The key has expired.
     Expired,
     /// The address has sent too many unknown keys.
-    TooMany(WireError),
+    RateLimited(WireError),
     /// The table cannot be read.
     Unavailable(StoreError),
 }
 
-type Found = Result<Arc<KnownCaller>, ApiKeyError>;
+type LookupResult = Result<Arc<KnownCaller>, ApiKeyError>;
 
 impl ApiKeys {
     /// Creates API keys that are looked up in a source.
     pub fn new(source: Arc<dyn ApiKeySource>) -> Self {
-        let shared = Shared {
+        let shared = KeyCache {
             source,
             known: Generations::new(ENTRIES),
             unknown: Generations::new(ENTRIES),
@@ -76,14 +76,14 @@ impl ApiKeys {
     }
 
     /// Returns the caller or the refusal of a key if it is in the cache or the key is malformed; otherwise `None`.
-    pub(crate) fn cached(&self, key: &[u8]) -> Option<Found> {
-        match ApiKeyHash::of(key) {
+    pub(crate) fn cached(&self, key: &[u8]) -> Option<LookupResult> {
+        match ApiKeyHash::from_key(key) {
             Some(hash) => self.cached_hash(hash),
             None => Some(Err(ApiKeyError::Invalid)),
         }
     }
 
-    fn cached_hash(&self, hash: ApiKeyHash) -> Option<Found> {
+    fn cached_hash(&self, hash: ApiKeyHash) -> Option<LookupResult> {
         if let Some(entry) = self.shared.known.get(&hash).filter(|entry| is_fresh(entry.looked_up)) {
             return Some(entry.caller.ok_or(ApiKeyError::Invalid).and_then(unexpired));
         }
@@ -92,15 +92,20 @@ impl ApiKeys {
     }
 
     /// Looks a key up. Unknown keys count as failures of the address.
-    pub(crate) async fn find(&self, key: &[u8], failures: &Failures, address: Option<IpAddr>) -> Found {
-        let hash = ApiKeyHash::of(key).ok_or(ApiKeyError::Invalid)?;
+    pub(crate) async fn find(
+        &self,
+        key: &[u8],
+        failures: &FailureLimiter,
+        address: Option<IpAddr>,
+    ) -> LookupResult {
+        let hash = ApiKeyHash::from_key(key).ok_or(ApiKeyError::Invalid)?;
         if self.shared.known.get(&hash).is_some() {
             return self.look_up(hash, &self.shared.known_lookups).await;
         }
-        failures.begin(address).map_err(ApiKeyError::TooMany)?;
+        failures.count(address).map_err(ApiKeyError::RateLimited)?;
         let found = self.look_up(hash, &self.shared.other_lookups).await;
         if !matches!(found, Err(ApiKeyError::Invalid)) {
-            failures.forget(address);
+            failures.uncount(address);
         }
         found
     }
@@ -119,7 +124,7 @@ impl ApiKeys {
         }
     }
 
-    async fn look_up(&self, hash: ApiKeyHash, lookups: &Semaphore) -> Found {
+    async fn look_up(&self, hash: ApiKeyHash, lookups: &Semaphore) -> LookupResult {
         let _permit =
             lookups.acquire().await.map_err(|error| ApiKeyError::Unavailable(StoreError::new(error)))?;
         // Another request may have looked it up meanwhile.
@@ -136,7 +141,7 @@ impl ApiKeys {
             }
             return Err(ApiKeyError::Invalid);
         };
-        let caller = Arc::new(KnownCaller::new(session(&stored), Proof::ApiKey(hash)));
+        let caller = Arc::new(KnownCaller::new(session(&stored), VerifiedCredential::ApiKey(hash)));
         self.shared.known.insert(hash, Entry { caller: Some(Arc::clone(&caller)), looked_up }, 1);
         unexpired(caller)
     }
@@ -146,7 +151,7 @@ fn is_fresh(looked_up: Instant) -> bool {
     looked_up.elapsed() < LIFETIME
 }
 
-fn unexpired(caller: Arc<KnownCaller>) -> Found {
+fn unexpired(caller: Arc<KnownCaller>) -> LookupResult {
     if caller.session.expires_at <= SystemTime::now() { Err(ApiKeyError::Expired) } else { Ok(caller) }
 }
 
@@ -168,7 +173,7 @@ impl From<ApiKeyError> for WireError {
         match error {
             ApiKeyError::Invalid => refused(Code::TokenInvalid, "The API key is not valid"),
             ApiKeyError::Expired => refused(Code::TokenExpired, "The API key has expired"),
-            ApiKeyError::TooMany(error) => error,
+            ApiKeyError::RateLimited(error) => error,
             ApiKeyError::Unavailable(_) => Self::unavailable(RETRY_AFTER),
         }
     }
@@ -193,10 +198,10 @@ mod tests {
     #[derive(Default)]
     struct Table {
         rows: Mutex<Vec<StoredApiKey>>,
-        is_away: Mutex<bool>,
+        is_unavailable: Mutex<bool>,
         lookups: AtomicUsize,
         running: AtomicUsize,
-        most: AtomicUsize,
+        max_running: AtomicUsize,
     }
 
     /// The table as a source.
@@ -208,10 +213,10 @@ mod tests {
                 let table = &self.0;
                 table.lookups.fetch_add(1, Ordering::Relaxed);
                 let running = table.running.fetch_add(1, Ordering::Relaxed) + 1;
-                table.most.fetch_max(running, Ordering::Relaxed);
+                table.max_running.fetch_max(running, Ordering::Relaxed);
                 tokio::task::yield_now().await;
                 table.running.fetch_sub(1, Ordering::Relaxed);
-                if *table.is_away.lock() {
+                if *table.is_unavailable.lock() {
                     return Err(StoreError::new("away"));
                 }
                 Ok(table.rows.lock().iter().find(|row| row.hash == hash).cloned())
@@ -223,13 +228,13 @@ mod tests {
     fn keys() -> (Arc<Table>, ApiKeys) {
         let table = Arc::new(Table::default());
         let (owner, role) = (Some("7".to_owned()), Some("editor".to_owned()));
-        let hash = ApiKeyHash::of(b"mk_a").unwrap();
+        let hash = ApiKeyHash::from_key(b"mk_a").unwrap();
         table.rows.lock().push(StoredApiKey { hash, owner, role, expires: None });
         let source = Source(Arc::clone(&table));
         (table, ApiKeys::new(Arc::new(source)))
     }
 
-    async fn find(keys: &ApiKeys, key: &str, failures: &Failures) -> Result<String, u16> {
+    async fn find(keys: &ApiKeys, key: &str, failures: &FailureLimiter) -> Result<String, u16> {
         let found = match keys.cached(key.as_bytes()) {
             Some(found) => found,
             None => keys.find(key.as_bytes(), failures, None).await,
@@ -241,14 +246,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_is_looked_up_once_until_its_entry_is_old() {
-        let ((table, keys), failures) = (keys(), Failures::default());
+        let ((table, keys), failures) = (keys(), FailureLimiter::default());
         for _ in 0..10 {
             assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
         }
         assert_eq!(table.lookups.load(Ordering::Relaxed), 1);
         let caller = keys.cached(b"mk_a").unwrap().unwrap();
         assert_eq!((caller.principal.role.as_deref(), caller.principal.user.as_str()), (Some("editor"), "7"));
-        assert_eq!(caller.session.session, ApiKeyHash::of(b"mk_a").unwrap().session());
+        assert_eq!(caller.session.session, ApiKeyHash::from_key(b"mk_a").unwrap().session());
         table.rows.lock().clear();
         make_old(&keys);
         assert_eq!(find(&keys, "mk_a", &failures).await, Err(401));
@@ -258,7 +263,7 @@ mod tests {
 
     /// Makes all entries too old to be used.
     fn make_old(keys: &ApiKeys) {
-        let hash = ApiKeyHash::of(b"mk_a").unwrap();
+        let hash = ApiKeyHash::from_key(b"mk_a").unwrap();
         let entry = keys.shared.known.get(&hash).unwrap();
         let looked_up = entry.looked_up.checked_sub(LIFETIME).unwrap();
         keys.shared.known.insert(hash, Entry { looked_up, ..entry }, 1);
@@ -266,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn guesses_cause_few_lookups_and_do_not_displace_keys() {
-        let ((table, keys), failures) = (keys(), Failures::default());
+        let ((table, keys), failures) = (keys(), FailureLimiter::default());
         assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
         let mut refused = [0, 0];
         for number in 0..10_000 {
@@ -291,14 +296,14 @@ mod tests {
 
     #[tokio::test]
     async fn lookups_at_a_time_are_few_and_shared() {
-        let ((table, keys), failures) = (keys(), Failures::default());
+        let ((table, keys), failures) = (keys(), FailureLimiter::default());
         let guesses: Vec<String> = (0..50).map(|number| format!("mk_{number}")).collect();
         let guess = |key: &String| find_owned(keys.clone(), key.clone());
         let running: Vec<_> = guesses.iter().map(guess).map(tokio::spawn).collect();
         for running in running {
             assert_eq!(running.await.unwrap(), Err(401));
         }
-        assert_eq!(table.most.load(Ordering::Relaxed), LOOKUPS);
+        assert_eq!(table.max_running.load(Ordering::Relaxed), LOOKUPS);
         let running: Vec<_> =
             (0..50).map(|_| tokio::spawn(find_owned(keys.clone(), "mk_a".to_owned()))).collect();
         for running in running {
@@ -309,33 +314,33 @@ mod tests {
     }
 
     async fn find_owned(keys: ApiKeys, key: String) -> Result<String, u16> {
-        find(&keys, &key, &Failures::default()).await
+        find(&keys, &key, &FailureLimiter::default()).await
     }
 
     #[tokio::test]
     async fn expired_keys_and_a_table_that_is_away_have_their_own_errors() {
-        let ((table, keys), failures) = (keys(), Failures::default());
+        let ((table, keys), failures) = (keys(), FailureLimiter::default());
         table.rows.lock()[0].expires = Some(UNIX_EPOCH);
         let error = keys.find(b"mk_a", &failures, None).await.unwrap_err();
         assert!(matches!(error, ApiKeyError::Expired), "{error:?}");
         assert_eq!(WireError::from(error).code, Some(Code::TokenExpired));
         make_old(&keys);
-        *table.is_away.lock() = true;
+        *table.is_unavailable.lock() = true;
         assert_eq!(find(&keys, "mk_a", &failures).await, Err(503));
         assert_eq!(find(&keys, "mk_b", &failures).await, Err(503));
-        *table.is_away.lock() = false;
+        *table.is_unavailable.lock() = false;
         assert_eq!(find(&keys, "mk_b", &failures).await, Err(401));
     }
 
     #[tokio::test]
     async fn callers_are_checked_for_changes_of_their_key() {
-        let ((table, keys), failures) = (keys(), Failures::default());
+        let ((table, keys), failures) = (keys(), FailureLimiter::default());
         let caller = keys.find(b"mk_a", &failures, None).await.unwrap();
-        let hash = ApiKeyHash::of(b"mk_a").unwrap();
-        *table.is_away.lock() = true;
+        let hash = ApiKeyHash::from_key(b"mk_a").unwrap();
+        *table.is_unavailable.lock() = true;
         make_old(&keys);
         assert!(keys.recheck(hash, &caller).await.is_ok(), "unknown");
-        *table.is_away.lock() = false;
+        *table.is_unavailable.lock() = false;
         assert!(keys.recheck(hash, &caller).await.is_ok());
         table.rows.lock()[0].role = Some("reader".to_owned());
         make_old(&keys);

@@ -9,8 +9,8 @@ use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
 use mesh_plan::Generations;
 use parking_lot::RwLock;
 
-use super::refresh::{Refresh, Renewal};
-use super::{KnownCaller, Proof};
+use super::refresh::{Refresh, RefreshOutcome};
+use super::{KnownCaller, VerifiedCredential};
 use crate::observability::health::Check;
 
 /// Cached callers.
@@ -23,10 +23,10 @@ const CALLER_OVERHEAD: usize = 1_024;
 /// Callers identified by JWTs of an issuer, for [`crate::AppBuilder::bearer`]. Cheap to clone; clones share the keys.
 #[derive(Clone)]
 pub struct Bearer {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<BearerState>,
 }
 
-pub(super) struct Shared {
+pub(super) struct BearerState {
     verifier: BearerVerifier,
     /// `None` until the keys have been read for the first time.
     keys: RwLock<Option<Arc<KeySet>>>,
@@ -41,20 +41,26 @@ pub(super) struct Shared {
 impl Bearer {
     /// Creates bearers from a verifier and keys.
     pub fn new(verifier: BearerVerifier, keys: KeySet) -> Self {
-        Self::with(verifier, Some(keys), None)
+        Self::from_parts(verifier, Some(keys), None)
     }
 
     /// Creates bearers whose keys have yet to be read.
     #[cfg(feature = "jwks")]
     pub(super) fn with_refresh(verifier: BearerVerifier) -> Self {
-        Self::with(verifier, None, Some(Arc::new(Refresh::new())))
+        Self::from_parts(verifier, None, Some(Arc::new(Refresh::new())))
     }
 
-    fn with(verifier: BearerVerifier, keys: Option<KeySet>, refresh: Option<Arc<Refresh>>) -> Self {
+    fn from_parts(verifier: BearerVerifier, keys: Option<KeySet>, refresh: Option<Arc<Refresh>>) -> Self {
         let keys = RwLock::new(keys.map(Arc::new));
         let callers = Generations::bounded(CALLERS, CALLER_BYTES);
         Self {
-            shared: Arc::new(Shared { verifier, keys, failing: AtomicBool::new(false), refresh, callers }),
+            shared: Arc::new(BearerState {
+                verifier,
+                keys,
+                failing: AtomicBool::new(false),
+                refresh,
+                callers,
+            }),
         }
     }
 
@@ -77,10 +83,10 @@ impl Bearer {
     }
 
     /// Waits until the keys have been read again because one is unknown.
-    pub(crate) async fn renewed(&self) -> Renewal {
+    pub(crate) async fn request_refresh(&self) -> RefreshOutcome {
         match &self.shared.refresh {
             Some(refresh) => refresh.request().await,
-            None => Renewal::TooSoon,
+            None => RefreshOutcome::TooSoon,
         }
     }
 
@@ -93,9 +99,9 @@ impl Bearer {
     }
 
     /// Returns the caller of a token that was verified before, if it is still valid.
-    pub(crate) fn known(&self, token: &[u8]) -> Option<Result<Arc<KnownCaller>, BearerError>> {
+    pub(crate) fn cached(&self, token: &[u8]) -> Option<Result<Arc<KnownCaller>, BearerError>> {
         let caller = self.shared.callers.get(token)?;
-        let Proof::Bearer(opened) = &caller.proof else { return None };
+        let VerifiedCredential::Bearer(opened) = &caller.credential else { return None };
         Some(self.check(opened).map(|()| caller))
     }
 
@@ -104,7 +110,7 @@ impl Bearer {
         let keys = self.keys()?;
         let opened = self.shared.verifier.open(token, &keys)?;
         let checked = self.check(&opened);
-        let caller = Arc::new(KnownCaller::new(opened.session().clone(), Proof::Bearer(opened)));
+        let caller = Arc::new(KnownCaller::new(opened.session().clone(), VerifiedCredential::Bearer(opened)));
         // The token is stored as a cache key, and decoded in two sessions and a principal.
         let weight = CALLER_OVERHEAD + 4 * token.len();
         self.shared.callers.insert(token.into(), Arc::clone(&caller), weight);
@@ -117,7 +123,7 @@ impl Bearer {
     }
 }
 
-impl Shared {
+impl BearerState {
     pub(super) fn set_keys(&self, keys: KeySet) {
         *self.keys.write() = Some(Arc::new(keys));
     }
@@ -132,7 +138,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for BearerState {
     fn drop(&mut self) {
         if let Some(refresh) = &self.refresh {
             refresh.close();

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Empty, Limited};
 use mesh_integrity::bearer::{BearerVerifier, KeySet};
 use tokio::time::Instant;
 
-use super::bearer::{Bearer, Shared};
+use super::bearer::{Bearer, BearerState};
 use super::refresh::Refresh;
 use crate::https_client::{HttpsClient, is_loopback};
 use crate::observability::error_log::with_causes;
@@ -26,7 +26,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// The time limit for a read.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a file is checked for changes.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The first delay before a failed read is tried again; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// The longest delay before a failed read is tried again.
@@ -154,27 +154,28 @@ impl Bearer {
         let bearer = Self::with_refresh(verifier);
         let shared = Arc::downgrade(&bearer.shared);
         if let Some(refresh) = bearer.shared.refresh.clone() {
-            let mut reader = Reader { shared, refresh, jwks, interval, seen: None, delay: None };
-            let due = reader.read().await;
-            tokio::spawn(reader.run(due));
+            let mut refresher =
+                JwksRefresher { shared, refresh, jwks, interval, last_stamp: None, delay: None };
+            let due = refresher.read().await;
+            tokio::spawn(refresher.run(due));
         }
         bearer
     }
 }
 
 /// The task that keeps the keys current.
-struct Reader {
-    shared: Weak<Shared>,
+struct JwksRefresher {
+    shared: Weak<BearerState>,
     refresh: Arc<Refresh>,
     jwks: Jwks,
     interval: Duration,
     /// The stamp of the file when it was last read.
-    seen: Option<FileStamp>,
+    last_stamp: Option<FileStamp>,
     /// The delay after the last read, if it has failed.
     delay: Option<Duration>,
 }
 
-impl Reader {
+impl JwksRefresher {
     async fn run(mut self, mut due: Instant) {
         loop {
             self.wait(due).await;
@@ -192,8 +193,8 @@ impl Reader {
             tokio::select! {
                 () = self.refresh.requested() => return,
                 () = tokio::time::sleep_until(due) => return,
-                () = tokio::time::sleep(LOOK_INTERVAL), if is_file => {
-                    if self.jwks.stamp() != self.seen {
+                () = tokio::time::sleep(FILE_CHECK_INTERVAL), if is_file => {
+                    if self.jwks.stamp() != self.last_stamp {
                         return;
                     }
                 }
@@ -203,7 +204,7 @@ impl Reader {
 
     /// Reads the keys and returns when to read them again. A failure is logged when it begins.
     async fn read(&mut self) -> Instant {
-        self.seen = self.jwks.stamp();
+        self.last_stamp = self.jwks.stamp();
         let read = self.jwks.read().await;
         let Some(shared) = self.shared.upgrade() else { return Instant::now() };
         match read {

@@ -15,7 +15,7 @@ const WAITING: usize = 64;
 
 /// The result of a request to read the keys again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Renewal {
+pub(crate) enum RefreshOutcome {
     /// A read has ended.
     Read,
     /// The keys were read a short time ago.
@@ -54,22 +54,22 @@ impl Refresh {
 
     /// Requests a read and waits until it ends, or until a read that was requested earlier ends. At most one read a minute is
     /// started.
-    pub(super) async fn request(&self) -> Renewal {
+    pub(super) async fn request(&self) -> RefreshOutcome {
         let mut reads = {
             let mut state = self.state.lock();
             if !state.pending {
                 if state.last.is_some_and(|last| last.elapsed() < INTERVAL) {
-                    return Renewal::TooSoon;
+                    return RefreshOutcome::TooSoon;
                 }
                 *state = State { last: Some(Instant::now()), pending: true };
                 self.wake.notify_one();
             }
             self.reads.subscribe()
         };
-        let Ok(_waits) = self.waiting.try_acquire() else { return Renewal::Busy };
+        let Ok(_waits) = self.waiting.try_acquire() else { return RefreshOutcome::Busy };
         match reads.changed().await {
-            Ok(()) => Renewal::Read,
-            Err(_) => Renewal::TooSoon,
+            Ok(()) => RefreshOutcome::Read,
+            Err(_) => RefreshOutcome::TooSoon,
         }
     }
 
@@ -109,8 +109,8 @@ mod tests {
         assert!(refresh.requested().now_or_never().is_some());
         assert!(refresh.requested().now_or_never().is_none(), "one read for both");
         refresh.finish();
-        assert_eq!(both.now_or_never(), Some((Renewal::Read, Renewal::Read)));
-        assert_eq!(refresh.request().now_or_never(), Some(Renewal::TooSoon), "within the minute");
+        assert_eq!(both.now_or_never(), Some((RefreshOutcome::Read, RefreshOutcome::Read)));
+        assert_eq!(refresh.request().now_or_never(), Some(RefreshOutcome::TooSoon), "within the minute");
         tokio::time::advance(INTERVAL).await;
         let mut third = Box::pin(refresh.request());
         assert!(third.as_mut().now_or_never().is_none());
@@ -122,8 +122,8 @@ mod tests {
         let refresh = Refresh::new();
         let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(refresh.request())).collect();
         assert!(waiting.iter_mut().all(|request| request.as_mut().now_or_never().is_none()));
-        assert_eq!(refresh.request().now_or_never(), Some(Renewal::Busy));
+        assert_eq!(refresh.request().now_or_never(), Some(RefreshOutcome::Busy));
         refresh.finish();
-        assert!(waiting.into_iter().all(|request| request.now_or_never() == Some(Renewal::Read)));
+        assert!(waiting.into_iter().all(|request| request.now_or_never() == Some(RefreshOutcome::Read)));
     }
 }

@@ -16,7 +16,7 @@ use crate::rates::rate::Rate;
 
 /// The factor by which the limits for one account from all addresses, and for all accounts from one address, exceed the
 /// limit for one account from one address.
-const BROAD: u32 = 10;
+const BROAD_LIMIT_FACTOR: u32 = 10;
 
 /// The login attempts of the last minute. Successful ones are uncounted.
 ///
@@ -39,20 +39,20 @@ impl Attempts {
     /// # Errors
     /// 429 after too many attempts.
     pub(crate) fn begin(&self, address: Option<IpAddr>) -> Result<AddressAttempt<'_>, WireError> {
-        self.begin_here(address, self.limiter.now()).map_err(WireError::rate_limit)
+        self.begin_locally(address, self.limiter.now()).map_err(WireError::rate_limit)
     }
 
     /// Counts an attempt on this server. Returns the number of seconds until the next one if there were too many.
-    fn begin_here(&self, address: Option<IpAddr>, now: Duration) -> Result<AddressAttempt<'_>, u32> {
+    fn begin_locally(&self, address: Option<IpAddr>, now: Duration) -> Result<AddressAttempt<'_>, u32> {
         let address = address.map(counted_address);
         let key = format!("any at {address:?}");
-        self.limiter.count(&key, self.broad(), now)?;
+        self.limiter.count(&key, self.broad_rate(), now)?;
         Ok(AddressAttempt { attempts: self, address, key })
     }
 
     /// Returns the rate for one account from all addresses, and for all accounts from one address.
-    fn broad(&self) -> Rate {
-        Rate::per_minute(self.per_minute.max(1).saturating_mul(BROAD))
+    fn broad_rate(&self) -> Rate {
+        Rate::per_minute(self.per_minute.max(1).saturating_mul(BROAD_LIMIT_FACTOR))
     }
 
     /// Returns how many attempts were refused without checking the password.
@@ -80,13 +80,13 @@ impl<'a> AddressAttempt<'a> {
     ///
     /// # Errors
     /// 429 after too many attempts, 503 if the store fails.
-    pub(crate) async fn at_account(
+    pub(crate) async fn count_account(
         self,
         account: Option<&str>,
         request_id: &str,
     ) -> Result<Attempt<'a>, WireError> {
         let attempts = self.attempts;
-        let attempt = self.at_account_here(account, attempts.limiter.now());
+        let attempt = self.count_account_locally(account, attempts.limiter.now());
         let mut attempt = attempt.map_err(WireError::rate_limit)?;
         let Some(store) = &attempts.store else { return Ok(attempt) };
         let refused = match store.begin(attempt.shared_keys()).await {
@@ -100,14 +100,14 @@ impl<'a> AddressAttempt<'a> {
                 IntegrityError::Unavailable(error).into()
             }
         };
-        attempt.forget_here();
+        attempt.uncount_locally();
         Err(refused)
     }
 
     /// Counts the attempt on this server.
-    fn at_account_here(self, account: Option<&str>, now: Duration) -> Result<Attempt<'a>, u32> {
+    fn count_account_locally(self, account: Option<&str>, now: Duration) -> Result<Attempt<'a>, u32> {
         let Self { attempts, address, key } = self;
-        let (limiter, broad) = (&attempts.limiter, attempts.broad());
+        let (limiter, broad) = (&attempts.limiter, attempts.broad_rate());
         let everywhere = match account {
             Some(account) => format!("{account:?} at any"),
             // Attempts without an account have only the address in common.
@@ -129,8 +129,8 @@ impl<'a> AddressAttempt<'a> {
     }
 
     /// Uncounts the attempt.
-    pub(crate) fn forget(self) {
-        self.attempts.limiter.uncount(&self.key, self.attempts.broad());
+    pub(crate) fn uncount(self) {
+        self.attempts.limiter.uncount(&self.key, self.attempts.broad_rate());
     }
 }
 
@@ -146,16 +146,16 @@ pub(crate) struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Uncounts the attempt, because the login succeeded.
-    pub(crate) async fn forget(self) {
+    pub(crate) async fn uncount(self) {
         if let Some(store) = self.store
             && let Err(error) = store.forget(self.shared_keys()).await
         {
             tracing::warn!("a successful login is still counted as an attempt: {error}");
         }
-        self.forget_here();
+        self.uncount_locally();
     }
 
-    fn forget_here(&self) {
+    fn uncount_locally(&self) {
         self.keys.iter().for_each(|(key, rate)| self.limiter.uncount(key, *rate));
     }
 
@@ -183,7 +183,7 @@ mod tests {
         address: Option<IpAddr>,
         now: Duration,
     ) -> Result<Attempt<'a>, u32> {
-        attempts.begin_here(address, now)?.at_account_here(Some(account), now)
+        attempts.begin_locally(address, now)?.count_account_locally(Some(account), now)
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         let attempts = Attempts::new(2, None);
         for _ in 0..100 {
             let attempt = begin(&attempts, "ada", address(1), Duration::ZERO);
-            attempt.unwrap_or_else(|_| panic!("refused")).forget_here();
+            attempt.unwrap_or_else(|_| panic!("refused")).uncount_locally();
         }
         assert!(begin(&attempts, "ada", address(1), Duration::ZERO).is_ok());
     }

@@ -32,7 +32,7 @@ impl BuiltIn {
     /// All tools, in the order in which agents use them.
     pub(crate) const ALL: [Self; 5] = [Self::Describe, Self::Check, Self::Run, Self::Explain, Self::Write];
     /// The default number of entities on a page of the schema.
-    pub(crate) const ENTITIES: usize = 20;
+    pub(crate) const DEFAULT_ENTITIES: usize = 20;
     /// The maximum number of entities on a page of the schema.
     pub(crate) const MAX_ENTITIES: usize = 100;
 
@@ -63,7 +63,7 @@ impl BuiltIn {
                     "entity": {"type": "string", "description": "Return this entity only"},
                     "after": {"type": "string", "description": "Continue after the entity of this name"},
                     "first": {
-                        "type": "integer", "minimum": 1, "maximum": Self::MAX_ENTITIES, "default": Self::ENTITIES,
+                        "type": "integer", "minimum": 1, "maximum": Self::MAX_ENTITIES, "default": Self::DEFAULT_ENTITIES,
                         "description": "Entities on a page",
                     },
                 }),

@@ -119,7 +119,7 @@ impl AuditLog {
                 return;
             }
         }
-        self.queue.push(entry::of_request(cx, event, status, duration));
+        self.queue.push(entry::request_entry(cx, event, status, duration));
     }
 }
 
@@ -137,12 +137,12 @@ fn write_all(queue: &Queue, mut sink: impl AuditSink) {
         queue.wait(&mut batch, sink.delay());
         let (count, bytes) = (batch.len(), weight_of(&batch));
         let written = sink.write(&mut batch);
-        queue.written(count - batch.len(), bytes - weight_of(&batch));
+        queue.record_written(count - batch.len(), bytes - weight_of(&batch));
         match written {
             Ok(()) if std::mem::take(&mut is_failing) => tracing::info!("the audit log is written again"),
             Ok(()) => {}
             Err(error) => {
-                queue.failed();
+                queue.record_failure();
                 // The failure is logged once until the next success.
                 if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!("the audit log cannot be written, trying again: {error}");

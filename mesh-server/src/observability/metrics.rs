@@ -112,9 +112,9 @@ impl Metrics {
     }
 
     /// Counts a connection. It counts as open until the returned value is dropped.
-    pub(crate) fn connected(&self) -> Connected {
+    pub(crate) fn connection_opened(&self) -> ConnectionGuard {
         self.shared.accepted.fetch_add(1, Ordering::Relaxed);
-        Connected(self.clone())
+        ConnectionGuard(self.clone())
     }
 
     /// Writes all metrics.
@@ -153,9 +153,9 @@ impl fmt::Debug for Metrics {
 
 /// An open connection.
 #[derive(Debug)]
-pub(crate) struct Connected(Metrics);
+pub(crate) struct ConnectionGuard(Metrics);
 
-impl Drop for Connected {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.shared.ended.fetch_add(1, Ordering::Relaxed);
     }

@@ -26,9 +26,9 @@ const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// The time limit for sending a batch.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The kind of a server's span.
-const SERVER: u8 = 2;
+const SPAN_KIND_SERVER: u8 = 2;
 /// The status code of a failed span.
-const FAILED: u8 = 2;
+const STATUS_CODE_ERROR: u8 = 2;
 
 /// Sends spans of requests to a collector, for [`crate::AppBuilder::spans`]. Cheap to clone; clones share the queue.
 #[derive(Clone, Debug)]
@@ -152,11 +152,11 @@ fn span(span: &Span) -> Value {
         "traceId": span.trace.trace_id(),
         "spanId": format!("{:016x}", span.trace.span),
         "name": format!("{method} {route}").trim_start(),
-        "kind": SERVER,
+        "kind": SPAN_KIND_SERVER,
         "startTimeUnixNano": span.start.to_string(),
         "endTimeUnixNano": span.end.to_string(),
         "attributes": attributes,
-        "status": if span.status >= 500 { json!({"code": FAILED}) } else { json!({}) },
+        "status": if span.status >= 500 { json!({"code": STATUS_CODE_ERROR}) } else { json!({}) },
     });
     if let (Some(fields), true) = (value.as_object_mut(), span.trace.parent != 0) {
         fields.insert("parentSpanId".to_owned(), format!("{:016x}", span.trace.parent).into());

@@ -56,9 +56,9 @@ async fn unbound(cx: &RequestContext<'_>, access: Access) -> Result<Caller, Wire
     if let Evidence::None = pending.evidence {
         return Ok(PUBLIC);
     }
-    let message = bodiless(&pending.headers);
+    let message = message_without_body(&pending.headers);
     // Boxed, so that reads without a signature need little memory.
-    Box::pin(pending.verify(cx, &message, None, (access, Use::Any))).await
+    Box::pin(pending.verify(cx, &message, None, (access, SignatureUse::Any))).await
 }
 
 /// Authenticates a write without a body. Its signature is bound to one use, because its unbound signature would equal
@@ -67,13 +67,13 @@ pub(crate) async fn write_without_body(cx: &RequestContext<'_>) -> Result<Caller
     let pending = open(cx).await?;
     let headers = pending.headers;
     let message = Message::new(headers.statement());
-    let caller = pending.verify(cx, &message, None, (Access::Write, Use::Once)).await?;
+    let caller = pending.verify(cx, &message, None, (Access::Write, SignatureUse::Once)).await?;
     headers.reject_params()?;
     Ok(caller)
 }
 
 /// Returns the message of a request without a body. `SPEC §7.4`, `SPEC §19.4`
-fn bodiless<'h>(headers: &MeshHeaders<'h>) -> Message<'h> {
+fn message_without_body<'h>(headers: &MeshHeaders<'h>) -> Message<'h> {
     match headers.params {
         None => Message::new(headers.statement()),
         Some(params) => Message::with_params(headers.statement(), params.as_bytes()),
@@ -92,7 +92,7 @@ pub(crate) async fn with_body(
     let is_signed = matches!(pending.evidence, Evidence::Token(..));
     let message = match content {
         _ if !is_signed => Message::new(statement),
-        Content::OptionalFields if body.is_empty() => bodiless(&pending.headers),
+        Content::OptionalFields if body.is_empty() => message_without_body(&pending.headers),
         Content::Application if is_bodiless(cx, statement, &body) => Message::new(statement),
         Content::Application => Message::for_application(statement, &body),
         _ => Message::with_body(statement, &body),
@@ -104,18 +104,20 @@ pub(crate) async fn with_body(
         format.map_or(FORMATS, |format| [format; 2])
     });
     let required = match content {
-        Content::Fields => (Access::Write, Use::Once),
-        Content::OptionalFields if body.is_empty() => (Access::Read, Use::Any),
-        Content::OptionalFields => (Access::Write, Use::Once),
-        Content::Query => (Access::Read, Use::Any),
-        Content::Registration => (Access::Registration, Use::Any),
+        Content::Fields => (Access::Write, SignatureUse::Once),
+        Content::OptionalFields if body.is_empty() => (Access::Read, SignatureUse::Any),
+        Content::OptionalFields => (Access::Write, SignatureUse::Once),
+        Content::Query => (Access::Read, SignatureUse::Any),
+        Content::Registration => (Access::Registration, SignatureUse::Any),
         // Whether a message writes is checked later, by `allow_write`.
         #[cfg(feature = "mcp")]
-        Content::Call { writes } => (Access::Read, if writes { Use::Once } else { Use::Any }),
-        Content::Application if matches!(*cx.head.method, Method::GET | Method::HEAD) => {
-            (Access::Read, Use::Any)
+        Content::Call { writes } => {
+            (Access::Read, if writes { SignatureUse::Once } else { SignatureUse::Any })
         }
-        Content::Application => (Access::Write, Use::Any),
+        Content::Application if matches!(*cx.head.method, Method::GET | Method::HEAD) => {
+            (Access::Read, SignatureUse::Any)
+        }
+        Content::Application => (Access::Write, SignatureUse::Any),
     };
     let headers = pending.headers;
     let caller = pending.verify(cx, &message, formats, required).await?;
@@ -152,7 +154,10 @@ fn is_bodiless(cx: &RequestContext<'_>, statement: &[u8], body: &Bytes) -> bool 
 
 /// Authenticates the download of a stored file: the signature covers the storage key in the path. `SPEC §9.7`
 pub(crate) async fn file(cx: &RequestContext<'_>, key: &str) -> Result<Caller, WireError> {
-    open(cx).await?.verify(cx, &Message::new(key.as_bytes()), Some(JSON), (Access::Read, Use::Any)).await
+    open(cx)
+        .await?
+        .verify(cx, &Message::new(key.as_bytes()), Some(JSON), (Access::Read, SignatureUse::Any))
+        .await
 }
 
 /// Authenticates a call of the docs surface, which needs no signature. Without a credential the options of the surface decide.
@@ -169,8 +174,8 @@ pub(crate) async fn docs(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
     match open(cx).await?.evidence {
         Evidence::None => Ok(PUBLIC),
         Evidence::Token(_, known) => caller(cx, &known),
-        Evidence::Known(known) => identified(cx, known),
-        Evidence::Anonymous(caller) => Ok(caller),
+        Evidence::Known(known) => known_caller(cx, known),
+        Evidence::Principal(caller) => Ok(caller),
     }
 }
 
@@ -202,7 +207,7 @@ enum Evidence<'r> {
     /// A credential that needs no signature.
     Known(Arc<KnownCaller>),
     /// No evidence: the caller is anonymous or the local principal.
-    Anonymous(Caller),
+    Principal(Caller),
 }
 
 /// Checks the credential.
@@ -212,16 +217,16 @@ async fn open<'r>(cx: &RequestContext<'r>) -> Result<Pending<'r>, WireError> {
     let credential = Credential::read(cx, &headers)?;
     if let Some(principal) = &identities.local {
         cx.record.set_local(principal);
-        return Ok(Pending { headers, evidence: Evidence::Anonymous(Caller::anonymous(principal)) });
+        return Ok(Pending { headers, evidence: Evidence::Principal(Caller::anonymous(principal)) });
     }
     let evidence = match (credential, &cx.shared.integrity, &identities.anonymous) {
         (Credential::Bearer(token), ..) => Evidence::Known(Box::pin(identify(cx, token)).await?),
         (Credential::None, _, Some(principal)) => {
             cx.record.set_caller_kind(CallerKind::Anonymous);
-            Evidence::Anonymous(Caller::anonymous(principal))
+            Evidence::Principal(Caller::anonymous(principal))
         }
         (Credential::Session, Some(integrity), _) => session(cx, integrity, &headers).await?,
-        _ if identities.are_on() => return Err(missing(cx)),
+        _ if identities.can_authenticate() => return Err(missing(cx)),
         (_, Some(integrity), _) => session(cx, integrity, &headers).await?,
         (_, None, _) => Evidence::None,
     };
@@ -264,7 +269,7 @@ type Formats<'a> = [&'a str; 2];
 
 /// How often a signature may be used, unless binding is off.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum SignatureUse {
     /// As often as the setting allows.
     Any,
     /// Once: it is bound.
@@ -282,7 +287,7 @@ impl Pending<'_> {
         cx: &RequestContext<'_>,
         message: &Message<'_>,
         formats: Option<Formats<'_>>,
-        (access, required): (Access, Use),
+        (access, required): (Access, SignatureUse),
     ) -> Result<Caller, WireError> {
         let (Integrity { gate, .. }, known) = match self.evidence {
             Evidence::None => return Ok(PUBLIC),
@@ -290,9 +295,9 @@ impl Pending<'_> {
             Evidence::Known(known) => {
                 cx.record.set_session(known.kind(), &known.session);
                 check_unsigned(cx, access)?;
-                return identified(cx, known);
+                return known_caller(cx, known);
             }
-            Evidence::Anonymous(caller) => {
+            Evidence::Principal(caller) => {
                 // Registration requires an identity.
                 let allowed = access != Access::Registration && check_unsigned(cx, access).is_ok();
                 return if allowed { Ok(caller) } else { Err(missing(cx)) };
@@ -304,8 +309,12 @@ impl Pending<'_> {
         };
         let (proof, now) = (proof(&self.headers), SystemTime::now());
         let verify = async |format| match required {
-            Use::Any => gate.verify(&known.token, message, &proof, &aim(cx, format), now).await,
-            Use::Once => gate.verify_bound(&known.token, message, &proof, &aim(cx, format), now).await,
+            SignatureUse::Any => {
+                gate.verify(&known.token, message, &proof, &signature_target(cx, format), now).await
+            }
+            SignatureUse::Once => {
+                gate.verify_bound(&known.token, message, &proof, &signature_target(cx, format), now).await
+            }
         };
         let mut verified = verify(format).await;
         if matches!(verified, Err(IntegrityError::SignatureInvalid)) && other != format {
@@ -329,7 +338,7 @@ fn caller(cx: &RequestContext<'_>, known: &KnownToken) -> Result<Caller, WireErr
 }
 
 /// Counts a request against the rate of the credential that identifies its caller, and returns the caller.
-fn identified(cx: &RequestContext<'_>, known: Arc<KnownCaller>) -> Result<Caller, WireError> {
+fn known_caller(cx: &RequestContext<'_>, known: Arc<KnownCaller>) -> Result<Caller, WireError> {
     cx.record.set_session(known.kind(), &known.session);
     cx.shared.rates.check_session(known.session.session)?;
     Ok(Caller {
@@ -369,7 +378,7 @@ pub(crate) fn proof<'r>(headers: &MeshHeaders<'r>) -> SignatureHeaders<'r> {
 }
 
 /// Returns the parts of a request that a bound signature covers in addition to the message.
-pub(crate) fn aim<'a>(cx: &'a RequestContext<'_>, format: &'a str) -> SignatureTarget<'a> {
+pub(crate) fn signature_target<'a>(cx: &'a RequestContext<'_>, format: &'a str) -> SignatureTarget<'a> {
     SignatureTarget { method: cx.head.method.as_str(), path: cx.uri.path(), format }
 }
 

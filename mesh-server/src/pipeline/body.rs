@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Frame, SizeHint};
 
-use crate::clients::Counted;
+use crate::clients::GuardedBytes;
 pub(crate) use pace::Pace;
 pub(crate) use request::RequestBody;
 
@@ -42,7 +42,7 @@ impl Body {
     /// Keeps a value until the body is sent or dropped.
     pub(crate) fn until_sent<T: Send + 'static>(self, value: T) -> Self {
         match self.0 {
-            Kind::Bytes(bytes) => Self::from(Bytes::from_owner(Counted { bytes, _permit: value })),
+            Kind::Bytes(bytes) => Self::from(Bytes::from_owner(GuardedBytes { bytes, _permit: value })),
             Kind::Stream(body) => Self::stream(body.map_err(move |error| {
                 let _value = &value;
                 error

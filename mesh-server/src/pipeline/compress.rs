@@ -16,9 +16,9 @@ use tokio::sync::Semaphore;
 use crate::pipeline::body::Body;
 
 /// Bodies up to this size fit into a packet and are sent uncompressed.
-const SMALL: usize = 1024;
+const MAX_UNCOMPRESSED_BYTES: usize = 1024;
 /// Larger bodies are compressed on a blocking thread, because they would delay the other requests on this thread.
-const LARGE: usize = 64 * 1024;
+const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// The maximum number of bytes compressed between two checks of the deadline, about a millisecond of work.
 const PIECE: usize = 64 * 1024;
@@ -35,7 +35,8 @@ pub(crate) async fn compress(
     deadline: Instant,
     mut reply: Response<Body>,
 ) -> Response<Body> {
-    let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > SMALL).cloned() else {
+    let Some(bytes) = reply.body().whole().filter(|bytes| bytes.len() > MAX_UNCOMPRESSED_BYTES).cloned()
+    else {
         return reply;
     };
     if reply.status() != StatusCode::OK || !is_compressible(reply.headers()) {
@@ -45,7 +46,7 @@ pub(crate) async fn compress(
     let Some(encoding) = Encoding::negotiate(request) else { return reply };
     let encoded = if let Some(stored) = stored(&reply, encoding) {
         Ok(stored)
-    } else if bytes.len() > LARGE {
+    } else if bytes.len() > MAX_INLINE_BYTES {
         // The reply is sent uncompressed, because waiting for a permit would keep the body in memory.
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { return reply };
         let awaited = Arc::new(());
@@ -117,7 +118,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn are_reached(&self) -> bool {
+    fn is_reached(&self) -> bool {
         self.awaited.strong_count() == 0 || Instant::now() >= self.deadline
     }
 }
@@ -132,7 +133,7 @@ struct Source<'b> {
 
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stopped |= !self.rest.is_empty() && self.limits.as_ref().is_some_and(Limits::are_reached);
+        self.stopped |= !self.rest.is_empty() && self.limits.as_ref().is_some_and(Limits::is_reached);
         if self.stopped {
             return Ok(0);
         }
@@ -235,7 +236,8 @@ mod tests {
         let long = || Response::new(Body::from(Bytes::from(vec![b' '; 5000])));
         let request = accept("gzip");
         let json = HeaderValue::from_static("application/json");
-        let mut replies = [long(), long(), Response::new(Body::from(Bytes::from(vec![b' '; SMALL])))];
+        let mut replies =
+            [long(), long(), Response::new(Body::from(Bytes::from(vec![b' '; MAX_UNCOMPRESSED_BYTES])))];
         replies[0].headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("image/png"));
         replies[1].headers_mut().insert(CONTENT_TYPE, json.clone());
         replies[1].headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -251,15 +253,18 @@ mod tests {
         let request = accept("gzip");
         let permits = Arc::new(Semaphore::new(1));
         let taken = permits.try_acquire().unwrap();
-        let whole = compress(&permits, &request, later(), json(LARGE + 1)).await;
+        let whole = compress(&permits, &request, later(), json(MAX_INLINE_BYTES + 1)).await;
         assert!(!whole.headers().contains_key(CONTENT_ENCODING));
         assert_eq!(whole.headers()[VARY], "Accept-Encoding");
-        assert_eq!(whole.body().whole().unwrap().len(), LARGE + 1);
+        assert_eq!(whole.body().whole().unwrap().len(), MAX_INLINE_BYTES + 1);
         assert!(
-            compress(&permits, &request, later(), json(LARGE)).await.headers().contains_key(CONTENT_ENCODING)
+            compress(&permits, &request, later(), json(MAX_INLINE_BYTES))
+                .await
+                .headers()
+                .contains_key(CONTENT_ENCODING)
         );
         drop(taken);
-        let encoded = compress(&permits, &request, later(), json(LARGE + 1)).await;
+        let encoded = compress(&permits, &request, later(), json(MAX_INLINE_BYTES + 1)).await;
         assert_eq!(encoded.headers()[CONTENT_ENCODING], "gzip");
         assert_eq!(permits.available_permits(), 1);
     }
@@ -269,9 +274,9 @@ mod tests {
         let permits = Arc::new(Semaphore::new(1));
         for encoding in ["gzip", "br", "zstd"] {
             let request = accept(encoding);
-            let whole = compress(&permits, &request, Instant::now(), json(LARGE + 1)).await;
+            let whole = compress(&permits, &request, Instant::now(), json(MAX_INLINE_BYTES + 1)).await;
             assert!(!whole.headers().contains_key(CONTENT_ENCODING), "{encoding}");
-            assert_eq!(whole.body().whole().unwrap().len(), LARGE + 1);
+            assert_eq!(whole.body().whole().unwrap().len(), MAX_INLINE_BYTES + 1);
             assert_eq!(permits.available_permits(), 1);
         }
     }

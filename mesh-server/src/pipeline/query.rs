@@ -40,7 +40,7 @@ pub(crate) struct Target<'a> {
 }
 
 /// A posted query.
-pub(crate) struct Posted {
+pub(crate) struct PostedQuery {
     pub(crate) query: Query<'static>,
     /// The id of a point read.
     pub(crate) id: Option<PostedId>,
@@ -81,12 +81,12 @@ pub(crate) async fn decode<'r>(cx: &RequestContext<'r>) -> Result<Query<'r>, Wir
 }
 
 /// Decodes the body of `POST {base}`.
-pub(crate) fn decode_posted(cx: &RequestContext<'_>, body: &[u8]) -> Result<Posted, WireError> {
+pub(crate) fn decode_posted(cx: &RequestContext<'_>, body: &[u8]) -> Result<PostedQuery, WireError> {
     allow_unregistered(cx)?;
     let PostBody { format, text, id, params } = decode_body(cx.head.headers, body)?;
     let bound = cx.shared.mesh.limits().query.query_bytes;
     let params = params.map(|params| parse_params(&params, "'params' in the body", bound)).transpose()?;
-    Ok(Posted { query: Query::Text { format, text }, id, params })
+    Ok(PostedQuery { query: Query::Text { format, text }, id, params })
 }
 
 /// Plans a query, or returns the plan of an equal one.
@@ -137,7 +137,7 @@ fn plan_text(
 ) -> Result<Plan, WireError> {
     let principal = caller.principal();
     let is_registered = matches!(query, Query::Registered(_));
-    let completed = query.completed(params);
+    let completed = query.complete_params(params);
     let (format, text) = query.into_text(cx)?;
     let mut request = match id {
         Some(id) => Request::point(format, &text, id),
@@ -146,7 +146,7 @@ fn plan_text(
     (request.entity, request.is_export) = (entity, is_export);
     let request = request.with_principal(principal.as_deref());
     let plan = completed.and_then(|params| cx.shared.mesh.plan(&request.with_params(params.as_deref())));
-    checked(cx, caller, plan, is_registered.then_some((format, &text)))
+    check_plan(cx, caller, plan, is_registered.then_some((format, &text)))
 }
 
 /// Plans a query so that texts that differ only in format and white space share a plan.
@@ -158,7 +158,7 @@ pub(crate) fn plan_by_meaning(
 ) -> Result<Plan, WireError> {
     let mesh = &cx.shared.mesh;
     let is_registered = matches!(query, Query::Registered(_));
-    let completed = query.completed(params);
+    let completed = query.complete_params(params);
     let (format, text) = query.into_text(cx)?;
     let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
     let source = match &parsed {
@@ -171,11 +171,11 @@ pub(crate) fn plan_by_meaning(
     (request.entity, request.id) = (entity, id);
     let plan = completed.and_then(|params| mesh.plan(&request.with_params(params.as_deref())));
     let plan = plan.map_err(|error| error.with_position_in(&text));
-    checked(cx, caller, plan, is_registered.then_some((format, &text)))
+    check_plan(cx, caller, plan, is_registered.then_some((format, &text)))
 }
 
 /// Logs the error of a plan. If the query was `registered`, checks that the caller could have registered it.
-fn checked(
+fn check_plan(
     cx: &RequestContext<'_>,
     caller: &Caller,
     plan: Result<Plan, mesh_plan::Error>,
@@ -205,7 +205,7 @@ pub(crate) fn check_registrable(
 impl Query<'_> {
     /// Returns the values of parameters, completed with the defaults of a registered query. An error reveals the declarations of
     /// the query, so only callers that could have registered it may see the error ([`check_registrable`]). `SPEC §19.3`
-    pub(crate) fn completed<'v>(
+    pub(crate) fn complete_params<'v>(
         &self,
         params: Option<&'v ParamValues>,
     ) -> Result<Option<Cow<'v, ParamValues>>, mesh_plan::Error> {
@@ -240,7 +240,7 @@ impl Query<'_> {
 /// Refuses queries that are not registered if only registered ones may run. `SPEC §8.5`
 pub(crate) fn allow_unregistered(cx: &RequestContext<'_>) -> Result<(), WireError> {
     match &cx.shared.persisted {
-        Some(persisted) if persisted.is_only() => {
+        Some(persisted) if persisted.requires_registered() => {
             Err(IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into())
         }
         _ => Ok(()),

@@ -8,11 +8,11 @@ use http::Response;
 use mesh_wire::{WireError, response};
 
 use super::context::RequestContext;
-use crate::clients::SMALL;
+use crate::clients::MAX_UNCOUNTED_BYTES;
 use crate::pipeline::body::Body;
 
 /// The number of unread bytes on a connection above which small bodies count as well.
-const UNREAD: usize = 4 * SMALL;
+const MAX_UNREAD_BYTES: usize = 4 * MAX_UNCOUNTED_BYTES;
 
 /// Turns the outcome of the other stages, which may be a panic, into a reply.
 pub(super) async fn reply(
@@ -60,7 +60,7 @@ pub(crate) fn report(cx: &RequestContext<'_>, error: &WireError) {
 fn counted_length(cx: &RequestContext<'_>, body: &Body) -> Option<usize> {
     let length = body.whole()?.len();
     let unsent = || cx.outbox().map_or(0, |outbox| outbox.unsent());
-    (length > SMALL || length > 0 && unsent() > UNREAD).then_some(length)
+    (length > MAX_UNCOUNTED_BYTES || length > 0 && unsent() > MAX_UNREAD_BYTES).then_some(length)
 }
 
 /// Logs and counts a panic.

@@ -31,8 +31,8 @@ impl PurgeUrl {
         uri.map(Self).ok_or_else(|| PurgeUrlError { text: text.to_owned() })
     }
 
-    /// Returns whether others on the network could read the purges.
-    pub fn is_open(&self) -> bool {
+    /// Returns whether purges go over a network without encryption, so that others could read them.
+    pub fn is_unencrypted(&self) -> bool {
         self.0.scheme_str() == Some("http") && !self.0.host().is_some_and(is_loopback)
     }
 

@@ -15,7 +15,7 @@ use crate::integrity::Integrity;
 use crate::observability::record::CallerKind;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate::credential::{Credential, identify};
-use crate::pipeline::authenticate::{aim, log_unavailable, proof};
+use crate::pipeline::authenticate::{log_unavailable, proof, signature_target};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 
@@ -34,21 +34,21 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     let account = match in_time(cx, integrity.authenticator.account(&credentials)).await {
         Ok(account) => account,
         Err(error) => {
-            attempt.forget();
+            attempt.uncount();
             return Err(error.into());
         }
     };
     cx.audit(|details| details.account.clone_from(&account));
-    let attempt = attempt.at_account(account.as_deref(), cx.request_id()).await?;
+    let attempt = attempt.count_account(account.as_deref(), cx.request_id()).await?;
     match in_time(cx, integrity.authenticator.authenticate(&credentials)).await {
         Ok(identity) => {
-            attempt.forget().await;
+            attempt.uncount().await;
             begin(cx, integrity, &identity, None)
         }
         Err(error) => {
             // Only attempts with wrong credentials count, because only they may be guesses.
             if !matches!(error, LoginError::Wrong) {
-                attempt.forget().await;
+                attempt.uncount().await;
             }
             Err(error.into())
         }
@@ -138,7 +138,7 @@ pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, Wi
     let headers = cx.mesh_headers.reject_repeated()?;
     Credential::read(cx, &headers)?;
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
-    let (proof, target) = (proof(&headers), aim(cx, "json"));
+    let (proof, target) = (proof(&headers), signature_target(cx, "json"));
     let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;
     ended.inspect_err(|error| log_unavailable(cx, error))?;
     let session = known.token.session();

@@ -78,7 +78,7 @@ fn profiles() -> Profiles {
 }
 
 /// A step whose route and body are valid.
-struct Checked {
+struct CheckedStep {
     entity: String,
     is_write: bool,
 }
@@ -88,7 +88,7 @@ fn check(
     cx: &RequestContext<'_>,
     step: &BatchStep,
     principal: Option<&Principal>,
-) -> Result<Checked, WireError> {
+) -> Result<CheckedStep, WireError> {
     let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &step.path);
     let route = route.map_err(|error| explain_base(error, cx, &step.path))?;
     let is_put = step.method == Method::PUT;
@@ -132,7 +132,7 @@ fn check(
     }
     let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
     cx.audit(|details| details.add_step(&step.method, entity, target.as_ref(), fields.as_ref(), with_values));
-    Ok(Checked { entity: entity.clone().into_owned(), is_write: target.is_some() })
+    Ok(CheckedStep { entity: entity.clone().into_owned(), is_write: target.is_some() })
 }
 
 /// Adds a hint to the error of a path that includes the base path.

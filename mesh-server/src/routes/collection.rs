@@ -10,15 +10,15 @@ use crate::events::Hub;
 use crate::pipeline::context::RequestContext;
 
 /// The form of the reply.
-pub(crate) enum Form<'a> {
+pub(crate) enum ReplyForm<'a> {
     Page,
     Stream(&'a Hub),
     Export(&'a Exports, ExportFormat),
 }
 
-impl<'a> Form<'a> {
+impl<'a> ReplyForm<'a> {
     /// Returns the form that a request asks for. If its profile is off, the reply is a page.
-    pub(crate) fn requested(cx: &RequestContext<'a>) -> Self {
+    pub(crate) fn from_request(cx: &RequestContext<'a>) -> Self {
         let [ndjson, csv] = ExportFormat::ALL.map(ExportFormat::media_type);
         let Some(wanted) = preferred_type(cx.head.headers, &[sse::MEDIA_TYPE, ndjson, csv]) else {
             return Self::Page;

@@ -38,7 +38,9 @@ pub(crate) async fn answer(
     if let Some(session) = caller.session() {
         visitor = visitor.with_session(&session.user, session.role.as_deref());
     }
-    if let Some(persisted) = cx.shared.persisted.as_deref().filter(|persisted| persisted.is_only()) {
+    if let Some(persisted) =
+        cx.shared.persisted.as_deref().filter(|persisted| persisted.requires_registered())
+    {
         visitor = visitor.restricted_to(persisted);
     }
     let answer = admission::run(cx, docs.answer(call, &visitor, &body, Instant::now)).await?;

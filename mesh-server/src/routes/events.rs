@@ -21,7 +21,7 @@ use crate::pipeline::query::{self, Query, Target};
 use crate::pipeline::respond;
 
 /// Starts a stream of a record. It is planned like a point read.
-pub(crate) async fn of_record(
+pub(crate) async fn open_record(
     cx: &RequestContext<'_>,
     entity: &str,
     id: RecordId<'_>,

@@ -39,27 +39,27 @@ pub(crate) async fn answer(
     if *cx.head.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(Bytes::new())));
     }
-    let held = cx.shared.clients.begin_export(cx.address)?;
+    let count_guard = cx.shared.clients.begin_export(cx.address)?;
     let permit = Arc::clone(&exports.permits).try_acquire_owned();
     let permit = permit.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
-    let mut running = Running::start(cx, caller, plan, format, exports);
-    let Some(first) = running.pieces.recv().await else {
-        let Some(error) = running.take_failure() else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
+    let mut task = ExportTask::start(cx, caller, plan, format, exports);
+    let Some(first) = task.pieces.recv().await else {
+        let Some(error) = task.take_failure() else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
         error_log::resolve_error(cx.request_id(), &error);
         return Err(Error::Resolve(error).into());
     };
-    let body = stream::unfold((Some(first), running), |(ready, mut running)| async move {
+    let body = stream::unfold((Some(first), task), |(ready, mut task)| async move {
         let piece = match ready {
             Some(piece) => Some(piece),
-            None => running.pieces.recv().await,
+            None => task.pieces.recv().await,
         };
         let piece: Option<Result<_, BoxError>> = match piece {
             Some(piece) => Some(Ok(Frame::data(Bytes::from(piece)))),
-            None => running.take_failure().map(|_| Err("the export has failed".into())),
+            None => task.take_failure().map(|_| Err("the export has failed".into())),
         };
-        piece.map(|piece| (piece, (None, running)))
+        piece.map(|piece| (piece, (None, task)))
     });
-    Ok(head.map(|()| Body::stream(StreamBody::new(body)).until_sent((permit, held))))
+    Ok(head.map(|()| Body::stream(StreamBody::new(body)).until_sent((permit, count_guard))))
 }
 
 /// Returns the content type of a format.
@@ -71,13 +71,13 @@ fn content_type(format: ExportFormat) -> &'static str {
 }
 
 /// An export in progress. It is aborted when this value is dropped.
-struct Running {
+struct ExportTask {
     pieces: mpsc::Receiver<Vec<u8>>,
     outcome: Outcome,
     task: tokio::task::AbortHandle,
 }
 
-impl Running {
+impl ExportTask {
     /// Starts an export as a task. It ends at its deadline even if its pieces are not received.
     fn start(
         cx: &RequestContext<'_>,
@@ -87,8 +87,8 @@ impl Running {
         exports: &Exports,
     ) -> Self {
         let (sender, pieces) = mpsc::channel(1);
-        let (late, is_late) = watch::channel(());
-        let export = Export::new(format, Pieces { sender: sender.clone(), is_late });
+        let (deadline_sender, deadline_signal) = watch::channel(());
+        let export = Export::new(format, PieceSender { sender: sender.clone(), deadline_signal });
         let deadline = Instant::now() + exports.timeout;
         let context = cx.resolver_context(caller).with_deadline(deadline);
         let (mesh, outcome) = (Arc::clone(&cx.shared.mesh), Outcome::default());
@@ -105,7 +105,7 @@ impl Running {
             }
             *ended.lock() = Some(result);
             // The outcome is set before the channel is closed.
-            drop((sender, late));
+            drop((sender, deadline_sender));
         });
         Self { pieces, outcome, task: task.abort_handle() }
     }
@@ -119,25 +119,25 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ExportTask {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// Passes pieces on to the reply.
-struct Pieces {
+struct PieceSender {
     sender: mpsc::Sender<Vec<u8>>,
     /// Closed at the deadline, because a back end may wait here on a separate thread.
-    is_late: watch::Receiver<()>,
+    deadline_signal: watch::Receiver<()>,
 }
 
-impl ExportSink for Pieces {
+impl ExportSink for PieceSender {
     fn send(&mut self, piece: Vec<u8>) -> BoxFuture<'_, Result<(), ResolveError>> {
         Box::pin(async {
             tokio::select! {
                 sent = self.sender.send(piece) => sent.map_err(|_| ResolveError::TimedOut),
-                _ = self.is_late.changed() => Err(ResolveError::TimedOut),
+                _ = self.deadline_signal.changed() => Err(ResolveError::TimedOut),
             }
         })
     }

@@ -93,7 +93,7 @@ async fn look_up(
     let Some(info) = find(cx, uploads, key).await? else { return Ok(None) };
     let is_head = *cx.head.method == Method::HEAD;
     let method = if is_head { LinkMethod::Head } else { LinkMethod::Get };
-    Ok(Some((info, uploads.store.location(key, method).await?)))
+    Ok(Some((info, uploads.store.presigned_url(key, method).await?)))
 }
 
 /// Finds a published file.

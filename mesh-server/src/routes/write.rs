@@ -135,7 +135,7 @@ pub(crate) async fn shape(cx: &RequestContext<'_>, caller: &Caller) -> Result<Op
     }
     let query: Query<'_> = query::decode(cx).await?;
     let is_registered = matches!(query, Query::Registered(_));
-    let defaults = query.completed(None);
+    let defaults = query.complete_params(None);
     let (format, text) = query.into_text(cx)?;
     if is_registered {
         query::check_registrable(cx, caller, (format, &text))?;

@@ -54,7 +54,7 @@ impl QueryStore for Forgetful {
         Box::pin(async { Ok(found) })
     }
 
-    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         self.registered.fetch_add(1, Ordering::Relaxed);
         self.kept.lock().unwrap().push((query.id(), query.format(), query.text().to_owned()));
         Box::pin(async { Ok(()) })

@@ -15,7 +15,7 @@ use crate::database::Database;
 use crate::pool::connect;
 
 /// The time limit for waiting for a writer in another process.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Expiry numbers above this value are milliseconds; others are seconds.
 const MAX_SECONDS: i64 = 100_000_000_000;
@@ -69,14 +69,14 @@ fn create_table(table: &str) -> String {
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 
 fn open_for_writing(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 

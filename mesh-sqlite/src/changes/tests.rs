@@ -6,7 +6,7 @@ use super::*;
 use crate::tests::File;
 
 /// How long a test waits for a notice on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn file(journal: &str) -> File {
     File::new(&format!("PRAGMA journal_mode = {journal}; CREATE TABLE t (id INTEGER PRIMARY KEY)"))
@@ -21,7 +21,7 @@ async fn writes_of_other_connections_are_reported() {
         // There are no listeners yet.
         file.write("INSERT INTO t VALUES (1)");
         let mut listener = changes.listen();
-        let first = tokio::time::timeout(PATIENCE, listener.next()).await;
+        let first = tokio::time::timeout(CHANGE_TIMEOUT, listener.next()).await;
         assert_eq!(
             first.unwrap(),
             Some(Change::anything()),
@@ -29,7 +29,7 @@ async fn writes_of_other_connections_are_reported() {
         );
         for id in 2..5 {
             file.write(&format!("INSERT INTO t VALUES ({id})"));
-            let change = tokio::time::timeout(PATIENCE, listener.next()).await;
+            let change = tokio::time::timeout(CHANGE_TIMEOUT, listener.next()).await;
             assert_eq!(change.unwrap(), Some(Change::anything()), "{journal}");
         }
         let silent = tokio::time::timeout(Duration::from_millis(500), listener.next()).await;
@@ -49,7 +49,7 @@ async fn a_locked_file_is_checked_again() {
     let silent = tokio::time::timeout(Duration::from_millis(500), listener.next()).await;
     assert!(silent.is_err(), "nothing is committed yet");
     writer.execute_batch("COMMIT").unwrap();
-    let change = tokio::time::timeout(PATIENCE, listener.next()).await;
+    let change = tokio::time::timeout(CHANGE_TIMEOUT, listener.next()).await;
     assert_eq!(change.unwrap(), Some(Change::anything()));
     watching.abort();
 }

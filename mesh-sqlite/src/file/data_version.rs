@@ -41,7 +41,7 @@ pub(crate) struct VersionReader {
 impl VersionReader {
     /// Creates a reader for the file that the connection has open.
     pub(crate) fn new(path: &Path, anchor: Connection) -> Self {
-        let main = kept_open(path).ok();
+        let main = open_once(path).ok();
         Self {
             path: path.to_owned(),
             main,
@@ -98,7 +98,7 @@ impl VersionReader {
         }
         let mut name = self.path.clone().into_os_string();
         name.push("-shm");
-        self.wal_index.get_or_init(|| WalIndex::open(kept_open(Path::new(&name)).ok()?)).as_ref()?;
+        self.wal_index.get_or_init(|| WalIndex::open(open_once(Path::new(&name)).ok()?)).as_ref()?;
         self.wal.store(true, Ordering::Release);
         Some(())
     }
@@ -107,24 +107,24 @@ impl VersionReader {
 /// Opens a file for reading, once per process, and never closes it: closing any descriptor of a file releases all POSIX
 /// locks of the process on it, including those of SQLite.
 #[cfg(unix)]
-fn kept_open(path: &Path) -> io::Result<Arc<File>> {
+fn open_once(path: &Path) -> io::Result<Arc<File>> {
     use std::os::unix::fs::MetadataExt as _;
 
     /// Files by device and inode.
     type Files = HashMap<(u64, u64), Arc<File>>;
 
-    static OPEN: OnceLock<Mutex<Files>> = OnceLock::new();
+    static FILES: OnceLock<Mutex<Files>> = OnceLock::new();
 
-    let mut open = OPEN.get_or_init(Mutex::default).lock();
+    let mut files = FILES.get_or_init(Mutex::default).lock();
     let metadata = std::fs::metadata(path)?;
-    if let Some(file) = open.get(&(metadata.dev(), metadata.ino())) {
+    if let Some(file) = files.get(&(metadata.dev(), metadata.ino())) {
         return Ok(Arc::clone(file));
     }
     let file = Arc::new(File::open(path)?);
     // The file must not be closed even if reading its metadata fails.
     std::mem::forget(Arc::clone(&file));
     let opened = file.metadata()?;
-    open.insert((opened.dev(), opened.ino()), Arc::clone(&file));
+    files.insert((opened.dev(), opened.ino()), Arc::clone(&file));
     Ok(file)
 }
 
@@ -134,7 +134,7 @@ fn read(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn kept_open(_: &Path) -> io::Result<Arc<File>> {
+fn open_once(_: &Path) -> io::Result<Arc<File>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -28,14 +28,14 @@ impl Budget {
 /// Decides when the running statement of a connection has to stop.
 #[derive(Debug, Default)]
 pub(crate) struct Interrupt {
-    state: Mutex<State>,
+    state: Mutex<RunState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RunState {
     budget: Budget,
     /// The number of checks since the budget was set.
-    checked: u32,
+    check_count: u32,
     /// The number of times a budget was set, which identifies the current run.
     run: u64,
     /// The run that was cancelled.
@@ -65,18 +65,18 @@ impl Interrupt {
     pub(crate) fn begin(&self, budget: Budget) {
         let mut state = self.state.lock();
         state.budget = budget;
-        state.checked = 0;
+        state.check_count = 0;
         state.run += 1;
     }
 
     /// Returns the number of checks of the current run.
-    pub(crate) fn checked(&self) -> u32 {
-        self.state.lock().checked
+    pub(crate) fn check_count(&self) -> u32 {
+        self.state.lock().check_count
     }
 
     /// Executes a part of the current run that may use at most `checks` checks. Unused checks remain for the rest of
     /// the run.
-    pub(crate) fn within<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn run_limited<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
         let before = {
             let left = &mut self.state.lock().budget.checks;
             left.replace(left.map_or(checks, |left| left.min(checks)))
@@ -95,10 +95,10 @@ impl Interrupt {
     }
 }
 
-impl State {
+impl RunState {
     /// Counts a check, and returns whether the current run has to stop.
     fn is_over(&mut self) -> bool {
-        self.checked = self.checked.saturating_add(1);
+        self.check_count = self.check_count.saturating_add(1);
         let budget = &mut self.budget;
         if let Some(checks) = &mut budget.checks {
             let Some(left) = checks.checked_sub(1) else { return true };

@@ -70,7 +70,7 @@ impl SlowReadQueue {
     }
 
     /// Waits until all running reads have ended. Reads that begin afterwards wait until the returned permit is dropped.
-    pub(crate) async fn gap(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn pause(&self) -> Option<OwnedSemaphorePermit> {
         let slots = u32::try_from(self.slots).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         Arc::clone(&self.free).acquire_many_owned(slots).await.ok()

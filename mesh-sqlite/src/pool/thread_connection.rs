@@ -19,7 +19,7 @@ use crate::read::{StatementTree, failed, lower, sort_bound};
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
-    static PARKS: Cell<bool> = const { Cell::new(false) };
+    static HAS_PARK_HOOK: Cell<bool> = const { Cell::new(false) };
 }
 
 self_cell!(
@@ -74,7 +74,7 @@ struct ThreadConnection {
 /// before it waits for events, for example with `on_thread_park` of tokio's builder. A thread that never calls it keeps
 /// no snapshots open.
 pub fn before_park() {
-    PARKS.set(true);
+    HAS_PARK_HOOK.set(true);
     CONNECTIONS.with_borrow_mut(|connections| {
         connections.iter_mut().for_each(ThreadConnection::close_snapshot);
         connections.retain(ThreadConnection::is_reusable);
@@ -147,7 +147,7 @@ impl ThreadConnection {
             // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
             // version.
             let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
-            if read_version.is_some() && read.is_ok() && versions.is_wal() && PARKS.get() {
+            if read_version.is_some() && read.is_ok() && versions.is_wal() && HAS_PARK_HOOK.get() {
                 *snapshot = read_version;
                 return read.map(|body| (body, read_version));
             }

@@ -25,7 +25,7 @@ impl OpenFile {
         let (file, runtime) = (self.clone(), Handle::current());
         let exporting = slow_read_thread::run(move || {
             let result = reader.export(&plan, deadline, export, &runtime);
-            file.pool.give(reader);
+            file.pool.release(reader);
             result
         });
         exporting.await?

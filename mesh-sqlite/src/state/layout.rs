@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(version(&old), (1, Some(9)), "the version is not lowered");
         for state in [state, again] {
             let query = PersistedQuery::new(Format::Ql, "{ post body }");
-            state.keep(&query).await.unwrap();
+            state.save(&query).await.unwrap();
             assert!(state.find(query.id()).await.unwrap().is_some());
             state.revoke(SESSION, 1_000, 0).await.unwrap();
             assert!(state.is_revoked(SESSION, 0).await.unwrap());
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(state.find(query.id()).await.unwrap(), Some(query.clone()));
         let declared = ParamDeclarations::parse(r#"{"n":{"type":"integer","default":null}}"#).unwrap();
         let with_params = PersistedQuery::new(Format::Json, "{}").with_params(declared);
-        state.keep(&with_params).await.unwrap();
+        state.save(&with_params).await.unwrap();
         // The earlier server still runs.
         let text: String =
             old.query_row("SELECT text FROM query WHERE format = 'json'", [], |row| row.get(0)).unwrap();

@@ -15,11 +15,11 @@ impl QueryStore for State {
         Box::pin(std::future::ready(found))
     }
 
-    fn keep<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
             let query = query.clone();
-            let keeping = run_blocking(&self.inner, move |inner| inner.keep_query(&query));
-            keeping.await.map_err(QueryStoreError::new)
+            let saving = run_blocking(&self.inner, move |inner| inner.save_query(&query));
+            saving.await.map_err(QueryStoreError::new)
         })
     }
 }
@@ -44,7 +44,7 @@ impl Inner {
     }
 
     /// Stores a query as the newest one, and deletes the oldest ones above the limits.
-    fn keep_query(&self, query: &PersistedQuery) -> rusqlite::Result<()> {
+    fn save_query(&self, query: &PersistedQuery) -> rusqlite::Result<()> {
         let mut durable = self.durable.lock();
         let change = durable.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let bytes = i64::try_from(query.bytes()).unwrap_or(i64::MAX);

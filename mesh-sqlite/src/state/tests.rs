@@ -179,8 +179,8 @@ async fn queries_are_found_by_others_and_after_a_restart() {
     let query = PersistedQuery::new(Format::Ql, "{ post title }");
     {
         let (here, there) = (open(&file), open(&file));
-        here.keep(&query).await.unwrap();
-        here.keep(&query).await.unwrap();
+        here.save(&query).await.unwrap();
+        here.save(&query).await.unwrap();
         let found = there.find(query.id()).await.unwrap().unwrap();
         assert_eq!((found.format(), found.text()), (Format::Ql, "{ post title }"));
     }
@@ -194,14 +194,14 @@ async fn the_oldest_queries_above_the_limits_are_deleted() {
     let state = limited(&file, StateLimits { queries: 3, query_bytes: 100, ..StateLimits::default() });
     let queries: Vec<_> = (0..5).map(|number| PersistedQuery::new(Format::Ql, number.to_string())).collect();
     for query in &queries {
-        state.keep(query).await.unwrap();
+        state.save(query).await.unwrap();
     }
     let kept = |query: &PersistedQuery| {
         let found = state.find(query.id());
         async { found.await.unwrap().is_some() }
     };
     assert!(!kept(&queries[1]).await && kept(&queries[2]).await && kept(&queries[4]).await);
-    state.keep(&PersistedQuery::new(Format::Ql, "x".repeat(99))).await.unwrap();
+    state.save(&PersistedQuery::new(Format::Ql, "x".repeat(99))).await.unwrap();
     assert!(!kept(&queries[3]).await && kept(&queries[4]).await, "by bytes");
 }
 

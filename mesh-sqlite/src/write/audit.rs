@@ -14,7 +14,7 @@ use crate::pool::connect;
 /// The columns of the table.
 const COLUMNS: [&str; 3] = ["time", "event", "entry"];
 /// The time limit for waiting for a writer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A table of audit entries.
 pub struct AuditTable {
@@ -31,7 +31,7 @@ impl Database {
     pub fn audit_table(&self, table: &str) -> Result<AuditTable, OpenError> {
         let path = self.path();
         let columns = connect(&path).and_then(|connection| {
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
             statement.query_map([table], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
         });
@@ -83,7 +83,7 @@ impl AuditTable {
         // The file is opened each time, because it may have been replaced.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inserted = Connection::open_with_flags(&self.path, flags).and_then(|connection| {
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.execute(&self.insert, [entries])
         });
         inserted.map(drop).map_err(|error| OpenError::new(&self.path, error))

@@ -15,22 +15,24 @@ use mesh_plan::{ResolveError, WriteError};
 
 use super::WriteConnection;
 use super::failure::failed;
-use super::queue::{Queue, ResultSender, Waiting, Written};
+use super::queue::{Queue, QueuedWrite, ResultSender, WriteResult};
 use crate::pool::interrupt::Budget;
 
 /// The maximum number of writes that are committed together.
-const MOST: usize = 64;
+const MAX_GROUP_SIZE: usize = 64;
 /// The time for which a transaction accepts further writes.
-const OPEN: Duration = Duration::from_millis(2);
+const ACCEPT_TIME: Duration = Duration::from_millis(2);
 /// The budget of a write in a shared transaction, while earlier writes of the group wait for the commit: a few
 /// milliseconds, like a read on a thread of the runtime. A write that exceeds it gets its own transaction.
-const SHARED: Budget = Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
+const SHARED_BUDGET: Budget =
+    Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
 /// The shared budget of the replies of a group, while other writes wait: less than a millisecond.
-const REPLIES: Budget = Budget { checks: Some(10), time: Some(Duration::from_millis(1)), deadline: None };
+const REPLIES_BUDGET: Budget =
+    Budget { checks: Some(10), time: Some(Duration::from_millis(1)), deadline: None };
 
 impl WriteConnection {
     /// Runs a write and the writes that wait behind it in one transaction.
-    pub(super) fn run(&mut self, first: Waiting, queue: &Queue) {
+    pub(super) fn run(&mut self, first: QueuedWrite, queue: &Queue) {
         let mut group = vec![(self.begin_with(&first), first)];
         let is_done = match group.first() {
             Some((Ok(_), _)) => self.add_waiting(&mut group, queue) && self.commit_all(&mut group),
@@ -52,8 +54,8 @@ impl WriteConnection {
     /// Reads the replies of writes in one snapshot. Most pages that the replies need are still in the cache of this
     /// connection, while every commit empties the caches of other connections. A reply that takes long is left to a
     /// connection for reads.
-    fn read_replies(&mut self, group: &mut [(Written, Waiting)]) {
-        self.reader.interrupt.begin(REPLIES);
+    fn read_replies(&mut self, group: &mut [(WriteResult, QueuedWrite)]) {
+        self.reader.interrupt.begin(REPLIES_BUDGET);
         if self.execute("BEGIN").is_err() {
             return;
         }
@@ -66,7 +68,7 @@ impl WriteConnection {
     }
 
     /// Runs a write in a transaction of its own.
-    fn run_alone(&mut self, waiting: &Waiting) -> Written {
+    fn run_alone(&mut self, waiting: &QueuedWrite) -> WriteResult {
         let written = self.begin_with(waiting).and_then(|written| {
             self.execute("COMMIT")
                 .map_err(|error| failed(error, &waiting.mutation, &self.reader.connection))?;
@@ -79,7 +81,7 @@ impl WriteConnection {
     }
 
     /// Begins a transaction with a write.
-    fn begin_with(&mut self, waiting: &Waiting) -> Written {
+    fn begin_with(&mut self, waiting: &QueuedWrite) -> WriteResult {
         self.begin(waiting.deadline)?;
         let written = self.run_steps(&waiting.mutation)?;
         if Instant::now() >= waiting.deadline {
@@ -89,10 +91,10 @@ impl WriteConnection {
     }
 
     /// Adds waiting writes to the transaction. Returns `false` if the transaction has ended.
-    fn add_waiting(&self, group: &mut Vec<(Written, Waiting)>, queue: &Queue) -> bool {
+    fn add_waiting(&self, group: &mut Vec<(WriteResult, QueuedWrite)>, queue: &Queue) -> bool {
         let begun = Instant::now();
-        while group.len() < MOST
-            && begun.elapsed() < OPEN
+        while group.len() < MAX_GROUP_SIZE
+            && begun.elapsed() < ACCEPT_TIME
             && let Some(next) = queue.next_write()
         {
             let written = if Instant::now() < next.deadline { self.add(&next) } else { Some(Err(busy())) };
@@ -106,9 +108,9 @@ impl WriteConnection {
     }
 
     /// Adds a write to the transaction. Returns `None` if the transaction has ended or has to end.
-    fn add(&self, waiting: &Waiting) -> Option<Written> {
+    fn add(&self, waiting: &QueuedWrite) -> Option<WriteResult> {
         let connection = &self.reader.connection;
-        self.reader.interrupt.begin(SHARED);
+        self.reader.interrupt.begin(SHARED_BUDGET);
         let steps = self.steps(&waiting.mutation);
         let has_savepoint = steps.iter().rev().skip(1).any(|step| !step.is_read());
         if has_savepoint {
@@ -133,7 +135,7 @@ impl WriteConnection {
 
     /// Commits the transaction of a group. Returns `false` if the commit failed and the group has several writes, any
     /// of which may be the cause.
-    fn commit_all(&self, group: &mut [(Written, Waiting)]) -> bool {
+    fn commit_all(&self, group: &mut [(WriteResult, QueuedWrite)]) -> bool {
         self.reader.interrupt.begin(Budget::default());
         match (self.execute("COMMIT"), group) {
             (Ok(()), _) => true,

@@ -14,22 +14,22 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::WriteConnection;
-use super::script::Scripted;
+use super::script::ScriptResult;
 
 /// The result of a write.
-pub(super) type Written = Result<WriteOutcome, WriteError>;
+pub(super) type WriteResult = Result<WriteOutcome, WriteError>;
 
 /// A job that waits for the connection, with the sender of its result.
 pub(super) enum Job {
     /// A write, which may share its transaction.
     Write { mutation: Box<Mutation>, done: ResultSender },
     /// A script, which gets a transaction of its own.
-    Script { script: Arc<dyn Script>, done: oneshot::Sender<Scripted> },
+    Script { script: Arc<dyn Script>, done: oneshot::Sender<ScriptResult> },
 }
 
 impl Job {
-    /// Returns whether the request of the job was given up.
-    fn is_given_up(&self) -> bool {
+    /// Returns whether the request of the job was cancelled.
+    fn is_cancelled(&self) -> bool {
         match self {
             Self::Write { done, .. } => done.sender.is_closed(),
             Self::Script { done, .. } => done.is_closed(),
@@ -39,18 +39,18 @@ impl Job {
 
 /// Writes and scripts that wait for the connection.
 #[derive(Default)]
-pub(super) struct Queue(Mutex<State>);
+pub(super) struct Queue(Mutex<QueueState>);
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Queued>,
+struct QueueState {
+    waiting: VecDeque<QueuedJob>,
     /// Whether a thread runs the writes.
     is_served: bool,
     next_number: u64,
 }
 
 /// A job that waits.
-struct Queued {
+struct QueuedJob {
     number: u64,
     deadline: Instant,
     job: Job,
@@ -58,7 +58,7 @@ struct Queued {
 
 /// A write that waits.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueuedWrite {
     pub(super) mutation: Box<Mutation>,
     pub(super) deadline: Instant,
     pub(super) done: ResultSender,
@@ -67,25 +67,25 @@ pub(super) struct Waiting {
 /// Sends the result of a write to its request.
 #[derive(Debug)]
 pub(super) struct ResultSender {
-    sender: oneshot::Sender<Written>,
+    sender: oneshot::Sender<WriteResult>,
     /// The runtime of the receiver.
     runtime: Handle,
 }
 
 impl ResultSender {
     /// Wraps the sender of a channel. Call this on the runtime of its receiver.
-    pub(super) fn new(sender: oneshot::Sender<Written>) -> Self {
+    pub(super) fn new(sender: oneshot::Sender<WriteResult>) -> Self {
         Self { sender, runtime: Handle::current() }
     }
 
     /// Sends the results of writes. Each result that is sent from this thread would wake the thread of its receiver, so
     /// one task on each runtime sends the results of that runtime's requests.
-    pub(super) fn send_all(mut results: Vec<(Self, Written)>) {
+    pub(super) fn send_all(mut results: Vec<(Self, WriteResult)>) {
         while let Some((first, _)) = results.first() {
             let runtime = first.runtime.clone();
             let (own, others) = results.into_iter().partition(|(done, _)| done.runtime.id() == runtime.id());
             results = others;
-            let own: Vec<(Self, Written)> = own;
+            let own: Vec<(Self, WriteResult)> = own;
             runtime.spawn(async move {
                 for (done, written) in own {
                     // The receiver is gone if the request was cancelled.
@@ -97,7 +97,7 @@ impl ResultSender {
 }
 
 impl Queue {
-    /// Runs a job after all jobs before it. A job that is given up while it waits is not run.
+    /// Runs a job after all jobs before it. A job that is cancelled while it waits is not run.
     ///
     /// # Errors
     /// [`ResolveError::Busy`] if the job has not begun by its deadline, and the errors of the job.
@@ -113,12 +113,12 @@ impl Queue {
             let mut state = self.0.lock();
             let number = state.next_number;
             state.next_number += 1;
-            state.waiting.push_back(Queued { number, deadline, job });
+            state.waiting.push_back(QueuedJob { number, deadline, job });
             (number, std::mem::replace(&mut state.is_served, true))
         };
         if !is_served {
-            let (server, connection) = (Server(Some(Arc::clone(self))), Arc::clone(connection));
-            tokio::task::spawn_blocking(move || server.serve(&connection));
+            let (worker, connection) = (QueueWorker(Some(Arc::clone(self))), Arc::clone(connection));
+            tokio::task::spawn_blocking(move || worker.serve(&connection));
         }
         let written = match tokio::time::timeout_at(deadline.into(), &mut written).await {
             Ok(written) => written,
@@ -138,21 +138,21 @@ impl Queue {
         waiting.len() < before
     }
 
-    /// Takes the next job that was not given up.
-    fn next(&self) -> Option<Queued> {
+    /// Takes the next job that was not cancelled.
+    fn next(&self) -> Option<QueuedJob> {
         let waiting = &mut self.0.lock().waiting;
-        std::iter::from_fn(|| waiting.pop_front()).find(|queued| !queued.job.is_given_up())
+        std::iter::from_fn(|| waiting.pop_front()).find(|queued| !queued.job.is_cancelled())
     }
 
-    /// Takes the next job if it is a write that was not given up.
-    pub(super) fn next_write(&self) -> Option<Waiting> {
+    /// Takes the next job if it is a write that was not cancelled.
+    pub(super) fn next_write(&self) -> Option<QueuedWrite> {
         let waiting = &mut self.0.lock().waiting;
-        while waiting.front().is_some_and(|queued| queued.job.is_given_up()) {
+        while waiting.front().is_some_and(|queued| queued.job.is_cancelled()) {
             waiting.pop_front();
         }
         match waiting.pop_front()? {
-            Queued { job: Job::Write { mutation, done }, deadline, .. } => {
-                Some(Waiting { mutation, deadline, done })
+            QueuedJob { job: Job::Write { mutation, done }, deadline, .. } => {
+                Some(QueuedWrite { mutation, deadline, done })
             }
             script => {
                 waiting.push_front(script);
@@ -171,19 +171,19 @@ impl Queue {
 
 /// The worker of a queue. If it ends before it has run all writes, as when the runtime shuts down, the remaining ones
 /// are refused.
-struct Server(Option<Arc<Queue>>);
+struct QueueWorker(Option<Arc<Queue>>);
 
-impl Server {
+impl QueueWorker {
     fn serve(mut self, connection: &Mutex<WriteConnection>) {
         let Some(queue) = self.0.clone() else { return };
         while !queue.is_done() {
             let run = || {
                 let mut connection = connection.lock();
                 match queue.next() {
-                    Some(Queued { job: Job::Write { mutation, done }, deadline, .. }) => {
-                        connection.run(Waiting { mutation, deadline, done }, &queue);
+                    Some(QueuedJob { job: Job::Write { mutation, done }, deadline, .. }) => {
+                        connection.run(QueuedWrite { mutation, deadline, done }, &queue);
                     }
-                    Some(Queued { job: Job::Script { script, done }, deadline, .. }) => {
+                    Some(QueuedJob { job: Job::Script { script, done }, deadline, .. }) => {
                         // The receiver is gone if the request was cancelled.
                         let _ = done.send(connection.run_script(&*script, deadline));
                     }
@@ -199,7 +199,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for QueueWorker {
     fn drop(&mut self) {
         if let Some(queue) = &self.0 {
             let mut state = queue.0.lock();

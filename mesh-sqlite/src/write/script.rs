@@ -19,7 +19,7 @@ enum Failure {
     /// A known error.
     Known(ScriptError),
     /// One of several records that were created together is the cause. It is found by creating them one by one.
-    OfSeveral,
+    InBatch,
 }
 
 impl From<ScriptError> for Failure {
@@ -29,13 +29,13 @@ impl From<ScriptError> for Failure {
 }
 
 /// The results of the steps of a script.
-pub(super) type Scripted = Result<Vec<StepResult>, ScriptError>;
+pub(super) type ScriptResult = Result<Vec<StepResult>, ScriptError>;
 
 impl WriteConnection {
     /// Runs a script in a transaction.
-    pub(super) fn run_script(&mut self, script: &dyn Script, deadline: Instant) -> Scripted {
+    pub(super) fn run_script(&mut self, script: &dyn Script, deadline: Instant) -> ScriptResult {
         let mut results = self.try_script(script, deadline, true);
-        if let Err(Failure::OfSeveral) = results {
+        if let Err(Failure::InBatch) = results {
             self.rollback();
             results = self.try_script(script, deadline, false);
         }
@@ -43,7 +43,7 @@ impl WriteConnection {
             self.rollback();
             match failure {
                 Failure::Known(error) => error,
-                Failure::OfSeveral => ResolveError::new("a record was created with others").into(),
+                Failure::InBatch => ResolveError::new("a record was created with others").into(),
             }
         })
     }
@@ -103,7 +103,7 @@ impl WriteConnection {
     fn create_alike(&self, mutations: &[Mutation], step: usize) -> Result<Vec<Key>, Failure> {
         let failed = |error| match read::failed(error) {
             error @ (ResolveError::TimedOut | ResolveError::Busy) => ScriptError::new(step, error).into(),
-            _ => Failure::OfSeveral,
+            _ => Failure::InBatch,
         };
         let mut ids = Vec::new();
         let mut prepared: Option<(usize, CachedStatement<'_>)> = None;
@@ -118,7 +118,7 @@ impl WriteConnection {
             let created = create_run(&mut statement, run).map_err(failed)?;
             let is_permitted = self.are_permitted(run, &created).map_err(failed)?;
             if created.len() != run.len() || !is_permitted || created.iter().any(Key::is_impossible) {
-                return Err(Failure::OfSeveral);
+                return Err(Failure::InBatch);
             }
             ids.extend(created);
             prepared = Some((run.len(), statement));

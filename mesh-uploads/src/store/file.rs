@@ -90,7 +90,7 @@ impl BlobStore for FileStore {
         }))
     }
 
-    fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
+    fn find_sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         let folders = Arc::clone(&self.0);
         Box::pin(blocking("look for a sealed file", move || {
             for entry in fs::read_dir(&folders.pending)? {
@@ -111,7 +111,7 @@ impl BlobStore for FileStore {
         Box::pin(blocking("remove abandoned files", move || folders.abandoned()))
     }
 
-    fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
+    fn list(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
         let group = |group: String| {
             let folders = Arc::clone(&self.0);
             blocking("list files", move || folders.stored(&group))
@@ -246,7 +246,7 @@ struct StagedFile {
 }
 
 impl StagedFile {
-    async fn written(&mut self) -> Result<(), StoreError> {
+    async fn finish_writing(&mut self) -> Result<(), StoreError> {
         match self.writing.take() {
             Some(writing) => joined("write a file", writing).await,
             None => Ok(()),
@@ -257,7 +257,7 @@ impl StagedFile {
 impl Staged for StagedFile {
     fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.written().await?;
+            self.finish_writing().await?;
             if let Some(file) = self.file.clone() {
                 self.writing = Some(tokio::task::spawn_blocking(move || file.as_ref().write_all(&bytes)));
             }
@@ -267,7 +267,7 @@ impl Staged for StagedFile {
 
     fn seal(mut self: Box<Self>, key: StorageKey) -> StoreFuture<'static, Box<dyn Sealed>> {
         Box::pin(async move {
-            self.written().await?;
+            self.finish_writing().await?;
             blocking("seal a file", move || {
                 let part = Pending::part_path(&self.folders.pending, &self.unique);
                 let path = Pending::sealed_path(&self.folders.pending, key, &self.unique, &self.content_type);

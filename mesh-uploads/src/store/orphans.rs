@@ -1,4 +1,4 @@
-//! Removal of orphans: stored files that no record refers to.
+//! Removal of orphans: stored files that no record references.
 
 use std::future::Future;
 use std::time::Duration;
@@ -53,7 +53,7 @@ where
     E: Send,
 {
     let mut swept = SweepReport::default();
-    let mut listing = store.stored();
+    let mut listing = store.list();
     while let Some(stored) = listing.try_next().await? {
         swept.seen += 1;
         if stored.age < min_age {

@@ -28,7 +28,7 @@ use object_store::{
 };
 use tokio::sync::Semaphore;
 
-use self::requests::{failed, within_each};
+use self::requests::{failed, with_item_timeout};
 use self::upload::{SealedObject, StagedObject};
 use crate::content_hash::{ContentHash, StorageKey};
 use crate::content_type::ContentType;
@@ -160,7 +160,7 @@ impl BlobStore for S3Store {
             attributes,
             size: 0,
             part: BytesMut::new(),
-            held: None,
+            permits: None,
             upload: None,
             sending: None,
         };
@@ -180,12 +180,12 @@ impl BlobStore for S3Store {
             let found = present(self.0.get(&self.0.published(key), options).await);
             let Some(found) = found.map_err(failed("open a file"))? else { return Ok(None) };
             let info = info(&found);
-            let bytes = within_each(self.0.timeout, found.into_stream());
+            let bytes = with_item_timeout(self.0.timeout, found.into_stream());
             Ok(Some(Blob { info, bytes: bytes.map_err(io::Error::other).boxed() }))
         })
     }
 
-    fn location(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
+    fn presigned_url(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
         Box::pin(async move {
             if self.0.link_ttl.is_zero() {
                 return Ok(None);
@@ -195,7 +195,7 @@ impl BlobStore for S3Store {
         })
     }
 
-    fn sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
+    fn find_sealed(&self, key: StorageKey) -> StoreFuture<'_, Option<Box<dyn Sealed>>> {
         Box::pin(async move {
             let folder = self.0.path(&format!("sealed/{}", key.hash().hex()));
             let mut listing = self.0.list(&folder).map_err(failed("look for a sealed file"));
@@ -212,7 +212,7 @@ impl BlobStore for S3Store {
         Box::pin(self.0.abandoned().map_err(failed("remove abandoned files")))
     }
 
-    fn stored(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
+    fn list(&self) -> BoxStream<'_, Result<StoredBlob, StoreError>> {
         self.0.stored().map_err(failed("list files")).boxed()
     }
 

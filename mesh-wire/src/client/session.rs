@@ -82,7 +82,7 @@ pub struct SignatureBinding<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Issued {
+struct LoginReply {
     signing_token: String,
     token: String,
     expires_at: u64,
@@ -91,11 +91,11 @@ struct Issued {
 impl Session {
     /// Decodes the body of the reply to a login. Returns `None` if the body has another form.
     pub fn from_login_reply(body: &[u8]) -> Option<Self> {
-        let issued: Issued = serde_json::from_slice(body).ok()?;
-        let mut token = HeaderValue::try_from(issued.token).ok()?;
+        let reply: LoginReply = serde_json::from_slice(body).ok()?;
+        let mut token = HeaderValue::try_from(reply.token).ok()?;
         token.set_sensitive(true);
-        let key = hmac::Key::new(hmac::HMAC_SHA256, issued.signing_token.as_bytes());
-        Some(Self { token, key, expires_at: issued.expires_at })
+        let key = hmac::Key::new(hmac::HMAC_SHA256, reply.signing_token.as_bytes());
+        Some(Self { token, key, expires_at: reply.expires_at })
     }
 
     /// Adds token and signature to a complete request, bound to one use if there is a `binding`.

@@ -13,10 +13,10 @@ pub struct CacheControl(Vec<Directive>);
 type Directive = (String, Option<String>);
 
 /// Directives with a number of seconds.
-const WITH_SECONDS: [&str; 4] = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"];
+const SECONDS_DIRECTIVES: [&str; 4] = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"];
 
 /// Directives without an argument.
-const ALONE: [&str; 9] = [
+const FLAG_DIRECTIVES: [&str; 9] = [
     "no-cache",
     "no-store",
     "no-transform",
@@ -29,7 +29,7 @@ const ALONE: [&str; 9] = [
 ];
 
 /// Directives that allow shared caches to store a reply.
-const SHARED: [&str; 3] = ["public", "s-maxage", "proxy-revalidate"];
+const SHARED_CACHE_DIRECTIVES: [&str; 3] = ["public", "s-maxage", "proxy-revalidate"];
 
 /// Why a text is not a `Cache-Control` value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl fmt::Display for CacheControlError {
             Self::Unknown(name) => write!(
                 f,
                 "there is no directive '{name}'; the directives are {}, {} with seconds",
-                ALONE.join(", "),
-                WITH_SECONDS.join(", ")
+                FLAG_DIRECTIVES.join(", "),
+                SECONDS_DIRECTIVES.join(", ")
             ),
             Self::NeedsSeconds(name) => write!(f, "'{name}' needs a number of seconds, as in '{name}=60'"),
             Self::NeedsNoArgument(name) => write!(f, "'{name}' takes no argument"),
@@ -93,12 +93,12 @@ impl FromStr for CacheControl {
                 _ if directives.iter().any(|(known, _)| *known == name) => {
                     return Err(CacheControlError::Repeated(name));
                 }
-                Some(argument) if WITH_SECONDS.contains(&name.as_str()) && is_seconds(argument) => {}
-                _ if WITH_SECONDS.contains(&name.as_str()) => {
+                Some(argument) if SECONDS_DIRECTIVES.contains(&name.as_str()) && is_seconds(argument) => {}
+                _ if SECONDS_DIRECTIVES.contains(&name.as_str()) => {
                     return Err(CacheControlError::NeedsSeconds(name));
                 }
-                None if ALONE.contains(&name.as_str()) => {}
-                Some(_) if ALONE.contains(&name.as_str()) => {
+                None if FLAG_DIRECTIVES.contains(&name.as_str()) => {}
+                Some(_) if FLAG_DIRECTIVES.contains(&name.as_str()) => {
                     return Err(CacheControlError::NeedsNoArgument(name));
                 }
                 _ => return Err(CacheControlError::Unknown(name)),
@@ -109,7 +109,7 @@ impl FromStr for CacheControl {
         if control.0.is_empty() {
             return Err(CacheControlError::Empty);
         }
-        for shared in SHARED {
+        for shared in SHARED_CACHE_DIRECTIVES {
             if control.has("private") && control.has(shared) {
                 return Err(CacheControlError::Contradiction("private", shared));
             }
@@ -125,7 +125,7 @@ impl CacheControl {
 
     /// Returns whether a directive allows shared caches to store the reply.
     pub fn is_shared(&self) -> bool {
-        SHARED.iter().any(|name| self.has(name))
+        SHARED_CACHE_DIRECTIVES.iter().any(|name| self.has(name))
     }
 
     /// Returns whether a shared cache may reuse the reply without asking the server each time.
@@ -136,7 +136,10 @@ impl CacheControl {
     /// Returns these directives for a reply that belongs to one client: shared caches must not store it.
     #[must_use]
     pub fn private(&self) -> Self {
-        let rest = self.0.iter().filter(|(name, _)| name != "private" && !SHARED.contains(&name.as_str()));
+        let rest = self
+            .0
+            .iter()
+            .filter(|(name, _)| name != "private" && !SHARED_CACHE_DIRECTIVES.contains(&name.as_str()));
         let private = [("private".to_owned(), None)];
         Self(private.into_iter().chain(rest.cloned()).collect())
     }

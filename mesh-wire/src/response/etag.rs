@@ -41,24 +41,24 @@ impl ETag {
     /// Returns whether `If-None-Match` names this tag, as a strong or weak tag in a list over one or more lines, or by
     /// `*`. Malformed lines are ignored.
     pub fn matches(&self, headers: &HeaderMap) -> bool {
-        self.named_in(headers).is_some()
+        self.matching_tag(headers).is_some()
     }
 
     /// Returns this tag in the form in which `If-None-Match` lists it, which may be the tag of an encoded body. A cache
     /// refreshes the entry whose tag equals the tag of the 304.
-    pub(super) fn named_in(&self, headers: &HeaderMap) -> Option<Self> {
+    pub(super) fn matching_tag(&self, headers: &HeaderMap) -> Option<Self> {
         headers.get_all(IF_NONE_MATCH).iter().find_map(|line| {
             let line = line.as_bytes().trim_ascii();
             if line == b"*" {
                 return Some(self.clone());
             }
-            let tag = tags(line).find(|tag| self.is(tag))?;
+            let tag = tags(line).find(|tag| self.is_equal(tag))?;
             HeaderValue::from_bytes(tag).ok().map(Self)
         })
     }
 
     /// Returns whether `tag` is this tag, or the tag of the same body in a content encoding.
-    fn is(&self, tag: &[u8]) -> bool {
+    fn is_equal(&self, tag: &[u8]) -> bool {
         match plain_tag(tag) {
             (plain, false) => plain == self.0.as_bytes(),
             (plain, true) => self.0.as_bytes().strip_suffix(b"\"") == Some(plain),

@@ -261,9 +261,13 @@ fn shown(place: &str) -> &str {
 /// Formats JSON, truncated to fit in a line.
 #[must_use]
 pub fn brief(value: &Value) -> String {
-    const MOST: usize = 300;
+    const LENGTH_MAX: usize = 300;
     let text = value.to_string();
-    if text.chars().count() <= MOST { text } else { text.chars().take(MOST).chain(['…']).collect() }
+    if text.chars().count() <= LENGTH_MAX {
+        text
+    } else {
+        text.chars().take(LENGTH_MAX).chain(['…']).collect()
+    }
 }
 
 #[cfg(test)]

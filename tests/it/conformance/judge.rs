@@ -41,7 +41,7 @@ fn servers() -> Reference {
 fn every_case_fails_under_a_fault_and_every_fault_fails_its_cases_and_no_others() {
     let (cases, reference) = (cases(), servers());
     let recording = Recording::make(&cases, &reference).unwrap();
-    let faults: Vec<Fault> = [faults::written(), faults::made_from(&recording)].concat();
+    let faults: Vec<Fault> = [faults::hand_written(), faults::generate(&recording)].concat();
     let outcomes = matrix::run_all(&faults, &reference, &recording);
     if let Some(file) = std::env::var_os("MESH_JUDGE_TABLE") {
         let mut table = String::new();
@@ -50,24 +50,24 @@ fn every_case_fails_under_a_fault_and_every_fault_fails_its_cases_and_no_others(
         }
         std::fs::write(file, table).unwrap();
     }
-    let surprises: Vec<String> = outcomes
+    let unexpected: Vec<String> = outcomes
         .iter()
         .filter_map(|outcome| {
             let fault = faults.iter().find(|fault| fault.name == outcome.name)?;
-            matrix::surprise(fault, &outcome.failed)
+            matrix::unexpected_result(fault, &outcome.failed)
         })
         .collect();
-    let unnoticed = outcomes.iter().filter(|outcome| outcome.failed.is_empty()).map(|outcome| outcome.name);
-    let unnoticed: Vec<&str> = unnoticed.collect();
+    let undetected = outcomes.iter().filter(|outcome| outcome.failed.is_empty()).map(|outcome| outcome.name);
+    let undetected: Vec<&str> = undetected.collect();
     let survivors = matrix::survivors(&cases, &outcomes);
     println!("{} cases, {} faults", cases.len(), faults.len());
     assert!(
-        surprises.is_empty() && unnoticed.is_empty() && survivors.is_empty(),
+        unexpected.is_empty() && undetected.is_empty() && survivors.is_empty(),
         "{} faults with other cases than expected\n{}\n{} faults that no case notices\n{}\n{}",
-        surprises.len(),
-        surprises.join("\n"),
-        unnoticed.len(),
-        unnoticed.join("\n"),
+        unexpected.len(),
+        unexpected.join("\n"),
+        undetected.len(),
+        undetected.join("\n"),
         matrix::table(&survivors)
     );
 }
@@ -75,7 +75,7 @@ fn every_case_fails_under_a_fault_and_every_fault_fails_its_cases_and_no_others(
 #[test]
 fn no_case_fails_with_a_variant_that_conforms() {
     let cases = cases();
-    let unchanged = matrix::failing(&NO_FAULT, &servers(), &cases);
+    let unchanged = matrix::failing_cases(&NO_FAULT, &servers(), &cases);
     assert_eq!(unchanged, Vec::<String>::new(), "a proxy without a fault");
     // New servers, because the login limits of those above are used up.
     let reference = servers();
@@ -110,7 +110,7 @@ fn forms_of_an_absent_profile_are_refused() {
         let reference = servers();
         let failed = |fault: Fault| {
             let upstream = reference.target.base_url("open").unwrap();
-            let proxy = proxy::Proxy::start("open", upstream, fault, proxy::Known::default());
+            let proxy = proxy::Proxy::start("open", upstream, fault, proxy::IssuedValues::default());
             let mut profile = Profile::reference().unwrap();
             profile.profiles.retain(|claimed| claimed.as_str() != name);
             profile.servers.insert("open".to_owned(), format!("http://{}{}", proxy.address, upstream.base));
@@ -126,7 +126,7 @@ fn forms_of_an_absent_profile_are_refused() {
 fn every_fault_names_cases_that_exist() {
     let cases = cases();
     let mut names = Vec::new();
-    for fault in faults::written() {
+    for fault in faults::hand_written() {
         assert!(!fault.must_fail.is_empty(), "{}", fault.name);
         assert!(!names.contains(&fault.name), "two faults are called '{}'", fault.name);
         names.push(fault.name);

@@ -11,9 +11,9 @@ use mesh_tests::{Connection, Database, NginxCache, Request, Response, Server, wa
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
 /// How long caches may keep a post, plus the second that nginx may add because it counts whole seconds.
-const KEPT: Duration = Duration::from_secs(2);
+const STALE_MAX: Duration = Duration::from_secs(2);
 
-fn installed() -> bool {
+fn is_installed() -> bool {
     super::are_installed(&["nginx"])
 }
 
@@ -60,7 +60,7 @@ fn set_title(blog: &Database, title: &str) {
 
 #[test]
 fn repeated_reads_are_answered_by_the_cache() {
-    if !installed() {
+    if !is_installed() {
         return;
     }
     let blog = Database::blog();
@@ -110,7 +110,11 @@ fn repeated_reads_are_answered_by_the_cache() {
         let asked = fetched.elapsed();
         let (status, reply) = read(&cache, &by_id("/mesh/post/1"));
         let is_new = reply.text() == r#"{"title":"Rust at noon"}"#;
-        assert!(is_new || status == "HIT" && asked <= KEPT, "{status} after {asked:?}: {}", reply.text());
+        assert!(
+            is_new || status == "HIT" && asked <= STALE_MAX,
+            "{status} after {asked:?}: {}",
+            reply.text()
+        );
         is_new
     });
 
@@ -125,7 +129,7 @@ fn repeated_reads_are_answered_by_the_cache() {
 
 #[test]
 fn errors_are_not_cached() {
-    if !installed() {
+    if !is_installed() {
         return;
     }
     let blog = Database::blog();
@@ -150,7 +154,7 @@ fn errors_are_not_cached() {
 
 #[test]
 fn a_change_ends_the_time_of_a_cached_response() {
-    if !installed() {
+    if !is_installed() {
         return;
     }
     let blog = Database::blog();
@@ -176,7 +180,7 @@ fn a_change_ends_the_time_of_a_cached_response() {
 
 #[test]
 fn a_response_that_is_older_than_the_purge_is_not_used() {
-    if !installed() {
+    if !is_installed() {
         return;
     }
     let blog = Database::blog();

@@ -8,7 +8,7 @@ use mesh_tests::{Database, PATIENCE, Request, Server, wait_until};
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const CLIENTS: usize = 1_000;
 /// The maximum number of bytes per client. The buffers of the protocol alone would take 16 KiB.
-const MOST: u64 = 12 * 1024;
+const MEMORY_PER_CLIENT_MAX: u64 = 12 * 1024;
 
 fn serve(database: &Database) -> Server {
     let limits = "[limits]\nconnections_per_address = 2000\nstreams_per_address = 2000\n";
@@ -50,7 +50,7 @@ fn idle_connections_give_up_their_buffers_and_serve_further_requests() {
     let server = serve(&database);
     let read = Request::get("/mesh/post/1", TITLE);
     let (mut connections, before) = open(&server, &read);
-    wait_until("connections hold little memory", || each(&server, before) < MOST);
+    wait_until("connections hold little memory", || each(&server, before) < MEMORY_PER_CLIENT_MAX);
     eprintln!("an idle connection: {} bytes", each(&server, before));
     for connection in &mut connections {
         connection.write_all(&read.bytes()).unwrap();
@@ -64,7 +64,7 @@ fn event_streams_hold_no_buffers() {
     let server = serve(&database);
     let stream = Request::get("/mesh/post/1/events", TITLE);
     let (mut connections, before) = open(&server, &stream);
-    wait_until("streams hold little memory", || each(&server, before) < MOST);
+    wait_until("streams hold little memory", || each(&server, before) < MEMORY_PER_CLIENT_MAX);
     eprintln!("an event stream: {} bytes", each(&server, before));
     database.connect().execute_batch("UPDATE posts SET title = 'It rusts' WHERE id = 1").unwrap();
     for connection in &mut connections {

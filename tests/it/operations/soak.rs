@@ -147,14 +147,14 @@ impl Site {
 }
 
 /// What was measured while clients ran.
-struct Measured {
+struct Measurements {
     /// Samples of minutes and MiB, for each server.
     memory: Vec<Vec<(f64, f64)>>,
     /// The times of honest requests, sorted.
     times: Vec<Duration>,
 }
 
-impl Measured {
+impl Measurements {
     /// Returns a percentile of the times.
     fn percentile(&self, percent: usize) -> Duration {
         self.times.get(self.times.len() * percent / 100).copied().unwrap_or_default()
@@ -172,7 +172,7 @@ fn run(
     seed: u64,
     is_attacked: bool,
     faults: &Mutex<Vec<String>>,
-) -> Measured {
+) -> Measurements {
     let (done, count) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut memory = vec![Vec::new(); sites.len()];
     let times = Mutex::new(Vec::new());
@@ -214,7 +214,7 @@ fn run(
     eprintln!("soak: {} actions in {time:?}", count.load(Ordering::Relaxed));
     let mut times = times.into_inner().unwrap();
     times.sort();
-    Measured { memory, times }
+    Measurements { memory, times }
 }
 
 /// Returns the duration of a run.

@@ -15,12 +15,12 @@ fn serve(database: &Database, settings: &str) -> Server {
     Server::start(&["--database", &database.url(), "--config", &config])
 }
 
-fn asked(path: &str, query: &str, accept: &str) -> Request {
+fn export_request(path: &str, query: &str, accept: &str) -> Request {
     Request::get(path, query).header("Accept", accept)
 }
 
 fn export(server: &Server, query: &str, accept: &str) -> Response {
-    server.send(&asked("/mesh/post", query, accept))
+    server.send(&export_request("/mesh/post", query, accept))
 }
 
 /// A blog with some ten megabytes of posts.
@@ -66,11 +66,12 @@ fn other_types_and_other_routes_get_json() {
         assert_eq!(reply.json()["items"].as_array().map(Vec::len), Some(4), "{accept}");
         assert!(reply.header("vary").unwrap().contains(" Accept,"));
     }
-    let record = server.send(&asked("/mesh/post/1", r#"{"post":{"$select":{"id":true}}}"#, CSV));
+    let record = server.send(&export_request("/mesh/post/1", r#"{"post":{"$select":{"id":true}}}"#, CSV));
     assert_eq!(record.text(), r#"{"id":1}"#);
     let off = Server::with_database(&database);
     assert!(export(&off, AUTHORS, CSV).json()["items"].is_array(), "exports are off by default");
-    let head = server.send(&Request { method: "HEAD".to_owned(), ..asked("/mesh/post", AUTHORS, CSV) });
+    let head =
+        server.send(&Request { method: "HEAD".to_owned(), ..export_request("/mesh/post", AUTHORS, CSV) });
     assert_eq!((head.status, head.body.len()), (200, 0));
     assert!(head.header("content-type").unwrap().starts_with(CSV));
 }
@@ -106,7 +107,7 @@ fn an_export_that_fails_later_ends_without_the_last_chunk() {
     let database = large();
     let server = serve(&database, "rows = 50000\n");
     let mut connection = server.connect();
-    connection.write(&asked("/mesh/post", AUTHORS, NDJSON).bytes());
+    connection.write(&export_request("/mesh/post", AUTHORS, NDJSON).bytes());
     let head = connection.read_head().unwrap().unwrap();
     assert_eq!(head.status, 200);
     let cut = connection.read_body(head, false);
@@ -127,7 +128,7 @@ fn an_export_that_nobody_reads_takes_little_memory_and_ends_at_its_deadline() {
     let server = serve(&database, "timeout = \"2s\"\n");
     export(&server, r#"{"post":{"$select":{"id":true},"$where":{"field":"id","op":"lt","value":9}}}"#, CSV);
     let before = server.memory();
-    let (mut silent, head) = begin(&server, &asked("/mesh/post", AUTHORS, NDJSON));
+    let (mut silent, head) = begin(&server, &export_request("/mesh/post", AUTHORS, NDJSON));
     assert_eq!(head.status, 200);
     assert!(server.memory().saturating_sub(before) < 4 << 20);
     // Writes go on, and the log of the database is emptied when the snapshot has ended.
@@ -144,7 +145,7 @@ fn an_export_that_nobody_reads_takes_little_memory_and_ends_at_its_deadline() {
 fn exports_are_bounded_for_an_address_and_for_all() {
     let database = large();
     let server = serve(&database, "at_once = 3\n[limits]\nexports_per_address = 2\n");
-    let request = asked("/mesh/post", AUTHORS, NDJSON);
+    let request = export_request("/mesh/post", AUTHORS, NDJSON);
     let open = [begin(&server, &request), begin(&server, &request)];
     assert_eq!(open.each_ref().map(|(_, head)| head.status), [200, 200]);
     let third = server.send(&request);
@@ -164,9 +165,12 @@ fn signatures_and_registered_queries_hold_for_exports() {
         Deployment::new("[export]\nenabled = true\n[persisted]\nonly = true\nregistration = \"signed\"\n");
     let server = deployment.start();
     let query = r#"{"post":{"$select":{"title":true}}}"#;
-    assert_eq!(why(&server.send(&asked("/mesh/post", query, CSV))), (401, "TOKEN_MISSING".to_owned()));
+    assert_eq!(
+        why(&server.send(&export_request("/mesh/post", query, CSV))),
+        (401, "TOKEN_MISSING".to_owned())
+    );
     let session = Session::begin(&server);
-    let inline = session.sign(asked("/mesh/post", query, CSV), &encode(query));
+    let inline = session.sign(export_request("/mesh/post", query, CSV), &encode(query));
     assert_eq!(server.send(&inline).status, 403);
     let registered = session.post(&server, "/queries", &json!({ "query": query }));
     let id = registered.json()["id"].as_str().expect("an id").to_owned();

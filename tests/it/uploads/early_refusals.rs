@@ -72,14 +72,14 @@ print(delivered, failure)
 "#;
 
 /// An upload that is refused by its head.
-struct Try {
+struct RefusedUpload {
     request: Request,
     size: usize,
     status: u16,
 }
 
 /// Returns uploads without a token, with a wrong signature, to a missing record, and above the limit of the field.
-fn tries(session: &Session) -> Vec<Try> {
+fn refused_uploads(session: &Session) -> Vec<RefusedUpload> {
     let stated = statement("user", "avatar", b"x");
     let head = |id: u32| head(&format!("/user/{id}/avatar"), &stated);
     (0..TRIES)
@@ -93,21 +93,21 @@ fn tries(session: &Session) -> Vec<Try> {
             };
             // The record is looked up after the limit of the field.
             let size = if status == 404 { size.min(1_000_000) } else { size.max(least) };
-            Try { request, size, status }
+            RefusedUpload { request, size, status }
         })
         .collect()
 }
 
 /// Runs a script with the uploads as input. Returns its output; `None` if the program is not installed.
-fn run(program: &str, arguments: [&str; 4], tries: &[Try]) -> Option<String> {
+fn run(program: &str, arguments: [&str; 4], uploads: &[RefusedUpload]) -> Option<String> {
     let version = Command::new(program).arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
         skip(program, &format!("install {program}"));
         return None;
     }
-    let tries: Vec<Value> = tries
+    let uploads: Vec<Value> = uploads
         .iter()
-        .map(|Try { request, size, status }| {
+        .map(|RefusedUpload { request, size, status }| {
             let headers = request.headers.iter();
             let headers: serde_json::Map<String, Value> = headers
                 .map(|(name, value)| (name.clone(), Value::from(String::from_utf8_lossy(value).into_owned())))
@@ -119,7 +119,7 @@ fn run(program: &str, arguments: [&str; 4], tries: &[Try]) -> Option<String> {
     command.env("NODE_EXTRA_CA_CERTS", arguments[3]);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    serde_json::to_writer(child.stdin.take().unwrap(), &tries).unwrap();
+    serde_json::to_writer(child.stdin.take().unwrap(), &uploads).unwrap();
     let output = child.wait_with_output().unwrap();
     Some(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned())
 }
@@ -134,7 +134,7 @@ fn the_answer_to_a_refused_upload_is_delivered() {
     let session = Session::begin(&plain);
     let tls = Files::with(&format!("{SETTINGS}[tls]\ncert = '{certificate}'\nkey = '{key}'\n"));
     // Both servers have the same secret.
-    let tries = tries(&session);
+    let uploads = refused_uploads(&session);
     let node = folder.write("client.mjs", NODE);
     let python = folder.write("client.py", PYTHON);
     let mut faults = Vec::new();
@@ -143,7 +143,7 @@ fn the_answer_to_a_refused_upload_is_delivered() {
         for (program, script, kind) in
             [("node", &node, "fetch"), ("node", &node, "http2"), ("python3", &python, "urllib")]
         {
-            let Some(said) = run(program, [script, &url, kind, ca], &tries) else { continue };
+            let Some(said) = run(program, [script, &url, kind, ca], &uploads) else { continue };
             println!("{scheme} {kind}: {said}");
             if said != TRIES.to_string() {
                 faults.push(format!("{scheme} {kind}: {said} of {TRIES}"));
@@ -151,7 +151,7 @@ fn the_answer_to_a_refused_upload_is_delivered() {
         }
     }
     let mut delivered = 0;
-    for Try { request, size, status } in &tries {
+    for RefusedUpload { request, size, status } in &uploads {
         let mut connection = Connection::connect(plain.server.address);
         connection.write(&request.clone().body(vec![b'-'; *size]).bytes());
         let head = connection.read_head().ok().flatten();

@@ -42,12 +42,12 @@ const POSTGRES: &str = "
     INSERT INTO people (id, name, nick, tenant, slug, team_id) VALUES (1, 'Ada', 'ada', 1, 's', 1);";
 
 /// A server with write routes, and the folder with its configuration.
-struct Served {
+struct FieldsServer {
     server: Server,
     _folder: TempDir,
 }
 
-impl Served {
+impl FieldsServer {
     fn start(url: &str, schema: &str) -> Self {
         let folder = TempDir::new();
         let schema = folder.write("schema.json", schema);
@@ -109,7 +109,7 @@ fn refused() -> Vec<(&'static str, &'static str, Value, u16, &'static [&'static 
 
 #[track_caller]
 fn check(url: &str) {
-    let served = Served::start(url, SCHEMA);
+    let served = FieldsServer::start(url, SCHEMA);
     for (method, path, body, status, fields) in refused() {
         let (got, mut paths) = served.faults(method, path, &body);
         // Databases decide which field without a value they report first.
@@ -136,7 +136,7 @@ fn every_field_at_fault_is_named() {
 #[test]
 fn all_references_to_missing_records_are_named_on_sqlite() {
     let database = Database::new(SQLITE);
-    let served = Served::start(&database.url(), SCHEMA);
+    let served = FieldsServer::start(&database.url(), SCHEMA);
     let body = json!({"bossId": 99, "teamId": 98});
     assert_eq!(
         served.faults("PUT", "/person/1", &body),
@@ -152,7 +152,7 @@ fn hidden_fields_are_not_named() {
     schema["policies"] = json!({"*": {"person": {"fields": ["id", "name", "high"], "writable": true}}});
     let schema = folder.write("schema.json", &schema.to_string());
     let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
-    let served = Served { server, _folder: folder };
+    let served = FieldsServer { server, _folder: folder };
     let names = |names: &[&str]| names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
     assert_eq!(
         served.faults("POST", "/person", &json!({"nick": 1, "high": "x"})),
@@ -176,7 +176,7 @@ fn values_that_do_not_fit_their_columns_are_named() {
          CREATE VIEW named AS SELECT id, name, upper(name) AS loud FROM things;
          CREATE VIEW counted AS SELECT count(*) AS id FROM things;",
     );
-    let served = Served::start(
+    let served = FieldsServer::start(
         &cluster.url(),
         r#"{"entities": {
             "thing": {"fields": ["id", "name", "code", "mail", "other", "mood", "small", "price", "host", "span", "day", "fixed"], "writable": true},

@@ -24,12 +24,12 @@ const TABLES: &str = "
     INSERT INTO guides VALUES (1, 'First');";
 
 /// A server with write routes, and the folder with its configuration.
-struct Served {
+struct MergeServer {
     server: Server,
     _folder: TempDir,
 }
 
-impl Served {
+impl MergeServer {
     fn start(url: &str, schema: &Value) -> Self {
         let folder = TempDir::new();
         let schema = folder.write("schema.json", &schema.to_string());
@@ -46,7 +46,7 @@ impl Served {
 
     /// Sends a write that must succeed with this status.
     #[track_caller]
-    fn merged(&self, path: &str, body: &Value, status: u16) -> Value {
+    fn assert_merges(&self, path: &str, body: &Value, status: u16) -> Value {
         let reply = self.merge(path, body);
         assert_eq!(reply.status, status, "{path} {body}: {}", reply.text());
         assert_eq!(reply.header("preference-applied"), Some("resolution=merge-duplicates"));
@@ -57,7 +57,7 @@ impl Served {
 
     /// Sends a write that must be refused, and returns the paths in `fields`.
     #[track_caller]
-    fn refused(&self, path: &str, body: &Value, status: u16) -> Vec<String> {
+    fn assert_refuses(&self, path: &str, body: &Value, status: u16) -> Vec<String> {
         let reply = self.merge(path, body);
         assert_eq!(reply.status, status, "{path} {body}: {}", reply.text());
         let fields = reply.json()["fields"].as_array().cloned().unwrap_or_default();
@@ -81,39 +81,45 @@ fn on_both(check: impl Fn(&str)) {
 #[test]
 fn a_missing_record_is_created_and_another_one_is_changed() {
     on_both(|url| {
-        let served = Served::start(url, &schema());
-        let created = served.merged("/city/ge", &json!({"name": "Genf", "size": 2}), 201);
+        let served = MergeServer::start(url, &schema());
+        let created = served.assert_merges("/city/ge", &json!({"name": "Genf", "size": 2}), 201);
         assert_eq!(created, json!({"code": "ge", "name": "Genf", "size": 2}));
-        let changed = served.merged("/city/ge", &json!({"name": "Genève"}), 200);
+        let changed = served.assert_merges("/city/ge", &json!({"name": "Genève"}), 200);
         assert_eq!(changed, json!({"code": "ge", "name": "Genève", "size": 2}));
-        let read = served.merged("/city/ge", &json!({}), 200);
+        let read = served.assert_merges("/city/ge", &json!({}), 200);
         assert_eq!(read, changed);
-        assert_eq!(served.merged("/city/be", &json!({"code": "be", "size": 3}), 200)["size"], 3);
-        let stay = served.merged("/stay/be,7", &json!({"guest": "Ada"}), 201);
+        assert_eq!(served.assert_merges("/city/be", &json!({"code": "be", "size": 3}), 200)["size"], 3);
+        let stay = served.assert_merges("/stay/be,7", &json!({"guest": "Ada"}), 201);
         assert_eq!(stay, json!({"city": "be", "night": 7, "guest": "Ada"}));
-        assert_eq!(served.merged("/stay/be,7", &json!({"night": 7, "guest": "Bo"}), 200)["guest"], "Bo");
-        assert_eq!(served.merged("/stay/be,8", &json!({}), 201)["guest"], Value::Null);
+        assert_eq!(
+            served.assert_merges("/stay/be,7", &json!({"night": 7, "guest": "Bo"}), 200)["guest"],
+            "Bo"
+        );
+        assert_eq!(served.assert_merges("/stay/be,8", &json!({}), 201)["guest"], Value::Null);
     });
 }
 
 #[test]
 fn what_may_be_written_does_not_depend_on_the_record() {
     on_both(|url| {
-        let served = Served::start(url, &schema());
-        assert_eq!(served.refused("/city/be", &json!({"code": "ge", "name": "Bern"}), 400), ["code"]);
-        assert_eq!(served.refused("/stay/be,7", &json!({"night": 8}), 400), ["night"]);
-        assert_eq!(served.refused("/city/xx", &json!({"nme": "x", "size": "x"}), 400), ["nme", "size"]);
+        let served = MergeServer::start(url, &schema());
+        assert_eq!(served.assert_refuses("/city/be", &json!({"code": "ge", "name": "Bern"}), 400), ["code"]);
+        assert_eq!(served.assert_refuses("/stay/be,7", &json!({"night": 8}), 400), ["night"]);
         assert_eq!(
-            served.refused("/city/xx", &json!({"size": 1}), 409),
+            served.assert_refuses("/city/xx", &json!({"nme": "x", "size": "x"}), 400),
+            ["nme", "size"]
+        );
+        assert_eq!(
+            served.assert_refuses("/city/xx", &json!({"size": 1}), 409),
             ["name"],
             "a new record needs a name"
         );
-        assert_eq!(served.refused("/city/be", &json!({"name": null}), 409), ["name"]);
-        assert_eq!(served.refused("/city/xx", &json!({"name": "Bern"}), 409), ["name"]);
-        assert_eq!(served.refused("/city/zh", &json!({"name": "Bern"}), 409), ["name"]);
+        assert_eq!(served.assert_refuses("/city/be", &json!({"name": null}), 409), ["name"]);
+        assert_eq!(served.assert_refuses("/city/xx", &json!({"name": "Bern"}), 409), ["name"]);
+        assert_eq!(served.assert_refuses("/city/zh", &json!({"name": "Bern"}), 409), ["name"]);
         for id in ["1", "2"] {
             // The database chooses ids of guides.
-            assert!(served.refused(&format!("/guide/{id}"), &json!({"title": "x"}), 400).is_empty());
+            assert!(served.assert_refuses(&format!("/guide/{id}"), &json!({"title": "x"}), 400).is_empty());
         }
         assert_eq!(served.merge("/stay/be,x", &json!({})).status, 404);
     });
@@ -128,14 +134,17 @@ fn records_that_a_policy_hides_are_neither_changed_nor_created_again() {
             "$where": {"field": "size", "op": "lt", "value": 3},
             "$check": {"field": "size", "op": "lt", "value": 2}
         }}});
-        let served = Served::start(url, &document);
-        assert_eq!(served.refused("/city/zh", &json!({"name": "Taken over", "size": 1}), 409), ["code"]);
-        assert_eq!(served.merged("/city/be", &json!({"name": "Berne"}), 200)["name"], "Berne");
-        served.refused("/city/be", &json!({"size": 2}), 403);
-        served.refused("/city/ge", &json!({"name": "Genf", "size": 2}), 403);
-        assert_eq!(served.merged("/city/ge", &json!({"name": "Genf", "size": 1}), 201)["size"], 1);
-        let open = Served::start(url, &schema());
-        assert_eq!(open.merged("/city/zh", &json!({}), 200)["name"], "Zürich");
+        let served = MergeServer::start(url, &document);
+        assert_eq!(
+            served.assert_refuses("/city/zh", &json!({"name": "Taken over", "size": 1}), 409),
+            ["code"]
+        );
+        assert_eq!(served.assert_merges("/city/be", &json!({"name": "Berne"}), 200)["name"], "Berne");
+        served.assert_refuses("/city/be", &json!({"size": 2}), 403);
+        served.assert_refuses("/city/ge", &json!({"name": "Genf", "size": 2}), 403);
+        assert_eq!(served.assert_merges("/city/ge", &json!({"name": "Genf", "size": 1}), 201)["size"], 1);
+        let open = MergeServer::start(url, &schema());
+        assert_eq!(open.assert_merges("/city/zh", &json!({}), 200)["name"], "Zürich");
     });
 }
 
@@ -149,14 +158,14 @@ fn values_of_policies_are_those_of_the_write_that_is_carried_out() {
             "fields": ["code", "name", "owner", "createdBy"], "writable": ["code", "name"],
             "$set": {"owner": "me"}, "$setOnCreate": {"createdBy": "me"}
         }}});
-        let served = Served::start(url, &document);
+        let served = MergeServer::start(url, &document);
         let owners = |record: &Value| (record["owner"].clone(), record["createdBy"].clone());
         assert_eq!(
-            owners(&served.merged("/city/ge", &json!({"name": "Genf"}), 201)),
+            owners(&served.assert_merges("/city/ge", &json!({"name": "Genf"}), 201)),
             (json!("me"), json!("me"))
         );
         assert_eq!(
-            owners(&served.merged("/city/be", &json!({"name": "Berne"}), 200)),
+            owners(&served.assert_merges("/city/be", &json!({"name": "Berne"}), 200)),
             (json!("me"), Value::Null)
         );
     });
@@ -165,7 +174,7 @@ fn values_of_policies_are_those_of_the_write_that_is_carried_out() {
 #[test]
 fn of_concurrent_writes_one_creates_the_record() {
     on_both(|url| {
-        let served = Served::start(url, &schema());
+        let served = MergeServer::start(url, &schema());
         for round in 0..20 {
             let (served, path) = (&served, format!("/stay/be,{}", 100 + round));
             let statuses: Vec<u16> = thread::scope(|threads| {
@@ -187,7 +196,7 @@ fn of_concurrent_writes_one_creates_the_record() {
 #[test]
 fn a_precondition_requires_a_record() {
     on_both(|url| {
-        let served = Served::start(url, &schema());
+        let served = MergeServer::start(url, &schema());
         let merge = |path: &str| {
             let request =
                 Request::new("PUT", &format!("/mesh{path}")).header("content-type", "application/json");

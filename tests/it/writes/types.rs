@@ -4,12 +4,12 @@ use mesh_tests::{Cluster, Request, Response, Server, TempDir};
 use serde_json::{Value, json};
 
 /// A server with write routes, and the folder with its schema document.
-struct Served {
+struct TypesServer {
     server: Server,
     _folder: TempDir,
 }
 
-impl Served {
+impl TypesServer {
     fn start(cluster: &Cluster, schema: &Value) -> Self {
         let folder = TempDir::new();
         let schema = folder.write("schema.json", &schema.to_string());
@@ -25,7 +25,7 @@ impl Served {
 
     /// Creates a record, and returns it.
     #[track_caller]
-    fn created(&self, entity: &str, body: &Value) -> Value {
+    fn create(&self, entity: &str, body: &Value) -> Value {
         let reply = self.write("POST", &format!("/{entity}"), body);
         assert_eq!(reply.status, 201, "{body}: {}", reply.text());
         reply.json()
@@ -62,9 +62,9 @@ fn values_of_every_type_are_written_as_they_are_read() {
     let names: Vec<String> = (0..rows.len()).map(|index| format!("c{index}")).collect();
     let fields = [&["id".to_owned()], names.as_slice()].concat();
     let served =
-        Served::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
+        TypesServer::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
     for (name, (ty, written, read)) in names.iter().zip(&rows) {
-        let record = served.created("thing", &json!({name: written}));
+        let record = served.create("thing", &json!({name: written}));
         assert_eq!(&record[name], read, "{ty}");
         let path = format!("/thing/{}", record["id"]);
         let again = served.write("PUT", &path, &json!({name: read}));
@@ -74,7 +74,7 @@ fn values_of_every_type_are_written_as_they_are_read() {
     }
     let whole: serde_json::Map<String, Value> =
         names.iter().zip(&rows).map(|(name, (_, written, _))| (name.clone(), written.clone())).collect();
-    let record = served.created("thing", &whole.into());
+    let record = served.create("thing", &whole.into());
     for (name, (ty, _, read)) in names.iter().zip(&rows) {
         assert_eq!(&record[name], read, "{ty}");
     }
@@ -94,7 +94,7 @@ fn values_that_a_type_does_not_accept_are_refused_with_their_field() {
         "dollar",
     ];
     let served =
-        Served::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
+        TypesServer::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
     for (field, value) in [
         ("words", json!("x")),
         ("words", json!({"a": 1})),
@@ -123,7 +123,7 @@ fn values_that_a_type_does_not_accept_are_refused_with_their_field() {
             assert_eq!((reply.status, paths), (status, vec![json!(field)]), "{body}: {}", reply.text());
         }
     }
-    let record = served.created("thing", &json!({"dollar": {"x": 1}}));
+    let record = served.create("thing", &json!({"dollar": {"x": 1}}));
     assert_eq!(record["dollar"], json!({"x": 1}));
     let bits = |path: &str| json!({"path": path, "message": "'bits' takes a text of 4 digits 0 or 1"});
     let several = json!({"words": "x", "bits": "10", "counts": [1], "moods": ["glad"], "size": "[1,2)", "short": ["abcd"]});
@@ -149,12 +149,12 @@ fn text_that_a_name_would_cut_is_refused_with_its_field() {
         "CREATE DOMAIN label AS name; CREATE TABLE things (id serial PRIMARY KEY, name name, other label, n integer);
          INSERT INTO things VALUES (0, 'first')",
     );
-    let served = Served::start(
+    let served = TypesServer::start(
         &cluster,
         &json!({"entities": {"thing": {"fields": ["id", "name", "other", "n"], "writable": true}}}),
     );
     let most = "é".repeat(31) + "x";
-    let record = served.created("thing", &json!({"name": most, "other": "y".repeat(63)}));
+    let record = served.create("thing", &json!({"name": most, "other": "y".repeat(63)}));
     assert_eq!((&record["name"], &record["other"]), (&json!(most), &json!("y".repeat(63))));
     let (name, other) = ("é".repeat(32), "y".repeat(64));
     let fault = |path: &str, field: &str| json!({"path": path, "message": format!("'{field}' takes at most 63 bytes of text")});
@@ -171,7 +171,7 @@ fn text_that_a_name_would_cut_is_refused_with_its_field() {
 fn a_text_that_is_too_long_for_an_index_is_refused() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute("CREATE TABLE things (id serial PRIMARY KEY, name text UNIQUE)");
-    let served = Served::start(
+    let served = TypesServer::start(
         &cluster,
         &json!({"entities": {"thing": {"fields": ["id", "name"], "writable": true}}}),
     );
@@ -200,16 +200,16 @@ fn fields_that_the_database_fills_may_be_left_out() {
     );
     let fields = ["id", "fixed", "serial", "number", "status", "made", "loud"];
     let served =
-        Served::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
+        TypesServer::start(&cluster, &json!({"entities": {"thing": {"fields": fields, "writable": true}}}));
     let filled = json!({
         "id": 10, "fixed": 1, "serial": 1, "number": 100, "status": "new", "made": "2024-05-01T12:00:00Z", "loud": "NEW",
     });
-    assert_eq!(served.created("thing", &json!({})), filled);
+    assert_eq!(served.create("thing", &json!({})), filled);
     let chosen = json!({"id": 7, "serial": 8, "number": 9, "status": "old", "made": "2020-01-01T00:00:00Z"});
-    let record = served.created("thing", &chosen);
+    let record = served.create("thing", &chosen);
     assert_eq!((&record["id"], &record["serial"], &record["number"]), (&json!(7), &json!(8), &json!(9)));
     assert_eq!((&record["loud"], &record["fixed"]), (&json!("OLD"), &json!(2)));
-    assert_eq!(served.created("thing", &json!({}))["id"], 11, "the sequence did not advance");
+    assert_eq!(served.create("thing", &json!({}))["id"], 11, "the sequence did not advance");
     for (field, value) in [("fixed", json!(1)), ("loud", json!("X"))] {
         for (method, path) in [("POST", "/thing"), ("PUT", "/thing/7")] {
             let reply = served.write(method, path, &json!({field: value}));

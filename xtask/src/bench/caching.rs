@@ -17,34 +17,35 @@ use super::peer::Peer;
 use super::report::median;
 use super::request::{Kind, file_of};
 use super::workload::{Transport, Workload};
-use super::{Ground, prepare};
+use super::{Setup, prepare};
 
 /// Enough records that each of them has expired when it is requested again, a second later or more.
 const MANY_RECORDS: u32 = 65_536;
 
 /// How nginx is configured, and therefore which requests reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum CacheMode {
     /// Clients connect to the server without nginx.
-    Alone,
+    NoProxy,
     /// nginx forwards all requests and stores nothing.
-    Passed,
+    Uncached,
     /// nginx answers from its cache, which cannot be purged.
-    HitByTime,
+    HitWithoutPurge,
     /// nginx answers from its cache, after looking up the current generation.
     Hit,
     /// Every response has expired, and the server answers 304.
     Revalidated,
 }
 
-impl Form {
-    const ALL: [Self; 5] = [Self::Alone, Self::Passed, Self::HitByTime, Self::Hit, Self::Revalidated];
+impl CacheMode {
+    const ALL: [Self; 5] =
+        [Self::NoProxy, Self::Uncached, Self::HitWithoutPurge, Self::Hit, Self::Revalidated];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Alone => "the server alone",
-            Self::Passed => "through nginx, not cached",
-            Self::HitByTime => "hit, without purges",
+            Self::NoProxy => "the server alone",
+            Self::Uncached => "through nginx, not cached",
+            Self::HitWithoutPurge => "hit, without purges",
             Self::Hit => "hit",
             Self::Revalidated => "expired and revalidated",
         }
@@ -53,8 +54,8 @@ impl Form {
     /// Returns the cache status that nginx reports for each request.
     fn status(self) -> Option<&'static str> {
         match self {
-            Self::Alone | Self::Passed => None,
-            Self::HitByTime | Self::Hit => Some("HIT"),
+            Self::NoProxy | Self::Uncached => None,
+            Self::HitWithoutPurge | Self::Hit => Some("HIT"),
             Self::Revalidated => Some("REVALIDATED"),
         }
     }
@@ -68,15 +69,19 @@ impl Form {
         let is_left_out = |line: &&str| {
             let line = line.trim_start();
             match self {
-                Self::Passed => line.starts_with("auth_request") || line.starts_with("proxy_cache mesh;"),
-                Self::HitByTime => line.starts_with("auth_request"),
-                Self::Alone | Self::Hit | Self::Revalidated => false,
+                Self::Uncached => line.starts_with("auth_request") || line.starts_with("proxy_cache mesh;"),
+                Self::HitWithoutPurge => line.starts_with("auth_request"),
+                Self::NoProxy | Self::Hit | Self::Revalidated => false,
             }
         };
         let page = page.lines().filter(|line| !is_left_out(line)).map(|line| format!("{line}\n"));
         let page: String = page.collect();
         // Without `auth_request_set`, the variable does not exist.
-        if matches!(self, Self::Passed | Self::HitByTime) { page.replace("$generation|", "") } else { page }
+        if matches!(self, Self::Uncached | Self::HitWithoutPurge) {
+            page.replace("$generation|", "")
+        } else {
+            page
+        }
     }
 }
 
@@ -94,30 +99,31 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let default = ["--workload", "w1,w2,w4"];
     let is_named = arguments.iter().any(|argument| argument.starts_with("--workload"));
     let options = Options::parse(&[if is_named { &[][..] } else { &default }, arguments].concat())?;
-    let ground = prepare(root, &options)?;
+    let setup = prepare(root, &options)?;
     let mut table = String::from(
         "| workload | request | nginx µs | server µs | together | req/s | p99 µs |\n|---|---|---|---|---|---|---|\n",
     );
     for workload in &options.workloads {
         let workload = Workload { transport: Transport::Persisted, ..workload.clone() };
         // A list is one request, which does not expire often enough.
-        let forms =
-            Form::ALL.into_iter().filter(|form| *form != Form::Revalidated || workload.read.has_record());
-        let mut runs: Vec<(Form, Vec<Cost>)> = forms.map(|form| (form, Vec::new())).collect();
+        let modes = CacheMode::ALL
+            .into_iter()
+            .filter(|mode| *mode != CacheMode::Revalidated || workload.read.has_record());
+        let mut runs: Vec<(CacheMode, Vec<Cost>)> = modes.map(|mode| (mode, Vec::new())).collect();
         for round in 1..=options.rounds {
-            for (form, costs) in &mut runs {
-                let cost = measure(&ground, &workload, *form, options.seconds)?;
-                eprintln!("{} round {round}: {:<26} {cost:?}", workload.name, form.name());
+            for (mode, costs) in &mut runs {
+                let cost = measure(&setup, &workload, *mode, options.seconds)?;
+                eprintln!("{} round {round}: {:<26} {cost:?}", workload.name, mode.name());
                 costs.push(cost);
             }
         }
-        for (form, costs) in runs {
+        for (mode, costs) in runs {
             let of = |figure: fn(&Cost) -> f64| median(costs.iter().map(figure).collect());
             let _ = writeln!(
                 table,
                 "| {} | {} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} |",
                 workload.name,
-                form.name(),
+                mode.name(),
                 of(|cost| cost.nginx),
                 of(|cost| cost.server),
                 of(|cost| cost.nginx + cost.server),
@@ -130,17 +136,17 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     Ok(true)
 }
 
-fn measure(ground: &Ground, workload: &Workload, form: Form, seconds: f64) -> Result<Cost, String> {
-    let place = ground.cores.for_server(workload.placing);
+fn measure(setup: &Setup, workload: &Workload, mode: CacheMode, seconds: f64) -> Result<Cost, String> {
+    let core_list = setup.cores.for_server(workload.placement);
     let mut cache = NginxCache::new();
-    let mut command = Peer::mesh(ground, workload, place.as_deref());
-    let data = ground.data(workload.posts, "wal")?;
+    let mut command = Peer::mesh(setup, workload, core_list.as_deref());
+    let data = setup.data(workload.posts, "wal")?;
     command.args(["--database", &format!("sqlite:{}", data.display())]);
-    command.env("MESH_CACHING__CONTROL", form.control());
+    command.env("MESH_CACHING__CONTROL", mode.control());
     let mut server = Peer::spawn(&mut command)?;
     let mut workload = workload.clone();
     workload.prepare(server.address())?;
-    if form == Form::Revalidated {
+    if mode == CacheMode::Revalidated {
         if !workload.read.has_record() {
             return Err(format!(
                 "'{}' has one request only, which does not expire often enough",
@@ -150,24 +156,24 @@ fn measure(ground: &Ground, workload: &Workload, form: Form, seconds: f64) -> Re
         workload.records = MANY_RECORDS;
     }
     let mut address = server.address().to_owned();
-    if form != Form::Alone {
+    if mode != CacheMode::NoProxy {
         let upstream = address.parse().map_err(|error| format!("{address}: {error}"))?;
-        let nginx = cores::command(Path::new("nginx"), place.as_deref());
-        cache.start(nginx, upstream, |page| form.edit(&page))?;
+        let nginx = cores::command(Path::new("nginx"), core_list.as_deref());
+        cache.start(nginx, upstream, |page| mode.edit(&page))?;
         address = cache.address.to_string();
     }
     let requests = distinct(workload.requests(Kind::Mesh));
-    let file = ground.folder.join("caching.requests");
+    let file = setup.folder.join("caching.requests");
     std::fs::write(&file, file_of(requests.iter().cloned()))
         .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    let loader = Loader::new(ground, &file, &address, workload.connections).with_placing(workload.placing);
-    loader.once()?;
-    if form == Form::Revalidated {
+    let loader = Loader::new(setup, &file, &address, workload.connections).with_placement(workload.placement);
+    loader.send_each_once()?;
+    if mode == CacheMode::Revalidated {
         // Wait until the first responses have expired. nginx counts whole seconds.
         std::thread::sleep(std::time::Duration::from_secs(3));
     }
-    verify(&requests, &address, form)?;
-    let nginx_cpu = || if form == Form::Alone { Ok(0.0) } else { cpu_seconds(cache.process()) };
+    verify(&requests, &address, mode)?;
+    let nginx_cpu = || if mode == CacheMode::NoProxy { Ok(0.0) } else { cpu_seconds(cache.process()) };
     let before = (nginx_cpu()?, server.cpu_seconds()?);
     let load = loader.run(seconds)?;
     let after = (nginx_cpu()?, server.cpu_seconds()?);
@@ -191,12 +197,12 @@ fn distinct(mut requests: Vec<Request>) -> Vec<Request> {
 }
 
 /// Checks that nginx handles the requests as the form requires.
-fn verify(requests: &[Request], address: &str, form: Form) -> Result<(), String> {
+fn verify(requests: &[Request], address: &str, mode: CacheMode) -> Result<(), String> {
     for request in requests.iter().rev().take(5) {
         let reply = http::send(address, request)?;
         let status = reply.header("x-cache-status");
-        if reply.status != 200 || status != form.status() {
-            return Err(format!("{}: {} {status:?}: {}", form.name(), reply.status, reply.text()));
+        if reply.status != 200 || status != mode.status() {
+            return Err(format!("{}: {} {status:?}: {}", mode.name(), reply.status, reply.text()));
         }
     }
     Ok(())
@@ -207,11 +213,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_change_the_configuration_of_the_page() {
+    fn modes_change_the_configuration_of_the_page() {
         let page = "location / {\n  auth_request /generation;\n  proxy_cache mesh;\n  proxy_cache_key $generation|$request_uri;\n}\n";
-        assert_eq!(Form::Hit.edit(page), page);
-        assert!(!Form::Passed.edit(page).contains("proxy_cache mesh;"));
-        let by_time = Form::HitByTime.edit(page);
-        assert!(by_time.contains("proxy_cache_key $request_uri;") && !by_time.contains("auth_request"));
+        assert_eq!(CacheMode::Hit.edit(page), page);
+        assert!(!CacheMode::Uncached.edit(page).contains("proxy_cache mesh;"));
+        let without_purge = CacheMode::HitWithoutPurge.edit(page);
+        assert!(
+            without_purge.contains("proxy_cache_key $request_uri;")
+                && !without_purge.contains("auth_request")
+        );
     }
 }

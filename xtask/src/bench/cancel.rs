@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Number of clients that meanwhile send light requests one after another. These requests take no slot.
 const CLIENTS: usize = 4;
 /// Targets for the slowest read of each kind without other load.
-const STOPPED: Duration = Duration::from_millis(100);
-const RETURNED: Duration = Duration::from_millis(200);
+const STATEMENT_STOPPED_MAX: Duration = Duration::from_millis(100);
+const SLOT_FREED_MAX: Duration = Duration::from_millis(200);
 
 /// Every post has every tag, and each of a million notes has one reply.
 const TABLES: &str = "
@@ -57,20 +57,20 @@ enum Cause {
 
 /// A read that takes longer than its deadline.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Slow {
+enum SlowRead {
     /// A view whose recursion never ends.
     Endless,
     /// Nested conditions that visit all combinations of records.
-    Nested,
+    NestedFilter,
     /// An order of many records by the number of their related records.
-    Counted,
+    SortedByCount,
 }
 
-impl Slow {
+impl SlowRead {
     fn request(self) -> Request {
         let query = match self {
             Self::Endless => json!({"endless": {"$select": {"total": true}}}),
-            Self::Nested => {
+            Self::NestedFilter => {
                 let innermost = json!({"field": "id", "op": "gt", "value": 0});
                 let filter = (0..8).rev().fold(innermost, |filter, level| {
                     let relation = if level % 2 == 0 { "tags" } else { "posts" };
@@ -78,7 +78,7 @@ impl Slow {
                 });
                 json!({"post": {"$select": {"id": true}, "$where": filter}})
             }
-            Self::Counted => {
+            Self::SortedByCount => {
                 let order =
                     json!([{"relation": "replies", "aggregate": {"fn": "count"}, "direction": "desc"}]);
                 json!({"note": {"$select": {"id": true}, "$orderBy": order}})
@@ -90,8 +90,8 @@ impl Slow {
     fn name(self) -> &'static str {
         match self {
             Self::Endless => "endless",
-            Self::Nested => "8 x every",
-            Self::Counted => "by count",
+            Self::NestedFilter => "8 x every",
+            Self::SortedByCount => "by count",
         }
     }
 }
@@ -121,17 +121,17 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         cluster.execute(&format!("{TABLES}{ENDLESS}"));
     }
     let reads = [
-        (Slow::Endless, Cause::Disconnect),
-        (Slow::Endless, Cause::Deadline),
-        (Slow::Nested, Cause::Deadline),
-        (Slow::Counted, Cause::Deadline),
+        (SlowRead::Endless, Cause::Disconnect),
+        (SlowRead::Endless, Cause::Deadline),
+        (SlowRead::NestedFilter, Cause::Deadline),
+        (SlowRead::SortedByCount, Cause::Deadline),
     ];
     let database = Database::new(&format!("{TABLES}{ENDLESS}"));
     for busy in [false, true] {
         for (slow, cause) in reads {
             let server = start(&program, &database.url(), cause)?;
             let threads = format!("/proc/{}/task", server.process());
-            let mut sqlite = Subject {
+            let mut sqlite = MeasuredServer {
                 name: "SQLite",
                 slow,
                 server,
@@ -144,7 +144,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
             let server = start(&program, &cluster.url(), cause)?;
             let mut session = cluster.session();
             let is_running = Box::new(move || is_active(&mut session));
-            let mut postgres = Subject { name: "PostgreSQL", slow, server, is_running };
+            let mut postgres = MeasuredServer { name: "PostgreSQL", slow, server, is_running };
             fine &= postgres.measure(cause, busy)?;
         }
     }
@@ -177,14 +177,14 @@ fn is_active(session: &mut Session) -> bool {
 }
 
 /// A server, and a function that checks whether its database runs the read.
-struct Subject {
+struct MeasuredServer {
     name: &'static str,
-    slow: Slow,
+    slow: SlowRead,
     server: Server,
     is_running: Box<dyn FnMut() -> bool>,
 }
 
-impl Subject {
+impl MeasuredServer {
     /// Cancels reads, prints the times, and returns whether the targets were met. The targets only apply without other load.
     fn measure(&mut self, cause: Cause, busy: bool) -> Result<bool, String> {
         let address = self.server.address;
@@ -203,7 +203,7 @@ impl Subject {
                 })
             })
             .collect();
-        let times = self.give_up_all(cause);
+        let times = self.cancel_all(cause);
         done.store(true, Ordering::Relaxed);
         for client in clients {
             client.join().map_err(|_| "a client of light requests failed")?;
@@ -221,14 +221,16 @@ impl Subject {
             print!("  ");
         }
         println!();
-        Ok(busy || percentile(&stopped, 100) <= STOPPED && percentile(&returned, 100) <= RETURNED)
+        Ok(busy
+            || percentile(&stopped, 100) <= STATEMENT_STOPPED_MAX
+                && percentile(&returned, 100) <= SLOT_FREED_MAX)
     }
 
-    fn give_up_all(&mut self, cause: Cause) -> Result<Vec<(Duration, Duration)>, String> {
+    fn cancel_all(&mut self, cause: Cause) -> Result<Vec<(Duration, Duration)>, String> {
         let mut times = Vec::new();
         // On a busy machine a read may reach its deadline before it begins.
         for round in 0..3 * ROUNDS {
-            times.extend(self.give_up(cause, round)?);
+            times.extend(self.cancel(cause, round)?);
             if times.len() >= ROUNDS as usize {
                 return Ok(times);
             }
@@ -238,7 +240,7 @@ impl Subject {
 
     /// Starts a read and cancels it; returns the times until its statement has stopped and until its slot is free, or `None`
     /// if the read did not begin before its deadline.
-    fn give_up(&mut self, cause: Cause, round: u32) -> Result<Option<(Duration, Duration)>, String> {
+    fn cancel(&mut self, cause: Cause, round: u32) -> Result<Option<(Duration, Duration)>, String> {
         let mut connection = self.server.connect();
         let begun = Instant::now();
         connection.write(&self.slow.request().bytes());

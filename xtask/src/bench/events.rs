@@ -17,15 +17,15 @@ use super::machine::{mebibytes, memory, percentile};
 use super::server;
 
 /// Number of streams of the changed record.
-const WATCHING: usize = 5_000;
+const WATCHERS: usize = 5_000;
 /// Number of idle streams.
-const IDLE: usize = 10_000;
+const IDLE_STREAMS: usize = 10_000;
 /// Number of changes, for each way of writing.
 const ROUNDS: usize = 10;
 /// Targets.
-const SLOWEST: Duration = Duration::from_millis(500);
-const MEMORY: u64 = 160 << 20;
-const GONE: Duration = Duration::from_secs(5);
+const LATENCY_MAX: Duration = Duration::from_millis(500);
+const MEMORY_MAX: u64 = 160 << 20;
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 const QUERY: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const PATH: &str = "/mesh/post/1";
@@ -33,23 +33,24 @@ const PATH: &str = "/mesh/post/1";
 /// Runs the benchmark. `--no-build` uses the existing server binary.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let program = server(root, arguments)?;
-    let ground = Ground::start(&program)?;
+    let fixture = EventFixture::start(&program)?;
     let mut fine = true;
     let mut streams = Streams::default();
     let request = Request::get(&format!("{PATH}/events"), QUERY).bytes();
-    streams.open(ground.server.address, &request, WATCHING)?;
+    streams.open(fixture.server.address, &request, WATCHERS)?;
     println!(
-        "{WATCHING} streams of one record, {ROUNDS} changes each way, milliseconds until a stream has it"
+        "{WATCHERS} streams of one record, {ROUNDS} changes each way, milliseconds until a stream has it"
     );
     println!("  {:<22} {:>8} {:>8} {:>8}  readings", "written by", "p50", "p99", "slowest");
-    for (by, write) in [("another process", Ground::write_file as Write), ("the server itself", Ground::put)]
+    for (by, write) in
+        [("another process", EventFixture::write_file as Write), ("the server itself", EventFixture::put)]
     {
         let mut times = Vec::new();
-        let before = ground.readings();
+        let before = fixture.count_reads();
         for round in 0..ROUNDS {
             let title = format!("{by}, round {round}.");
             let start = Instant::now();
-            write(&ground, &title)?;
+            write(&fixture, &title)?;
             times.extend(wait_for_all(&mut streams.0, &title, start)?);
             // Wait until all effects of the write are over.
             std::thread::sleep(Duration::from_millis(300));
@@ -61,47 +62,47 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
             millis(middle),
             millis(late),
             millis(last),
-            ground.readings() - before
+            fixture.count_reads() - before
         );
-        fine &= late < SLOWEST;
+        fine &= late < LATENCY_MAX;
     }
-    streams.open(ground.server.address, &request, IDLE - WATCHING)?;
+    streams.open(fixture.server.address, &request, IDLE_STREAMS - WATCHERS)?;
     std::thread::sleep(Duration::from_secs(2));
-    let resident = memory(ground.server.process(), "VmRSS")?;
-    fine &= resident < MEMORY;
-    println!("{IDLE} idle streams: {:.1} MiB, at most {} MiB", mebibytes(resident), MEMORY >> 20);
-    let open = ground.handles();
+    let resident = memory(fixture.server.process(), "VmRSS")?;
+    fine &= resident < MEMORY_MAX;
+    println!("{IDLE_STREAMS} idle streams: {:.1} MiB, at most {} MiB", mebibytes(resident), MEMORY_MAX >> 20);
+    let open = fixture.handles();
     drop(streams);
     let start = Instant::now();
-    while ground.handles() + IDLE > open && start.elapsed() < GONE {
+    while fixture.handles() + IDLE_STREAMS > open && start.elapsed() < CLOSE_TIMEOUT {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let left = (ground.handles() + IDLE).saturating_sub(open);
-    let before = ground.readings();
-    ground.write_file("Nobody watches.")?;
+    let left = (fixture.handles() + IDLE_STREAMS).saturating_sub(open);
+    let before = fixture.count_reads();
+    fixture.write_file("Nobody watches.")?;
     std::thread::sleep(Duration::from_secs(1));
-    let readings = ground.readings() - before;
+    let readings = fixture.count_reads() - before;
     println!(
         "after {:?} without clients: {left} connections, {readings} readings for a change",
         start.elapsed()
     );
     fine &= left == 0 && readings == 0;
-    drop(ground);
+    drop(fixture);
     fine &= lists::measure(&program)?;
     println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
 }
 
-type Write = fn(&Ground, &str) -> Result<(), String>;
+type Write = fn(&EventFixture, &str) -> Result<(), String>;
 
 /// The measured server and its data.
-struct Ground {
+struct EventFixture {
     server: Server,
     database: Database,
     log: PathBuf,
 }
 
-impl Ground {
+impl EventFixture {
     fn start(program: &Path) -> Result<Self, String> {
         let database = Database::blog();
         let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;
@@ -118,9 +119,9 @@ impl Ground {
         command.args(["serve", "--listen", "127.0.0.1:0", "--mutations", "--database", &database.url()]);
         command.args(["--schema", &schema, "--log", "mesh_server::events=debug"]);
         // One address may use three quarters of all connections.
-        command.env("MESH_LIMITS__CONNECTIONS", ((IDLE + 100) * 4 / 3).to_string());
+        command.env("MESH_LIMITS__CONNECTIONS", ((IDLE_STREAMS + 100) * 4 / 3).to_string());
         for limit in ["CONNECTIONS_PER_ADDRESS", "STREAMS_PER_ADDRESS"] {
-            command.env(format!("MESH_LIMITS__{limit}"), (IDLE + 100).to_string());
+            command.env(format!("MESH_LIMITS__{limit}"), (IDLE_STREAMS + 100).to_string());
         }
         command.stdin(Stdio::null()).stderr(file);
         let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
@@ -146,7 +147,7 @@ impl Ground {
     }
 
     /// Returns how many times the server has read for streams.
-    fn readings(&self) -> usize {
+    fn count_reads(&self) -> usize {
         fs::read_to_string(&self.log).unwrap_or_default().matches("events: read").count()
     }
 
@@ -163,9 +164,12 @@ impl Streams {
     /// Opens streams and waits for the first event of each.
     fn open(&mut self, address: SocketAddr, request: &[u8], count: usize) -> Result<(), String> {
         for _ in 0..count {
-            let stream = begin(address, request);
+            let stream = open_stream(address, request);
             self.0.push(stream.map_err(|error| {
-                format!("stream {} does not start: {error}; is `ulimit -n` above {IDLE}?", self.0.len())
+                format!(
+                    "stream {} does not start: {error}; is `ulimit -n` above {IDLE_STREAMS}?",
+                    self.0.len()
+                )
             })?);
         }
         Ok(())
@@ -217,7 +221,7 @@ fn wait_for_all<'s>(
     Ok(times)
 }
 
-fn begin(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
+fn open_stream(address: SocketAddr, request: &[u8]) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     stream.write_all(request)?;

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use mesh_tests::Request;
 use serde_json::Value;
 
-use super::Ground;
-use super::machine::cores::{self, Placing};
+use super::Setup;
+use super::machine::cores::{self, CorePlacement};
 use super::request::file_of;
 
 /// The result of a run.
@@ -72,28 +72,28 @@ end
 
 /// A load generator for an address.
 pub(crate) struct Loader<'g> {
-    ground: &'g Ground,
+    setup: &'g Setup,
     file: PathBuf,
     address: String,
     connections: usize,
-    placing: Placing,
+    placement: CorePlacement,
 }
 
 impl<'g> Loader<'g> {
-    pub(crate) fn new(ground: &'g Ground, file: &Path, address: &str, connections: usize) -> Self {
+    pub(crate) fn new(setup: &'g Setup, file: &Path, address: &str, connections: usize) -> Self {
         let (file, address) = (file.to_owned(), address.to_owned());
-        Self { ground, file, address, connections, placing: Placing::Apart }
+        Self { setup, file, address, connections, placement: CorePlacement::OneCoreEach }
     }
 
     /// Sets the cores of the generator.
-    pub(crate) fn with_placing(self, placing: Placing) -> Self {
-        Self { placing, ..self }
+    pub(crate) fn with_placement(self, placement: CorePlacement) -> Self {
+        Self { placement, ..self }
     }
 
     /// Puts load on the address, from all cores of the load at the same time.
     pub(crate) fn run(&self, seconds: f64) -> Result<Load, String> {
         let script = if has_wrk() { Some(self.script()?) } else { None };
-        let cores = self.ground.cores.for_load(self.placing);
+        let cores = self.setup.cores.for_load(self.placement);
         let connections = self.connections.div_ceil(cores.len().max(1));
         let generators = cores.iter().map(|core| match &script {
             Some(script) => self.wrk(script, core.as_deref(), connections, seconds),
@@ -101,7 +101,8 @@ impl<'g> Loader<'g> {
         });
         let generators: Vec<Command> = generators.collect();
         std::thread::scope(|scope| {
-            let running = generators.into_iter().map(|generator| scope.spawn(|| Self::result(generator)));
+            let running =
+                generators.into_iter().map(|generator| scope.spawn(|| Self::run_generator(generator)));
             let running: Vec<_> = running.collect();
             let seen = running
                 .into_iter()
@@ -111,13 +112,13 @@ impl<'g> Loader<'g> {
     }
 
     /// Sends each request once.
-    pub(crate) fn once(&self) -> Result<Load, String> {
-        let core = self.ground.cores.for_load(self.placing).into_iter().next().flatten();
-        Self::result(self.generator(core.as_deref(), self.connections, &["--once"]))
+    pub(crate) fn send_each_once(&self) -> Result<Load, String> {
+        let core = self.setup.cores.for_load(self.placement).into_iter().next().flatten();
+        Self::run_generator(self.generator(core.as_deref(), self.connections, &["--once"]))
     }
 
     /// Runs a generator and parses its result.
-    fn result(mut command: Command) -> Result<Load, String> {
+    fn run_generator(mut command: Command) -> Result<Load, String> {
         let output = command.output().map_err(|error| format!("cannot start the load generator: {error}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let line = text.lines().rev().find(|line| line.starts_with('{'));
@@ -142,7 +143,7 @@ impl<'g> Loader<'g> {
 
     /// Writes the script for `wrk`.
     fn script(&self) -> Result<PathBuf, String> {
-        let script = self.ground.folder.join("requests.lua");
+        let script = self.setup.folder.join("requests.lua");
         std::fs::write(&script, SCRIPT)
             .map_err(|error| format!("cannot write {}: {error}", script.display()))?;
         Ok(script)
@@ -156,7 +157,7 @@ impl<'g> Loader<'g> {
     }
 
     fn generator(&self, core: Option<&str>, connections: usize, how: &[&str]) -> Command {
-        let mut command = cores::command(&self.ground.peers.join("load"), core);
+        let mut command = cores::command(&self.setup.peers.join("load"), core);
         command.args(["--address", &self.address, "--connections", &connections.to_string()]);
         command.args(how).arg("--requests").arg(&self.file);
         command
@@ -169,30 +170,30 @@ fn has_wrk() -> bool {
 }
 
 /// Starts four clients that repeatedly scan a table, because no index serves their filter.
-pub(crate) fn start_scans(ground: &Ground, address: &str) -> Result<Running, String> {
+pub(crate) fn start_scans(setup: &Setup, address: &str) -> Result<BackgroundLoad, String> {
     let scan = |number: u32| {
         let query = format!(
             r#"{{"comment":{{"$select":{{"id":true}},"$where":{{"field":"body","op":"ilike","value":"%nothing like that {number}%"}}}}}}"#
         );
         Request::get("/mesh/comment", &query)
     };
-    let file = ground.folder.join("scans.requests");
+    let file = setup.folder.join("scans.requests");
     let written = std::fs::write(&file, file_of((0..4).map(scan)));
     written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    let core = ground.cores.for_load(Placing::Free).into_iter().next().flatten();
-    let mut command = cores::command(&ground.peers.join("load"), core.as_deref());
+    let core = setup.cores.for_load(CorePlacement::ServerUnpinned).into_iter().next().flatten();
+    let mut command = cores::command(&setup.peers.join("load"), core.as_deref());
     command.args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"]).arg(file);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let child = child.map_err(|error| format!("cannot start `load`: {error}"))?;
     // Wait until the server has classified every query as heavy.
     std::thread::sleep(std::time::Duration::from_secs(2));
-    Ok(Running(child))
+    Ok(BackgroundLoad(child))
 }
 
 /// Background load, which ends on drop.
-pub(crate) struct Running(Child);
+pub(crate) struct BackgroundLoad(Child);
 
-impl Drop for Running {
+impl Drop for BackgroundLoad {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -1,8 +1,8 @@
 //! The machine: its cores, its disk, and figures of the processes on it.
 
-pub(super) mod awake;
 pub(super) mod cores;
 pub(super) mod disk;
+pub(super) mod wake_lock;
 
 use std::time::Duration;
 

@@ -14,9 +14,9 @@ use serde_json::Value;
 use super::load::Loader;
 use super::machine::{mebibytes, memory};
 use super::peer::Peer;
-use super::request::{Kind, ask, file_of};
+use super::request::{Kind, fetch_json, file_of};
 use super::workload::Workload;
-use super::{Ground, server};
+use super::{Setup, server};
 
 /// Number of memory samples.
 const SAMPLES: u32 = 10;
@@ -29,7 +29,7 @@ const CLIENTS: usize = 10_000;
 /// Number of plans, less than the capacity of the cache.
 const PLANS: usize = 1_000;
 /// Time after which the server has released the memory that idle connections do not need.
-const SETTLED: Duration = Duration::from_secs(4);
+const SETTLE_TIME: Duration = Duration::from_secs(4);
 /// Targets: the memory of the process with `CLIENTS` connections, and with `CLIENTS` streams.
 const MAX_CONNECTIONS: u64 = 150 << 20;
 const MAX_STREAMS: u64 = 160 << 20;
@@ -49,7 +49,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         let before = resident(&server)?;
         let clients: Result<Vec<_>, _> = (0..CLIENTS).map(|_| open(&server, &request, end)).collect();
         let clients = clients.map_err(|error| format!("{error}; is `ulimit -n` above {CLIENTS}?"))?;
-        std::thread::sleep(SETTLED);
+        std::thread::sleep(SETTLE_TIME);
         let after = resident(&server)?;
         let each = after.saturating_sub(before) / clients.len().max(1) as u64;
         println!(
@@ -154,22 +154,22 @@ impl Memory {
 
 /// Sends requests and samples the memory after each `requests` of them.
 pub(crate) fn measure(
-    ground: &Ground,
+    setup: &Setup,
     data: &Path,
     workload: &Workload,
     requests: u32,
 ) -> Result<Memory, String> {
-    let peer = Peer::start(ground, data, Kind::Mesh, workload)?;
+    let peer = Peer::start(setup, data, Kind::Mesh, workload)?;
     let mut workload = workload.clone();
     workload.prepare(peer.address())?;
     let cursors = cursors(&workload, &peer)?;
     let mut memory = Memory { samples: Vec::new() };
-    let file = ground.folder.join("memory.requests");
+    let file = setup.folder.join("memory.requests");
     for sample in 0..SAMPLES {
         let numbers = sample * requests..(sample + 1) * requests;
         let bytes = file_of(numbers.map(|number| request(&workload, &cursors, number)));
         std::fs::write(&file, bytes).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let seen = Loader::new(ground, &file, peer.address(), workload.connections).once()?;
+        let seen = Loader::new(setup, &file, peer.address(), workload.connections).send_each_once()?;
         if seen.errors > 0 {
             return Err(format!("{} of {requests} requests failed", seen.errors));
         }
@@ -187,7 +187,7 @@ fn cursors(workload: &Workload, peer: &Peer) -> Result<Vec<String>, String> {
     let mut cursors: Vec<String> = Vec::new();
     for _ in 0..PAGES {
         let query = page(0, cursors.last());
-        let answer = ask(peer.address(), &workload.signed("/mesh/post", &query))?;
+        let answer = fetch_json(peer.address(), &workload.signed("/mesh/post", &query))?;
         let end = answer.get("pageInfo").and_then(|info| info.get("endCursor")).and_then(Value::as_str);
         cursors.push(end.ok_or_else(|| format!("a page without an end cursor: {answer}"))?.to_owned());
     }
@@ -235,11 +235,11 @@ const OPTIONAL: [&str; 5] = ["title", "views", "published", "publishedAt", "body
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::workload::list::named;
+    use crate::bench::workload::list::parse_list;
 
     #[test]
     fn requests_are_distinct() {
-        let [workload] = &named("memory").unwrap()[..] else { panic!() };
+        let [workload] = &parse_list("memory").unwrap()[..] else { panic!() };
         let cursors: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
         // Ids repeat after all have been used.
         let mut texts: Vec<_> =

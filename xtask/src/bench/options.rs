@@ -40,7 +40,7 @@ impl Options {
         while let Some(name) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("`{name}` needs a value"));
             match name {
-                "--workload" => options.workloads.extend(list::named(value()?)?),
+                "--workload" => options.workloads.extend(list::parse_list(value()?)?),
                 "--seconds" => options.seconds = positive(name, rest.next())?,
                 "--rounds" => options.rounds = positive(name, rest.next())?,
                 "--requests" => options.requests = positive(name, rest.next())?,
@@ -52,7 +52,7 @@ impl Options {
                 "--journal" => options.journal = value()?.to_owned(),
                 "--only" => {
                     for name in value()?.split(',') {
-                        options.only.push(Kind::named(name)?);
+                        options.only.push(Kind::parse(name)?);
                     }
                 }
                 "--json" => options.json = true,
@@ -61,7 +61,7 @@ impl Options {
             }
         }
         if options.workloads.is_empty() {
-            options.workloads = list::named("reads")?;
+            options.workloads = list::parse_list("reads")?;
         }
         if !sizes.is_empty() && !options.workloads.iter().any(Workload::is_sized) {
             return Err("`--size` is for the workloads size1 and size2, as in `--workload sizes`".to_owned());
@@ -70,7 +70,7 @@ impl Options {
             // A small sample, the default one, and one ten times as large.
             sizes = [690, 100_000, 1_000_000].map(Size::from_posts).to_vec();
         }
-        options.workloads = list::sized(options.workloads, &sizes);
+        options.workloads = list::with_sizes(options.workloads, &sizes);
         Ok(options)
     }
 

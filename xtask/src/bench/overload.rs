@@ -13,18 +13,18 @@ use mesh_tests::{Connection, Database, Request, Server};
 use super::machine::{mebibytes, memory, percentile};
 
 /// Duration of each measurement.
-const TIME: Duration = Duration::from_secs(6);
+const DURATION: Duration = Duration::from_secs(6);
 /// Replies after this time do not count.
 const DEADLINE: Duration = Duration::from_secs(2);
 /// Maximum number of concurrent clients.
 const CLIENTS: u32 = 400;
 /// Offered load, as multiples of the capacity.
-const OFFERED: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+const LOAD_FACTORS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 /// Number of connections for the memory measurement.
 const CONNECTIONS: usize = 10_000;
 /// Targets: minimum goodput at four times the capacity, and maximum growth of memory from one to eight times.
-const LEAST: f64 = 0.8;
-const GROWTH: u64 = 32 << 20;
+const GOODPUT_RATIO_MIN: f64 = 0.8;
+const MEMORY_GROWTH_MAX: u64 = 32 << 20;
 
 /// A read that takes about ten milliseconds of processor time.
 const WORK: &str = "CREATE VIEW work AS WITH RECURSIVE c(i) AS
@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let server = start(&program)?;
     std::thread::sleep(Duration::from_millis(500));
     println!("idle: {:.1} MiB", mebibytes(resident(&server)?));
-    let fine = curve(&server)?;
+    let fine = measure_goodput(&server)?;
     connections(&start(&program)?)?;
     println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
@@ -57,9 +57,9 @@ fn start(program: &Path) -> Result<Server, String> {
 }
 
 /// Measures goodput for each offered load.
-fn curve(server: &Server) -> Result<bool, String> {
+fn measure_goodput(server: &Server) -> Result<bool, String> {
     let request = Request::get("/mesh/work", "{ work total }").header("X-Mesh-Format", "ql").bytes();
-    let alone = closed(server, &request, 8)?;
+    let alone = run_closed_loop(server, &request, 8)?;
     println!(
         "capacity: {alone:.0} answers a second to 8 clients that wait for each; offered at a fixed rate:"
     );
@@ -68,10 +68,10 @@ fn curve(server: &Server) -> Result<bool, String> {
         "times", "offered/s", "in time/s", "refused/s", "failed/s", "p99 answer", "p99 refusal", "memory"
     );
     let mut seen = Vec::new();
-    for times in OFFERED {
-        let outcome = open(server, &request, alone * times);
+    for times in LOAD_FACTORS {
+        let outcome = run_open_loop(server, &request, alone * times);
         let memory = resident(server)?;
-        let per_second = |count: usize| count as f64 / TIME.as_secs_f64();
+        let per_second = |count: usize| count as f64 / DURATION.as_secs_f64();
         let goodput = per_second(outcome.good.len());
         println!(
             "  {times:>8.1} {:>10.0} {goodput:>10.1} {:>9.1} {:>9.1} {:>9.0} ms {:>9.0} ms {:>5.1} MiB",
@@ -91,22 +91,22 @@ fn curve(server: &Server) -> Result<bool, String> {
     println!(
         "at four times the capacity: {:.0} % of the peak, at least {:.0} %; {:.1} MiB more than at one, at most {} MiB",
         kept * 100.0,
-        LEAST * 100.0,
+        GOODPUT_RATIO_MIN * 100.0,
         mebibytes(growth),
-        GROWTH >> 20
+        MEMORY_GROWTH_MAX >> 20
     );
-    Ok(kept >= LEAST && growth <= GROWTH)
+    Ok(kept >= GOODPUT_RATIO_MIN && growth <= MEMORY_GROWTH_MAX)
 }
 
 /// Returns the replies per second to clients that wait for each reply.
-fn closed(server: &Server, request: &[u8], clients: u32) -> Result<f64, String> {
+fn run_closed_loop(server: &Server, request: &[u8], clients: u32) -> Result<f64, String> {
     let answered = AtomicU32::new(0);
     let start = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..clients {
             scope.spawn(|| {
                 let mut connection = server.connect();
-                while start.elapsed() < TIME {
+                while start.elapsed() < DURATION {
                     connection.write(request);
                     if connection.read(false).is_some_and(|reply| reply.status == 200) {
                         answered.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +130,7 @@ struct Outcome {
 }
 
 /// Sends requests at a fixed rate, independent of replies. Durations count from the scheduled time.
-fn open(server: &Server, request: &[u8], rate: f64) -> Outcome {
+fn run_open_loop(server: &Server, request: &[u8], rate: f64) -> Outcome {
     let next = AtomicU32::new(0);
     let start = Instant::now();
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn open(server: &Server, request: &[u8], rate: f64) -> Outcome {
                     loop {
                         let due =
                             Duration::from_secs_f64(f64::from(next.fetch_add(1, Ordering::Relaxed)) / rate);
-                        if due >= TIME {
+                        if due >= DURATION {
                             return outcome;
                         }
                         std::thread::sleep(due.saturating_sub(start.elapsed()));

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::Ground;
+use super::Setup;
 use super::machine::{self, cores, memory};
 use super::request::Kind;
 use super::workload::read::Read;
@@ -20,23 +20,18 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Starts a server and waits until it prints its address.
-    pub(crate) fn start(
-        ground: &Ground,
-        data: &Path,
-        kind: Kind,
-        workload: &Workload,
-    ) -> Result<Self, String> {
-        let place = ground.cores.for_server(workload.placing);
+    pub(crate) fn start(setup: &Setup, data: &Path, kind: Kind, workload: &Workload) -> Result<Self, String> {
+        let core_list = setup.cores.for_server(workload.placement);
         if kind == Kind::Mesh {
-            let mut command = Self::mesh(ground, workload, place.as_deref());
+            let mut command = Self::mesh(setup, workload, core_list.as_deref());
             command.args(["--database", &format!("sqlite:{}", data.display())]);
             return Self::spawn(&mut command);
         }
         if kind == Kind::Datasette {
-            return alternatives::datasette(ground, data, place.as_deref());
+            return alternatives::datasette(setup, data, core_list.as_deref());
         }
         let program = if kind == Kind::GraphQl { "graphql" } else { "limit" };
-        let mut command = cores::command(&ground.peers.join(program), place.as_deref());
+        let mut command = cores::command(&setup.peers.join(program), core_list.as_deref());
         command.arg("--database").arg(data).args(["--workload", &workload.read.peer()]);
         match kind {
             Kind::Constant => command.args(["--variant", "joined", "--constant", "yes"]),
@@ -46,10 +41,10 @@ impl Peer {
     }
 
     /// Returns the command of the server, without its database.
-    pub(crate) fn mesh(ground: &Ground, workload: &Workload, place: Option<&str>) -> Command {
-        let mut command = cores::command(&ground.server, place);
+    pub(crate) fn mesh(setup: &Setup, workload: &Workload, core_list: Option<&str>) -> Command {
+        let mut command = cores::command(&setup.server, core_list);
         command.args(["serve", "--listen", "127.0.0.1:0", "--threads", &workload.threads.to_string()]);
-        command.args(["--log", "off", "--schema"]).arg(&ground.schema);
+        command.args(["--log", "off", "--schema"]).arg(&setup.schema);
         command.env("MESH_CACHE__RESPONSES", workload.cache);
         command.env("MESH_LIMITS__PAGE_MAX", "100000").env("MESH_LIMITS__ROWS", "1000000");
         command.env("MESH_STATE__STORE", "memory");
@@ -59,7 +54,7 @@ impl Peer {
         if workload.read == Read::Export {
             command.env("MESH_EXPORT__ENABLED", "true");
         }
-        if ground.cores.deliver_to_server_cores(workload.placing) {
+        if setup.cores.deliver_to_server_cores(workload.placement) {
             command.env("MESH_PIN_THREADS", "true");
         }
         if workload.is_signed() {

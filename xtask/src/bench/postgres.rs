@@ -16,10 +16,10 @@ use super::options::Options;
 use super::peer::{Peer, alternatives};
 use super::report::{Report, median};
 use super::request::Kind;
-use super::workload::list::named;
+use super::workload::list::parse_list;
 use super::workload::read::{Engine, Read};
 use super::workload::{Target, Workload};
-use super::{Ground, Source, compare, prepare};
+use super::{Setup, Source, compare, prepare};
 
 /// Number of clients. Each waits for the reply to its last request.
 const CONNECTIONS: usize = 32;
@@ -35,13 +35,13 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let scale = arguments.contains(&"--scale");
     let rest: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "--scale").collect();
     let mut options = Options::parse(&rest)?;
-    let ground = prepare(root, &options)?;
+    let setup = prepare(root, &options)?;
     if scale {
-        let ground = Ground { cores: Cores::FREE, ..ground };
-        println!("{}", scaled(&ground, &sample(&Cores::FREE)?, &options)?);
+        let setup = Setup { cores: Cores::UNPINNED, ..setup };
+        println!("{}", scaled(&setup, &sample(&Cores::UNPINNED)?, &options)?);
         return Ok(true);
     }
-    let cluster = sample(&ground.cores)?;
+    let cluster = sample(&setup.cores)?;
     let clients = |workload: &Workload, connections: usize, name: String| Workload {
         name: name.into(),
         connections,
@@ -57,8 +57,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         [Some(clients(workload, CONNECTIONS, workload.name.to_string())), crowded(workload)]
     });
     options.workloads = all.flatten().collect();
-    let mut report = Report::new(&ground, Engine::Postgres);
-    compare(&ground, &Source::Postgres(&cluster), &options, &mut report)?;
+    let mut report = Report::new(&setup, Engine::Postgres);
+    compare(&setup, &Source::Postgres(&cluster), &options, &mut report)?;
     Ok(report.print(&options))
 }
 
@@ -74,15 +74,15 @@ pub(crate) fn sample(cores: &Cores) -> Result<Cluster, String> {
 }
 
 /// Starts a server over a cluster.
-pub(crate) fn start(ground: &Ground, url: &str, kind: Kind, workload: &Workload) -> Result<Peer, String> {
-    let place = ground.cores.for_server(workload.placing);
+pub(crate) fn start(setup: &Setup, url: &str, kind: Kind, workload: &Workload) -> Result<Peer, String> {
+    let core_list = setup.cores.for_server(workload.placement);
     if kind == Kind::Mesh {
-        return Peer::spawn(Peer::mesh(ground, workload, place.as_deref()).args(["--database", url]));
+        return Peer::spawn(Peer::mesh(setup, workload, core_list.as_deref()).args(["--database", url]));
     }
     if kind == Kind::PostGraphile {
-        return alternatives::postgraphile(ground, url, place.as_deref());
+        return alternatives::postgraphile(setup, url, core_list.as_deref());
     }
-    let mut command = cores::command(&ground.peers.join("pg_limit"), place.as_deref());
+    let mut command = cores::command(&setup.peers.join("pg_limit"), core_list.as_deref());
     command.args(["--database", url, "--workload", &workload.read.peer(), "--variant", kind.name()]);
     // The fastest numbers with 32 clients on one core: more connections send smaller messages, and fewer wait for the database.
     command.args(["--connections", if workload.read == Read::Deep { "4" } else { "2" }]);
@@ -90,8 +90,8 @@ pub(crate) fn start(ground: &Ground, url: &str, kind: Kind, workload: &Workload)
 }
 
 /// Measures nested reads with one and two servers and up to two replicas.
-fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<String, String> {
-    let workload = named("w2")?.pop().ok_or("there is no workload 'w2'")?;
+fn scaled(setup: &Setup, primary: &Cluster, options: &Options) -> Result<String, String> {
+    let workload = parse_list("w2")?.pop().ok_or("there is no workload 'w2'")?;
     let replicas = [primary.replica(), primary.replica()];
     let mut table = String::from("| servers | replicas | w2 req/s |\n|---|---|---|\n");
     for servers in 1..=2 {
@@ -99,8 +99,8 @@ fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<Strin
             let used: Vec<&Cluster> = replicas.iter().take(count).collect();
             let mut runs = Vec::new();
             for _ in 0..options.rounds {
-                let started: Result<Vec<_>, _> = (0..servers).map(|_| mesh(ground, primary, &used)).collect();
-                runs.push(load(ground, &workload, &started?, Kind::Mesh, options.seconds)?);
+                let started: Result<Vec<_>, _> = (0..servers).map(|_| mesh(setup, primary, &used)).collect();
+                runs.push(load(setup, &workload, &started?, Kind::Mesh, options.seconds)?);
             }
             let _ = writeln!(table, "| {servers} | {count} | {:.0} |", median(runs));
         }
@@ -110,15 +110,15 @@ fn scaled(ground: &Ground, primary: &Cluster, options: &Options) -> Result<Strin
 
 /// Returns the requests per second of all servers together. Each has its own load generator.
 fn load(
-    ground: &Ground,
+    setup: &Setup,
     workload: &Workload,
     servers: &[Peer],
     kind: Kind,
     seconds: f64,
 ) -> Result<f64, String> {
-    let file = ground.requests(workload, kind)?;
+    let file = setup.requests(workload, kind)?;
     let one = |server: &Peer, seconds: f64| {
-        let loader = Loader::new(ground, &file, server.address(), workload.connections);
+        let loader = Loader::new(setup, &file, server.address(), workload.connections);
         let seen = loader.run(seconds)?;
         if seen.errors > 0 {
             return Err(format!("{} of {} requests failed", seen.errors, seen.requests));
@@ -137,8 +137,8 @@ fn load(
     })
 }
 
-fn mesh(ground: &Ground, primary: &Cluster, replicas: &[&Cluster]) -> Result<Peer, String> {
-    let mut command = Command::new(&ground.server);
+fn mesh(setup: &Setup, primary: &Cluster, replicas: &[&Cluster]) -> Result<Peer, String> {
+    let mut command = Command::new(&setup.server);
     command.args(["serve", "--listen", "127.0.0.1:0", "--threads", "1", "--log", "off"]);
     let replicas: Vec<_> = replicas.iter().map(|replica| replica.url()).collect();
     command.args(["--database", &primary.url()]).env("MESH_REPLICAS", replicas.join(","));

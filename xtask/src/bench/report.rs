@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Ground;
+use super::Setup;
 use super::load::Load;
 use super::machine::mebibytes;
 use super::memory::Memory;
@@ -22,18 +22,18 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(ground: &Ground, engine: Engine) -> Self {
+    pub(crate) fn new(setup: &Setup, engine: Engine) -> Self {
         let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpu.lines().find(|line| line.starts_with("model name"));
         let model = model.and_then(|line| line.split(':').nth(1)).unwrap_or("unknown processor").trim();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let pinned = if ground.cores.are_pinned() { "pinned" } else { "not pinned" };
-        let idle = if ground.awake.is_held() { "kept awake" } else { "asleep when idle" };
+        let pinned = if setup.cores.are_pinned() { "pinned" } else { "not pinned" };
+        let idle = if setup.wake_lock.is_held() { "kept awake" } else { "asleep when idle" };
         let machine = format!("{model}, {cores} cores, {pinned}, {idle}");
-        Self { machine, engine, shares: ground.cores.are_shared(2), memory: None, rows: Vec::new() }
+        Self { machine, engine, shares: setup.cores.are_shared(2), memory: None, rows: Vec::new() }
     }
 
-    pub(crate) fn memory(&mut self, memory: Memory) {
+    pub(crate) fn set_memory(&mut self, memory: Memory) {
         self.memory = Some(memory);
     }
 
@@ -96,15 +96,15 @@ impl Report {
     /// Prints the results and returns whether every measured target was met.
     pub(crate) fn print(&self, options: &Options) -> bool {
         if options.json {
-            self.json();
+            self.print_json();
         } else {
-            self.table();
+            self.print_table();
         }
         self.targets().iter().all(|(_, met)| *met)
     }
 
     /// Prints the results as tables in Markdown.
-    fn table(&self) {
+    fn print_table(&self) {
         println!("{}\n", self.machine);
         self.print_ratios();
         println!("| workload | server | req/s | p50 µs | p99 µs | CPU µs | of it, rounds | MiB |");
@@ -174,7 +174,7 @@ impl Report {
         println!();
     }
 
-    fn json(&self) {
+    fn print_json(&self) {
         let rows = self.rows.iter().filter_map(|(workload, kind, loads)| {
             let load = self.figures(&workload.name, *kind)?;
             let ratio = self.ratio(&workload.name, *kind, Kind::Limit);
@@ -205,15 +205,15 @@ impl Report {
     fn targets(&self) -> Vec<(String, bool)> {
         let mesh = self.rows.iter().filter(|(_, kind, _)| *kind == Kind::Mesh);
         let all = mesh.flat_map(|(workload, _, _)| workload.targets.iter().map(move |it| (workload, *it)));
-        let judged = all.filter_map(|(workload, target)| {
-            let (text, met) = self.judged(workload, target)?;
+        let results = all.filter_map(|(workload, target)| {
+            let (text, met) = self.evaluate(workload, target)?;
             Some((format!("{}: {text}", workload.name), met))
         });
-        judged.chain(self.memory.as_ref().map(Memory::target)).collect()
+        results.chain(self.memory.as_ref().map(Memory::target)).collect()
     }
 
     /// Returns the result for a target and whether it was met; `None` if its servers were not measured.
-    fn judged(&self, workload: &Workload, target: Target) -> Option<(String, bool)> {
+    fn evaluate(&self, workload: &Workload, target: Target) -> Option<(String, bool)> {
         let own = self.figures(&workload.name, Kind::Mesh)?;
         let against = &*workload.baseline;
         Some(match target {
@@ -239,16 +239,16 @@ impl Report {
                 );
                 (text, ratio <= most)
             }
-            Target::Row { than, most } => {
-                let times = |kind| Some(self.row(&workload.name, kind)? / self.row(than, kind)?);
+            Target::Row { baseline, max_ratio } => {
+                let times = |kind| Some(self.row(&workload.name, kind)? / self.row(baseline, kind)?);
                 let own = times(Kind::Mesh)?;
                 let by_hand = times(Kind::Limit).map(|times| format!(" (hand-written: {times:.2})"));
                 let text = format!(
-                    "a row takes {:.3} us, {own:.2} times one of {than}{}, at most {most}",
+                    "a row takes {:.3} us, {own:.2} times one of {baseline}{}, at most {max_ratio}",
                     self.row(&workload.name, Kind::Mesh)?,
                     by_hand.unwrap_or_default()
                 );
-                (text, own <= most)
+                (text, own <= max_ratio)
             }
             Target::Throughput(least) => {
                 let one = self.figures(against, Kind::Mesh)?;

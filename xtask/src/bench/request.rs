@@ -66,7 +66,7 @@ impl Kind {
         !matches!(self, Self::Constant | Self::PostgRest | Self::PostGraphile | Self::Datasette)
     }
 
-    pub(crate) fn named(name: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
             let all = Self::ALL.map(Self::name).join(", ");
@@ -100,7 +100,7 @@ impl fmt::Display for Kind {
 }
 
 /// Sends a request to an address and returns the body of the reply. The lines of an export become a list.
-pub(crate) fn ask(address: &str, request: &Request) -> Result<Value, String> {
+pub(crate) fn fetch_json(address: &str, request: &Request) -> Result<Value, String> {
     let reply = http::send(address, request)?;
     if !(200..300).contains(&reply.status) {
         return Err(format!("unexpected reply: {} {}", reply.status, reply.text()));

@@ -4,15 +4,15 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Ground;
+use super::Setup;
 use super::machine::disk;
 use super::workload::size::Size;
 
-impl Ground {
+impl Setup {
     /// Returns the sample with this number of posts.
     pub(crate) fn data(&self, posts: u32, journal: &str) -> Result<PathBuf, String> {
         let path = self.folder.join(format!("blog-{posts}-{journal}.sqlite"));
-        once(&path, &self.folder.join("sample.lock"), || self.create(&path, posts, journal))?;
+        create_once(&path, &self.folder.join("sample.lock"), || self.create(&path, posts, journal))?;
         Ok(path)
     }
 
@@ -42,7 +42,7 @@ impl Ground {
 }
 
 /// Creates a file unless it exists. A lock ensures that concurrent runs do not write the same file.
-fn once(path: &Path, lock: &Path, make: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+fn create_once(path: &Path, lock: &Path, make: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     if path.exists() {
         return Ok(());
     }
@@ -72,7 +72,7 @@ mod tests {
             fs::write(&path, "rows").map_err(|error| error.to_string())
         };
         let run = || {
-            once(&path, &lock, make).unwrap();
+            create_once(&path, &lock, make).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), "rows");
         };
         std::thread::scope(|scope| {
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(made.into_inner(), 1);
         // The next run retries after a failure.
         let other = folder.path().join("other");
-        assert_eq!(once(&other, &lock, || Err("no room".to_owned())), Err("no room".to_owned()));
-        assert_eq!(once(&other, &lock, || Ok(())), Ok(()));
+        assert_eq!(create_once(&other, &lock, || Err("no room".to_owned())), Err("no room".to_owned()));
+        assert_eq!(create_once(&other, &lock, || Ok(())), Ok(()));
     }
 }

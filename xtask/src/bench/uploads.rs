@@ -16,28 +16,28 @@ use super::server;
 
 /// Size of the file in MiB, by default and with `--full`.
 const SIZE: u64 = 256;
-const FULL: u64 = 2048;
+const FULL_SIZE: u64 = 2048;
 const ROUNDS: usize = 3;
 /// Maximum growth of memory, for any size.
-const MEMORY: u64 = 32 << 20;
+const MEMORY_GROWTH_MAX: u64 = 32 << 20;
 
 /// Runs the benchmark. `--full` uploads 2 GiB; `--no-build` uses the existing server binary.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let (full, others): (Vec<&str>, Vec<&str>) =
         arguments.iter().copied().partition(|argument| *argument == "--full");
-    let size = if full.is_empty() { SIZE } else { FULL } << 20;
+    let size = if full.is_empty() { SIZE } else { FULL_SIZE } << 20;
     let program = server(root, &others)?;
-    let ground = Ground::start(&program, size)?;
+    let fixture = UploadFixture::start(&program, size)?;
     let (mut plain, mut synced, mut sent) = (Vec::new(), Vec::new(), Vec::new());
     let mut grown = 0;
     println!("{} MiB, {ROUNDS} rounds, seconds", size >> 20);
     println!("  {:>18} {:>14} {:>10}", "cp + sha256sum", "and sync", "upload");
     for round in 1..=ROUNDS {
-        let (copied, hash) = ground.copy()?;
-        let before = memory(ground.server.process(), "VmHWM")?;
+        let (copied, hash) = fixture.copy()?;
+        let before = memory(fixture.server.process(), "VmHWM")?;
         // The file differs in each round, so that it is not stored already.
-        let upload = ground.upload(&hash)?;
-        grown = memory(ground.server.process(), "VmHWM")?.saturating_sub(before).max(grown);
+        let upload = fixture.upload(&hash)?;
+        grown = memory(fixture.server.process(), "VmHWM")?.saturating_sub(before).max(grown);
         println!(
             "  {:>18.2} {:>14.2} {:>10.2}",
             copied.0.as_secs_f64(),
@@ -47,7 +47,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         plain.push(copied.0);
         synced.push(copied.1);
         sent.push(upload);
-        ground.change(round)?;
+        fixture.change(round)?;
     }
     let [plain, synced, sent] =
         [plain, synced, sent].map(|times| median(times.iter().map(Duration::as_secs_f64).collect()));
@@ -57,20 +57,24 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         sent / synced,
         (size >> 20) as f64 / sent
     );
-    let fine = grown < MEMORY;
-    println!("the memory of the server grew by {:.1} MiB, at most {} MiB", mebibytes(grown), MEMORY >> 20);
+    let fine = grown < MEMORY_GROWTH_MAX;
+    println!(
+        "the memory of the server grew by {:.1} MiB, at most {} MiB",
+        mebibytes(grown),
+        MEMORY_GROWTH_MAX >> 20
+    );
     println!("{}", if fine { "all targets were met" } else { "a target was missed" });
     Ok(fine)
 }
 
 /// The server and the file.
-struct Ground {
+struct UploadFixture {
     server: Server,
     database: Database,
     size: u64,
 }
 
-impl Ground {
+impl UploadFixture {
     fn start(program: &Path, size: u64) -> Result<Self, String> {
         let database = Database::new(
             "CREATE TABLE users (id INTEGER PRIMARY KEY, film TEXT); INSERT INTO users VALUES (1, NULL);",
@@ -85,9 +89,9 @@ impl Ground {
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--database", &database.url()]);
         command.args(["--schema", &schema, "--config", &config]).stdin(Stdio::null());
         let server = Server::try_spawn(&mut command, Some(Arc::clone(&database.dir)))?;
-        let ground = Self { server, database, size };
-        ground.fill().map_err(|error| format!("cannot write the file: {error}"))?;
-        Ok(ground)
+        let fixture = Self { server, database, size };
+        fixture.fill().map_err(|error| format!("cannot write the file: {error}"))?;
+        Ok(fixture)
     }
 
     fn file(&self, name: &str) -> PathBuf {

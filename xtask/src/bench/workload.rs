@@ -13,8 +13,8 @@ use mesh_tests::kit::encoding;
 use mesh_tests::{Request, encode};
 use serde_json::{Value, json};
 
-use super::machine::cores::Placing;
-use super::request::{Kind, ask};
+use super::machine::cores::CorePlacement;
+use super::request::{Kind, fetch_json};
 use read::{Engine, Read};
 
 /// A workload.
@@ -31,7 +31,7 @@ pub(crate) struct Workload {
     pub(crate) records: u32,
     /// Worker threads of the server.
     pub(crate) threads: usize,
-    pub(crate) placing: Placing,
+    pub(crate) placement: CorePlacement,
     /// Bytes of the response cache; 0 turns it off.
     pub(crate) cache: &'static str,
     /// Whether other clients scan a table at the same time.
@@ -89,7 +89,7 @@ pub(crate) enum Target {
     /// Maximum growth of the processor time relative to the growth of another server.
     CostRelative(Kind, f64),
     /// Maximum processor time per row beyond the first as a multiple of another workload's.
-    Row { than: &'static str, most: f64 },
+    Row { baseline: &'static str, max_ratio: f64 },
     /// Minimum requests per second as a multiple of the baseline workload's.
     Throughput(f64),
 }
@@ -110,7 +110,7 @@ pub(crate) const READ: Workload = Workload {
     posts: 100_000,
     records: 4_096,
     threads: 1,
-    placing: Placing::Apart,
+    placement: CorePlacement::OneCoreEach,
     cache: "0",
     with_scans: false,
     targets: &[Target::Speed(Kind::Limit, 0.95), Target::Tail(Kind::Limit, 1.3)],
@@ -208,18 +208,18 @@ impl Workload {
             Transport::Inline => {}
             Transport::Persisted => {
                 let body = json!({ "query": self.query() }).to_string();
-                self.prepared.id = text(&ask(address, &Request::post("/mesh/queries", &body))?, "id")?;
+                self.prepared.id = text(&fetch_json(address, &Request::post("/mesh/queries", &body))?, "id")?;
             }
             Transport::Signed => {
                 let body = json!({ "login": account::LOGIN, "password": account::PASSWORD }).to_string();
-                let session = ask(address, &Request::post("/mesh/auth", &body))?;
+                let session = fetch_json(address, &Request::post("/mesh/auth", &body))?;
                 let (token, key) = (text(&session, "token")?, text(&session, "signingToken")?);
                 self.prepared.session = Session { token, key };
             }
         }
         self.prepared.after = None;
         for _ in 0..self.pages_before {
-            let page = ask(address, &self.request(Kind::Mesh, 0))?;
+            let page = fetch_json(address, &self.request(Kind::Mesh, 0))?;
             self.prepared.after = Some(text(page.get("pageInfo").unwrap_or(&Value::Null), "endCursor")?);
         }
         Ok(())
@@ -290,19 +290,19 @@ fn unify_numbers(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::list::named;
+    use super::list::parse_list;
     use super::*;
 
     #[test]
     fn every_query_is_valid_json() {
-        for workload in named("all").unwrap() {
+        for workload in parse_list("all").unwrap() {
             assert!(serde_json::from_str::<Value>(&workload.query()).is_ok(), "{}", workload.name);
         }
     }
 
     #[test]
     fn records_are_scattered() {
-        let [workload] = &named("w1").unwrap()[..] else { panic!() };
+        let [workload] = &parse_list("w1").unwrap()[..] else { panic!() };
         let all: Vec<u32> = (0..workload.records).map(|number| workload.record(number)).collect();
         let mut tenths = [0u32; 10];
         for record in &all {

@@ -71,7 +71,7 @@ disabled-strategies = ["quick-install", "compile"]
 mod tests {
     use super::super::{archive_name, server};
     use super::*;
-    use crate::tidy::arrows::metadata;
+    use crate::tidy::dependencies::metadata;
 
     const REPOSITORY: &str = "https://example.org/mesh";
 

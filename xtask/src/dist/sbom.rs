@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{FEATURES, SERVER, write};
 use crate::steps;
-use crate::tidy::arrows::{list, name};
+use crate::tidy::dependencies::{list, name};
 
 /// Writes the document of the server for these targets.
 pub(super) fn make(root: &Path, folder: &Path, targets: &[&str]) -> Result<PathBuf, String> {

@@ -137,8 +137,10 @@ struct Compiler {
 /// Returns the folder of the standard library of a target. It exists if the library is installed.
 fn library_folder(root: &Path, triple: &str) -> Option<PathBuf> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output =
-        steps::plain(root, rustc).args(["--print", "target-libdir", "--target", triple]).output().ok()?;
+    let output = steps::plain_command(root, rustc)
+        .args(["--print", "target-libdir", "--target", triple])
+        .output()
+        .ok()?;
     Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())).filter(|_| output.status.success())
 }
 

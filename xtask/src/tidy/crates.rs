@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::arrows::{list, metadata, name};
+use super::dependencies::{list, metadata, name};
 use crate::{files, steps};
 
 /// Crates for programs without a runtime and without a database.
@@ -36,7 +36,7 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
         let folder = root.join(name(package));
         let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
         let documentation = Documentation { readme: &read("README.md"), library: &read("src/lib.rs") };
-        let mut own = of_package(package, &documentation);
+        let mut own = check_package(package, &documentation);
         if fs::read(folder.join("LICENSE")).unwrap_or_default()
             != fs::read(root.join("LICENSE")).unwrap_or_default()
         {
@@ -69,7 +69,7 @@ struct Documentation<'a> {
     library: &'a str,
 }
 
-fn of_package(package: &Value, documentation: &Documentation<'_>) -> Vec<String> {
+fn check_package(package: &Value, documentation: &Documentation<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     for key in MANIFEST {
         let value = package.get(key);
@@ -131,7 +131,7 @@ fn examples(root: &Path) -> Vec<String> {
     let index = fs::read_to_string(root.join("mesh-server/README.md")).unwrap_or_default();
     let mut faults = Vec::new();
     for package in ["mesh-server", "mesh-plan"] {
-        let tests = files::text_below(&root.join(package).join("tests"), &["rs"]);
+        let tests = files::read_text(&root.join(package).join("tests"), &["rs"]);
         for entry in fs::read_dir(root.join(package).join("examples")).into_iter().flatten().flatten() {
             let file = entry.file_name();
             let Some(name) = file.to_string_lossy().strip_suffix(".rs").map(str::to_owned) else { continue };
@@ -166,15 +166,15 @@ mod tests {
     #[test]
     fn published_crates_are_documented() {
         let good = Documentation { readme: README, library: LIBRARY };
-        assert_eq!(of_package(&package(), &good), Vec::<String>::new());
+        assert_eq!(check_package(&package(), &good), Vec::<String>::new());
         let silent = Documentation { readme: "", library: "" };
-        assert_eq!(of_package(&package(), &silent).len(), 4);
+        assert_eq!(check_package(&package(), &silent).len(), 4);
         let mut bare = package();
         for key in MANIFEST {
             bare[key] = Value::Null;
         }
         bare["keywords"] = json!(["1", "2", "3", "4", "5", "6"]);
-        assert_eq!(of_package(&bare, &good).len(), MANIFEST.len());
+        assert_eq!(check_package(&bare, &good).len(), MANIFEST.len());
     }
 
     #[test]

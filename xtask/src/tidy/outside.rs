@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
 
-use super::arrows::{list, metadata, name};
+use super::dependencies::{list, metadata, name};
 use crate::{files, steps};
 
 /// The only permitted source of packages.
@@ -79,7 +79,7 @@ fn unused(root: &Path) -> Result<Vec<String>, String> {
         let manifest = package.get("manifest_path").and_then(Value::as_str).unwrap_or_default();
         let folder = Path::new(manifest).parent().unwrap_or(root);
         // The README's examples are doc tests.
-        let code = files::text_below(folder, &["rs", "md"]);
+        let code = files::read_text(folder, &["rs", "md"]);
         for dependency in list(package, "dependencies") {
             let renamed = dependency.get("rename").and_then(Value::as_str);
             let called = renamed.unwrap_or_else(|| name(dependency)).replace('-', "_");

@@ -8,7 +8,7 @@ use crate::files;
 const LINES_MAX: usize = 450;
 
 /// Libraries and the path prefixes of files that may use them. Tests outside `src` may use any library.
-const HOMES: [(&str, &[&str]); 5] = [
+const ALLOWED_PATHS: [(&str, &[&str]); 5] = [
     ("sea_query", &["mesh-plan/src/sql", "mesh-sqlite/src", "mesh-postgres/src", "mesh-mysql/src"]),
     ("mysql_async", &["mesh-mysql/src"]),
     ("rusqlite", &["mesh-sqlite/src", "mesh-server/src/cli/commands/demo"]),
@@ -19,17 +19,17 @@ const HOMES: [(&str, &[&str]); 5] = [
 /// Returns the faults of all text files of the repository.
 pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
     let mut faults = Vec::new();
-    for path in files::below(root) {
+    for path in files::list(root) {
         let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
         if [".rs", ".md", ".toml"].iter().any(|end| relative.ends_with(end)) {
             let text = fs::read_to_string(&path).map_err(|error| format!("{relative}: {error}"))?;
-            faults.extend(of_file(&relative, &text).iter().map(|fault| format!("{relative}: {fault}")));
+            faults.extend(check_file(&relative, &text).iter().map(|fault| format!("{relative}: {fault}")));
         }
     }
     Ok(faults)
 }
 
-fn of_file(path: &str, text: &str) -> Vec<String> {
+fn check_file(path: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // Concatenated, so that this file does not contain the path.
     let private = ["/", "home", "/"].concat();
@@ -49,7 +49,7 @@ fn of_file(path: &str, text: &str) -> Vec<String> {
     }
     faults.extend(super::macs::faults(path, text));
     if path.starts_with("mesh-") && path.contains("/src/") {
-        for (library, homes) in HOMES {
+        for (library, homes) in ALLOWED_PATHS {
             let at_home = homes.iter().any(|home| path.starts_with(home));
             if !at_home && text.lines().any(|line| names(line, library)) {
                 faults.push(format!("uses {library}, which only {} may use", homes.join(", ")));
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn libraries_are_refused_outside_their_directories() {
         let text = "//! A file.\nuse rusqlite::Connection;\n";
-        assert!(of_file("mesh-sqlite/src/pool.rs", text).is_empty());
-        assert!(of_file("mesh-server/tests/it/differential.rs", text).is_empty());
-        let faults = of_file("mesh-server/src/app.rs", text);
+        assert!(check_file("mesh-sqlite/src/pool.rs", text).is_empty());
+        assert!(check_file("mesh-server/tests/it/differential.rs", text).is_empty());
+        let faults = check_file("mesh-server/src/app.rs", text);
         assert!(faults.len() == 1 && faults[0].starts_with("uses rusqlite"), "{faults:?}");
     }
 
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn files_begin_with_a_description_and_stay_short() {
-        assert_eq!(of_file("a/src/b.rs", "use std::fmt;\n").len(), 1);
-        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(450))).len(), 1);
-        assert_eq!(of_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(449))).len(), 0);
+        assert_eq!(check_file("a/src/b.rs", "use std::fmt;\n").len(), 1);
+        assert_eq!(check_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(450))).len(), 1);
+        assert_eq!(check_file("a/src/b.rs", &format!("//! Long.\n{}", "\n".repeat(449))).len(), 0);
         let private = format!("see /{}/me", "home");
-        assert_eq!(of_file("docs/a.md", &private).len(), 1);
+        assert_eq!(check_file("docs/a.md", &private).len(), 1);
     }
 }

@@ -14,7 +14,7 @@ use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValues, Span, Span
 
 use self::binder::Binder;
 use crate::plan::cursor::UnverifiedCursor;
-use crate::plan::parameters::{ConditionUse, PageUse, Parameters, Use};
+use crate::plan::parameters::{ConditionUse, PageUse, ParamUse, Parameters};
 use crate::plan::{PlannedQuery, Predicate};
 use crate::planner::limits::Limits;
 use crate::planner::subject::Comparable;
@@ -23,23 +23,23 @@ use crate::{PlanError, PlanErrorKind, Value};
 
 /// The values that a request sends.
 #[derive(Clone, Copy)]
-pub(crate) enum Given<'v> {
+pub(crate) enum ParamInput<'v> {
     /// Values for all parameters.
-    Values(&'v ParamValues),
+    Complete(&'v ParamValues),
     /// Values for some of the parameters, as for the registration of a query, which is not run.
-    Defaults(&'v ParamValues),
+    Partial(&'v ParamValues),
 }
 
-impl<'v> Given<'v> {
+impl<'v> ParamInput<'v> {
     fn values(self) -> &'v ParamValues {
         match self {
-            Self::Values(values) | Self::Defaults(values) => values,
+            Self::Complete(values) | Self::Partial(values) => values,
         }
     }
 }
 
 /// The values of one run.
-pub(crate) struct Run {
+pub(crate) struct BoundParams {
     pub(crate) inputs: Vec<Value>,
     /// The sort values of the cursor, if a parameter contains one.
     pub(crate) cursor: Option<Arc<[Value]>>,
@@ -48,14 +48,14 @@ pub(crate) struct Run {
 
 /// The parameters of a query that is being planned.
 pub(in crate::planner) struct Recorder<'v> {
-    uses: Vec<Use>,
+    uses: Vec<ParamUse>,
     binder: Binder<'v>,
 }
 
 impl<'v> Recorder<'v> {
-    pub(in crate::planner) fn new(given: Given<'v>, limits: &Limits) -> Self {
+    pub(in crate::planner) fn new(param_input: ParamInput<'v>, limits: &Limits) -> Self {
         let (in_values, page_max) = (limits.query.in_values, limits.query.page_max);
-        let binder = Binder { given, in_values, page_max, inputs: Vec::new(), form: String::new() };
+        let binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), form: String::new() };
         Self { uses: Vec::new(), binder }
     }
 
@@ -67,7 +67,7 @@ impl<'v> Recorder<'v> {
         op: Spanned<FilterOp>,
         operand: &Operand,
     ) -> Result<Predicate, PlanError> {
-        let place = ConditionUse {
+        let usage = ConditionUse {
             path: path.to_owned(),
             name: left.name.clone(),
             source: left.source.clone(),
@@ -78,9 +78,9 @@ impl<'v> Recorder<'v> {
             op,
             operand: operand.clone(),
         };
-        let condition = self.binder.condition(&place)?;
-        let text = format!("{} {} {}", place.source, op.name(), Shown(operand));
-        self.uses.push(Use::Condition(Box::new(place)));
+        let condition = self.binder.condition(&usage)?;
+        let text = format!("{} {} {}", usage.source, op.name(), DisplayOperand(operand));
+        self.uses.push(ParamUse::Condition(Box::new(usage)));
         Ok(Predicate::Param { text, condition: Box::new(condition) })
     }
 
@@ -91,10 +91,10 @@ impl<'v> Recorder<'v> {
         name: &Name,
         span: Option<Span>,
     ) -> Result<usize, PlanError> {
-        let place = PageUse { path: path.to_owned(), name: name.clone(), span };
+        let usage = PageUse { path: path.to_owned(), name: name.clone(), span };
         let slot = self.binder.inputs.len();
-        self.binder.page_size(&place)?;
-        self.uses.push(Use::PageSize(place));
+        self.binder.page_size(&usage)?;
+        self.uses.push(ParamUse::PageSize(usage));
         Ok(slot)
     }
 
@@ -105,9 +105,9 @@ impl<'v> Recorder<'v> {
         name: &Name,
         span: Option<Span>,
     ) -> Result<Option<&'v str>, PlanError> {
-        let place = PageUse { path: path.to_owned(), name: name.clone(), span };
-        let text = self.binder.cursor(&place)?;
-        self.uses.push(Use::Cursor(place));
+        let usage = PageUse { path: path.to_owned(), name: name.clone(), span };
+        let text = self.binder.cursor(&usage)?;
+        self.uses.push(ParamUse::Cursor(usage));
         Ok(text)
     }
 
@@ -118,10 +118,10 @@ impl<'v> Recorder<'v> {
         (name, span): (&Name, Option<Span>),
         relation: &Name,
     ) -> Result<(), PlanError> {
-        let place = PageUse { path: path.to_owned(), name: name.clone(), span };
+        let usage = PageUse { path: path.to_owned(), name: name.clone(), span };
         let relation = relation.value.clone();
-        self.binder.no_cursor(&place, &relation)?;
-        self.uses.push(Use::NoCursor { place, relation });
+        self.binder.no_cursor(&usage, &relation)?;
+        self.uses.push(ParamUse::NoCursor { usage, relation });
         Ok(())
     }
 
@@ -130,11 +130,11 @@ impl<'v> Recorder<'v> {
         mut self,
         cursor: Option<&[Value]>,
     ) -> Result<(Option<Box<Parameters>>, Vec<Value>), PlanError> {
-        check_known(&self.uses, self.binder.given)?;
+        check_known(&self.uses, self.binder.param_input)?;
         if self.uses.is_empty() {
             return Ok((None, Vec::new()));
         }
-        if self.uses.iter().any(|place| matches!(place, Use::Cursor(_))) {
+        if self.uses.iter().any(|usage| matches!(usage, ParamUse::Cursor(_))) {
             self.binder.describe_cursor(cursor);
         }
         let Binder { in_values, page_max, inputs, form, .. } = self.binder;
@@ -146,10 +146,12 @@ impl PlannedQuery {
     /// Returns the names of the parameters.
     pub(crate) fn param_names(&self) -> Vec<String> {
         let uses = self.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
-        let names = uses.iter().flat_map(|place| match place {
-            Use::Condition(place) => params(&place.operand).map(|(name, _)| name.value.clone()).collect(),
-            Use::PageSize(place) | Use::Cursor(place) | Use::NoCursor { place, .. } => {
-                vec![place.name.value.clone()]
+        let names = uses.iter().flat_map(|usage| match usage {
+            ParamUse::Condition(usage) => {
+                params(&usage.operand).map(|(name, _)| name.value.clone()).collect()
+            }
+            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) | ParamUse::NoCursor { usage, .. } => {
+                vec![usage.name.value.clone()]
             }
         });
         names.collect()
@@ -161,26 +163,26 @@ impl PlannedQuery {
     }
 
     /// Converts the values of a request for a run of the query.
-    pub(crate) fn bind(&self, given: Given<'_>) -> Result<Run, PlanError> {
+    pub(crate) fn bind(&self, param_input: ParamInput<'_>) -> Result<BoundParams, PlanError> {
         let Some(params) = &self.params else {
-            check_known(&[], given)?;
-            return Ok(Run { inputs: Vec::new(), cursor: None, form: String::new() });
+            check_known(&[], param_input)?;
+            return Ok(BoundParams { inputs: Vec::new(), cursor: None, form: String::new() });
         };
         let Parameters { uses, in_values, page_max, .. } = &**params;
         let (in_values, page_max) = (*in_values, *page_max);
-        let mut binder = Binder { given, in_values, page_max, inputs: Vec::new(), form: String::new() };
+        let mut binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), form: String::new() };
         let mut cursor = None;
         let mut has_cursor = false;
-        for place in uses {
-            match place {
-                Use::Condition(place) => binder.condition(place).map(drop)?,
-                Use::PageSize(place) => binder.page_size(place)?,
-                Use::NoCursor { place, relation } => binder.no_cursor(place, relation)?,
-                Use::Cursor(place) => {
+        for usage in uses {
+            match usage {
+                ParamUse::Condition(usage) => binder.condition(usage).map(drop)?,
+                ParamUse::PageSize(usage) => binder.page_size(usage)?,
+                ParamUse::NoCursor { usage, relation } => binder.no_cursor(usage, relation)?,
+                ParamUse::Cursor(usage) => {
                     has_cursor = true;
-                    if let Some(text) = binder.cursor(place)? {
+                    if let Some(text) = binder.cursor(usage)? {
                         cursor =
-                            Some(self.open(text).ok_or_else(|| place.error(PlanErrorKind::CursorMismatch))?);
+                            Some(self.open(text).ok_or_else(|| usage.error(PlanErrorKind::CursorMismatch))?);
                     }
                 }
             }
@@ -188,8 +190,8 @@ impl PlannedQuery {
         if has_cursor {
             binder.describe_cursor(cursor.as_deref());
         }
-        check_known(uses, given)?;
-        Ok(Run { inputs: binder.inputs, cursor, form: binder.form })
+        check_known(uses, param_input)?;
+        Ok(BoundParams { inputs: binder.inputs, cursor, form: binder.form })
     }
 
     fn open(&self, text: &str) -> Option<Arc<[Value]>> {
@@ -211,16 +213,16 @@ impl PageUse {
 }
 
 /// Refuses values of parameters that the query does not have.
-fn check_known(uses: &[Use], given: Given<'_>) -> Result<(), PlanError> {
+fn check_known(uses: &[ParamUse], param_input: ParamInput<'_>) -> Result<(), PlanError> {
     let is_used = |name: &str| {
-        uses.iter().any(|place| match place {
-            Use::Condition(place) => params(&place.operand).any(|(known, _)| known.value == name),
-            Use::PageSize(place) | Use::Cursor(place) | Use::NoCursor { place, .. } => {
-                place.name.value == name
+        uses.iter().any(|usage| match usage {
+            ParamUse::Condition(usage) => params(&usage.operand).any(|(known, _)| known.value == name),
+            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) | ParamUse::NoCursor { usage, .. } => {
+                usage.name.value == name
             }
         })
     };
-    match given.values().iter().find(|(name, _)| !is_used(name)) {
+    match param_input.values().iter().find(|(name, _)| !is_used(name)) {
         None => Ok(()),
         Some((name, _)) => Err(PlanError::new(PlanErrorKind::unknown_parameter(name), "")),
     }
@@ -245,9 +247,9 @@ pub(super) fn has_params(operand: &Operand) -> bool {
 }
 
 /// Writes an operand with the names of its parameters.
-struct Shown<'a>(&'a Operand);
+struct DisplayOperand<'a>(&'a Operand);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for DisplayOperand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one = |value: &OrParam<Literal>| match value {
             OrParam::Param { name } => format!("${name}"),

@@ -2,7 +2,7 @@
 
 use mesh_schema::Cardinality;
 
-use super::rights::{self, Kind};
+use super::rights::{self, WriteKind};
 use super::{WritePlanner, WriteRequest, WriteTarget, find_entity};
 use crate::PlanError;
 use crate::mutation::{LinkKey, Subject};
@@ -14,11 +14,11 @@ pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, 
     let planner = WritePlanner { view, request };
     let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
     match request.target {
-        WriteTarget::Create { .. } => Kind::Create.check_entity(subject.entity())?,
-        WriteTarget::Update { .. } => Kind::Update.check_entity(subject.entity())?,
+        WriteTarget::Create { .. } => WriteKind::Create.check_entity(subject.entity())?,
+        WriteTarget::Update { .. } => WriteKind::Update.check_entity(subject.entity())?,
         WriteTarget::Merge { .. } => {
-            Kind::Create.check_entity(subject.entity())?;
-            Kind::Update.check_entity(subject.entity())?;
+            WriteKind::Create.check_entity(subject.entity())?;
+            WriteKind::Update.check_entity(subject.entity())?;
         }
         WriteTarget::Delete { .. } => rights::check_delete(subject.entity())?,
         WriteTarget::Connect { relation, .. } | WriteTarget::Disconnect { relation, .. } => {
@@ -27,16 +27,18 @@ pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, 
         WriteTarget::Attach { relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::Many)?;
             if let LinkKey::Junction { .. } = other.key {
-                rights::check_junction(view, &subject, &other, Kind::Create)?;
+                rights::check_junction(view, &subject, &other, WriteKind::Create)?;
             } else {
-                Kind::Create.check_entity(other.subject.entity())?;
+                WriteKind::Create.check_entity(other.subject.entity())?;
                 rights::check_child_link(&other)?;
             }
         }
         WriteTarget::Remove { relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::Many)?;
             match other.key {
-                LinkKey::Junction { .. } => rights::check_junction(view, &subject, &other, Kind::Update)?,
+                LinkKey::Junction { .. } => {
+                    rights::check_junction(view, &subject, &other, WriteKind::Update)?
+                }
                 LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
                     rights::check_delete(other.subject.entity())?
                 }

@@ -1,7 +1,7 @@
 //! Planning of several creations. `SPEC §18.1`
 
 use super::members::MemberFields;
-use super::rights::Kind;
+use super::rights::WriteKind;
 use super::{WritePlanner, WriteRequest, check};
 use crate::mutation::{Action, Fields, Reference, Subject};
 use crate::policy::View;
@@ -18,7 +18,7 @@ pub(crate) struct CreatePlanner<'a> {
 impl<'a> CreatePlanner<'a> {
     pub(crate) fn new(view: &'a View, request: &'a WriteRequest<'a>) -> Result<Self, PlanError> {
         let mut subject = check(view, request)?;
-        WritePlanner { view, request }.guard_record(&mut subject, Kind::Create)?;
+        WritePlanner { view, request }.guard_record(&mut subject, WriteKind::Create)?;
         let fields = MemberFields::new(view.schema.entity(subject.entity));
         Ok(Self { view, request, subject, fields })
     }
@@ -32,7 +32,7 @@ impl<'a> CreatePlanner<'a> {
     pub(crate) fn plan(&mut self, fields: &Fields<'_>) -> Result<(Action, Vec<Reference>), Error> {
         let request = self.request.with_fields(fields);
         let planner = WritePlanner { view: self.view, request: &request };
-        let (values, references) = planner.record(&self.subject, Kind::Create, &mut self.fields)?;
+        let (values, references) = planner.record(&self.subject, WriteKind::Create, &mut self.fields)?;
         Ok((Action::Create { values }, references))
     }
 }

@@ -2,7 +2,7 @@
 
 use mesh_schema::{Entity, Field, Member};
 
-use super::Kind;
+use super::WriteKind;
 use crate::mutation::{Assignment, RelatedRecord};
 use crate::{FieldFault, Value, WriteFault};
 
@@ -11,7 +11,7 @@ use crate::{FieldFault, Value, WriteFault};
 /// value.
 pub(crate) fn faults(
     entity: &Entity,
-    kind: Kind,
+    kind: WriteKind,
     parent: Option<&RelatedRecord>,
     values: &[Assignment],
     has_value: impl Fn(&Field) -> bool,
@@ -20,7 +20,7 @@ pub(crate) fn faults(
         || entity.fields.iter().filter(|field| matches!(entity.member(&field.name), Some(Member::Field(_))));
     let is_null = |field: &&Field| {
         // A key without a value may get one from the database.
-        let may_be_null = field.nullable || kind == Kind::Create && entity.is_id_column(&field.column);
+        let may_be_null = field.nullable || kind == WriteKind::Create && entity.is_id_column(&field.column);
         !may_be_null && values.iter().any(|it| *it.field == *field.name && it.value == Value::Null)
     };
     let nulls = fields()
@@ -28,7 +28,7 @@ pub(crate) fn faults(
         .map(|field| FieldFault::new(field.name.as_str(), WriteFault::Null { field: field.name.clone() }));
     let is_missing = |field: &&Field| {
         let is_link = parent.is_some_and(|parent| parent.stores_link_in(&field.column));
-        kind == Kind::Create && field.required && field.writable.create && !is_link && !has_value(field)
+        kind == WriteKind::Create && field.required && field.writable.create && !is_link && !has_value(field)
     };
     let missing = fields().filter(is_missing).map(|field| {
         FieldFault::new(field.name.as_str(), WriteFault::Required { field: field.name.clone() })

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mesh_schema::{Entity, Field, Member, NativeType};
 
-use super::rights::Kind;
-use super::{WritePlanner, unfit, value};
+use super::rights::WriteKind;
+use super::{WritePlanner, column_limits, value};
 use crate::mutation::{Assignment, RelatedRecord};
 use crate::planner::context::NodeContext;
 use crate::{PlanErrorKind, WriteFault};
@@ -62,7 +62,7 @@ impl WritePlanner<'_> {
         &self,
         entity: &'e Entity,
         parent: Option<&RelatedRecord>,
-        kind: Kind,
+        kind: WriteKind,
         name: &str,
     ) -> Result<MemberField<'e>, PlanErrorKind> {
         let (field, key) = (|| name.to_owned(), || entity.key.clone());
@@ -105,7 +105,7 @@ impl MemberField<'_> {
                 return Err(PlanErrorKind::Literal { field: self.field.name.clone(), ty, found });
             }
         };
-        let cut = self.native.and_then(|native| unfit::cut(&value, native));
-        cut.map_or(Ok(value), |fault| Err(fault.into()))
+        let truncation = self.native.and_then(|native| column_limits::truncation_fault(&value, native));
+        truncation.map_or(Ok(value), |fault| Err(fault.into()))
     }
 }

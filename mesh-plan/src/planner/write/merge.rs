@@ -3,25 +3,25 @@
 use mesh_schema::Entity;
 
 use super::members::MemberFields;
-use super::rights::{Kind, not_writable};
+use super::rights::{WriteKind, not_writable};
 use super::{WritePlanner, WriteRequest, error};
 use crate::mutation::{Action, Assignment, Mutation, Subject};
-use crate::planner::stored;
+use crate::planner::storage_form;
 use crate::{Error, FieldFault, Fields, Key, WriteFault};
 
 impl<'a> WritePlanner<'a> {
     /// Plans both writes. The rights that the request needs do not depend on whether the record exists.
     pub(super) fn merge(&self, subject: &mut Subject, id: Key) -> Result<Action, Error> {
         let entity = self.view.schema.entity(subject.entity);
-        let create = self.part(subject, Kind::Create, &id, |values| Action::Create { values })?;
+        let create = self.part(subject, WriteKind::Create, &id, |values| Action::Create { values })?;
         // The id of a record that exists is not changed, so no right to change it is needed.
         let without_id =
             |fields: &Fields<'a>| entity.id_fields().fold(fields.clone(), |it, id| it.without(&id.name));
         let fields = self.request.fields.map(without_id);
         let request = WriteRequest { fields: fields.as_ref(), ..*self.request };
         let planner = WritePlanner { view: self.view, request: &request };
-        let update =
-            planner.part(subject, Kind::Update, &id, |values| Action::Update { id: id.clone(), values })?;
+        let update = planner
+            .part(subject, WriteKind::Update, &id, |values| Action::Update { id: id.clone(), values })?;
         if let Some(field) = entity.id_fields().find(|field| !field.writable.create) {
             return Err(not_writable(entity, &field.name).into());
         }
@@ -32,7 +32,7 @@ impl<'a> WritePlanner<'a> {
     fn part(
         &self,
         subject: &Subject,
-        kind: Kind,
+        kind: WriteKind,
         id: &Key,
         action: impl FnOnce(Vec<Assignment>) -> Action,
     ) -> Result<Mutation, Error> {
@@ -40,7 +40,7 @@ impl<'a> WritePlanner<'a> {
         self.guard_record(&mut subject, kind)?;
         let mut values = self.values(&subject, None, kind, &mut MemberFields::new(subject.entity()))?;
         let entity = self.view.schema.entity(subject.entity);
-        if kind == Kind::Create {
+        if kind == WriteKind::Create {
             check_id(entity, id, &values)?;
             values.retain(|value| !entity.is_id_column(&value.column));
             values.extend(id_values(entity, id));
@@ -56,7 +56,7 @@ fn id_values(entity: &Entity, id: &Key) -> impl Iterator<Item = Assignment> {
     entity.id_fields().zip(id.iter()).map(|(field, part)| Assignment {
         field: field.name.as_str().into(),
         column: field.column.as_str().into(),
-        value: stored::written(field, part.clone()),
+        value: storage_form::encode(field, part.clone()),
     })
 }
 

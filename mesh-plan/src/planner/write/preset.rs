@@ -3,10 +3,10 @@
 use mesh_schema::{EntityId, Field, Member, Schema};
 
 use super::WritePlanner;
-use super::rights::Kind;
+use super::rights::WriteKind;
 use crate::mutation::{Assignment, Subject};
 use crate::planner::context::NodeContext;
-use crate::planner::{literal, stored};
+use crate::planner::{literal, storage_form};
 use crate::policy::{Operand, Preset, SessionBinding, SessionInput};
 use crate::{Error, PlanError, PlanErrorKind, Value, WriteError};
 
@@ -29,7 +29,7 @@ pub(crate) fn check(schema: &Schema, entity: EntityId, name: &str, value: &Opera
     }
 }
 
-impl Kind {
+impl WriteKind {
     fn sets(self, preset: &Preset) -> bool {
         match self {
             Self::Create => preset.on_create,
@@ -43,19 +43,19 @@ impl WritePlanner<'_> {
     pub(super) fn add_presets(
         &self,
         subject: &Subject,
-        kind: Kind,
+        kind: WriteKind,
         values: &mut Vec<Assignment>,
     ) -> Result<(), Error> {
-        if kind == Kind::Update && values.is_empty() {
+        if kind == WriteKind::Update && values.is_empty() {
             return Ok(());
         }
-        let entity = self.view.whole.entity(subject.entity);
+        let entity = self.view.full_schema.entity(subject.entity);
         for preset in self.view.presets(subject.entity) {
             let is_set_by_server = self.request.set.iter().any(|(name, _)| *name == preset.field);
             if is_set_by_server || !kind.sets(preset) {
                 continue;
             }
-            check(&self.view.whole, subject.entity, &preset.field, &preset.value).map_err(|error| {
+            check(&self.view.full_schema, subject.entity, &preset.field, &preset.value).map_err(|error| {
                 let fault = error.to_string();
                 PlanError::new(PlanErrorKind::Policy { entity: entity.key.clone(), fault }, error.path)
             })?;
@@ -86,11 +86,11 @@ impl WritePlanner<'_> {
             }
             Operand::None | Operand::Many(_) => Value::Null,
         };
-        (value != Value::Null).then(|| stored::written(field, value))
+        (value != Value::Null).then(|| storage_form::encode(field, value))
     }
 
     /// Returns whether policies set a field in this kind of write, so that the client does not choose its value.
-    pub(super) fn is_preset(&self, subject: &Subject, kind: Kind, field: &str) -> bool {
+    pub(super) fn is_preset(&self, subject: &Subject, kind: WriteKind, field: &str) -> bool {
         let presets = self.view.presets(subject.entity).iter();
         presets.filter(|preset| kind.sets(preset)).any(|preset| preset.field == field)
     }

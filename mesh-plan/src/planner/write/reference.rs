@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Schema, TableName};
 
 use super::WritePlanner;
-use super::rights::Kind;
+use super::rights::WriteKind;
 use crate::mutation::{Assignment, LinkKey, Reference, ReferenceColumn, ReferenceTarget, Subject};
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::policy::RecordUse;
@@ -123,7 +123,7 @@ impl WritePlanner<'_> {
         &self,
         subject: &Subject,
         values: &[Assignment],
-        kind: Kind,
+        kind: WriteKind,
     ) -> Result<Vec<Reference>, PlanError> {
         let mut references = Vec::new();
         let Some(groups) = self.view.references.by_entity.get(&subject.entity) else {
@@ -147,7 +147,7 @@ impl WritePlanner<'_> {
             let mut targets = Vec::new();
             let mut is_free = false;
             for (id, pairs) in &group.targets {
-                let entity = self.view.whole.entity(*id);
+                let entity = self.view.full_schema.entity(*id);
                 if self.view.schema.find(&entity.key).is_none() || entity.id.is_empty() {
                     continue;
                 }
@@ -158,7 +158,7 @@ impl WritePlanner<'_> {
                     let value = assigned(&pair.column).map(|value| value.value.clone());
                     let (target, column) = (pair.target.clone(), pair.column.clone());
                     // A new record has no values except the assigned ones.
-                    (value.is_some() || kind == Kind::Update).then_some(ReferenceColumn {
+                    (value.is_some() || kind == WriteKind::Update).then_some(ReferenceColumn {
                         target,
                         column,
                         value,

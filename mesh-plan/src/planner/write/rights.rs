@@ -9,12 +9,12 @@ use crate::{PlanError, WriteFault};
 
 /// Whether a record is created or updated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WriteKind {
     Create,
     Update,
 }
 
-impl Kind {
+impl WriteKind {
     /// Returns whether the rights include this kind of write.
     pub(super) fn permits(self, rights: FieldWrites) -> bool {
         match self {
@@ -60,8 +60,8 @@ pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) 
             (other.subject.entity(), key.set.iter().map(|pair| &pair.target).collect())
         }
         LinkKey::Junction { .. } => {
-            check_junction(view, subject, other, Kind::Create)?;
-            return check_junction(view, subject, other, Kind::Update);
+            check_junction(view, subject, other, WriteKind::Create)?;
+            return check_junction(view, subject, other, WriteKind::Update);
         }
     };
     for column in columns {
@@ -70,29 +70,29 @@ pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) 
             return Err(link_not_writable(entity, column, other));
         }
     }
-    Kind::Update.check_entity(entity)
+    WriteKind::Update.check_entity(entity)
 }
 
-/// Checks that pairs may be added to a junction ([`Kind::Create`]) or removed from it. The pairs belong to the record in the
+/// Checks that pairs may be added to a junction ([`WriteKind::Create`]) or removed from it. The pairs belong to the record in the
 /// path, which must be updatable. If the junction is also an entity whose records can be created or deleted, that right is
 /// needed too, so that the relation does not bypass a policy on the entity.
 pub(super) fn check_junction(
     view: &View,
     subject: &Subject,
     other: &RelatedRecord,
-    kind: Kind,
+    kind: WriteKind,
 ) -> Result<(), PlanError> {
     let LinkKey::Junction { table, from, to, .. } = &other.key else { return Ok(()) };
-    Kind::Update.check_entity(subject.entity())?;
+    WriteKind::Update.check_entity(subject.entity())?;
     let refused = |id: &EntityId| {
-        let (whole, seen) = (view.whole.entity(*id), view.schema.entity(*id));
+        let (full, visible) = (view.full_schema.entity(*id), view.schema.entity(*id));
         match kind {
-            Kind::Update => whole.deletable && !seen.deletable,
-            Kind::Create => {
+            WriteKind::Update => full.deletable && !visible.deletable,
+            WriteKind::Create => {
                 let is_end = |column: &String| column == from || column == to;
-                let ends = seen.fields.iter().filter(|field| is_end(&field.column));
-                whole.is_creatable()
-                    && (!seen.is_creatable() || ends.into_iter().any(|field| field.denied.create))
+                let ends = visible.fields.iter().filter(|field| is_end(&field.column));
+                full.is_creatable()
+                    && (!visible.is_creatable() || ends.into_iter().any(|field| field.denied.create))
             }
         }
     };

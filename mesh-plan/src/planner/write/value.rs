@@ -7,7 +7,7 @@ use mesh_ql::Literal;
 use mesh_schema::{Field, FieldType};
 use serde_json::value::RawValue;
 
-use super::super::{literal, stored};
+use super::super::{literal, storage_form};
 use crate::{JsonId, Value};
 
 /// Accepts any padding, and any spare bits of the last character.
@@ -48,7 +48,7 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
                 }
                 Some(literal) => literal::value(ty, field.time_form, &literal)?,
             };
-            Ok(stored::written(field, value))
+            Ok(storage_form::encode(field, value))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn by(op: FilterOp) -> Mesh {
+fn mesh_with_operator(op: FilterOp) -> Mesh {
     let policy = move |_: &str, entity: &Entity| match entity.key.as_str() {
         "post" => Access::all().when(Condition::field("ownerId", op, SessionValue::claim("owners"))),
         _ => Access::all(),
@@ -10,13 +10,13 @@ fn by(op: FilterOp) -> Mesh {
     Mesh::builder(schema()).default_resolver(tables()).policy(policy).build().unwrap()
 }
 
-fn with(owners: impl Into<ClaimValue>) -> Principal {
+fn author_with_owners(owners: impl Into<ClaimValue>) -> Principal {
     who("author", 1).with_claim("owners", owners)
 }
 
 #[test]
 fn runs_with_other_claims_share_the_plan_and_have_other_keys() {
-    let mesh = by(FilterOp::In);
+    let mesh = mesh_with_operator(FilterOp::In);
     let lists: [ClaimValue; 5] = [
         1.into(),
         vec![Literal::Integer(1), Literal::Integer(2)].into(),
@@ -24,8 +24,10 @@ fn runs_with_other_claims_share_the_plan_and_have_other_keys() {
         vec![].into(),
         vec![Literal::Integer(1), Literal::Text("x".to_owned())].into(),
     ];
-    let plans: Vec<Plan> =
-        lists.into_iter().map(|list| plan(&mesh, Some(&with(list)), POSTS, None).unwrap()).collect();
+    let plans: Vec<Plan> = lists
+        .into_iter()
+        .map(|list| plan(&mesh, Some(&author_with_owners(list)), POSTS, None).unwrap())
+        .collect();
     assert_eq!(mesh.plans_cached(), 1);
     for (index, one) in plans.iter().enumerate() {
         assert!(Arc::ptr_eq(&one.query, &plans[0].query));
@@ -46,8 +48,8 @@ fn a_list_takes_claims_only() {
 
 #[test]
 fn more_values_than_a_query_may_list_match_nothing() {
-    let many = |count: i64| with((0..count).map(Literal::Integer).collect::<Vec<_>>());
-    let found = |op, count| read(&by(op), Some(&many(count)), POSTS, None);
+    let many = |count: i64| author_with_owners((0..count).map(Literal::Integer).collect::<Vec<_>>());
+    let found = |op, count| read(&mesh_with_operator(op), Some(&many(count)), POSTS, None);
     assert_eq!(found(FilterOp::In, 200), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#);
     assert_eq!((found(FilterOp::In, 201), found(FilterOp::Nin, 201)), ("[]".to_owned(), "[]".to_owned()));
 }
@@ -57,7 +59,13 @@ fn more_values_than_a_query_may_list_match_nothing() {
 fn statements_have_one_parameter_for_a_list() {
     use crate::sql::sqlite::{Param, Statements};
 
-    let plan = plan(&by(FilterOp::In), Some(&with(vec![Literal::Integer(7)])), POSTS, None).unwrap();
+    let plan = plan(
+        &mesh_with_operator(FilterOp::In),
+        Some(&author_with_owners(vec![Literal::Integer(7)])),
+        POSTS,
+        None,
+    )
+    .unwrap();
     let statements = Statements::from_plan(&plan);
     let statement = statements.iter().next().unwrap();
     let list = r#""t0"."ownerId" IN (SELECT +"value" FROM json_each(?) AS "l")"#;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn of(policies: &str) -> Result<Schema, String> {
+fn schema_with_policies(policies: &str) -> Result<Schema, String> {
     let text = format!(
         r#"{{"entities": {{"post": {{"fields": ["id", "title", "published", "ownerId"],
             "types": {{"id": "integer", "title": "string", "published": "boolean", "ownerId": "integer"}}}},
@@ -17,9 +17,11 @@ fn of(policies: &str) -> Result<Schema, String> {
 
 #[test]
 fn rules_of_roles_are_enforced() {
-    let schema = of(r#"{"admin": true,
+    let schema = schema_with_policies(
+        r#"{"admin": true,
             "author": {"post": {"$where": {"field": "ownerId", "op": "eq", "value": {"session": "userId"}}}},
-            "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}}"#);
+            "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}}"#,
+    );
     let mesh = Mesh::builder(schema.unwrap()).default_resolver(tables()).build().unwrap();
     assert_eq!(read(&mesh, Some(&who("author", 2)), POSTS, None), r#"[{"id":3},{"id":4}]"#);
     assert_eq!(read(&mesh, Some(&who("visitor", 2)), POSTS, None), r#"[{"id":1},{"id":3}]"#);
@@ -34,7 +36,10 @@ fn rules_of_roles_are_enforced() {
 
 #[test]
 fn a_role_that_is_not_listed_sees_nothing_by_default() {
-    let mesh = Mesh::builder(of(r#"{"admin": true}"#).unwrap()).default_resolver(tables()).build().unwrap();
+    let mesh = Mesh::builder(schema_with_policies(r#"{"admin": true}"#).unwrap())
+        .default_resolver(tables())
+        .build()
+        .unwrap();
     assert!(plan(&mesh, None, POSTS, None).is_err());
     assert!(plan(&mesh, Some(&who("*", 1)), POSTS, None).is_err());
     assert!(plan(&mesh, Some(&who("admin", 1)), POSTS, None).is_ok());
@@ -42,7 +47,7 @@ fn a_role_that_is_not_listed_sees_nothing_by_default() {
 
 /// The roles of the next tests, and one more with this value.
 fn with_roles(role: &str) -> Result<Schema, String> {
-    of(&format!(
+    schema_with_policies(&format!(
         r#"{{"reader": {{"post": {{"$where": {{"field": "published", "op": "eq", "value": true}}}}}},
             "titles": {{"post": {{"fields": ["id", "title"], "$where": {{"field": "published", "op": "eq", "value": true}}}}}},
             "author": {{"post": {{"$where": {{"field": "ownerId", "op": "eq", "value": {{"session": "userId"}}}}}}}},
@@ -95,9 +100,11 @@ fn a_field_of_some_records_is_not_granted_on_others() {
 
 #[test]
 fn conditions_are_checked_against_types() {
-    let faults = of(r#"{"a": {"post": {"$where": {"field": "published", "op": "like", "value": "x"}}},
+    let faults = schema_with_policies(
+        r#"{"a": {"post": {"$where": {"field": "published", "op": "like", "value": "x"}}},
             "b": {"post": {"$where": {"field": "id", "op": "eq", "value": "one"},
-                "$check": {"field": "id", "op": "gt", "value": true}, "$set": {"id": "one"}, "$setOnCreate": {"title": 1}}}}"#);
+                "$check": {"field": "id", "op": "gt", "value": true}, "$set": {"id": "one"}, "$setOnCreate": {"title": 1}}}}"#,
+    );
     assert_eq!(
         faults.unwrap_err(),
         "policies.a.post.$where: Operator 'like' cannot be used on 'published', which is of type boolean\n\

@@ -5,19 +5,19 @@ use std::cmp::Ordering;
 
 use mesh_ql::AggregateFn;
 
-use super::Run;
+use super::Evaluation;
 use super::order::{self, Number};
 use super::predicate;
 use super::records::{Records, Row};
 use super::sort::sort_by;
 use crate::plan::{Aggregate, ColumnSource, Grouping};
-use crate::rows::Steps;
+use crate::rows::StepCounter;
 use crate::{ResolveError, Value};
 
 /// Returns the groups that satisfy `having`, each a row of its keys and aggregates. NULL is a key like any other value.
 pub(super) fn fold<'a>(
     mut records: Records<'a>,
-    run: &Run<'_>,
+    evaluation: &Evaluation<'_>,
     grouping: &Grouping,
 ) -> Result<Records<'a>, ResolveError> {
     let column = |name: &String| records.position(&ColumnSource::Column(name.clone()));
@@ -29,7 +29,7 @@ pub(super) fn fold<'a>(
         let compared = keys.iter().map(|key| order::compare(cell(left, *key), cell(right, *key)));
         compared.fold(Ordering::Equal, Ordering::then)
     };
-    sort_by(&mut records.rows, run.steps, |left, right| by_key(left, right))?;
+    sort_by(&mut records.rows, evaluation.steps, |left, right| by_key(left, right))?;
     let groups: Vec<&[Row<'_>]> = if keys.is_empty() {
         vec![&records.rows]
     } else {
@@ -37,11 +37,11 @@ pub(super) fn fold<'a>(
     };
     let mut rows = Vec::with_capacity(groups.len());
     for group in groups {
-        run.steps.step()?;
+        evaluation.steps.step()?;
         let first = group.first().map_or(&[][..], |row| row);
         let mut row: Vec<Value> = keys.iter().map(|key| cell(first, *key).clone()).collect();
         for (aggregate, column) in grouping.aggregates.iter().zip(&columns) {
-            row.push(compute(aggregate, *column, group, run.steps)?);
+            row.push(compute(aggregate, *column, group, evaluation.steps)?);
         }
         rows.push(Row { index: 0, cells: Cow::Owned(row) });
     }
@@ -50,7 +50,7 @@ pub(super) fn fold<'a>(
     let sources = keys.chain(aggregates).map(Some).collect();
     let mut groups = Records { path: records.path, sources, rows };
     if let Some(having) = &grouping.having {
-        predicate::filter(&mut groups, &run.plan.bound(having), run.steps)?;
+        predicate::filter(&mut groups, &evaluation.plan.bound(having), evaluation.steps)?;
     }
     Ok(groups)
 }
@@ -63,7 +63,7 @@ fn compute(
     aggregate: &Aggregate,
     column: Option<usize>,
     rows: &[Row<'_>],
-    steps: &Steps,
+    steps: &StepCounter,
 ) -> Result<Value, ResolveError> {
     let Some(column) = column else { return Ok(count(rows.len())) };
     let mut values: Vec<&Value> = rows.iter().map(|row| cell(row, column)).collect();

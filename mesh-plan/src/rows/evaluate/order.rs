@@ -7,7 +7,7 @@ use mesh_ql::{Direction, Nulls};
 use super::records::Records;
 use super::sort::sort_by;
 use crate::plan::SortKey;
-use crate::rows::Steps;
+use crate::rows::StepCounter;
 use crate::{ResolveError, Value};
 
 /// Compares two values: NULL, then numbers and booleans, then text, then bytes, as in SQLite.
@@ -79,7 +79,11 @@ fn integer_with_real(integer: i64, real: f64) -> Ordering {
 }
 
 /// Sorts rows; equal rows keep their order. A key that only breaks ties is skipped if the rows lack its column.
-pub(super) fn sort(records: &mut Records<'_>, order: &[SortKey], steps: &Steps) -> Result<(), ResolveError> {
+pub(super) fn sort(
+    records: &mut Records<'_>,
+    order: &[SortKey],
+    steps: &StepCounter,
+) -> Result<(), ResolveError> {
     let is_used = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
     let order: Vec<&SortKey> = order.iter().filter(is_used).collect();
     let positions = positions(records, &order)?;

@@ -6,14 +6,14 @@ use std::cmp::Ordering;
 use super::order::{self, Number};
 use super::records::Records;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
-use crate::rows::Steps;
+use crate::rows::StepCounter;
 use crate::{JsonPointer, JsonType, Pattern, ResolveError, Value};
 
 /// Keeps the rows for which the predicate is true.
 pub(super) fn filter(
     records: &mut Records<'_>,
     predicate: &Predicate,
-    steps: &Steps,
+    steps: &StepCounter,
 ) -> Result<(), ResolveError> {
     if records.rows.is_empty() {
         return Ok(());

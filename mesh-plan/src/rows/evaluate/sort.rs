@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::ResolveError;
-use crate::rows::Steps;
+use crate::rows::StepCounter;
 
 /// The number of items that are sorted between two readings of the clock. Sorting them takes a few milliseconds.
 const RUN: usize = 8_192;
@@ -11,7 +11,7 @@ const RUN: usize = 8_192;
 /// Sorts items; equal ones keep their order.
 pub(super) fn sort_by<T>(
     items: &mut Vec<T>,
-    steps: &Steps,
+    steps: &StepCounter,
     compare: impl Fn(&T, &T) -> Ordering,
 ) -> Result<(), ResolveError> {
     steps.check()?;
@@ -49,7 +49,7 @@ pub(super) fn sort_by<T>(
 fn merge<T>(
     first: Vec<T>,
     second: Vec<T>,
-    steps: &Steps,
+    steps: &StepCounter,
     compare: impl Fn(&T, &T) -> Ordering,
 ) -> Result<Vec<T>, ResolveError> {
     let mut merged = Vec::with_capacity(first.len() + second.len());
@@ -84,7 +84,7 @@ mod tests {
     fn equal_items_keep_their_order() {
         for count in [0, 1, 2, RUN - 1, RUN, RUN + 1, 2 * RUN, 5 * RUN + 3] {
             let mut sorted = items(count);
-            sort_by(&mut sorted, &Steps::default(), |left, right| left.0.cmp(&right.0)).unwrap();
+            sort_by(&mut sorted, &StepCounter::default(), |left, right| left.0.cmp(&right.0)).unwrap();
             let mut expected = items(count);
             expected.sort_by_key(|item| item.0);
             assert_eq!(sorted, expected, "{count} items");
@@ -106,7 +106,7 @@ mod tests {
                 }
                 left.cmp(right)
             };
-            let steps = Steps::new(deadline.map(|(deadline, _)| deadline));
+            let steps = StepCounter::new(deadline.map(|(deadline, _)| deadline));
             let result = sort_by(&mut items(20 * RUN), &steps, compare);
             (result, count.get())
         };

@@ -17,7 +17,7 @@ const DISTINCT: &str = "DISTINCT ?";
 /// because the database rounds its own averages to a few decimal places.
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
     let Some(value) = column else { return Operand::new(count_rows(), TypeClass::Integer) };
-    let is_loose = value.is_loose;
+    let has_nondeterministic_collation = value.has_nondeterministic_collation;
     let (number, sum_class) = match &value.class {
         TypeClass::Boolean | TypeClass::Integer | TypeClass::Unsigned => {
             (value.expr.clone(), TypeClass::Integer)
@@ -45,5 +45,5 @@ pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
             (aggregate(name, value.expr, None), value.class)
         }
     };
-    Operand { expr, class, is_loose }
+    Operand { expr, class, has_nondeterministic_collation }
 }

@@ -12,20 +12,25 @@ use crate::sql::predicate;
 use crate::sql::statement::Params;
 
 /// A value. If there is a slot, it is the value of the input in that slot.
-pub(super) type Given<'v> = (&'v Value, Option<usize>);
+pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
 
 /// Compares with a value.
-pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp, given: Given<'_>) -> Expr {
-    let (value, _) = given;
+pub(super) fn compare(
+    params: &mut Params<Param>,
+    left: &Operand,
+    op: CompareOp,
+    right: ValueOrInput<'_>,
+) -> Expr {
+    let (value, _) = right;
     if *value == Value::Null {
         return Expr::null();
     }
     match left.class.value(value) {
         Some((_, form)) => {
-            let right = param::given(params, &left.class, Some(form), given);
-            predicate::compare(in_form(left, form), op, right)
+            let param = param::value_or_input(params, &left.class, Some(form), right);
+            predicate::compare(in_form(left, form), op, param)
         }
-        None => left.to_text().compare(op, param::given(params, &left.class, None, given)),
+        None => left.to_text().compare(op, param::value_or_input(params, &left.class, None, right)),
     }
 }
 
@@ -40,15 +45,20 @@ fn in_form(left: &Operand, form: Form) -> Expr {
 
 /// Tests whether a column equals one of several values. They are a list if all compare in the same form; otherwise each is
 /// compared on its own.
-pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'_>], negated: bool) -> Expr {
-    let mut forms = given.iter().map(|(value, _)| left.class.value(value).map(|(_, form)| form));
+pub(super) fn is_in(
+    params: &mut Params<Param>,
+    left: &Operand,
+    values: &[ValueOrInput<'_>],
+    negated: bool,
+) -> Expr {
+    let mut forms = values.iter().map(|(value, _)| left.class.value(value).map(|(_, form)| form));
     let first = forms.next().flatten();
     if first.is_some() && forms.all(|form| form == first) {
-        let list = given.iter().map(|given| param::given(params, &left.class, first, *given));
+        let list = values.iter().map(|value| param::value_or_input(params, &left.class, first, *value));
         let left = first.map_or_else(|| left.expr.clone(), |form| in_form(left, form));
         return if negated { left.is_not_in(list) } else { left.is_in(list) };
     }
-    let parts = given.iter().map(|given| compare(params, left, CompareOp::Eq, *given));
+    let parts = values.iter().map(|value| compare(params, left, CompareOp::Eq, *value));
     let any = parts.reduce(Expr::or).unwrap_or_else(Expr::null);
     if negated { any.not() } else { any }
 }

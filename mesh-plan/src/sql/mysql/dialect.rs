@@ -12,7 +12,7 @@ use super::compare;
 use super::json;
 use super::operand::Operand;
 use super::param::{self, Param};
-use super::type_class::{TypeClass, call, charset, datetime, text_of};
+use super::type_class::{TypeClass, call, charset, datetime, value_text};
 use crate::plan::{Aggregate, Comparand, CompareOp};
 use crate::sql::custom;
 use crate::sql::dialect::Dialect;
@@ -97,7 +97,7 @@ impl Dialect for MySql<'_> {
             Value::Text(_) => value.clone(),
             // The text is the same as in other databases.
             _ if matches!(class, TypeClass::Text(_) | TypeClass::Json) => {
-                text_of(value).map_or(Value::Null, Value::Text)
+                value_text(value).map_or(Value::Null, Value::Text)
             }
             _ => value.clone(),
         })
@@ -122,7 +122,7 @@ impl Dialect for MySql<'_> {
         })
     }
 
-    fn kept(&self, table: &TableName, column: &str) -> OnConflict {
+    fn ignore_conflict(&self, table: &TableName, column: &str) -> OnConflict {
         let same = Expr::col((table.name.clone(), column.to_owned()));
         OnConflict::new().value(column.to_owned(), same).to_owned()
     }
@@ -132,8 +132,9 @@ impl Dialect for MySql<'_> {
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        let is_loose = native.is_some_and(|native| native.is_loose);
-        Operand { is_loose, ..Operand::new(expr, TypeClass::new(native)) }
+        let has_nondeterministic_collation =
+            native.is_some_and(|native| native.has_nondeterministic_collation);
+        Operand { has_nondeterministic_collation, ..Operand::new(expr, TypeClass::new(native)) }
     }
 
     fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
@@ -148,7 +149,7 @@ impl Dialect for MySql<'_> {
         table(name)
     }
 
-    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
         predicate::compare(left, op, right)
     }
 
@@ -184,13 +185,13 @@ impl Dialect for MySql<'_> {
 
     fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
         let right = param::session(params, slot, &left.class);
-        left.holder().compare(op, right)
+        left.to_bindable().compare(op, right)
     }
 
     fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
         let list = param::session_list(params, slot, &left.class);
         let ty = left.class.list_type();
-        let left = left.holder();
+        let left = left.to_bindable();
         let collation = match &left.class {
             TypeClass::Text(Some(collation)) => Some((charset(collation), collation.as_str())),
             TypeClass::Text(None) => Some((CHARSET, self.product.binary_collation())),

@@ -7,7 +7,7 @@ use sea_query::Expr;
 use super::operand::Operand;
 use super::param::{self, Param};
 use super::type_class::TypeClass;
-use crate::sql::custom::of_json;
+use crate::sql::custom::eval_json;
 use crate::sql::statement::Params;
 use crate::value::json::index;
 use crate::{JsonPointer, JsonType};
@@ -57,13 +57,13 @@ fn member(params: &mut Params<Param>, value: Expr, token: &str) -> Expr {
     let key = param::text(params, ["$.", &name].concat());
     let keys = [key.clone(), key.clone(), key];
     match index(token) {
-        None => of_json(value, MEMBER, keys),
+        None => eval_json(value, MEMBER, keys),
         Some(index) => {
             let element = param::text(params, format!("$[{index}]"));
             let template = format!(
                 "(CASE JSON_TYPE(`a`.`v`) WHEN 'ARRAY' THEN JSON_EXTRACT(`a`.`v`, ?) ELSE {MEMBER} END)"
             );
-            of_json(value, &template, [element].into_iter().chain(keys))
+            eval_json(value, &template, [element].into_iter().chain(keys))
         }
     }
 }
@@ -81,5 +81,5 @@ fn scalar(value: Expr, ty: JsonType) -> Expr {
             "(CASE WHEN JSON_TYPE(`a`.`v`) NOT IN ('STRING', 'BOOLEAN', 'NULL', 'OBJECT', 'ARRAY') THEN `a`.`v` END)"
         }
     };
-    of_json(value, template, [])
+    eval_json(value, template, [])
 }

@@ -12,7 +12,7 @@ use crate::sql::keyset::{self, CursorKey};
 use crate::sql::statement::Params;
 
 /// A sort key with its operand and the cursor's value for it.
-type Key<'a> = (&'a SortKey, Operand, &'a Value);
+type KeyOperand<'a> = (&'a SortKey, Operand, &'a Value);
 
 /// Returns the condition on the rows that follow the row with these sort values. A scan of an index on the keys can start at
 /// this row, which is not possible with a comparison of tuples.
@@ -23,7 +23,7 @@ pub(super) fn after(
     values: &[Value],
 ) -> Expr {
     let keys = order.iter().zip(values);
-    let keys: Vec<Key<'_>> =
+    let keys: Vec<KeyOperand<'_>> =
         keys.map(|(key, value)| (key, operands(&key.source).comparable(), value)).collect();
     let cursor = keys.iter().map(|(key, operand, value)| CursorKey {
         key,
@@ -35,7 +35,12 @@ pub(super) fn after(
     })
 }
 
-fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'_>, op: CompareOp) -> Expr {
+fn compare(
+    params: &mut Params<Param>,
+    index: usize,
+    (_, operand, value): &KeyOperand<'_>,
+    op: CompareOp,
+) -> Expr {
     let right = param::after(params, index, &operand.class, value);
     let is_read = operand.class.value(value).is_some();
     if is_read { operand.compare(op, right) } else { operand.to_text().compare(op, right) }

@@ -12,7 +12,7 @@ use super::dialect::{MySql, Product};
 use super::layout::{Layout, ReadStatement};
 use super::operand::Operand;
 use super::param::{self, Param};
-use super::render::{self, Level, PARENTS, Rows};
+use super::render::{self, Level, LevelRows, PARENTS};
 use super::type_class::TypeClass;
 use crate::Value;
 use crate::plan::{
@@ -23,7 +23,7 @@ use crate::sql::dialect::Dialect as _;
 use crate::sql::group;
 use crate::sql::order::sort_terms;
 use crate::sql::predicate;
-use crate::sql::related::{RowOperands, untabled};
+use crate::sql::related::{RowOperands, typed_placeholder};
 use crate::sql::statement::Params;
 
 /// The maximum number of tables that the statement of a level joins. The database joins at most 61, including the tables of
@@ -49,7 +49,7 @@ impl ReadStatement {
         let mut root = lowering.root(node);
         // Breadth first, so that the number of a level is its position in the statement.
         while let Some(relation) = lowering.pending.pop_front() {
-            let layout = lowering.below(&relation);
+            let layout = lowering.add_level(&relation);
             if let Some(below) = layout_at(&mut root, &relation.path) {
                 *below = layout;
             }
@@ -59,7 +59,7 @@ impl ReadStatement {
         }
         let levels = lowering.levels.len();
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
-        render::settle(&mut root, &indexes);
+        render::resolve_indexes(&mut root, &indexes);
         Self { statement, levels, layout: root }
     }
 }
@@ -108,7 +108,7 @@ struct Parents<'a> {
     /// The level of the parents; `None` if there is one parent, whose key is known.
     level: Option<usize>,
     /// The largest row number of the parents that the response shows.
-    most: Option<Expr>,
+    row_number_max: Option<Expr>,
     link: &'a Link,
     node: &'a Node,
     keys: Vec<Expr>,
@@ -144,7 +144,7 @@ impl<'p> Lowering<'p> {
             }),
         };
         let rows = self.rows(node, number, &columns, None, limit);
-        let kind = if self.point { Rows::One } else { Rows::Ordered(self.sort(node, &alias)) };
+        let kind = if self.point { LevelRows::One } else { LevelRows::Ordered(self.sort(node, &alias)) };
         self.levels.push(Level::new(rows, alias.clone(), kind));
         self.page = node.page.as_ref().filter(|_| !self.point).map(|page| page.size);
         self.add(node, &Position { level: 0, alias: &alias, path: &[] }, columns, None)
@@ -172,7 +172,7 @@ impl<'p> Lowering<'p> {
         for (index, number) in columns.iter().enumerate() {
             if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
                 let dialect = self.dialect;
-                let rows = |source: &ColumnSource| untabled(&dialect, node, source);
+                let rows = |source: &ColumnSource| typed_placeholder(&dialect, node, source);
                 let value = match &node.grouping {
                     Some(grouping) => group::operand(&dialect, &rows, grouping, &known.source),
                     None => rows(&known.source),
@@ -188,7 +188,7 @@ impl<'p> Lowering<'p> {
             if let (JoinForm::Record, Some(pairs), true) =
                 (join.form, leads_to_one(join), self.has_room(position.level))
             {
-                joins.push(self.beside(join, node, pairs, &keys, &Position { path: &path, ..*position }));
+                joins.push(self.add_joined(join, node, pairs, &keys, &Position { path: &path, ..*position }));
                 continue;
             }
             let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
@@ -209,7 +209,7 @@ impl<'p> Lowering<'p> {
     }
 
     /// Adds a to-one relation to the rows of its parents.
-    fn beside(
+    fn add_joined(
         &mut self,
         join: &'p Join,
         parent: &'p Node,
@@ -247,20 +247,20 @@ impl<'p> Lowering<'p> {
     }
 
     /// Adds a relation as a level.
-    fn below(&mut self, relation: &PendingRelation<'p>) -> Layout {
+    fn add_level(&mut self, relation: &PendingRelation<'p>) -> Layout {
         let PendingRelation { join, parent, level, key, path } = relation;
         let node = &join.node;
         let (number, columns) = self.numbers(node);
         let alias = rows_alias(number);
-        let most = self.rows_max as u64 + 1;
+        let rows_max = self.rows_max as u64 + 1;
         let limit = match &node.page {
             _ if join.form == JoinForm::Record => 1,
-            None => most,
+            None => rows_max,
             Some(page) => match page.size {
-                PageSize::Rows(rows) => Ord::min(most, rows.into()),
+                PageSize::Rows(rows) => Ord::min(rows_max, rows.into()),
                 PageSize::Input(slot) => match key {
                     ParentKey::Id(_) => param::limit(&mut self.params, slot, 0),
-                    ParentKey::Columns(_) => most,
+                    ParentKey::Columns(_) => rows_max,
                 },
             },
         };
@@ -268,12 +268,12 @@ impl<'p> Lowering<'p> {
             ParentKey::Id(id) => {
                 let parents = Parents {
                     level: None,
-                    most: None,
+                    row_number_max: None,
                     link: &join.link,
                     node: parent,
                     keys: vec![id.clone()],
                 };
-                (parents, Rows::OfOne(self.sort(node, &alias)))
+                (parents, LevelRows::SingleParent(self.sort(node, &alias)))
             }
             ParentKey::Columns(keys) => {
                 let page = self.page.filter(|_| *level == 0);
@@ -281,14 +281,19 @@ impl<'p> Lowering<'p> {
                     PageSize::Rows(rows) => Expr::Constant(i64::from(rows).into()),
                     PageSize::Input(slot) => param::rows(&mut self.params, slot),
                 });
-                let within = match node.page.as_ref().map(|page| page.size) {
+                let per_parent = match node.page.as_ref().map(|page| page.size) {
                     Some(PageSize::Input(slot)) => param::rows(&mut self.params, slot),
                     _ => Expr::Constant((limit as i64).into()),
                 };
                 let keys = keys.iter().map(|key| column(PARENTS, *key)).collect();
-                let parents =
-                    Parents { level: Some(*level), most: shown, link: &join.link, node: parent, keys };
-                (parents, Rows::OfParents { within, most })
+                let parents = Parents {
+                    level: Some(*level),
+                    row_number_max: shown,
+                    link: &join.link,
+                    node: parent,
+                    keys,
+                };
+                (parents, LevelRows::SeveralParents { per_parent, rows_max })
             }
         };
         let direct = parents.level.is_none().then_some(limit);
@@ -319,7 +324,7 @@ impl<'p> Lowering<'p> {
         }
         rows.expr_as(count_rows(), column_name(count));
         let level = self.levels.len();
-        let mut counted = Level::new(rows, rows_alias(number), Rows::One);
+        let mut counted = Level::new(rows, rows_alias(number), LevelRows::One);
         counted.shown.push((count, Expr::col(column_name(count)), "SIGNED"));
         self.levels.push(counted);
         (level, count)
@@ -337,7 +342,7 @@ impl<'p> Lowering<'p> {
 /// record, and both sides have the same types.
 fn leads_to_one(join: &Join) -> Option<&[mesh_schema::ColumnPair]> {
     match &join.link {
-        Link::Direct { pairs } if join.is_unique && join.is_alike => Some(pairs),
+        Link::Direct { pairs } if join.is_unique && join.is_same_type => Some(pairs),
         _ => None,
     }
 }
@@ -349,7 +354,7 @@ fn has_unique_id(node: &Node) -> bool {
             ColumnSource::Column(column) => node.native.get(column),
             _ => None,
         }
-        .is_some_and(|native| native.unique && TypeClass::new(Some(native)).holds())
+        .is_some_and(|native| native.unique && TypeClass::new(Some(native)).is_bindable())
     };
     node.id.iter().any(is_unique)
 }

@@ -12,12 +12,12 @@ pub(super) struct Operand {
     pub(super) expr: Expr,
     pub(super) class: TypeClass,
     /// Whether it has a collation under which different texts are equal.
-    pub(super) is_loose: bool,
+    pub(super) has_nondeterministic_collation: bool,
 }
 
 impl Operand {
     pub(super) fn new(expr: Expr, class: TypeClass) -> Self {
-        Self { expr, class, is_loose: false }
+        Self { expr, class, has_nondeterministic_collation: false }
     }
 
     /// Returns the value as text, in the collation of the connection.
@@ -31,8 +31,8 @@ impl Operand {
     }
 
     /// Returns the value in the form that is compared with values known only at run time.
-    pub(super) fn holder(&self) -> Self {
-        if self.class.holds() { self.clone() } else { self.to_text() }
+    pub(super) fn to_bindable(&self) -> Self {
+        if self.class.is_bindable() { self.clone() } else { self.to_text() }
     }
 
     /// Returns the value in a form that can be compared and ordered: unchanged for most types, else as text.

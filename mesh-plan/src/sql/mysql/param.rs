@@ -5,7 +5,7 @@ use std::fmt;
 
 use sea_query::Expr;
 
-use super::type_class::{Form, TypeClass, text_of};
+use super::type_class::{Form, TypeClass, value_text};
 use crate::Value;
 use crate::plan::{Plan, Target};
 use crate::sql::custom::cast;
@@ -54,10 +54,10 @@ impl Param {
         Cow::Owned(match (&self.0, plan.target()) {
             (Binding::Value(value), _) => return Cow::Borrowed(value),
             (Binding::Id(part, class), Target::Point(id)) => {
-                id.get(*part).map_or(Value::Null, |value| class.held(value))
+                id.get(*part).map_or(Value::Null, |value| class.bind_value(value))
             }
             (Binding::Id(..), Target::Collection) => Value::Null,
-            (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)),
+            (Binding::Session(slot, class), _) => class.bind_value(plan.session_value(*slot)),
             (Binding::SessionList(slot, class), _) => array(class, plan.session_values(*slot)).into(),
             (Binding::Input(slot, class, form), _) => {
                 plan.inputs().get(*slot).map_or(Value::Null, |value| read_as(class, *form, value))
@@ -116,14 +116,14 @@ impl Param {
 fn read_as(class: &TypeClass, form: Option<Form>, value: &Value) -> Value {
     let read = match form {
         Some(_) => class.value(value).map(|(value, _)| value),
-        None => text_of(value).map(Value::Text),
+        None => value_text(value).map(Value::Text),
     };
     read.unwrap_or_default()
 }
 
 /// Returns the values as a JSON array. A value that no record can have is NULL, which equals no value.
 fn array(class: &TypeClass, values: &[Value]) -> String {
-    let values = values.iter().map(|value| match class.held(value) {
+    let values = values.iter().map(|value| match class.bind_value(value) {
         Value::Boolean(value) => i64::from(value).into(),
         Value::Integer(value) => value.into(),
         Value::Real(value) => value.into(),
@@ -139,7 +139,7 @@ pub(super) fn text(params: &mut Params<Param>, text: String) -> Expr {
 }
 
 /// Adds a value, or the input in the slot, that is compared in a form, or as text without one.
-pub(super) fn given(
+pub(super) fn value_or_input(
     params: &mut Params<Param>,
     class: &TypeClass,
     form: Option<Form>,
@@ -172,12 +172,12 @@ pub(super) fn rows(params: &mut Params<Param>, slot: usize) -> Expr {
 
 /// Adds a part of the id of a point read.
 pub(super) fn id(params: &mut Params<Param>, part: usize, class: &TypeClass) -> Expr {
-    cast_to(params.add(Param(Binding::Id(part, class.clone()))), Some(class.held_form()))
+    cast_to(params.add(Param(Binding::Id(part, class.clone()))), Some(class.bind_form()))
 }
 
 /// Adds a value of the session.
 pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
-    cast_to(params.add(Param(Binding::Session(slot, class.clone()))), Some(class.held_form()))
+    cast_to(params.add(Param(Binding::Session(slot, class.clone()))), Some(class.bind_form()))
 }
 
 /// Adds a list of the session.

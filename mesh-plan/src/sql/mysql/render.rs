@@ -29,16 +29,16 @@ pub(super) const PARENT_NUMBER: &str = "p";
 
 /// The rows of a level.
 #[derive(Clone)]
-pub(super) enum Rows {
+pub(super) enum LevelRows {
     /// At most one row.
     One,
     /// Rows in this order.
     Ordered(Vec<SortTerm>),
     /// The rows of the only parent, in this order.
-    OfOne(Vec<SortTerm>),
-    /// The rows of several parents, with the numbers of the row and of its parent: the first rows `within` each parent, and at
-    /// most `most` rows of all parents.
-    OfParents { within: Expr, most: u64 },
+    SingleParent(Vec<SortTerm>),
+    /// The rows of several parents, with the numbers of the row and of its parent: the first `per_parent` rows of each parent,
+    /// and at most `rows_max` rows of all parents.
+    SeveralParents { per_parent: Expr, rows_max: u64 },
 }
 
 /// A level under construction.
@@ -46,7 +46,7 @@ pub(super) enum Rows {
 pub(super) struct Level {
     /// Everything but the select list and the order.
     pub(super) select: SelectStatement,
-    pub(super) rows: Rows,
+    pub(super) rows: LevelRows,
     /// The level whose rows are the parents.
     pub(super) parent: Option<usize>,
     /// The aliases of the subqueries that it takes columns from. The first one has the rows.
@@ -57,7 +57,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn new(rows: SelectStatement, part: String, kind: Rows) -> Self {
+    pub(super) fn new(rows: SelectStatement, part: String, kind: LevelRows) -> Self {
         let select = Query::select().from_subquery(rows, part.clone()).take();
         Self { select, rows: kind, parent: None, parts: vec![part], has_children: false, shown: Vec::new() }
     }
@@ -65,8 +65,11 @@ impl Level {
     /// Returns the number of a row, which orders the rows of a parent.
     fn number(&self) -> Expr {
         match &self.rows {
-            Rows::OfParents { .. } if !self.has_children => Expr::col(ROW_IN_PARENT),
-            Rows::One | Rows::Ordered(_) | Rows::OfOne(_) | Rows::OfParents { .. } => Expr::col(ROW_NUMBER),
+            LevelRows::SeveralParents { .. } if !self.has_children => Expr::col(ROW_IN_PARENT),
+            LevelRows::One
+            | LevelRows::Ordered(_)
+            | LevelRows::SingleParent(_)
+            | LevelRows::SeveralParents { .. } => Expr::col(ROW_NUMBER),
         }
     }
 }
@@ -94,7 +97,7 @@ pub(super) fn statement(
             only.select.expr(Expr::Constant(1.into()));
         }
         only.select.exprs(only.shown.drain(..).map(|(_, expr, _)| expr));
-        if let Rows::Ordered(order) | Rows::OfOne(order) = &only.rows {
+        if let LevelRows::Ordered(order) | LevelRows::SingleParent(order) = &only.rows {
             order_by(&mut only.select, order.iter().cloned());
         }
         return (params.render(&only.select, MysqlQueryBuilder), indexes);
@@ -163,18 +166,18 @@ fn select_of(level: &Level) -> SelectStatement {
         select.expr_window_as(Func::cust("ROW_NUMBER"), window, ROW_NUMBER);
     };
     match rows {
-        Rows::One => {
+        LevelRows::One => {
             select.expr_as(first(), ROW_NUMBER);
         }
-        Rows::Ordered(order) => number_rows(&mut select, order),
-        Rows::OfOne(order) => {
+        LevelRows::Ordered(order) => number_rows(&mut select, order),
+        LevelRows::SingleParent(order) => {
             number_rows(&mut select, order);
             select.expr_as(first(), PARENT_NUMBER);
         }
-        Rows::OfParents { within, most } => {
+        LevelRows::SeveralParents { per_parent, rows_max } => {
             let part = parts.first().cloned().unwrap_or_default();
             let column = |name: &'static str| Expr::col((part.clone(), name));
-            select.and_where(column(ROW_IN_PARENT).lte(within));
+            select.and_where(column(ROW_IN_PARENT).lte(per_parent));
             if has_children {
                 let mut window = WindowStatement::new();
                 window.order_by_expr(column(PARENT_NUMBER), Order::Asc);
@@ -182,7 +185,7 @@ fn select_of(level: &Level) -> SelectStatement {
                 select.expr_window_as(Func::cust("ROW_NUMBER"), window, ROW_NUMBER);
             }
             select.order_by_expr(column(PARENT_NUMBER), Order::Asc);
-            select.order_by_expr(column(ROW_IN_PARENT), Order::Asc).limit(most);
+            select.order_by_expr(column(ROW_IN_PARENT), Order::Asc).limit(rows_max);
         }
     }
     select.exprs(parts.into_iter().map(|part| Expr::col((part, Asterisk))));
@@ -190,10 +193,10 @@ fn select_of(level: &Level) -> SelectStatement {
 }
 
 /// Replaces the numbers of columns with their indexes in a row.
-pub(super) fn settle(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
+pub(super) fn resolve_indexes(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
     let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
     layout.columns.iter_mut().for_each(|column| *column = index(*column));
     layout.presence = index(layout.presence);
     layout.total = layout.total.and_then(|(level, number)| Some((level, index(Some(number))?)));
-    layout.joins.iter_mut().for_each(|join| settle(join, indexes));
+    layout.joins.iter_mut().for_each(|join| resolve_indexes(join, indexes));
 }

@@ -20,7 +20,7 @@ fn table(name: &str, columns: &[(&str, &str)]) -> Table {
             shown: (*native).to_owned(),
             labels: Vec::new(),
             unique: *name == "id",
-            is_loose: false,
+            has_nondeterministic_collation: false,
             size: None,
         }),
         ..Column::default()

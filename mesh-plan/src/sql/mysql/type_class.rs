@@ -174,7 +174,7 @@ impl TypeClass {
                 Value::Text(text) => decimal(text),
                 _ => None,
             },
-            Self::Text(_) => bound(Value::Text(text_of(value)?)),
+            Self::Text(_) => bound(Value::Text(value_text(value)?)),
             Self::Uuid => match value {
                 Value::Text(text) => Uuid::try_parse(text).ok().and_then(|_| bound(value.clone())),
                 _ => None,
@@ -207,7 +207,7 @@ impl TypeClass {
     }
 
     /// Returns whether a value that is known only at run time is compared with the column itself, not with its text.
-    pub(super) fn holds(&self) -> bool {
+    pub(super) fn is_bindable(&self) -> bool {
         !matches!(self, Self::Json | Self::Enum | Self::Other)
     }
 
@@ -217,7 +217,7 @@ impl TypeClass {
     }
 
     /// Returns the form in which a value known only at run time is compared.
-    pub(super) fn held_form(&self) -> Form {
+    pub(super) fn bind_form(&self) -> Form {
         match self {
             Self::Single => Form::Cast("FLOAT"),
             Self::Decimal => DECIMAL,
@@ -227,14 +227,14 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value to bind for a comparison in [`Self::held_form`]; NULL if no record can have the value.
-    pub(super) fn held(&self, value: &Value) -> Value {
-        if !self.holds() {
-            return text_of(value).map_or(Value::Null, Value::Text);
+    /// Returns the value to bind for a comparison in [`Self::bind_form`]; NULL if no record can have the value.
+    pub(super) fn bind_value(&self, value: &Value) -> Value {
+        if !self.is_bindable() {
+            return value_text(value).map_or(Value::Null, Value::Text);
         }
         match self.value(value) {
-            Some((value @ Value::Integer(_), Form::Bound)) if self.held_form() == DECIMAL => value,
-            Some((value, form)) if form == self.held_form() => value,
+            Some((value @ Value::Integer(_), Form::Bound)) if self.bind_form() == DECIMAL => value,
+            Some((value, form)) if form == self.bind_form() => value,
             _ => Value::Null,
         }
     }
@@ -255,7 +255,7 @@ impl TypeClass {
 }
 
 /// Returns the value as the text that the database would write for it; `None` for NULL.
-pub(super) fn text_of(value: &Value) -> Option<String> {
+pub(super) fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Boolean(value) => Some(value.to_string()),

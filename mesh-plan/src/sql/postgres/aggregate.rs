@@ -16,7 +16,7 @@ const SUM: &str = "pg_catalog.sum";
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
     let integer = || TypeClass::Integer("int8");
     let Some(value) = column else { return Operand::new(count_rows(), integer()) };
-    let is_loose = value.is_loose;
+    let has_nondeterministic_collation = value.has_nondeterministic_collation;
     let (number, sum_class) = match &value.class {
         TypeClass::Integer(_) => (value.expr.clone(), integer()),
         TypeClass::Numeric => (value.expr.clone(), TypeClass::Numeric),
@@ -47,5 +47,5 @@ pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
             (aggregate(name, value.expr, None), value.class)
         }
     };
-    Operand { expr, class, is_loose }
+    Operand { expr, class, has_nondeterministic_collation }
 }

@@ -5,18 +5,23 @@ use sea_query::{Expr, ExprTrait as _};
 
 use super::operand::Operand;
 use super::param::{self, Param};
-use super::type_class::{TypeClass, text_of};
+use super::type_class::{TypeClass, value_text};
 use crate::Value;
 use crate::plan::CompareOp;
 use crate::sql::custom::cast;
 use crate::sql::statement::Params;
 
 /// A value. If there is a slot, it is the value of the input in that slot.
-pub(super) type Given<'v> = (&'v Value, Option<usize>);
+pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
 
 /// Compares with a value.
-pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp, given: Given<'_>) -> Expr {
-    let (value, _) = given;
+pub(super) fn compare(
+    params: &mut Params<Param>,
+    left: &Operand,
+    op: CompareOp,
+    right: ValueOrInput<'_>,
+) -> Expr {
+    let (value, _) = right;
     if *value == Value::Null {
         return cast(Expr::null(), "bool");
     }
@@ -26,8 +31,8 @@ pub(super) fn compare(params: &mut Params<Param>, left: &Operand, op: CompareOp,
         return compare_with_nul(params, left, op, before);
     }
     match left.class.value(value) {
-        Some((_, ty)) => left.compare(op, param::given(params, &left.class, Some(ty), given)),
-        None => left.to_text().compare(op, param::given(params, &left.class, None, given)),
+        Some((_, ty)) => left.compare(op, param::value_or_input(params, &left.class, Some(ty), right)),
+        None => left.to_text().compare(op, param::value_or_input(params, &left.class, None, right)),
     }
 }
 
@@ -51,24 +56,29 @@ pub(super) fn never(left: &Operand) -> Expr {
 
 /// Tests whether a column equals one of several values. They are a list if all compare in the same type; otherwise they are
 /// compared as text, or numbers one by one.
-pub(super) fn is_in(params: &mut Params<Param>, left: &Operand, given: &[Given<'_>], negated: bool) -> Expr {
-    let values: Vec<&Value> = given.iter().map(|(value, _)| *value).collect();
-    let ty = param::shared_type(&left.class, &values);
+pub(super) fn is_in(
+    params: &mut Params<Param>,
+    left: &Operand,
+    values: &[ValueOrInput<'_>],
+    negated: bool,
+) -> Expr {
+    let known: Vec<&Value> = values.iter().map(|(value, _)| *value).collect();
+    let ty = param::shared_type(&left.class, &known);
     let is_number = matches!(
         left.class,
         TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8
     );
     if ty.is_none() && is_number {
         // The numbers have several types, none of which can represent all of them.
-        let parts = given.iter().map(|given| compare(params, left, CompareOp::Eq, *given));
+        let parts = values.iter().map(|value| compare(params, left, CompareOp::Eq, *value));
         let any = parts.reduce(Expr::or).unwrap_or_else(|| never(left));
         return if negated { any.not() } else { any };
     }
     let column = if ty.is_some() { left.clone() } else { left.to_text() };
-    if ty.is_none() && values.iter().all(|value| text_of(value).is_none()) {
+    if ty.is_none() && known.iter().all(|value| value_text(value).is_none()) {
         return if negated { never(left).not() } else { never(left) };
     }
-    any_or_all(&column, param::list(params, &left.class, ty, given), negated)
+    any_or_all(&column, param::list(params, &left.class, ty, values), negated)
 }
 
 /// Tests whether a column equals one value of an array, or no value of it if `negated` is set.

@@ -8,7 +8,7 @@ use super::dialect::Features;
 use super::param::Param;
 use crate::Value;
 use crate::mutation::{Assignment, Mutation, Subject};
-use crate::sql::custom::{cast, row_of};
+use crate::sql::custom::{cast, populate_row};
 use crate::sql::statement::{Params, Statement};
 
 /// The conversion of a value of a write.
@@ -38,7 +38,7 @@ fn conversion(
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
     let value = cast(params.add(Param::written(value)), sent_as);
     let mut select = Query::select();
-    select.expr(row_of(&features.qualified(subject.table()), column, value).is_null());
+    select.expr(populate_row(&features.qualified(subject.table()), column, value).is_null());
     Conversion { column: column.to_string(), statement: params.render(&select, PostgresQueryBuilder) }
 }
 

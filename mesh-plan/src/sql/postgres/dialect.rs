@@ -78,8 +78,9 @@ impl Dialect for Postgres<'_> {
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        let is_loose = native.is_some_and(|native| native.is_loose);
-        Operand { is_loose, ..Operand::new(expr, TypeClass::new(native)) }
+        let has_nondeterministic_collation =
+            native.is_some_and(|native| native.has_nondeterministic_collation);
+        Operand { has_nondeterministic_collation, ..Operand::new(expr, TypeClass::new(native)) }
     }
 
     fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
@@ -94,12 +95,12 @@ impl Dialect for Postgres<'_> {
         table(&self.features.qualified(name))
     }
 
-    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
         operator(left, op, TypeClass::new(native).schema(), right)
     }
 
     fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr {
-        self.compare_alike(left, CompareOp::Eq, any_of(select), native)
+        self.compare_same_type(left, CompareOp::Eq, any_of(select), native)
     }
 
     fn equal(&self, left: Operand, right: Operand) -> Expr {
@@ -125,12 +126,12 @@ impl Dialect for Postgres<'_> {
 
     fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
         let right = param::session(params, slot, &left.class);
-        left.holder().compare(op, right)
+        left.to_bindable().compare(op, right)
     }
 
     fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
         let list = param::session_list(params, slot, &left.class);
-        compare::any_or_all(&left.holder(), list, negated)
+        compare::any_or_all(&left.to_bindable(), list, negated)
     }
 
     fn is_in(
@@ -165,13 +166,13 @@ impl Dialect for Postgres<'_> {
             return never(&left);
         }
         let pattern = param::pattern(params, pattern, slot);
-        let is_loose = left.is_loose;
+        let has_nondeterministic_collation = left.has_nondeterministic_collation;
         let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
         // Patterns need a collation under which only identical texts are equal.
         let collation = match (ignore_case, self.features.icu_folds) {
             (true, true) => Some("und-x-icu"),
-            (true, false) => is_loose.then_some("default"),
-            (false, _) => is_loose.then_some("C"),
+            (true, false) => has_nondeterministic_collation.then_some("default"),
+            (false, _) => has_nondeterministic_collation.then_some("C"),
         };
         let left = match collation {
             Some(collation) => collate(left, collation),

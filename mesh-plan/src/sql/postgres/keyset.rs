@@ -15,7 +15,7 @@ use crate::sql::keyset::{self, CursorKey};
 use crate::sql::statement::Params;
 
 /// A sort key with its operand and the cursor's value for it.
-type Key<'a> = (&'a SortKey, Operand, &'a Value);
+type KeyOperand<'a> = (&'a SortKey, Operand, &'a Value);
 
 /// Returns the condition on the rows that follow the row with these sort values.
 pub(super) fn after(
@@ -25,7 +25,7 @@ pub(super) fn after(
     values: &[Value],
 ) -> Expr {
     let keys = order.iter().zip(values);
-    let keys: Vec<Key<'_>> =
+    let keys: Vec<KeyOperand<'_>> =
         keys.map(|(key, value)| (key, operands(&key.source).comparable(), value)).collect();
     if let Some(condition) = after_row(params, &keys) {
         return condition;
@@ -40,7 +40,12 @@ pub(super) fn after(
     })
 }
 
-fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'_>, op: CompareOp) -> Expr {
+fn compare(
+    params: &mut Params<Param>,
+    index: usize,
+    (_, operand, value): &KeyOperand<'_>,
+    op: CompareOp,
+) -> Expr {
     if has_nul(value) {
         return compare::compare(params, operand, op, (value, None));
     }
@@ -51,9 +56,9 @@ fn compare(params: &mut Params<Param>, index: usize, (_, operand, value): &Key<'
 
 /// Compares all keys at once, so that a scan of an index on them can start at the row. Returns `None` unless there are several
 /// keys that have the same direction, cannot be NULL, and compare by built-in operators in the types of their columns.
-fn after_row(params: &mut Params<Param>, keys: &[Key<'_>]) -> Option<Expr> {
+fn after_row(params: &mut Params<Param>, keys: &[KeyOperand<'_>]) -> Option<Expr> {
     let [(first, ..), _, ..] = keys else { return None };
-    let plain = |(key, operand, value): &Key<'_>| {
+    let plain = |(key, operand, value): &KeyOperand<'_>| {
         let is_alike = !key.nullable && key.direction == first.direction;
         is_alike && operand.class.schema().is_none() && operand.class.value(value).is_some()
     };

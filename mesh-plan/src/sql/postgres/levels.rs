@@ -21,7 +21,7 @@ use crate::sql::custom::{count_rows, operator};
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::links::{JUNCTION, linked};
 use crate::sql::order::{order_by, sort_terms};
-use crate::sql::related::{RowOperands, untabled};
+use crate::sql::related::{RowOperands, typed_placeholder};
 use crate::sql::statement::Params;
 use crate::sql::{group, predicate};
 
@@ -44,7 +44,7 @@ impl ReadStatement {
         let mut root = lowering.root(node);
         // Breadth first, so that the number of a level is its position in the statement.
         while let Some(relation) = lowering.pending.pop_front() {
-            let layout = lowering.below(&relation);
+            let layout = lowering.add_level(&relation);
             if let Some(below) = layout_at(&mut root, &relation.path) {
                 *below = layout;
             }
@@ -54,7 +54,7 @@ impl ReadStatement {
         }
         let levels = lowering.levels.len();
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
-        render::settle(&mut root, &indexes);
+        render::resolve_indexes(&mut root, &indexes);
         let depends_on_values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs()).any(has_nul);
         Self { statement, levels, layout: root, depends_on_values }
     }
@@ -140,7 +140,7 @@ impl<'p> Lowering<'p> {
             let operands = |source: &ColumnSource| {
                 let index = node.columns.iter().position(|column| column.source == *source);
                 let number = index.and_then(|index| columns.get(index).copied()).unwrap_or_default();
-                let value = untabled(&self.dialect, node, source);
+                let value = typed_placeholder(&self.dialect, node, source);
                 Operand { expr: column(&alias, number), ..value }
             };
             level.order = sort_terms(&self.dialect, &operands, &node.order).collect();
@@ -160,7 +160,7 @@ impl<'p> Lowering<'p> {
         for (index, number) in columns.iter().enumerate() {
             if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
                 let dialect = self.dialect;
-                let rows = |source: &ColumnSource| untabled(&dialect, node, source);
+                let rows = |source: &ColumnSource| typed_placeholder(&dialect, node, source);
                 let value = match &node.grouping {
                     Some(grouping) => group::operand(&dialect, &rows, grouping, &known.source),
                     None => rows(&known.source),
@@ -184,7 +184,9 @@ impl<'p> Lowering<'p> {
                     self.pending.push_back(PendingRelation { join, parent: node, level, key, path });
                     Layout::default()
                 }
-                JoinForm::Record => self.beside(join, node, &keys, &Position { path: &path, ..*position }),
+                JoinForm::Record => {
+                    self.add_joined(join, node, &keys, &Position { path: &path, ..*position })
+                }
             });
         }
         let columns = columns.into_iter().map(Some).collect();
@@ -192,7 +194,7 @@ impl<'p> Lowering<'p> {
     }
 
     /// Adds a to-one relation to the rows of its parents.
-    fn beside(
+    fn add_joined(
         &mut self,
         join: &'p Join,
         parent: &'p Node,
@@ -232,7 +234,7 @@ impl<'p> Lowering<'p> {
     }
 
     /// Adds a to-many relation as a level.
-    fn below(&mut self, relation: &PendingRelation<'p>) -> Layout {
+    fn add_level(&mut self, relation: &PendingRelation<'p>) -> Layout {
         let PendingRelation { join, parent, level, key, path } = relation;
         let node = &join.node;
         let (number, columns) = self.numbers(node);
@@ -243,9 +245,9 @@ impl<'p> Lowering<'p> {
         };
         let linked =
             linked(&self.dialect, parent, (&join.link, node), (&table_alias(number), JUNCTION), keys);
-        let most = self.rows_max as u64 + 1;
-        let limit = node.page.as_ref().map_or(most, |page| match page.size {
-            PageSize::Rows(rows) => Ord::min(most, rows.into()),
+        let rows_max = self.rows_max as u64 + 1;
+        let limit = node.page.as_ref().map_or(rows_max, |page| match page.size {
+            PageSize::Rows(rows) => Ord::min(rows_max, rows.into()),
             PageSize::Input(slot) => param::limit(&mut self.params, slot, 0),
         });
         let rows = self.rows(node, number, &columns, Some(linked), Some(limit));
@@ -269,7 +271,7 @@ impl<'p> Lowering<'p> {
         }
         // The rows of a single parent are bounded already.
         if !self.levels.get(*level).is_some_and(|level| level.is_one) {
-            select.limit(most);
+            select.limit(rows_max);
         }
         let here = self.levels.len();
         self.levels.push(Level { parent: Some(*level), ..Level::new(select, alias.clone()) });
@@ -325,13 +327,14 @@ impl<'p> Lowering<'p> {
         let mut rows = Query::select();
         rows.from_as(dialect.table(&node.table), alias.clone());
         // The rows of one parent are few.
-        let lower = if linked.is_none() && !self.point { RowOperands::of_ordered } else { RowOperands::new };
+        let lower =
+            if linked.is_none() && !self.point { RowOperands::for_ordered_rows } else { RowOperands::new };
         let values = lower(&dialect, &mut self.params, node, alias.clone(), &mut rows);
         let operands = |source: &ColumnSource| values.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| self.point && linked.is_none()) {
             let id = operands(&id.source);
             let wanted = param::id(&mut self.params, part, &id.class);
-            rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
+            rows.and_where(id.to_bindable().compare(CompareOp::Eq, wanted.clone()));
             // If the record has a condition, its children are read through its level, so that they are not searched for if the
             // condition does not hold.
             let is_alone = node.id.len() == 1 && node.filter.is_none();

@@ -20,7 +20,7 @@ pub(super) fn has_unique_id(node: &Node) -> bool {
             ColumnSource::Column(column) => node.native.get(column),
             _ => None,
         }
-        .is_some_and(|native| native.unique && TypeClass::new(Some(native)).holds())
+        .is_some_and(|native| native.unique && TypeClass::new(Some(native)).is_bindable())
     };
     node.id.iter().any(is_unique)
 }

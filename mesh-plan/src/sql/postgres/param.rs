@@ -5,7 +5,7 @@ use std::fmt;
 
 use sea_query::Expr;
 
-use super::type_class::{TypeClass, text_of};
+use super::type_class::{TypeClass, value_text};
 use crate::Value;
 use crate::plan::{Plan, Target};
 use crate::sql::custom::cast;
@@ -45,7 +45,7 @@ impl Param {
         Self(Binding::Text(match value {
             // This includes text that the database refuses to store.
             Value::Text(text) => Some(text.clone()),
-            value => text_of(value),
+            value => value_text(value),
         }))
     }
 
@@ -59,11 +59,11 @@ impl Param {
     pub fn for_read(&self, plan: &Plan) -> Option<Cow<'_, str>> {
         match (&self.0, plan.target()) {
             (Binding::Text(text), _) => text.as_deref().map(Cow::Borrowed),
-            (Binding::Id(part, class), Target::Point(id)) => class.held(id.get(*part)?).map(Cow::Owned),
+            (Binding::Id(part, class), Target::Point(id)) => class.bind_value(id.get(*part)?).map(Cow::Owned),
             (Binding::Id(..), Target::Collection) => None,
-            (Binding::Session(slot, class), _) => class.held(plan.session_value(*slot)).map(Cow::Owned),
+            (Binding::Session(slot, class), _) => class.bind_value(plan.session_value(*slot)).map(Cow::Owned),
             (Binding::SessionList(slot, class), _) => {
-                let texts = plan.session_values(*slot).iter().map(|value| class.held(value));
+                let texts = plan.session_values(*slot).iter().map(|value| class.bind_value(value));
                 Some(Cow::Owned(array(texts)))
             }
             (Binding::Input(slot, class, ty), _) => {
@@ -92,7 +92,7 @@ impl Param {
     pub fn for_write(&self, id: &[Value]) -> Option<Cow<'_, str>> {
         match &self.0 {
             Binding::Text(text) => text.as_deref().map(Cow::Borrowed),
-            Binding::Id(part, class) => class.held(id.get(*part)?).map(Cow::Owned),
+            Binding::Id(part, class) => class.bind_value(id.get(*part)?).map(Cow::Owned),
             // A write has no cursor, and its conditions have no slots.
             Binding::Session(..)
             | Binding::SessionList(..)
@@ -137,7 +137,7 @@ impl Param {
 
 /// Returns the text of a value as the type of the class reads it if `is_typed` is set, else the plain text of the value.
 fn read_as(class: &TypeClass, is_typed: bool, value: &Value) -> Option<String> {
-    if is_typed { class.value(value).map(|(text, _)| text) } else { text_of(value) }
+    if is_typed { class.value(value).map(|(text, _)| text) } else { value_text(value) }
 }
 
 /// Returns the type in which all the values compare; `None` if there is no such type.
@@ -169,7 +169,7 @@ pub(super) fn text(params: &mut Params<Param>, text: String, ty: &str) -> Expr {
 }
 
 /// Adds a value, or the input in the slot, that is compared in a type, or as text without one.
-pub(super) fn given(
+pub(super) fn value_or_input(
     params: &mut Params<Param>,
     class: &TypeClass,
     ty: Option<&str>,
@@ -222,17 +222,17 @@ pub(super) fn rows(params: &mut Params<Param>, slot: usize) -> Expr {
 
 /// Adds a part of the id of a point read.
 pub(super) fn id(params: &mut Params<Param>, part: usize, class: &TypeClass) -> Expr {
-    typed(params.add(Param(Binding::Id(part, class.clone()))), class.held_type())
+    typed(params.add(Param(Binding::Id(part, class.clone()))), class.bind_type())
 }
 
 /// Adds a value of the session.
 pub(super) fn session(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
-    typed(params.add(Param(Binding::Session(slot, class.clone()))), class.held_type())
+    typed(params.add(Param(Binding::Session(slot, class.clone()))), class.bind_type())
 }
 
 /// Adds a list of the session.
 pub(super) fn session_list(params: &mut Params<Param>, slot: usize, class: &TypeClass) -> Expr {
-    let ty = class.held_type();
+    let ty = class.bind_type();
     let ty = if ty.is_empty() { String::new() } else { format!("{ty}[]") };
     typed(params.add(Param(Binding::SessionList(slot, class.clone()))), &ty)
 }

@@ -151,10 +151,10 @@ fn first_number() -> Expr {
 }
 
 /// Replaces the numbers of columns with their indexes in a row.
-pub(super) fn settle(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
+pub(super) fn resolve_indexes(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
     let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
     layout.columns.iter_mut().for_each(|column| *column = index(*column));
     layout.presence = index(layout.presence);
     layout.total = layout.total.and_then(|(level, number)| Some((level, index(Some(number))?)));
-    layout.joins.iter_mut().for_each(|join| settle(join, indexes));
+    layout.joins.iter_mut().for_each(|join| resolve_indexes(join, indexes));
 }

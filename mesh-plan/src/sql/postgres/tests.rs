@@ -19,7 +19,7 @@ fn native(name: &str) -> NativeType {
         kind,
         labels,
         unique: false,
-        is_loose: false,
+        has_nondeterministic_collation: false,
         size: None,
     }
 }

@@ -110,9 +110,9 @@ impl TypeClass {
                 (cast(expr, "text"), "text")
             }
             Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
-                (expr, self.held_type())
+                (expr, self.bind_type())
             }
-            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.held_type()),
+            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.bind_type()),
         }
     }
 
@@ -152,8 +152,8 @@ impl TypeClass {
                 Value::Text(text) => (is_decimal(text) || text == "NaN").then(|| (text.clone(), "numeric")),
                 _ => None,
             },
-            Self::Text(ty) => Some((text_of(value)?, ty)),
-            Self::CaseInsensitive(_, name) => Some((text_of(value)?, name)),
+            Self::Text(ty) => Some((value_text(value)?, ty)),
+            Self::CaseInsensitive(_, name) => Some((value_text(value)?, name)),
             Self::Uuid => match value {
                 Value::Text(text) if text.len() == Hyphenated::LENGTH => {
                     Uuid::try_parse(text).ok().map(|_| (text.clone(), "uuid"))
@@ -168,7 +168,7 @@ impl TypeClass {
                 _ => None,
             },
             Self::Timestamp | Self::TimestampZone => match value {
-                Value::Text(text) => datetime::time(text).map(|time| (time, self.held_type())),
+                Value::Text(text) => datetime::time(text).map(|time| (time, self.bind_type())),
                 _ => None,
             },
             Self::Bytes => match value {
@@ -179,14 +179,14 @@ impl TypeClass {
                 Value::Text(text) if native.labels.contains(text) => Some((text.clone(), &native.name)),
                 _ => None,
             },
-            Self::Unknown => Some((text_of(value)?, "")),
+            Self::Unknown => Some((value_text(value)?, "")),
             Self::Json(_) | Self::Composite | Self::Other => None,
         }
     }
 
     /// Returns whether a value that is known only at run time is compared with the column itself, not with its
     /// text.
-    pub(super) fn holds(&self) -> bool {
+    pub(super) fn is_bindable(&self) -> bool {
         !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other | Self::Bytes)
     }
 
@@ -197,7 +197,7 @@ impl TypeClass {
     }
 
     /// Returns the type in which a value known only at run time is compared; empty if the database infers it.
-    pub(super) fn held_type(&self) -> &'static str {
+    pub(super) fn bind_type(&self) -> &'static str {
         match self {
             Self::Boolean => "bool",
             Self::Integer(_) => "int8",
@@ -215,18 +215,18 @@ impl TypeClass {
         }
     }
 
-    /// Returns the text from which [`Self::held_type`] reads the value; `None` if no record can have the value.
-    pub(super) fn held(&self, value: &Value) -> Option<String> {
-        if !self.holds() {
-            return text_of(value);
+    /// Returns the text from which [`Self::bind_type`] reads the value; `None` if no record can have the value.
+    pub(super) fn bind_value(&self, value: &Value) -> Option<String> {
+        if !self.is_bindable() {
+            return value_text(value);
         }
-        let is_held = |ty: &str| ty == self.held_type() || self.held_type().is_empty();
-        self.value(value).filter(|(_, ty)| is_held(ty)).map(|(text, _)| text)
+        let is_bind_type = |ty: &str| ty == self.bind_type() || self.bind_type().is_empty();
+        self.value(value).filter(|(_, ty)| is_bind_type(ty)).map(|(text, _)| text)
     }
 }
 
 /// Returns the value as the text that the database would write for it; `None` for NULL and for text that it cannot store.
-pub(super) fn text_of(value: &Value) -> Option<String> {
+pub(super) fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Boolean(value) => Some(value.to_string()),

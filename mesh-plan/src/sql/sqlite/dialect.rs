@@ -49,7 +49,7 @@ impl Probe for () {
 }
 
 /// Returns the parameter for a value, or for the input in the slot.
-fn given((value, slot): (&Value, Option<usize>)) -> Param {
+fn value_or_input((value, slot): (&Value, Option<usize>)) -> Param {
     slot.map_or_else(|| Param::Value(value.clone()), Param::Input)
 }
 
@@ -86,11 +86,11 @@ impl Dialect for Sqlite<'_> {
         expr
     }
 
-    fn parent_key(&self, operand: Expr, is_alike: bool) -> Expr {
-        if is_alike { operand } else { custom::without_affinity(operand) }
+    fn parent_key(&self, operand: Expr, is_same_type: bool) -> Expr {
+        if is_same_type { operand } else { custom::without_affinity(operand) }
     }
 
-    fn are_few(&self, params: &Params<Param>, rows: &SelectStatement) -> bool {
+    fn has_few_rows(&self, params: &Params<Param>, rows: &SelectStatement) -> bool {
         self.probe.are_few(&params.render(rows, SqliteQueryBuilder))
     }
 
@@ -98,7 +98,7 @@ impl Dialect for Sqlite<'_> {
         table(name)
     }
 
-    fn compare_alike(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
         compare(left, op, right)
     }
 
@@ -117,7 +117,7 @@ impl Dialect for Sqlite<'_> {
         op: CompareOp,
         value: (&Value, Option<usize>),
     ) -> Expr {
-        compare(left, op, params.add(given(value)))
+        compare(left, op, params.add(value_or_input(value)))
     }
 
     fn compare_session(&self, params: &mut Params<Param>, left: Expr, op: CompareOp, slot: usize) -> Expr {
@@ -136,7 +136,7 @@ impl Dialect for Sqlite<'_> {
         values: &[Comparand<Value>],
         negated: bool,
     ) -> Expr {
-        let values = values.iter().map(|value| params.add(given(value.parts())));
+        let values = values.iter().map(|value| params.add(value_or_input(value.parts())));
         if negated { left.is_not_in(values) } else { left.is_in(values) }
     }
 

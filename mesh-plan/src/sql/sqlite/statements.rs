@@ -96,19 +96,24 @@ struct Lowering<'a> {
 }
 
 /// A statement under construction, to which records are joined.
-struct Rows {
+struct SelectBuilder {
     select: SelectStatement,
     params: Params<Param>,
     columns: Vec<Expr>,
-    joined: usize,
+    joined_count: usize,
 }
 
 impl Lowering<'_> {
     fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
         let start = self.nodes;
         let limit = limit(node, parent.map(|(_, join)| join), point);
-        let (mut statement, mut joins, joined) = self.statement(node, parent, (point, limit), JOINED_MAX);
-        if joined > 0 && limit.is_some() && !node.order.is_empty() && self.sqlite.probe.sorts(&statement) {
+        let (mut statement, mut joins, joined_count) =
+            self.statement(node, parent, (point, limit), JOINED_MAX);
+        if joined_count > 0
+            && limit.is_some()
+            && !node.order.is_empty()
+            && self.sqlite.probe.sorts(&statement)
+        {
             self.nodes = start;
             (statement, joins, _) = self.statement(node, parent, (point, limit), 0);
         }
@@ -118,7 +123,7 @@ impl Lowering<'_> {
         Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
     }
 
-    /// Lowers a node and at most `most` to-one relations that are joined to it. At the root of a point read, the statement
+    /// Lowers a node and at most `joins_max` to-one relations that are joined to it. At the root of a point read, the statement
     /// reads the record with one id; below a root, it reads the rows of one parent. Also returns the statements of the nodes
     /// below the node, and the number of joined relations.
     fn statement(
@@ -126,7 +131,7 @@ impl Lowering<'_> {
         node: &Node,
         parent: Option<(&Node, &Join)>,
         (point, limit): (bool, Option<Limit>),
-        most: usize,
+        joins_max: usize,
     ) -> (Statement<Param>, Vec<Statements>, usize) {
         let (sqlite, alias) = (self.sqlite, self.alias());
         let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
@@ -165,12 +170,12 @@ impl Lowering<'_> {
             return (params.render(&select, SqliteQueryBuilder), Vec::new(), 0);
         }
         let columns = node.columns.iter().map(|column| values(&column.source)).collect();
-        let mut rows = Rows { select, params, columns, joined: 0 };
-        let joins = self.joins(&mut rows, node, &alias, most);
-        let Rows { mut select, mut params, columns, joined } = rows;
+        let mut rows = SelectBuilder { select, params, columns, joined_count: 0 };
+        let joins = self.joins(&mut rows, node, &alias, joins_max);
+        let SelectBuilder { mut select, mut params, columns, joined_count } = rows;
         show(&mut select, node, columns);
         let select = complete(sqlite, node, select, limit, &mut params, &values);
-        (params.render(&select, SqliteQueryBuilder), joins, joined)
+        (params.render(&select, SqliteQueryBuilder), joins, joined_count)
     }
 
     /// Returns the alias of the next node's table.
@@ -180,15 +185,21 @@ impl Lowering<'_> {
     }
 
     /// Lowers the nodes below a node. Its rows are in `rows` under `alias`.
-    fn joins(&mut self, rows: &mut Rows, node: &Node, alias: &str, most: usize) -> Vec<Statements> {
+    fn joins(
+        &mut self,
+        rows: &mut SelectBuilder,
+        node: &Node,
+        alias: &str,
+        joins_max: usize,
+    ) -> Vec<Statements> {
         let lower = |join: &Join| match &join.link {
             Link::Direct { pairs }
                 if join.is_unique
                     && join.form == JoinForm::Record
                     && join.node.related.is_empty()
-                    && rows.joined < most =>
+                    && rows.joined_count < joins_max =>
             {
-                self.join(rows, (node, alias), (join, pairs), most)
+                self.join(rows, (node, alias), (join, pairs), joins_max)
             }
             _ => self.node(&join.node, Some((node, join)), false),
         };
@@ -198,16 +209,17 @@ impl Lowering<'_> {
     /// Joins the record of a to-one relation to the rows. Without a record, or if a policy hides it, its columns are NULL.
     fn join(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut SelectBuilder,
         (parent, parent_alias): (&Node, &str),
         (join, pairs): (&Join, &[ColumnPair]),
-        most: usize,
+        joins_max: usize,
     ) -> Statements {
         let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
-        rows.joined += 1;
+        rows.joined_count += 1;
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
-        let keys =
-            pairs.iter().map(|pair| sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_alike));
+        let keys = pairs
+            .iter()
+            .map(|pair| sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_same_type));
         let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
         let values = |source: &ColumnSource| table_operand(&sqlite, &node.native, &alias, source);
         if let Some(filter) = &node.filter {
@@ -225,7 +237,7 @@ impl Lowering<'_> {
                 rows.columns.len() - 1
             }
         };
-        let joins = self.joins(rows, node, &alias, most);
+        let joins = self.joins(rows, node, &alias, joins_max);
         Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
     }
 }

@@ -17,7 +17,7 @@ pub(in crate::sql) fn find<D: Dialect>(
 ) -> Statement<D::Param> {
     let mut steps = Steps::new(dialect);
     let id = steps.key(id);
-    let mut select = steps.guarded(subject, id);
+    let mut select = steps.select_writable_record(subject, id);
     if locks {
         select.lock(LockType::Update);
     }

@@ -10,7 +10,7 @@ use crate::sql::dialect::Dialect;
 
 /// Returns how many of the leading creations are alike: they set the same columns of one table, and their order does not
 /// matter. The result is limited to the number of creations that fit a statement with `params_max` parameters.
-pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize {
+pub(in crate::sql) fn count_alike(mutations: &[Mutation], params_max: usize) -> usize {
     let Some(first) = mutations.first() else { return 0 };
     let Some(columns) = plain_columns(first) else { return 0 };
     let columns: Vec<&str> = columns.collect();
@@ -18,8 +18,8 @@ pub(in crate::sql) fn alike(mutations: &[Mutation], params_max: usize) -> usize 
         mutation.subject.table() == first.subject.table()
             && plain_columns(mutation).is_some_and(|other| other.eq(columns.iter().copied()))
     };
-    let most = params_max.checked_div(columns.len()).unwrap_or(0);
-    mutations.iter().take(most).take_while(is_alike).count()
+    let count_max = params_max.checked_div(columns.len()).unwrap_or(0);
+    mutations.iter().take(count_max).take_while(is_alike).count()
 }
 
 /// Returns the columns that a creation sets; `None` if its success may depend on another creation.
@@ -49,8 +49,8 @@ fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
     })
 }
 
-/// Returns the statement that creates the records of creations that are [`alike`], and returns their ids in the same order.
-/// `None` if the database cannot return rows from an insertion.
+/// Returns the statement that creates the records of creations that are alike ([`count_alike`]), and returns their ids in the
+/// same order. `None` if the database cannot return rows from an insertion.
 pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<D::Param>> {
     let first = mutations.first()?;
     let mut steps = Steps::new(dialect);

@@ -1,7 +1,7 @@
 //! Checks that are repeated at the end of a write. A concurrent transaction may have changed their results while a statement
 //! waited for it.
 
-use super::{Action, LinkKey, Missing, Mutation, Steps};
+use super::{Action, EmptyResult, LinkKey, Mutation, Steps};
 use crate::sql::dialect::Dialect;
 
 impl<D: Dialect> Steps<D> {
@@ -23,7 +23,7 @@ impl<D: Dialect> Steps<D> {
                 (Action::Connect { .. } | Action::Disconnect { .. }, LinkKey::InSubject(_))
             )
         {
-            self.find(&mutation.subject, id, Missing::Subject);
+            self.find(&mutation.subject, id, EmptyResult::Subject);
         }
         let is_written = matches!(
             (&mutation.action, &other.key),
@@ -34,7 +34,7 @@ impl<D: Dialect> Steps<D> {
             && other.subject.guard.is_some()
             && !is_written
         {
-            self.find(&other.subject, id, Missing::Other);
+            self.find(&other.subject, id, EmptyResult::Other);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use sea_query::{Expr, Query, UpdateStatement};
 
-use super::{Missing, Steps, id_of};
+use super::{EmptyResult, Steps, id_of};
 use crate::Key;
 use crate::mutation::{Assignment, Subject};
 use crate::sql::dialect::Dialect;
@@ -11,7 +11,7 @@ impl<D: Dialect> Steps<D> {
     /// Adds an update of one record.
     pub(super) fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
         if values.is_empty() {
-            self.find(subject, id, Missing::Subject);
+            self.find(subject, id, EmptyResult::Subject);
             self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
         } else {
             let cells = self.cells(subject, values);
@@ -20,22 +20,22 @@ impl<D: Dialect> Steps<D> {
                 self.set_counted(subject, id, cells);
                 return self.check_written(subject);
             }
-            self.set(subject, id, cells, Missing::Subject);
+            self.set(subject, id, cells, EmptyResult::Subject);
             if !D::RETURNS_UPDATED {
                 let cells = self.cells(subject, values);
-                self.returns_updated(subject, id, &cells, Missing::Subject);
+                self.return_updated_id(subject, id, &cells, EmptyResult::Subject);
             }
-            self.returns_id(subject);
+            self.return_id(subject);
         }
     }
 
     /// Adds a step that returns the id of a record after an update has set the columns in `cells`.
-    pub(super) fn returns_updated(
+    pub(super) fn return_updated_id(
         &mut self,
         subject: &Subject,
         id: &Key,
         cells: &[(String, Expr)],
-        missing: Missing,
+        if_none: EmptyResult,
     ) {
         let parts = subject.id_columns().zip(id.iter());
         let id = parts.map(|(name, part)| {
@@ -44,20 +44,26 @@ impl<D: Dialect> Steps<D> {
         });
         let id = id.collect();
         let select = self.select(subject, None, Some(id));
-        self.push(&select, Some(missing));
+        self.push(&select, Some(if_none));
     }
 
     /// Adds an update of one record that returns its id.
-    pub(super) fn set(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>, missing: Missing) {
+    pub(super) fn set(
+        &mut self,
+        subject: &Subject,
+        id: &Key,
+        cells: Vec<(String, Expr)>,
+        if_none: EmptyResult,
+    ) {
         let mut update = self.update_of(subject, id, cells);
         update.returning(id_of(subject));
-        self.push(&update, Some(missing));
+        self.push(&update, Some(if_none));
     }
 
     /// Adds an update of one record that counts the changed rows instead of returning the id.
     fn set_counted(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) {
         let update = self.update_of(subject, id, cells);
-        self.push(&update, Some(Missing::Subject));
+        self.push(&update, Some(EmptyResult::Subject));
         self.list.iter_mut().last().into_iter().for_each(|step| step.counts_rows = true);
     }
 
@@ -69,7 +75,13 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds the deletion of one record if it fulfills the conditions.
-    pub(super) fn delete(&mut self, subject: &Subject, id: &Key, conditions: Vec<Expr>, missing: Missing) {
+    pub(super) fn delete(
+        &mut self,
+        subject: &Subject,
+        id: &Key,
+        conditions: Vec<Expr>,
+        if_none: EmptyResult,
+    ) {
         let mut delete = Query::delete();
         let is_record = self.is_record(subject, id);
         delete.from_table(self.dialect.table(subject.table())).and_where(is_record);
@@ -77,6 +89,6 @@ impl<D: Dialect> Steps<D> {
             delete.and_where(condition);
         }
         delete.returning(id_of(subject));
-        self.push(&delete, Some(missing));
+        self.push(&delete, Some(if_none));
     }
 }

@@ -3,7 +3,7 @@
 use mesh_schema::ColumnPair;
 use sea_query::{Expr, ExprTrait as _, InsertStatement, Query, SelectStatement};
 
-use super::{Missing, PARENT, Parent, Steps, TARGET, column};
+use super::{EmptyResult, PARENT, Parent, Steps, TARGET, column};
 use crate::mutation::{KeyColumns, LinkKey, Subject};
 use crate::plan::{ColumnSource, CompareOp};
 use crate::sql::dialect::Dialect;
@@ -12,7 +12,7 @@ use crate::{Key, Rule};
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select, still without columns, from both records.
-    fn both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
+    fn select_both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
         let (id, to) = (self.key(parent.id), self.key(to));
         let mut select = Query::select();
@@ -36,7 +36,7 @@ impl<D: Dialect> Steps<D> {
             .from_as(self.dialect.table(junction), JUNCTION)
             .and_where(self.compare(subject, parent, from_cell, CompareOp::Eq, column(PARENT, parent)))
             .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(TARGET, target)));
-        let mut source = self.both(ends, id);
+        let mut source = self.select_both(ends, id);
         source.expr(column(PARENT, parent)).expr(column(TARGET, target));
         source.and_where(Expr::exists(pair.clone()).not());
         let mut insert = InsertStatement::new();
@@ -45,22 +45,22 @@ impl<D: Dialect> Steps<D> {
         if insert.select_from(source).is_err() {
             return;
         }
-        insert.on_conflict(self.dialect.kept(junction, from));
+        insert.on_conflict(self.dialect.ignore_conflict(junction, from));
         self.push(&insert, None);
-        let mut check = self.both(ends, id);
+        let mut check = self.select_both(ends, id);
         check.expr(column(PARENT, parent)).and_where(Expr::exists(pair));
-        self.push(&check, Some(Missing::Rule(Rule::Unique)));
+        self.push(&check, Some(EmptyResult::Rule(Rule::Unique)));
     }
 
     pub(super) fn connect(&mut self, parent: &Parent<'_>, to: &Key) {
         let (subject, other) = (parent.subject, &parent.other.subject);
-        self.find(subject, parent.id, Missing::Subject);
-        self.find(other, to, Missing::Other);
+        self.find(subject, parent.id, EmptyResult::Subject);
+        self.find(other, to, EmptyResult::Other);
         match &parent.other.key {
             LinkKey::InSubject(key) => {
-                self.may_link(parent, to, key);
+                self.check_linkable(parent, to, key);
                 let cells = self.cells_of_subject(other, to, key);
-                self.set(subject, parent.id, cells, Missing::Subject);
+                self.set(subject, parent.id, cells, EmptyResult::Subject);
                 if subject.check.is_some() {
                     // The columns of the link may be part of the id.
                     let linked = self.cells_of_subject(other, to, key);
@@ -74,16 +74,16 @@ impl<D: Dialect> Steps<D> {
                 }
             }
             LinkKey::InRelated(key) => {
-                self.may_link(parent, to, key);
-                self.empty(parent, key, Some(to));
+                self.check_linkable(parent, to, key);
+                self.clear_links(parent, key, Some(to));
                 let cells = self.cells_of_other(parent, key);
-                self.set(other, to, cells, Missing::Other);
+                self.set(other, to, cells, EmptyResult::Other);
                 if key.set.iter().any(|pair| other.entity().is_id_column(&pair.target)) {
                     if !D::RETURNS_UPDATED {
                         let cells = self.cells_of_other(parent, key);
-                        self.returns_updated(other, to, &cells, Missing::Other);
+                        self.return_updated_id(other, to, &cells, EmptyResult::Other);
                     }
-                    self.returns_id(other);
+                    self.return_id(other);
                 } else if other.check.is_some() {
                     let id = self.key(to);
                     self.check(other, id);
@@ -109,12 +109,12 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that both records have equal values in the columns that the link compares but does not set.
-    fn may_link(&mut self, parent: &Parent<'_>, to: &Key, key: &KeyColumns) {
+    fn check_linkable(&mut self, parent: &Parent<'_>, to: &Key, key: &KeyColumns) {
         let equal = |pair: &ColumnPair| self.linked(parent, pair);
         if let Some(same) = key.same.iter().map(equal).reduce(Expr::and) {
-            let mut select = self.both(parent, to);
+            let mut select = self.select_both(parent, to);
             select.exprs(parent.subject.id_columns().map(|name| column(PARENT, name))).and_where(same);
-            self.push(&select, Some(Missing::Other));
+            self.push(&select, Some(EmptyResult::Other));
         }
     }
 
@@ -128,8 +128,8 @@ impl<D: Dialect> Steps<D> {
         self.dialect.equal(target, operand(parent.subject, PARENT, &pair.parent))
     }
 
-    /// Removes the links that are stored in other records, except the link in the record `kept`.
-    fn empty(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Key>) {
+    /// Removes the links that are stored in other records, except the link in the record `except`.
+    fn clear_links(&mut self, parent: &Parent<'_>, key: &KeyColumns, except: Option<&Key>) {
         let other = &parent.other.subject;
         let mut update = Query::update();
         update.table(self.dialect.table(other.table()));
@@ -138,9 +138,9 @@ impl<D: Dialect> Steps<D> {
             let cell = Expr::col(pair.target.clone());
             update.and_where(self.compare(other, &pair.target, cell, CompareOp::Eq, key));
         }
-        if let Some(kept) = kept {
-            let kept = self.key(kept);
-            update.and_where(self.is_other_id(other, |name| Expr::col(name.to_owned()), kept));
+        if let Some(except) = except {
+            let except = self.key(except);
+            update.and_where(self.is_other_id(other, |name| Expr::col(name.to_owned()), except));
         }
         if let Some(guard) = self.guard(other, &other.table().name) {
             update.and_where(guard);
@@ -148,12 +148,12 @@ impl<D: Dialect> Steps<D> {
         update.values(key.set.iter().map(|pair| (pair.target.clone(), Expr::null())));
         self.push(&update, None);
         if other.guard.is_some() {
-            self.is_free(parent, key, kept);
+            self.check_unlinked(parent, key, except);
         }
     }
 
     /// Adds a check that no link remains. A link that may not be removed keeps the parent from having another.
-    fn is_free(&mut self, parent: &Parent<'_>, key: &KeyColumns, kept: Option<&Key>) {
+    fn check_unlinked(&mut self, parent: &Parent<'_>, key: &KeyColumns, except: Option<&Key>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
         linked.exprs(other.id_columns().map(|name| column(TARGET, name)));
@@ -161,36 +161,36 @@ impl<D: Dialect> Steps<D> {
         for pair in key.all() {
             linked.and_where(self.linked(parent, pair));
         }
-        if let Some(kept) = kept {
-            let kept = self.key(kept);
-            linked.and_where(self.is_other_id(other, |name| column(TARGET, name), kept));
+        if let Some(except) = except {
+            let except = self.key(except);
+            linked.and_where(self.is_other_id(other, |name| column(TARGET, name), except));
         }
         let id = self.key(parent.id);
-        let mut free = self.guarded(parent.subject, id);
+        let mut free = self.select_writable_record(parent.subject, id);
         free.and_where(Expr::exists(linked).not());
-        self.push(&free, Some(Missing::Guard));
+        self.push(&free, Some(EmptyResult::Guard));
     }
 
     pub(super) fn disconnect(&mut self, parent: &Parent<'_>) {
         if let LinkKey::InSubject(key) = &parent.other.key {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
-            self.set(parent.subject, parent.id, cells, Missing::Subject);
+            self.set(parent.subject, parent.id, cells, EmptyResult::Subject);
             if parent.subject.check.is_some() {
                 let id = self.key(parent.id);
                 self.check(parent.subject, id);
             }
             return;
         }
-        self.find(parent.subject, parent.id, Missing::Subject);
+        self.find(parent.subject, parent.id, EmptyResult::Subject);
         match &parent.other.key {
-            LinkKey::InRelated(key) => self.empty(parent, key, None),
+            LinkKey::InRelated(key) => self.clear_links(parent, key, None),
             LinkKey::InSubject(_) | LinkKey::Junction { .. } => self.unlink(parent, None, None),
         }
     }
 
     pub(super) fn remove(&mut self, parent: &Parent<'_>, to: &Key) {
         let other = &parent.other.subject;
-        self.find(parent.subject, parent.id, Missing::Subject);
+        self.find(parent.subject, parent.id, EmptyResult::Subject);
         match &parent.other.key {
             LinkKey::InRelated(key) | LinkKey::InSubject(key) => {
                 let linked = key.all();
@@ -201,18 +201,18 @@ impl<D: Dialect> Steps<D> {
                         self.compare(other, &pair.target, cell, CompareOp::Eq, key)
                     })
                     .collect();
-                self.delete(other, to, linked, Missing::Other);
+                self.delete(other, to, linked, EmptyResult::Other);
             }
             LinkKey::Junction { .. } => {
-                self.find(other, to, Missing::Other);
-                self.unlink(parent, Some((CompareOp::Eq, to)), Some(Missing::Other));
+                self.find(other, to, EmptyResult::Other);
+                self.unlink(parent, Some((CompareOp::Eq, to)), Some(EmptyResult::Other));
             }
         }
     }
 
     /// Removes the parent's pairs from the junction: all of them, or those whose other key compares as given with the key of
     /// another record.
-    fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Key)>, if_none: Option<Missing>) {
+    fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Key)>, if_none: Option<EmptyResult>) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
         let mut delete = Query::delete();
         let key = self.parent_value(ends, parent);

@@ -12,12 +12,12 @@ use crate::sql::related::RowOperands;
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select of the record with that id, if it may be written.
-    pub(super) fn guarded(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
+    pub(super) fn select_writable_record(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
         self.select(subject, subject.guard.as_deref(), Some(id))
     }
 
     /// Returns a select of the ids of all records that may be written.
-    pub(super) fn writable(&mut self, subject: &Subject) -> SelectStatement {
+    pub(super) fn select_writable(&mut self, subject: &Subject) -> SelectStatement {
         self.select(subject, subject.guard.as_deref(), None)
     }
 
@@ -83,7 +83,7 @@ impl<D: Dialect> Steps<D> {
         op: CompareOp,
         right: Expr,
     ) -> Expr {
-        self.dialect.compare_alike(left, op, right, subject.entity().native.get(column))
+        self.dialect.compare_same_type(left, op, right, subject.entity().native.get(column))
     }
 
     /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies the
@@ -95,7 +95,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns the condition on the records of a node.
     pub(super) fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
-        let operands = RowOperands::of_written(&self.dialect, &mut self.params, node, alias.to_owned());
+        let operands = RowOperands::for_write(&self.dialect, &mut self.params, node, alias.to_owned());
         let operands = |source: &ColumnSource| operands.get(source);
         Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
     }

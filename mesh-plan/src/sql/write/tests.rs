@@ -14,7 +14,7 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     let steps = sqlite::write_steps(&mutation, false);
     let mut shown = String::new();
     for step in &steps {
-        let meaning = step.if_none.map(|missing| format!("  -- no row: {missing:?}\n")).unwrap_or_default();
+        let meaning = step.if_none.map(|reason| format!("  -- no row: {reason:?}\n")).unwrap_or_default();
         shown.push_str(&format!("{}\n{meaning}", step.statement));
     }
     expected.assert_eq(&shown);

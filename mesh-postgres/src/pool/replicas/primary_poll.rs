@@ -10,7 +10,7 @@ const QUERY: &str = "SELECT pg_current_wal_lsn(), current_setting('synchronous_s
     AND current_setting('synchronous_commit') IN ('on', 'remote_apply')";
 
 /// The state of the primary.
-pub(super) struct Written {
+pub(super) struct PrimaryStatus {
     /// The position up to which it has written.
     pub(super) position: u64,
     /// Its timeline; 0 if the URL does not ask for a primary.
@@ -19,7 +19,7 @@ pub(super) struct Written {
     pub(super) is_synchronous: bool,
 }
 
-impl Written {
+impl PrimaryStatus {
     /// Queries the state.
     pub(super) async fn read(link: &Link) -> Result<Self, Error> {
         let rows = link.query_once(QUERY, &[]).await?;

@@ -33,11 +33,11 @@ pub(super) const HAVING: Clause = Clause {
 
 /// Parses the filter tree of a control.
 pub(super) fn filter(parser: &mut Parser<'_>, clause: &'static Clause) -> Result<Filter, SyntaxError> {
-    Tree { clause, nodes: 0, depth: 0, relations: 0 }.node(parser)
+    FilterParser { clause, nodes: 0, depth: 0, relations: 0 }.node(parser)
 }
 
 /// A filter tree that is being parsed.
-struct Tree {
+struct FilterParser {
     clause: &'static Clause,
     /// Combinators and conditions so far.
     nodes: usize,
@@ -47,7 +47,7 @@ struct Tree {
     relations: usize,
 }
 
-impl Tree {
+impl FilterParser {
     /// Parses a combinator or a condition.
     fn node(&mut self, parser: &mut Parser<'_>) -> Result<Filter, SyntaxError> {
         if *parser.token() == Token::OpenBrace {
@@ -185,7 +185,7 @@ impl Tree {
                 let message = "A condition on a relation has the keys 'relation', 'op' and 'where' only";
                 return Err(parser.error(span, message));
             }
-            let op = named(parser, "operator of relations", &op, &Quantifier::ALL, Quantifier::name)?;
+            let op = find_choice(parser, "operator of relations", &op, &Quantifier::ALL, Quantifier::name)?;
             let filter = parts.filter.map(|(_, filter)| Box::new(filter));
             if *op == Quantifier::Every && filter.is_none() {
                 return Err(parser.error(start, "Operator 'every' needs 'where'"));
@@ -195,7 +195,7 @@ impl Tree {
         if let Some((span, _)) = parts.filter {
             return Err(parser.error(span, "'where' needs 'relation', whose records it filters"));
         }
-        let op = named(parser, "operator", &op, &FilterOp::ALL, FilterOp::name)?;
+        let op = find_choice(parser, "operator", &op, &FilterOp::ALL, FilterOp::name)?;
         let subject = match (parts.subject, parts.at) {
             (Some(Subject::Field(field)), Some(at)) => Subject::Json { field, at },
             (Some(subject), None) => subject,
@@ -231,7 +231,7 @@ impl Tree {
         let (span, message) = if takes_none && !is_null {
             (key, format!("Operator '{name}' takes no 'value'"))
         } else if is_null && !takes_none {
-            (span, NULL_COMPARED.to_owned())
+            (span, NULL_COMPARISON.to_owned())
         } else if takes_many && !is_many && !is_param {
             (span, format!("Operator '{name}' needs an array as 'value'"))
         } else if is_many && !takes_many {
@@ -264,7 +264,7 @@ impl ConditionParts {
 }
 
 /// Returns the choice with that name.
-fn named<T: Copy>(
+fn find_choice<T: Copy>(
     parser: &Parser<'_>,
     kind: &str,
     name: &Name,
@@ -294,7 +294,7 @@ fn pointer(parser: &mut Parser<'_>) -> Result<Name, SyntaxError> {
     Err(parser.error(pointer.span, message))
 }
 
-const NULL_COMPARED: &str = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
+const NULL_COMPARISON: &str = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";
 
 /// Parses the value of a condition: a scalar, a list of scalars, or `null` for no value.
 fn operand(parser: &mut Parser<'_>) -> Result<Operand, SyntaxError> {
@@ -332,7 +332,7 @@ fn literal(parser: &mut Parser<'_>) -> Result<Spanned<OrParam<Literal>>, SyntaxE
         Token::Integer(value) => Literal::Integer(value),
         Token::Number(value) => Literal::Number(value),
         Token::OpenBrace => return Ok(Spanned::new(param(parser)?, span)),
-        Token::Name("null") => return Err(parser.error(None, NULL_COMPARED)),
+        Token::Name("null") => return Err(parser.error(None, NULL_COMPARISON)),
         _ => return Err(mismatch(parser, "A value to compare with must be a string, a number or a boolean")),
     };
     parser.advance();

@@ -163,7 +163,7 @@ fn selection<'t>(parser: &mut Parser<'t>, name: TokenName<'t>) -> Result<Selecti
             parser.count_relation(&name)?;
             let read =
                 |parser: &mut Parser<'t>| node(parser, "A relation must be an object", Level::Relation);
-            let (relation, node) = parser.inside(&name, read)?;
+            let (relation, node) = parser.with_path_segment(&name, read)?;
             Ok(match relation {
                 Some(relation) => {
                     check_alias(parser, "Alias", &name)?;

@@ -37,7 +37,7 @@ impl<'t> Node<'t> {
 
     /// Returns a string, number, boolean or null; `None` for arrays and objects.
     pub(super) fn scalar(&self) -> Option<serde_json::Value> {
-        if self.is_object() || self.is_array() { None } else { self.open().ok() }
+        if self.is_object() || self.is_array() { None } else { self.parse().ok() }
     }
 
     pub(super) fn boolean(&self) -> Option<bool> {
@@ -48,7 +48,7 @@ impl<'t> Node<'t> {
         self.raw.get().parse().ok()
     }
 
-    fn open<T: Deserialize<'t>>(&self) -> Result<T, serde_json::Error> {
+    fn parse<T: Deserialize<'t>>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.raw.get())
     }
 
@@ -154,7 +154,7 @@ impl<'t> Json<'t> {
             self.wrong_kind(node, "an object");
             return None;
         }
-        let Pairs(pairs) = self.opened(node)?;
+        let Pairs(pairs) = self.parse_node(node)?;
         let mut seen = HashSet::new();
         let mut entries = Vec::with_capacity(pairs.len());
         for (key, raw) in pairs {
@@ -197,7 +197,7 @@ impl<'t> Json<'t> {
             self.wrong_kind(node, "text");
             return None;
         }
-        self.opened(node)
+        self.parse_node(node)
     }
 
     /// Parses a name. Names that `parse` rejects are faults.
@@ -222,7 +222,7 @@ impl<'t> Json<'t> {
             self.wrong_kind(node, "a list");
             return None;
         }
-        let items: Vec<&'t RawValue> = self.opened(node)?;
+        let items: Vec<&'t RawValue> = self.parse_node(node)?;
         let item = |(index, raw)| self.node(format!("{}[{index}]", node.path), raw);
         Some(items.into_iter().enumerate().map(item).collect())
     }
@@ -234,8 +234,8 @@ impl<'t> Json<'t> {
     }
 
     /// Parses a value further. Valid JSON can still fail here, for example on an unpaired surrogate.
-    fn opened<T: Deserialize<'t>>(&mut self, node: &Node<'t>) -> Option<T> {
-        node.open().map_err(|error| self.fault(&node.path, not_json(&error))).ok()
+    fn parse_node<T: Deserialize<'t>>(&mut self, node: &Node<'t>) -> Option<T> {
+        node.parse().map_err(|error| self.fault(&node.path, not_json(&error))).ok()
     }
 }
 

@@ -1,7 +1,7 @@
 //! English singular and plural: rules for endings, and lists of exceptions.
 
 /// Words whose plural equals the singular, or that have no plural.
-const SAME: [&str; 44] = [
+const INVARIANT_WORDS: [&str; 44] = [
     "aircraft",
     "analytics",
     "audio",
@@ -49,7 +49,7 @@ const SAME: [&str; 44] = [
 ];
 
 /// Singular and plural of irregular words.
-const IRREGULAR: [(&str, &str); 41] = [
+const IRREGULAR_WORDS: [(&str, &str); 41] = [
     ("person", "people"),
     ("child", "children"),
     ("man", "men"),
@@ -94,7 +94,7 @@ const IRREGULAR: [(&str, &str); 41] = [
 ];
 
 /// Singular words that end in `s`, but not in `ss`, `us` or `is`.
-const SINGULAR_IN_S: [&str; 13] = [
+const SINGULARS_IN_S: [&str; 13] = [
     "alias",
     "atlas",
     "bias",
@@ -111,19 +111,19 @@ const SINGULAR_IN_S: [&str; 13] = [
 ];
 
 /// Words that end in `u` and `i`, whose plurals look like singulars in `us` and `is`.
-const IN_VOWEL: [&str; 14] = [
+const WORDS_IN_VOWEL: [&str; 14] = [
     "menu", "guru", "emu", "gnu", "tofu", "gpu", "cpu", "sku", "bureau", "plateau", "taxi", "ski", "wiki",
     "api",
 ];
 
 /// Words that end in `ie`, whose plurals look like those of words in `y`.
-const IN_IE: [&str; 20] = [
+const WORDS_IN_IE: [&str; 20] = [
     "movie", "cookie", "zombie", "calorie", "selfie", "pie", "tie", "die", "lie", "prairie", "genie",
     "rookie", "brownie", "smoothie", "hoodie", "birdie", "indie", "newbie", "budgie", "necktie",
 ];
 
 /// Words that end in `che` and `xe`, whose plurals look like those of words in `ch` and `x`.
-const IN_CHE: [&str; 11] = [
+const WORDS_IN_CHE: [&str; 11] = [
     "cache",
     "ache",
     "headache",
@@ -138,30 +138,34 @@ const IN_CHE: [&str; 11] = [
 ];
 
 /// Words that end in `use`, whose plurals look like those of words in `us`.
-const IN_USE: [&str; 8] = ["use", "excuse", "fuse", "muse", "abuse", "reuse", "accuse", "recluse"];
+const WORDS_IN_USE: [&str; 8] = ["use", "excuse", "fuse", "muse", "abuse", "reuse", "accuse", "recluse"];
 
 /// First parts of words that end in `man`, with the plural in `men`.
-const BEFORE_MAN: [&str; 8] = ["sales", "work", "fire", "police", "chair", "crafts", "fresh", "gentle"];
+const PREFIXES_OF_MAN: [&str; 8] = ["sales", "work", "fire", "police", "chair", "crafts", "fresh", "gentle"];
 
 /// Returns the singular of a lower-case word. Unknown words and singulars are returned unchanged.
 pub(crate) fn singular(word: &str) -> String {
-    if SAME.contains(&word) || SINGULAR_IN_S.contains(&word) {
+    if INVARIANT_WORDS.contains(&word) || SINGULARS_IN_S.contains(&word) {
         return word.to_owned();
     }
-    if let Some((one, _)) = IRREGULAR.iter().find(|(_, many)| *many == word) {
+    if let Some((one, _)) = IRREGULAR_WORDS.iter().find(|(_, many)| *many == word) {
         return (*one).to_owned();
     }
     if let Some(stem) = word.strip_suffix("women") {
         return format!("{stem}woman");
     }
     if let Some(stem) = word.strip_suffix("men").filter(|stem| stem.len() > 2 && word != "specimen") {
-        return if BEFORE_MAN.contains(&stem) { format!("{stem}man") } else { word.to_owned() };
+        return if PREFIXES_OF_MAN.contains(&stem) { format!("{stem}man") } else { word.to_owned() };
     }
     let Some(stem) = word.strip_suffix('s') else { return word.to_owned() };
-    if stem.chars().count() < 2 || IRREGULAR.iter().any(|(one, _)| *one == word) {
+    if stem.chars().count() < 2 || IRREGULAR_WORDS.iter().any(|(one, _)| *one == word) {
         return word.to_owned();
     }
-    if IN_VOWEL.contains(&stem) || IN_IE.contains(&stem) || IN_CHE.contains(&stem) || IN_USE.contains(&stem) {
+    if WORDS_IN_VOWEL.contains(&stem)
+        || WORDS_IN_IE.contains(&stem)
+        || WORDS_IN_CHE.contains(&stem)
+        || WORDS_IN_USE.contains(&stem)
+    {
         return stem.to_owned();
     }
     if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
@@ -176,7 +180,7 @@ fn singular_of_es(word: &str) -> Option<String> {
     if let Some(stem) = stem.strip_suffix('i').filter(|stem| stem.chars().count() > 1) {
         return Some(format!("{stem}y"));
     }
-    if SINGULAR_IN_S.contains(&stem) || ["ss", "x", "ch", "sh", "zz"].iter().any(|end| stem.ends_with(end)) {
+    if SINGULARS_IN_S.contains(&stem) || ["ss", "x", "ch", "sh", "zz"].iter().any(|end| stem.ends_with(end)) {
         return Some(stem.to_owned());
     }
     if stem.ends_with("lys") || stem.ends_with("enthes") {
@@ -188,16 +192,16 @@ fn singular_of_es(word: &str) -> Option<String> {
 
 /// Returns the plural of a lower-case word. Plurals are returned unchanged.
 pub(crate) fn plural(word: &str) -> String {
-    if SAME.contains(&word) || (singular(word) != word) {
+    if INVARIANT_WORDS.contains(&word) || (singular(word) != word) {
         return word.to_owned();
     }
-    if let Some((_, many)) = IRREGULAR.iter().find(|(one, _)| *one == word) {
+    if let Some((_, many)) = IRREGULAR_WORDS.iter().find(|(one, _)| *one == word) {
         return (*many).to_owned();
     }
     if let Some(stem) = word.strip_suffix("woman") {
         return format!("{stem}women");
     }
-    if let Some(stem) = word.strip_suffix("man").filter(|stem| BEFORE_MAN.contains(stem)) {
+    if let Some(stem) = word.strip_suffix("man").filter(|stem| PREFIXES_OF_MAN.contains(stem)) {
         return format!("{stem}men");
     }
     if let Some(stem) =

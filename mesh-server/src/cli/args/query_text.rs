@@ -28,7 +28,7 @@ impl QueryTextArgs {
     pub(crate) fn params(&self) -> Result<ParamValues, Failure> {
         let Some(text) = &self.params else { return Ok(ParamValues::new()) };
         ParamValues::parse(text).map_err(|error| {
-            Failure::start(format!(
+            Failure::usage_error(format!(
                 "--params takes a JSON object of values, such as '{{\"city\": \"Berlin\"}}': {error}"
             ))
         })
@@ -42,10 +42,10 @@ impl QueryTextArgs {
             input.take(INPUT_BYTES).read_to_string(&mut text)?;
         }
         if text.trim().is_empty() {
-            return Err(Failure::start("the query is empty; write one such as '{ post title }'"));
+            return Err(Failure::usage_error("the query is empty; write one such as '{ post title }'"));
         }
         if !text.trim_start().starts_with('{') {
-            return Err(Failure::start("a query begins with a brace, as in '{ post title }'"));
+            return Err(Failure::usage_error("a query begins with a brace, as in '{ post title }'"));
         }
         let format = self.format.as_deref().and_then(Format::parse);
         Ok((format.unwrap_or_else(|| Format::detect(&text)), text))

@@ -49,7 +49,7 @@ impl RoleArgs {
         for claim in &self.claims {
             let (name, value) =
                 claim.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-                    Failure::start(format_args!(
+                    Failure::usage_error(format_args!(
                         "--claim takes NAME=VALUE, such as teamIds=1,2, not '{claim}'"
                     ))
                 })?;
@@ -80,7 +80,7 @@ fn item(text: &str) -> Literal {
 /// Checks that the policies of a schema have a role.
 pub(crate) fn check_role(role: &str, schema: &Schema) -> Result<(), Failure> {
     let Some(policies) = schema.policies() else {
-        return Err(Failure::start(format_args!(
+        return Err(Failure::usage_error(format_args!(
             "--role {role}: the schema has no policies, so every role can see all of it"
         )));
     };
@@ -94,5 +94,5 @@ pub(crate) fn check_role(role: &str, schema: &Schema) -> Result<(), Failure> {
         }
         None => "roles that are not listed can see nothing".to_owned(),
     };
-    Err(Failure::start(format_args!("the policies have no role '{role}'; {hint}")))
+    Err(Failure::usage_error(format_args!("the policies have no role '{role}'; {hint}")))
 }

@@ -46,7 +46,10 @@ impl HttpClient {
         if let Some(path) = authority {
             let added = add_certificates(&mut roots, path);
             added.map_err(|error| {
-                Failure::start(format!("--ca: cannot read certificates from {}: {error}", path.display()))
+                Failure::usage_error(format!(
+                    "--ca: cannot read certificates from {}: {error}",
+                    path.display()
+                ))
             })?;
         } else {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -66,8 +69,8 @@ impl HttpClient {
         let uri = request.uri().clone();
         let (head, body) = self.open(request).await?.into_parts();
         let body = body.collect().await;
-        let body =
-            body.map_err(|error| Failure::found(format!("the reply of {uri} is incomplete: {error}")))?;
+        let body = body
+            .map_err(|error| Failure::check_failed(format!("the reply of {uri} is incomplete: {error}")))?;
         Ok(Response::from_parts(head, body.to_bytes()))
     }
 
@@ -77,7 +80,8 @@ impl HttpClient {
         B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let uri = request.uri().clone();
-        let failed = |error: &dyn Display| Failure::found(format!("cannot send a request to {uri}: {error}"));
+        let failed =
+            |error: &dyn Display| Failure::check_failed(format!("cannot send a request to {uri}: {error}"));
         let tls = self.tls.as_ref().filter(|_| uri.scheme_str() == Some("https"));
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = uri.port_u16().unwrap_or_else(|| if tls.is_some() { 443 } else { 80 });

@@ -9,16 +9,16 @@ use mesh_server::{App, Tls};
 use crate::cli::args::SourceArgs;
 use crate::cli::commands::serve;
 use crate::cli::failure::Failure;
-use crate::cli::output::{print, remark};
+use crate::cli::output::{print, print_stderr};
 use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::data_source::{DataSource, OpenedParts, nothing_to_serve};
 use crate::cli::server::database::block_on;
-use crate::cli::server::own_tables::served_own_tables;
+use crate::cli::server::internal_tables::served_internal_tables;
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
 use crate::cli::server::{app_factory, audit, bearer, persisted};
-use crate::cli::settings::load_all;
-use crate::config::{Config, Loaded};
+use crate::cli::settings::load_with_faults;
+use crate::config::{Config, LoadedConfig};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -31,8 +31,8 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let settings = load_all(args.source.flags(), args.source.config.as_deref());
-    let settings = settings.map_err(|failure| found(&failure.faults))?;
+    let settings = load_with_faults(args.source.flags(), args.source.config.as_deref());
+    let settings = settings.map_err(|failure| faults_failure(&failure.faults))?;
     let config = &settings.partial;
     let mut faults: Vec<String> =
         settings.config.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
@@ -54,22 +54,26 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             Err(failure) => faults.extend(failure.faults),
         }
     }
-    let Some(schema) = parts.schema.filter(|_| faults.is_empty()) else { return Err(found(&faults)) };
+    let Some(schema) = parts.schema.filter(|_| faults.is_empty()) else {
+        return Err(faults_failure(&faults));
+    };
     for note in &notes {
-        remark(format_args!("note: {note}"));
+        print_stderr(format_args!("note: {note}"));
     }
     if let Some(warning) = nothing_to_serve(config, &schema) {
-        remark(format_args!("warning: {warning}"));
+        print_stderr(format_args!("warning: {warning}"));
     }
-    for warning in served_own_tables(config, &schema) {
-        remark(format_args!("warning: {warning}"));
+    for warning in served_internal_tables(config, &schema) {
+        print_stderr(format_args!("warning: {warning}"));
     }
     if let Err(failure) = serve::refuse_open_docs(config) {
-        remark(format_args!("note: {}", failure.faults.join("; ")));
+        print_stderr(format_args!("note: {}", failure.faults.join("; ")));
     }
     if let Some(how) = &args.install_triggers {
-        let database =
-            parts.database.as_ref().ok_or_else(|| Failure::start("--install-triggers needs a database"))?;
+        let database = parts
+            .database
+            .as_ref()
+            .ok_or_else(|| Failure::usage_error("--install-triggers needs a database"))?;
         return match database.triggers(&schema, how == "run")? {
             Some(statements) => print(statements.trim_end()),
             None => print("-- no triggers are needed: the server notices changes of this database by itself"),
@@ -87,12 +91,13 @@ fn names_nothing(config: &Config) -> bool {
 
 /// Builds the optional parts of a server as `serve` would (the certificate, the secrets, the accounts, the store of files
 /// and the preloaded queries), but creates and changes nothing.
-fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
+fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
     let config = &settings.partial;
     let are_sound = |paths: &[&str]| !paths.iter().any(|path| settings.faulty.contains(path));
     let mut checks = Vec::new();
     if let Some((certificate, key)) = config.tls.files() {
-        let tls = Tls::open(certificate, key).map_err(|error| Failure::start(format!("[tls]: {error}")));
+        let tls =
+            Tls::open(certificate, key).map_err(|error| Failure::usage_error(format!("[tls]: {error}")));
         checks.push(tls.map(drop));
     }
     if config.integrity.enabled {
@@ -140,14 +145,14 @@ fn dry_run(settings: &Loaded, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
 fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
     let (_, tools) = persisted::persisted(config, tools(config), &mesh, None)?;
     if config.mcp.enabled {
-        App::builder(mesh).mcp(tools).build().map_err(Failure::start)?;
+        App::builder(mesh).mcp(tools).build().map_err(Failure::usage_error)?;
     }
     Ok(())
 }
 
 /// Returns a failure that lists the faults and their number.
-fn found(faults: &[String]) -> Failure {
-    Failure::found(format!("{}\n{}", faults.join("\n"), counted(faults.len(), "fault", "faults")))
+fn faults_failure(faults: &[String]) -> Failure {
+    Failure::check_failed(format!("{}\n{}", faults.join("\n"), counted(faults.len(), "fault", "faults")))
 }
 
 /// Formats a count with its noun.

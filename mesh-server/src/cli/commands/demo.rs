@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mesh_sqlite::rusqlite::{Connection, OpenFlags};
 
-use crate::cli::args::{LogArgs, given};
+use crate::cli::args::{LogArgs, collect_flags};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::logging;
 use crate::cli::server::run::serve;
-use crate::cli::settings::settings;
+use crate::cli::settings::load_config;
 use crate::cli::temp_folder::TempFolder;
 use crate::cli::terminal::Spinner;
 use crate::config::Flags;
@@ -34,15 +34,15 @@ pub(crate) struct DemoArgs {
 impl DemoArgs {
     /// Returns the flags that are settings. The database is not one of them.
     pub(crate) fn flags(&self) -> Flags {
-        [given([("listen", &self.listen)]), self.log.flags()].concat()
+        [collect_flags([("listen", &self.listen)]), self.log.flags()].concat()
     }
 }
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let mut config = settings(args.flags(), None)?;
+    let mut config = load_config(args.flags(), None)?;
     let _logging = logging::start(&config)?;
     let sample = match &args.database {
-        Some(path) => Sample::kept(path)?,
+        Some(path) => Sample::open_or_create(path)?,
         None => Sample::temporary()?,
     };
     config.database = Some(format!("sqlite:{}", sample.path.display()).into());
@@ -72,7 +72,7 @@ struct Sample {
 
 impl Sample {
     /// Uses a file, and fills it if it does not exist.
-    fn kept(path: &Path) -> Result<Self, Failure> {
+    fn open_or_create(path: &Path) -> Result<Self, Failure> {
         if !path.exists() {
             fill(path)?;
         }
@@ -82,7 +82,7 @@ impl Sample {
     /// Creates a file in a temporary folder.
     fn temporary() -> Result<Self, Failure> {
         let folder = TempFolder::create("mesh-demo").map_err(|error| {
-            Failure::start(format!(
+            Failure::usage_error(format!(
                 "cannot create a folder for the sample data: {error}; name a file with --database"
             ))
         })?;
@@ -94,7 +94,7 @@ impl Sample {
 
 fn fill(path: &Path) -> Result<(), Failure> {
     let failed =
-        |error| Failure::start(format!("cannot write the sample data to {}: {error}", path.display()));
+        |error| Failure::usage_error(format!("cannot write the sample data to {}: {error}", path.display()));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let _spinner = Spinner::start("writing the sample data");
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;

@@ -19,7 +19,7 @@ use crate::cli::server::database::Database;
 use crate::cli::terminal::{Colors, excerpt};
 use explanation::{Explanation, Statement};
 use foreign_keys::Lookup;
-use index_advice::{Rows, SMALL, index_advice};
+use index_advice::{Rows, SMALL_TABLE_ROWS, index_advice};
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let compares_user =
         plan.conditions().iter().any(|it| it.session.iter().any(|(name, _)| name == "userId"));
     if compares_user && principal.is_some() && !args.role.has_user() {
-        return Err(Failure::start(
+        return Err(Failure::usage_error(
             "the policy compares with userId, which every session has; pass --user ID",
         ));
     }
@@ -91,9 +91,9 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
         None => Statements::from_plan(plan),
     };
     let rows = |table: &TableName| match database {
-        Some(database) => Ok(match database.row_count(table, SMALL + 1)? {
+        Some(database) => Ok(match database.row_count(table, SMALL_TABLE_ROWS + 1)? {
             None => Rows::View,
-            Some(count) if count <= SMALL => Rows::Few,
+            Some(count) if count <= SMALL_TABLE_ROWS => Rows::Few,
             Some(_) => Rows::Many,
         }),
         None => Ok(Rows::Many),
@@ -123,7 +123,7 @@ fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
             warnings.push(format!("warning: the server refuses this query. {error}"));
             Ok(warnings)
         }
-        Err(error) => Err(Failure::found(chain(&error))),
+        Err(error) => Err(Failure::check_failed(chain(&error))),
     }
 }
 
@@ -136,10 +136,10 @@ fn refused(error: &Error, text: &str) -> Failure {
             let position = fault.position.map(|position| position.to_string());
             let location: Vec<String> = path.into_iter().chain(position).collect();
             let excerpt = fault.position.map(excerpt).unwrap_or_default();
-            Failure::found(format_args!("{fault} ({})", location.join(", "))).with_excerpt(&excerpt)
+            Failure::check_failed(format_args!("{fault} ({})", location.join(", "))).with_excerpt(&excerpt)
         }
-        Error::Syntax(fault) => Failure::found(fault).with_excerpt(&excerpt(fault.position)),
-        _ => Failure::found(error),
+        Error::Syntax(fault) => Failure::check_failed(fault).with_excerpt(&excerpt(fault.position)),
+        _ => Failure::check_failed(error),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `mesh-server files`: lists and removes stored files that no record refers to.
+//! `mesh-server files`: lists and removes stored files that no record references.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mesh_server::App;
 
 use crate::cli::args::SourceArgs;
 use crate::cli::failure::{Failure, chain};
-use crate::cli::output::{print, remark};
+use crate::cli::output::{print, print_stderr};
 use crate::cli::server::uploads::uploads;
 use crate::cli::terminal::Spinner;
 use crate::config::parse;
@@ -29,35 +29,35 @@ pub(crate) struct FilesArgs {
 pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let (config, source) = args.source.open()?;
     if !config.uploads.enabled {
-        return Err(Failure::start(
+        return Err(Failure::usage_error(
             "uploads are off in these settings; pass those of the server with --config",
         ));
     }
     let Some(database) = source.database else {
-        return Err(Failure::start("no database to look for records in: name one with --database"));
+        return Err(Failure::usage_error("no database to look for records in: name one with --database"));
     };
     let store = uploads(&config)?;
-    let mesh = database.serve(Mesh::builder(source.schema).limits(config.plan_limits()), None);
+    let mesh = database.add_resolvers(Mesh::builder(source.schema).limits(config.plan_limits()), None);
     let app = App::builder(mesh.build()?).uploads(store).build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
         let _spinner = Spinner::start("looking up the records of stored files");
         let sweep = runtime?.block_on(app.sweep_uploads(args.older_than, args.remove));
-        sweep.map_err(|error| Failure::start(chain(&error)))?
+        sweep.map_err(|error| Failure::usage_error(chain(&error)))?
     };
     for stored in &swept.unrecorded {
         print(format_args!("{} {} {}", stored.key, stored.size, format_age(stored.age)))?;
     }
     let bytes: u64 = swept.unrecorded.iter().map(|stored| stored.size).sum();
     let found = format!("{} of {} files have no record, {bytes} bytes", swept.unrecorded.len(), swept.seen);
-    remark(match (args.remove, swept.unrecorded.is_empty()) {
+    print_stderr(match (args.remove, swept.unrecorded.is_empty()) {
         (true, _) => format!("{found}; {} removed", swept.removed),
         (false, true) => found,
         (false, false) => format!("{found}; --remove removes them"),
     });
     match swept.undecided {
         0 => Ok(()),
-        undecided => Err(Failure::found(format!(
+        undecided => Err(Failure::check_failed(format!(
             "{undecided} files were kept, because their records could not be looked up"
         ))),
     }

@@ -9,12 +9,12 @@ use clap::Args;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 
-use crate::cli::args::given;
+use crate::cli::args::collect_flags;
 use crate::cli::client::http_client::HttpClient;
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::database::block_on;
-use crate::cli::settings::settings;
+use crate::cli::settings::load_config;
 use crate::config::Config;
 
 /// The time limit of the request.
@@ -32,25 +32,25 @@ pub(crate) struct HealthArgs {
 }
 
 pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
-    let config = settings(given([("listen", &args.listen)]), args.config.as_deref())?;
+    let config = load_config(collect_flags([("listen", &args.listen)]), args.config.as_deref())?;
     let address = address(&config)?;
     let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default())?;
     let http = HttpClient::without_tls();
     let reply = block_on(async { tokio::time::timeout(TIMEOUT, http.send(request)).await });
-    let reply =
-        reply?.map_err(|_| Failure::found(format!("no answer from {address} within {TIMEOUT:?}")))??;
+    let reply = reply?
+        .map_err(|_| Failure::check_failed(format!("no answer from {address} within {TIMEOUT:?}")))??;
     let (status, body) = (reply.status(), String::from_utf8_lossy(reply.body()));
     if status == StatusCode::OK {
         print(body)
     } else {
-        Err(Failure::found(format!("not ready ({}): {body}", status.as_u16())))
+        Err(Failure::check_failed(format!("not ready ({}): {body}", status.as_u16())))
     }
 }
 
 /// Returns the address of the health checks, as seen from the machine of the server.
 fn address(config: &Config) -> Result<SocketAddr, Failure> {
     if config.admin.listen.is_none() && config.tls.files().is_some() {
-        return Err(Failure::start(
+        return Err(Failure::usage_error(
             "the server uses TLS, and its certificate is not valid for a local address: set 'admin.listen'",
         ));
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::failure::Failure;
-use crate::cli::output::{remark, write};
-use crate::cli::server::data_source::OPENING;
+use crate::cli::output::{print_stderr, write};
+use crate::cli::server::data_source::OPENING_MESSAGE;
 use crate::cli::server::database::Database;
 use crate::cli::server::database_url::DatabaseUrl;
 use crate::cli::terminal::Spinner;
@@ -31,24 +31,24 @@ pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
         match DatabaseUrl::parse(&args.database) {
             Ok(DatabaseUrl::Sqlite(_)) => {
                 let message = "--schemas names schemas of PostgreSQL; a SQLite database has none";
-                return Err(Failure::start(message));
+                return Err(Failure::usage_error(message));
             }
             Ok(DatabaseUrl::MySql(_)) => {
                 let message = "--schemas names schemas of PostgreSQL; a MySQL or MariaDB database has none";
-                return Err(Failure::start(message));
+                return Err(Failure::usage_error(message));
             }
             Ok(DatabaseUrl::Postgres(_)) | Err(_) => {}
         }
     }
     let mut notes = Vec::new();
     let config = Config { schemas: args.schemas.clone(), ..Config::default() };
-    let spinner = Spinner::start(OPENING);
+    let spinner = Spinner::start(OPENING_MESSAGE);
     let (_, catalog) = Database::open(&args.database, &config, Vec::new(), &mut notes)?;
     drop(spinner);
     let inference = mesh_schema::infer(&catalog);
     notes.extend(inference.notes.iter().map(ToString::to_string));
     for note in &notes {
-        remark(format_args!("note: {note}"));
+        print_stderr(format_args!("note: {note}"));
     }
     write(args.output.as_deref(), &(inference.document.to_json() + "\n"))
 }

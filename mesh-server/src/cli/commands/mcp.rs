@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::server::app_factory::AppFactory;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::{audit, logging};
-use crate::cli::settings::settings;
+use crate::cli::settings::load_config;
 use crate::config::{Config, Store};
 
 /// Arguments of `mcp`.
@@ -29,14 +29,14 @@ pub(crate) struct McpArgs {
 
 pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     let flags = [args.source.flags(), args.log.flags()].concat();
-    let mut config = settings(flags, args.source.config.as_deref())?;
+    let mut config = load_config(flags, args.source.config.as_deref())?;
     let _logging = logging::start(&config)?;
     serve_one_client(&mut config, args.writes);
     let source = DataSource::open(&config)?;
     match args.role.role() {
         Some(role) => check_role(role, &source.schema)?,
         None if source.schema.policies().is_some() => {
-            return Err(Failure::start(
+            return Err(Failure::usage_error(
                 "the schema has policies: pass --role NAME, with --user, --tenant and --claim if they need them, or \
                  --role '*' for a client without a role",
             ));
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
         if let Some(audit) = &factory.audit {
             audit::flush(audit, Instant::now(), config.shutdown_timeout);
         }
-        served.map_err(Failure::start)
+        served.map_err(Failure::usage_error)
     });
     mesh_sqlite::before_park();
     // A read of standard input that is under way cannot be cancelled.

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::cli::args::SourceArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
-use crate::cli::terminal::{Colors, Look, escaped_lines};
+use crate::cli::terminal::{Colors, Style, escaped_lines};
 use expected::Mismatch;
 use runner::Runner;
 use suite::{Case, Suite};
@@ -39,7 +39,7 @@ struct Outcome<'s> {
 pub(crate) fn run(args: &PolicyTestArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
     let text = std::fs::read_to_string(&args.file)
-        .map_err(|error| Failure::start(format_args!("cannot read {name}: {error}")))?;
+        .map_err(|error| Failure::usage_error(format_args!("cannot read {name}: {error}")))?;
     let (config, source) = args.source.open()?;
     let runner = Runner::new(&config, source)?;
     let suite = Suite::parse(&name, &text, &runner.sources())?;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PolicyTestArgs) -> Result<(), Failure> {
     if failed == 0 {
         Ok(())
     } else {
-        Err(Failure::found(format_args!("{name}: {failed} of {} cases failed", outcomes.len())))
+        Err(Failure::check_failed(format_args!("{name}: {failed} of {} cases failed", outcomes.len())))
     }
 }
 
@@ -62,10 +62,10 @@ fn to_text(file: &str, outcomes: &[Outcome<'_>]) -> String {
     let mut out = String::new();
     for Outcome { case, mismatches } in outcomes {
         let line = match mismatches.is_empty() {
-            true => format!("{} {}", colors.paint(Look::Text, "ok  "), escaped_lines(&case.name)),
+            true => format!("{} {}", colors.paint(Style::Text, "ok  "), escaped_lines(&case.name)),
             false => format!(
                 "{} {} ({file}:{})",
-                colors.paint(Look::Fault, "FAIL"),
+                colors.paint(Style::Fault, "FAIL"),
                 escaped_lines(&case.name),
                 case.line
             ),

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::cli::args::QueryTextArgs;
 use crate::cli::client::{Client, ServerArgs};
 use crate::cli::failure::Failure;
-use crate::cli::output::{print, remark};
+use crate::cli::output::{print, print_stderr};
 use crate::cli::terminal::{Colors, Spinner, escaped, excerpt, json, table};
 
 /// The hint for a path that the server does not have.
@@ -58,14 +58,14 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     if let Some(wanted) = args.export {
         return Client::run(&args.server, async |client| {
             let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
-            let reader = Reader { client, typed: &text, params, spinner };
+            let reader = QueryReader { client, typed: &text, params, spinner };
             let reply = client.open(export::request(reader.request(format, None)?, wanted)?).await?;
             if reply.status() != StatusCode::OK {
                 let (head, body) = reply.into_parts();
-                let body = body.collect().await.map_err(Failure::found)?.to_bytes();
+                let body = body.collect().await.map_err(Failure::check_failed)?.to_bytes();
                 let refused = wire::result(Response::from_parts(head, body)).err();
                 return Err(refused.map_or_else(
-                    || Failure::found("the server has no exports"),
+                    || Failure::check_failed("the server has no exports"),
                     |error| reader.refused(error, true),
                 ));
             }
@@ -74,14 +74,14 @@ pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     }
     let answer = Client::run(&args.server, async |client| {
         let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
-        let reader = Reader { client, typed: &text, params, spinner };
+        let reader = QueryReader { client, typed: &text, params, spinner };
         if args.all { reader.all_pages(format).await } else { reader.read(format, args.id.as_deref()).await }
     })?;
     if args.table { show_table(&answer) } else { show(&answer) }
 }
 
 /// Sends queries and decodes the answers.
-struct Reader<'c> {
+struct QueryReader<'c> {
     client: &'c Client,
     /// The query of the command line, which positions in errors refer to.
     typed: &'c str,
@@ -89,12 +89,12 @@ struct Reader<'c> {
     spinner: Spinner,
 }
 
-impl Reader<'_> {
+impl QueryReader<'_> {
     /// Reads a record, or one page of a list.
     async fn read(&self, format: Format, id: Option<&str>) -> Result<Value, Failure> {
         let reply = self.client.send(self.request(format, id)?, Full::new).await?;
         let body = wire::result(reply).map_err(|error| self.refused(error, true))?;
-        serde_json::from_slice(&body).map_err(Failure::found)
+        serde_json::from_slice(&body).map_err(Failure::check_failed)
     }
 
     /// Builds the request of a record, or of the first page of a list, with the query as typed.
@@ -125,7 +125,7 @@ impl Reader<'_> {
             let reply = self.client.send(next, Full::new).await?;
             let page = pages.receive(reply).map_err(|error| self.refused(error, is_typed))?;
             if let Some(page) = page {
-                let mut more = page.items::<Value>().map_err(Failure::found)?;
+                let mut more = page.items::<Value>().map_err(Failure::check_failed)?;
                 // Pages that are read from the end come last page first.
                 let later = if page.has_previous.is_some() { mem::take(&mut items) } else { Vec::new() };
                 more.extend(later);
@@ -140,7 +140,7 @@ impl Reader<'_> {
 
     /// Describes an error with an excerpt of the query, if the request contained the query as typed.
     fn refused(&self, error: ReplyError, is_typed: bool) -> Failure {
-        let ReplyError::Refused { mut body, .. } = error else { return Failure::found(error) };
+        let ReplyError::Refused { mut body, .. } = error else { return Failure::check_failed(error) };
         if !is_typed {
             (body.line, body.column) = (None, None);
         }
@@ -151,7 +151,7 @@ impl Reader<'_> {
             }
             (_, None) => String::new(),
         };
-        Failure::found(escaped(&body.to_string())).with_excerpt(&more)
+        Failure::check_failed(escaped(&body.to_string())).with_excerpt(&more)
     }
 }
 
@@ -173,7 +173,7 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
     };
     mesh_ql::parse(format, text, &limits).map_err(|error| {
         let excerpt = excerpt(text, error.position, Colors::for_stream(&io::stderr()));
-        Failure::found(error).with_excerpt(&excerpt)
+        Failure::check_failed(error).with_excerpt(&excerpt)
     })
 }
 
@@ -194,13 +194,13 @@ fn show_table(value: &Value) -> Result<(), Failure> {
         None => value.as_object().into_iter().collect(),
     };
     if records.is_empty() {
-        remark("no records were found");
+        print_stderr("no records were found");
         return Ok(());
     }
     let max_width = io::stdout().is_terminal().then_some(CELL_WIDTH);
     print(table(&records, max_width))?;
     if value.pointer("/pageInfo/hasNextPage") == Some(&Value::Bool(true)) {
-        remark("there are more pages; --all reads all of them");
+        print_stderr("there are more pages; --all reads all of them");
     }
     Ok(())
 }

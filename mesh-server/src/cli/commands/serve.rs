@@ -3,7 +3,7 @@
 use clap::Args;
 use mesh_docs::Sql;
 
-use crate::cli::args::{LogArgs, SourceArgs, given};
+use crate::cli::args::{LogArgs, SourceArgs, collect_flags};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
@@ -46,7 +46,7 @@ impl ServeArgs {
     /// Returns the flags that are settings.
     pub(crate) fn flags(&self) -> Flags {
         let on = |switch: bool| switch.then(|| "true".to_owned());
-        let flags = given([
+        let flags = collect_flags([
             ("listen", &self.listen),
             ("base", &self.base),
             ("threads", &self.threads),
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
         return print(effective.to_toml().trim_end());
     }
     if config.database.is_none() {
-        return Err(Failure::start(
+        return Err(Failure::usage_error(
             "no database to serve: name one, as in `mesh-server serve --database sqlite:blog.db`, or try `mesh-server demo`",
         ));
     }
@@ -87,7 +87,7 @@ pub(crate) fn refuse_open_docs(config: &Config) -> Result<(), Failure> {
         (DocsAuth::Admin, Sql::Dev) => "the playground shows SQL (docs.sql = \"dev\")",
         (DocsAuth::Admin, Sql::Hidden) => return Ok(()),
     };
-    Err(Failure::start(format!(
+    Err(Failure::usage_error(format!(
         "{fault}, and {} is not a loopback address: set docs.auth = \"admin\" and docs.sql = \"false\", or pass \
          --allow-open-docs to accept this",
         config.listen

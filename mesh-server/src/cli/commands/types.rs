@@ -5,7 +5,7 @@ use mesh_docs::{python, typescript};
 
 use crate::cli::args::SchemaOutputArgs;
 use crate::cli::failure::Failure;
-use crate::cli::output::{remark, write};
+use crate::cli::output::{print_stderr, write};
 
 /// Arguments of `types`.
 #[derive(Debug, Args)]
@@ -28,7 +28,9 @@ enum Language {
 
 pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
     if args.react && args.lang == Language::Python {
-        return Err(Failure::start("--react writes hooks for TypeScript; leave it out with --lang python"));
+        return Err(Failure::usage_error(
+            "--react writes hooks for TypeScript; leave it out with --lang python",
+        ));
     }
     let (_, schema) = args.output.open()?;
     let output = args.output.output.as_deref();
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
     if modules.iter().any(|(path, _)| path == output) {
         let message =
             format!("{} is the name of another file of the client; choose another name", output.display());
-        return Err(Failure::start(message));
+        return Err(Failure::usage_error(message));
     }
     write(Some(output), &types)?;
     let mut written = output.display().to_string();
@@ -55,6 +57,6 @@ pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
         write(Some(path), text)?;
         written = format!("{written}, {}", path.display());
     }
-    remark(format_args!("wrote {written}"));
+    print_stderr(format_args!("wrote {written}"));
     Ok(())
 }

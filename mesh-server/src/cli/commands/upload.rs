@@ -48,22 +48,22 @@ pub(crate) struct UploadArgs {
 pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
     if let Some(meta) = &args.meta {
         serde_json::from_str::<Map<String, Value>>(meta)
-            .map_err(|error| Failure::start(format!("--meta must be a JSON object: {error}")))?;
+            .map_err(|error| Failure::usage_error(format!("--meta must be a JSON object: {error}")))?;
     }
     let content_type = match &args.content_type {
         Some(text) => ContentType::parse(text).ok_or_else(|| {
-            Failure::start(format!("--type: '{text}' is not a content type such as image/png"))
+            Failure::usage_error(format!("--type: '{text}' is not a content type such as image/png"))
         })?,
-        None => content_type_of(&args.file),
+        None => guess_content_type(&args.file),
     };
     let body = Client::run(&args.server, async |client| send_file(client, args, &content_type).await)?;
-    let body: Value = serde_json::from_slice(&body).map_err(Failure::found)?;
+    let body: Value = serde_json::from_slice(&body).map_err(Failure::check_failed)?;
     if io::stdout().is_terminal() { print(format_args!("{body:#}")) } else { print(&body) }
 }
 
 async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentType) -> Result<Bytes, Failure> {
     let unreadable =
-        |error: io::Error| Failure::start(format!("cannot read {}: {error}", args.file.display()));
+        |error: io::Error| Failure::usage_error(format!("cannot read {}: {error}", args.file.display()));
     let mut file = File::open(&args.file).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
     let mut hasher = ContentHasher::new();
@@ -119,7 +119,7 @@ fn blocks(mut file: impl Read, size: u64) -> impl Iterator<Item = io::Result<Byt
 }
 
 /// Returns the content type of a file according to its extension.
-fn content_type_of(file: &Path) -> ContentType {
+fn guess_content_type(file: &Path) -> ContentType {
     let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
     let known = match extension.as_str() {
         "png" => "image/png",
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn content_type_follows_the_extension() {
-        assert_eq!(content_type_of(Path::new("a/b.PNG")).as_str(), "image/png");
-        assert_eq!(content_type_of(Path::new("png")), ContentType::unknown());
+        assert_eq!(guess_content_type(Path::new("a/b.PNG")).as_str(), "image/png");
+        assert_eq!(guess_content_type(Path::new("png")), ContentType::unknown());
     }
 }

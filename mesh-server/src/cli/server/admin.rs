@@ -52,7 +52,8 @@ fn expose(database: &Database, out: &mut Exposition) {
 /// Serves health checks and metrics at `admin.listen`, if that is set.
 pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) -> Result<(), Failure> {
     let Some(address) = config.admin.listen else { return Ok(()) };
-    let failed = |error| Failure::start(format!("cannot listen on {address} ('admin.listen'): {error}"));
+    let failed =
+        |error| Failure::usage_error(format!("cannot listen on {address} ('admin.listen'): {error}"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr()?;
     tracing::info!("health and metrics at http://{address}");

@@ -25,7 +25,7 @@ impl ApiKeyTable {
                     database.create_api_keys_table(table).await.map_err(cannot_create)?;
                 }
                 let keys = database.api_keys(table);
-                Self::Sqlite(keys.map_err(|error| Failure::faults(error.faults))?)
+                Self::Sqlite(keys.map_err(|error| Failure::from_faults(error.faults))?)
             }
             Database::Postgres(database) => {
                 if create {
@@ -33,7 +33,7 @@ impl ApiKeyTable {
                     created.map_err(StoreError::new).map_err(cannot_create)?;
                 }
                 let keys = database.api_keys(table).await;
-                Self::Postgres(keys.map_err(|error| Failure::faults(error.faults()))?)
+                Self::Postgres(keys.map_err(|error| Failure::from_faults(error.faults()))?)
             }
             Database::MySql(database) => {
                 if create {
@@ -41,7 +41,7 @@ impl ApiKeyTable {
                     created.map_err(StoreError::new).map_err(cannot_create)?;
                 }
                 let keys = database.api_keys(table).await;
-                Self::MySql(keys.map_err(|error| Failure::faults(error.faults()))?)
+                Self::MySql(keys.map_err(|error| Failure::from_faults(error.faults()))?)
             }
         })
     }
@@ -62,7 +62,7 @@ impl ApiKeyTable {
             Self::Postgres(keys) => keys.list().await,
             Self::MySql(keys) => keys.list().await,
         };
-        listed.map_err(|error| Failure::found(format!("cannot read the API keys: {}", cause(&error))))
+        listed.map_err(|error| Failure::check_failed(format!("cannot read the API keys: {}", cause(&error))))
     }
 
     /// Stores a key.
@@ -72,7 +72,8 @@ impl ApiKeyTable {
             Self::Postgres(keys) => keys.insert(key).await,
             Self::MySql(keys) => keys.insert(key).await,
         };
-        stored.map_err(|error| Failure::found(format!("the API key was not stored: {}", cause(&error))))
+        stored
+            .map_err(|error| Failure::check_failed(format!("the API key was not stored: {}", cause(&error))))
     }
 
     /// Deletes a key. Returns whether it existed.
@@ -82,7 +83,8 @@ impl ApiKeyTable {
             Self::Postgres(keys) => keys.delete(hash).await,
             Self::MySql(keys) => keys.delete(hash).await,
         };
-        deleted.map_err(|error| Failure::found(format!("the API key was not revoked: {}", cause(&error))))
+        deleted
+            .map_err(|error| Failure::check_failed(format!("the API key was not revoked: {}", cause(&error))))
     }
 }
 
@@ -95,12 +97,12 @@ pub(crate) async fn api_keys(
     if table.is_empty() {
         return Ok(None);
     }
-    let database = database.ok_or_else(|| Failure::start("'api_keys.table' needs a database"))?;
+    let database = database.ok_or_else(|| Failure::usage_error("'api_keys.table' needs a database"))?;
     Ok(Some(ApiKeyTable::open(database, table, false).await?.into_keys()))
 }
 
 fn cannot_create(error: StoreError) -> Failure {
-    Failure::found(format!("cannot create the table of API keys: {}", cause(&error)))
+    Failure::check_failed(format!("cannot create the table of API keys: {}", cause(&error)))
 }
 
 /// Returns the causes of an error of the table.

@@ -23,11 +23,11 @@ use mesh_wire::Cors;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::api_keys::api_keys;
-use crate::cli::server::bearer::{bearer, secret_of};
+use crate::cli::server::bearer::{bearer, read_secret};
 use crate::cli::server::data_source::nothing_to_serve;
-use crate::cli::server::database::{Database, State, Writer};
+use crate::cli::server::database::{Database, StateStores, Writer};
 use crate::cli::server::database_url::DatabaseUrl;
-use crate::cli::server::own_tables::served_own_tables;
+use crate::cli::server::internal_tables::served_internal_tables;
 use crate::cli::server::persisted::persisted;
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
@@ -50,7 +50,7 @@ pub(crate) struct AppFactory {
     pub(crate) changes: Changes,
     integrity: Option<Integrity>,
     bearer: Option<Bearer>,
-    state: Option<State>,
+    state: Option<StateStores>,
     uploads: Option<Uploads>,
     cors: Option<Cors>,
     exports: Option<Exports>,
@@ -139,14 +139,14 @@ impl AppFactory {
             );
         }
         nothing_to_serve(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
-        served_own_tables(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
+        served_internal_tables(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
         let caching = caching(config, &schema)?;
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
         if let Some(secret) = &self.cursor_secret {
             mesh = mesh.cursor_secret(secret);
         }
         if let Some(database) = &self.database {
-            mesh = database.serve(mesh, self.writer.as_ref());
+            mesh = database.add_resolvers(mesh, self.writer.as_ref());
         }
         let mesh = Arc::new(mesh.build()?);
         if mesh.has_policies() {
@@ -188,7 +188,7 @@ impl AppFactory {
         if config.docs.enabled {
             app = app.docs(docs(config));
         }
-        app.build().map_err(Failure::start)
+        app.build().map_err(Failure::usage_error)
     }
 
     /// Adds the channel of changes, and the event streams that report them.
@@ -268,9 +268,9 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     if !integrity.enabled {
         return Ok(None);
     }
-    let secret = secret_of("integrity", integrity.secret.as_ref(), integrity.secret_file.as_ref())?;
+    let secret = read_secret("integrity", integrity.secret.as_ref(), integrity.secret_file.as_ref())?;
     secret.map(Some).ok_or_else(|| {
-        Failure::start(
+        Failure::usage_error(
             "'integrity.enabled' needs a secret: set 'integrity.secret_file', or 'integrity.secret' to at \
              least 32 random bytes, such as the output of `openssl rand -hex 32`",
         )
@@ -293,7 +293,7 @@ pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failu
         }
         caching = caching.entity(key, control.clone());
     }
-    if faults.is_empty() { Ok(caching) } else { Err(Failure::faults(faults)) }
+    if faults.is_empty() { Ok(caching) } else { Err(Failure::from_faults(faults)) }
 }
 
 /// Returns a warning if shared caches are configured but policies make all answers private.
@@ -316,7 +316,7 @@ pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> 
             Err(error) => faults.push(format!("'integrity.previous_secrets': {error}")),
         }
     }
-    if faults.is_empty() { Ok(secrets) } else { Err(Failure::faults(faults)) }
+    if faults.is_empty() { Ok(secrets) } else { Err(Failure::from_faults(faults)) }
 }
 
 /// Accounts that refuse all logins: sessions begin with bearers or API keys.
@@ -336,7 +336,7 @@ pub(crate) async fn accounts(
     if config.integrity.users.table.is_empty() {
         return Ok(None);
     }
-    let database = database.ok_or_else(|| Failure::start("'integrity.users' needs a database"))?;
+    let database = database.ok_or_else(|| Failure::usage_error("'integrity.users' needs a database"))?;
     database.accounts(&users(&config.integrity.users)).await.map(Some)
 }
 
@@ -345,7 +345,7 @@ async fn integrity(
     config: &Config,
     secret: &Secret,
     database: Option<&Database>,
-    state: Option<&State>,
+    state: Option<&StateStores>,
 ) -> Result<Integrity, Failure> {
     let settings = &config.integrity;
     let keys = previous_secrets(config)?.iter().fold(Keys::new(secret), Keys::with_previous);
@@ -403,32 +403,32 @@ fn users(users: &Users) -> UsersTable {
 ///
 /// # Errors
 /// The state was written by a newer server. If it were ignored, ended sessions would be accepted.
-async fn state(config: &Config, database: Option<&Database>) -> Result<Option<State>, Failure> {
+async fn state(config: &Config, database: Option<&Database>) -> Result<Option<StateStores>, Failure> {
     if config.state.store == Store::Memory || !(config.integrity.enabled || config.persisted.enabled) {
         return Ok(None);
     }
     let queries = config.persisted.max_entries;
     let opened = if let Some(Database::Postgres(database)) = database {
         match database.state(queries).await {
-            Ok(state) => State::with_attempts(state).await.map_err(|error| (false, chain(&error))),
+            Ok(state) => StateStores::with_attempts(state).await.map_err(|error| (false, chain(&error))),
             Err(error) => Err((error.is_newer_layout(), error.to_string())),
         }
     } else if let Some(Database::MySql(database)) = database {
         match database.state(queries).await {
-            Ok(state) => State::with_attempts(state).await.map_err(|error| (false, chain(&error))),
+            Ok(state) => StateStores::with_attempts(state).await.map_err(|error| (false, chain(&error))),
             Err(error) => Err((error.is_newer_layout(), error.to_string())),
         }
     } else {
         let Some(path) = state_path(config) else { return Ok(None) };
         let limits = StateLimits { queries, ..StateLimits::default() };
         match mesh_sqlite::State::open(&path, limits) {
-            Ok(state) => State::new(state).await.map_err(|error| (false, chain(&error))),
+            Ok(state) => StateStores::new(state).await.map_err(|error| (false, chain(&error))),
             Err(error) => Err((error.is_newer_layout(), error.to_string())),
         }
     };
     match opened {
         Ok(state) => Ok(Some(state)),
-        Err((true, error)) => Err(Failure::start(error)),
+        Err((true, error)) => Err(Failure::usage_error(error)),
         Err((false, error)) => {
             tracing::warn!("{error}; ended sessions and registered queries are kept in memory only");
             Ok(None)

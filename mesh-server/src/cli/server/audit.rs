@@ -30,7 +30,7 @@ pub(crate) async fn start(
     let log = if let Some(path) = &settings.file {
         let file = AuditFile::open(path);
         AuditLog::start(
-            file.map_err(|error| Failure::start(format!("cannot write the audit log: {error}")))?,
+            file.map_err(|error| Failure::usage_error(format!("cannot write the audit log: {error}")))?,
         )?
     } else if !settings.table.is_empty() {
         AuditLog::start(table(config, database).await?)?
@@ -61,7 +61,7 @@ pub(crate) async fn check_table(config: &Config, database: &Database) -> Result<
 async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
     let name = &config.audit.table;
     match database {
-        None => Err(Failure::start("'audit.table' needs a database")),
+        None => Err(Failure::usage_error("'audit.table' needs a database")),
         Some(Database::Sqlite(database)) => Ok(TableSink::Sqlite(database.audit_table(name)?)),
         Some(Database::Postgres(database)) => {
             database.audit_table(name).await?;

@@ -46,7 +46,7 @@ pub(crate) async fn check(config: &Config) -> Result<Vec<String>, Failure> {
             Ok(keys) => {
                 Ok(keys.unused().iter().map(|why| format!("'bearer.jwks': {why}; it is not used")).collect())
             }
-            Err(error) => Err(Failure::start(format!("'bearer.jwks': {}", chain(&error)))),
+            Err(error) => Err(Failure::usage_error(format!("'bearer.jwks': {}", chain(&error)))),
         },
     }
 }
@@ -67,15 +67,16 @@ fn verifier(config: &Config) -> BearerVerifier {
 fn keys(config: &Config) -> Result<Option<Keys>, Failure> {
     let settings = &config.bearer;
     if let Some(location) = &settings.jwks {
-        let jwks = Jwks::parse(location).map_err(|error| Failure::start(format!("'bearer.jwks' {error}")))?;
+        let jwks =
+            Jwks::parse(location).map_err(|error| Failure::usage_error(format!("'bearer.jwks' {error}")))?;
         return Ok(Some(Keys::Jwks(jwks)));
     }
-    let secret = secret_of("bearer", settings.secret.as_ref(), settings.secret_file.as_ref())?;
+    let secret = read_secret("bearer", settings.secret.as_ref(), settings.secret_file.as_ref())?;
     Ok(secret.map(Keys::Secret))
 }
 
 /// Returns the secret of a section, from its setting or from a file.
-pub(crate) fn secret_of(
+pub(crate) fn read_secret(
     section: &str,
     text: Option<&SecretText>,
     file: Option<&PathBuf>,
@@ -84,7 +85,7 @@ pub(crate) fn secret_of(
         (Some(secret), _) => secret.0.clone().into_bytes(),
         (None, Some(path)) => {
             let mut bytes = fs::read(path).map_err(|error| {
-                Failure::start(format!("cannot read the secret in {}: {error}", path.display()))
+                Failure::usage_error(format!("cannot read the secret in {}: {error}", path.display()))
             })?;
             // Editors end a file with a line break, which is not part of the secret.
             bytes.truncate(bytes.trim_ascii_end().len());
@@ -92,5 +93,5 @@ pub(crate) fn secret_of(
         }
         (None, None) => return Ok(None),
     };
-    Secret::new(bytes).map(Some).map_err(|error| Failure::start(format!("'{section}.secret': {error}")))
+    Secret::new(bytes).map(Some).map_err(|error| Failure::usage_error(format!("'{section}.secret': {error}")))
 }

@@ -5,7 +5,7 @@ use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 
 use crate::cli::failure::Failure;
 use crate::cli::server::database::Database;
-use crate::cli::server::own_tables::without_own_tables;
+use crate::cli::server::internal_tables::without_internal_tables;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
@@ -43,18 +43,18 @@ impl From<Failure> for ReloadError {
 }
 
 /// The progress message while the catalog of a database is read.
-pub(crate) const OPENING: &str = "reading the catalog of the database";
+pub(crate) const OPENING_MESSAGE: &str = "reading the catalog of the database";
 
 impl DataSource {
     /// Opens the source with a spinner on the terminal.
     pub(crate) fn open_with_progress(config: &Config) -> Result<Self, Failure> {
-        let _spinner = Spinner::start(OPENING);
+        let _spinner = Spinner::start(OPENING_MESSAGE);
         Self::open(config)
     }
 
     /// Opens what can be opened, with a spinner on the terminal.
     pub(crate) fn open_parts_with_progress(config: &Config) -> OpenedParts {
-        let _spinner = Spinner::start(OPENING);
+        let _spinner = Spinner::start(OPENING_MESSAGE);
         Self::open_parts(config)
     }
 
@@ -63,7 +63,7 @@ impl DataSource {
         let OpenedParts { schema, database, notes, faults } = Self::open_parts(config);
         match schema {
             Some(schema) if faults.is_empty() => Ok(Self { schema, database, notes }),
-            _ => Err(Failure::faults(faults)),
+            _ => Err(Failure::from_faults(faults)),
         }
     }
 
@@ -129,7 +129,7 @@ impl SchemaText {
         let file = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(Self { file, text: Some(text) }),
-            Err(error) => Err(Failure::start(format!("cannot read the schema {file}: {error}"))),
+            Err(error) => Err(Failure::usage_error(format!("cannot read the schema {file}: {error}"))),
         }
     }
 
@@ -147,7 +147,7 @@ impl SchemaText {
     }
 
     fn failure(&self, faults: &Faults) -> Failure {
-        Failure::faults(lines(&self.file, faults))
+        Failure::from_faults(lines(&self.file, faults))
     }
 
     /// Loads the schema, or infers it if there is no document.
@@ -161,13 +161,13 @@ impl SchemaText {
         let schema = match (&self.text, catalog) {
             (Some(text), catalog) => Schema::read(text, catalog).map_err(lines)?,
             (None, Some(catalog)) => {
-                let catalog = without_own_tables(config, catalog, notes);
+                let catalog = without_internal_tables(config, catalog, notes);
                 let inference = mesh_schema::infer(&catalog);
                 notes.extend(inference.notes.iter().map(ToString::to_string));
                 inference.document.load(Some(&catalog)).map_err(lines)?
             }
             (None, None) => {
-                return Err(Failure::start(
+                return Err(Failure::usage_error(
                     "no schema: name a database with --database, or a schema document with --schema",
                 ));
             }

@@ -40,7 +40,7 @@ pub(crate) enum Writer {
 
 /// The stores of state that outlives a server.
 #[derive(Clone)]
-pub(crate) struct State {
+pub(crate) struct StateStores {
     /// Ended sessions.
     pub(crate) revocations: Arc<dyn RevocationStore>,
     /// Used nonces.
@@ -53,7 +53,7 @@ pub(crate) struct State {
     pub(crate) attempts: Option<Arc<dyn AttemptStore>>,
 }
 
-impl State {
+impl StateStores {
     /// Uses one store for revocations, nonces and queries.
     pub(crate) async fn new(
         store: impl RevocationStore + NonceTable + QueryStore + Clone,
@@ -86,7 +86,7 @@ impl Database {
         notes: &mut Vec<String>,
     ) -> Result<(Self, Catalog), Failure> {
         block_on(async {
-            let database = match DatabaseUrl::parse(url).map_err(Failure::start)? {
+            let database = match DatabaseUrl::parse(url).map_err(Failure::usage_error)? {
                 DatabaseUrl::Sqlite(path) => Self::Sqlite(mesh_sqlite::Database::open(&path)?),
                 DatabaseUrl::Postgres(url) => {
                     Self::Postgres(mesh_postgres::Database::connect(&url, &postgres_settings(config)).await?)
@@ -127,7 +127,7 @@ impl Database {
     }
 
     /// Makes the database the resolver of all entities, and the writer their mutator.
-    pub(crate) fn serve(&self, mesh: MeshBuilder, writer: Option<&Writer>) -> MeshBuilder {
+    pub(crate) fn add_resolvers(&self, mesh: MeshBuilder, writer: Option<&Writer>) -> MeshBuilder {
         let mesh = match self {
             Self::Sqlite(database) => mesh.default_resolver(database.clone()),
             Self::Postgres(database) => mesh.default_resolver(database.clone()),
@@ -163,19 +163,20 @@ impl Database {
     pub(crate) async fn accounts(&self, users: &UsersTable) -> Result<Accounts, Failure> {
         let accounts = match self {
             Self::Sqlite(database) => {
-                let accounts = database.accounts(users).map_err(|error| Failure::faults(error.faults))?;
+                let accounts =
+                    database.accounts(users).map_err(|error| Failure::from_faults(error.faults))?;
                 Accounts::new(accounts).await
             }
             Self::Postgres(database) => {
                 let accounts = database.accounts(users).await;
-                Accounts::new(accounts.map_err(|error| Failure::faults(error.faults()))?).await
+                Accounts::new(accounts.map_err(|error| Failure::from_faults(error.faults()))?).await
             }
             Self::MySql(database) => {
                 let accounts = database.accounts(users).await;
-                Accounts::new(accounts.map_err(|error| Failure::faults(error.faults()))?).await
+                Accounts::new(accounts.map_err(|error| Failure::from_faults(error.faults()))?).await
             }
         };
-        accounts.map_err(Failure::start)
+        accounts.map_err(Failure::usage_error)
     }
 
     /// Checks that the database can be read.
@@ -212,14 +213,14 @@ impl Database {
             Self::Postgres(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
             Self::MySql(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
         };
-        explained.map_err(|error| Failure::found(chain(&error)))
+        explained.map_err(|error| Failure::check_failed(chain(&error)))
     }
 
     /// Returns the statements of a plan in SQLite, or the statements derived from the plan alone for other databases.
     pub(crate) fn statements(&self, plan: &Plan) -> Result<Statements, Failure> {
         match self {
             Self::Sqlite(database) => {
-                database.statements(plan).map_err(|error| Failure::found(chain(&error)))
+                database.statements(plan).map_err(|error| Failure::check_failed(chain(&error)))
             }
             Self::Postgres(_) | Self::MySql(_) => Ok(Statements::from_plan(plan)),
         }
@@ -241,15 +242,15 @@ impl Database {
             Self::Postgres(database) => block_on(database.has_index(table, columns))?,
             Self::MySql(database) => block_on(database.has_index(table, columns))?,
         };
-        found.map_err(|error| Failure::found(chain(&error)))
+        found.map_err(|error| Failure::check_failed(chain(&error)))
     }
 
-    /// Returns the number of rows of a table of SQLite, counted up to `most`, or `None` for a view and for tables of other
+    /// Returns the number of rows of a table of SQLite, counted up to `max`, or `None` for a view and for tables of other
     /// databases.
-    pub(crate) fn row_count(&self, table: &TableName, most: u64) -> Result<Option<u64>, Failure> {
+    pub(crate) fn row_count(&self, table: &TableName, max: u64) -> Result<Option<u64>, Failure> {
         match self {
             Self::Sqlite(database) => {
-                database.row_count(table, most).map_err(|error| Failure::found(chain(&error)))
+                database.row_count(table, max).map_err(|error| Failure::check_failed(chain(&error)))
             }
             Self::Postgres(_) | Self::MySql(_) => Ok(None),
         }

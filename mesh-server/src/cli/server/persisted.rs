@@ -10,7 +10,7 @@ use mesh_server::Mcp;
 use serde::Deserialize;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database::State;
+use crate::cli::server::database::StateStores;
 use crate::config::Config;
 
 /// Builds the registry of persisted queries, registers the queries of the configured file, and adds them to the tools for
@@ -19,11 +19,11 @@ pub(crate) fn persisted(
     config: &Config,
     tools: Mcp,
     mesh: &Mesh,
-    state: Option<&State>,
+    state: Option<&StateStores>,
 ) -> Result<(Persisted, Mcp), Failure> {
     let settings = &config.persisted;
     let mut persisted = Persisted::new(config.registration())
-        .only(settings.only)
+        .require_registered(settings.only)
         .memory(settings.max_entries, Persisted::TEXT_BYTES);
     if let Some(state) = state {
         persisted = persisted.store(Arc::clone(&state.queries));
@@ -53,9 +53,9 @@ pub(crate) struct PreloadedQuery {
 pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Failure> {
     let name = path.display();
     let text = fs::read_to_string(path)
-        .map_err(|error| Failure::start(format!("cannot read the queries in {name}: {error}")))?;
+        .map_err(|error| Failure::usage_error(format!("cannot read the queries in {name}: {error}")))?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::start(format!(
+        Failure::usage_error(format!(
             "{name}: not an array of {{query, format?, params?, name?, description?}}: {error}"
         ))
     })
@@ -86,5 +86,5 @@ fn preload(persisted: &mut Persisted, tools: Mcp, mesh: &Mesh, path: &Path) -> R
             Err(why) => faults.push(format!("{file}: query {number}: {why}")),
         }
     }
-    if faults.is_empty() { Ok(tools) } else { Err(Failure::faults(faults)) }
+    if faults.is_empty() { Ok(tools) } else { Err(Failure::from_faults(faults)) }
 }

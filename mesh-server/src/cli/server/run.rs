@@ -42,7 +42,8 @@ pub(crate) fn serve(
         let factory = AppFactory::open(config, source.database).await?;
         let app = factory.app(source.schema)?;
         let recovered = app.recover_uploads().await;
-        recovered.map_err(|error| Failure::start(format!("cannot clean up the stored files: {error}")))?;
+        recovered
+            .map_err(|error| Failure::usage_error(format!("cannot clean up the stored files: {error}")))?;
         let current = Current::new(app);
         let mut server = Server::new(current.clone())
             .max_connections(connections(config.limits.connections, threads))
@@ -51,8 +52,8 @@ pub(crate) fn serve(
             .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
         let mut scheme = "http";
         if let Some((certificate, key)) = config.tls.files() {
-            let tls =
-                Tls::open(certificate, key).map_err(|error| Failure::start(format!("[tls]: {error}")))?;
+            let tls = Tls::open(certificate, key)
+                .map_err(|error| Failure::usage_error(format!("[tls]: {error}")))?;
             server = server.tls(tls);
             scheme = "https";
         }
@@ -108,14 +109,14 @@ fn exposure(config: &Config, address: SocketAddr, entities: usize) -> Option<Str
 fn connections(wanted: usize, threads: usize) -> usize {
     let Some(files) = max_open_files() else { return wanted };
     let reserved = (files / 8).max(RESERVED_FILES) + FILES_PER_THREAD * threads;
-    let most = files.saturating_sub(reserved).max(files / 2).max(1);
-    if wanted > most {
+    let max = files.saturating_sub(reserved).max(files / 2).max(1);
+    if wanted > max {
         tracing::warn!(
-            "at most {most} connections at a time instead of the {wanted} of 'limits.connections': this process may \
+            "at most {max} connections at a time instead of the {wanted} of 'limits.connections': this process may \
              open {files} files; raise that limit (`ulimit -n`, or LimitNOFILE of systemd)"
         );
     }
-    wanted.min(most)
+    wanted.min(max)
 }
 
 /// Returns how many files this process may open, on systems with `/proc`.
@@ -154,7 +155,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
         }
         _ => "",
     };
-    Failure::start(format!("cannot listen on {address}: {error}{hint}"))
+    Failure::usage_error(format!("cannot listen on {address}: {error}{hint}"))
 }
 
 #[cfg(test)]

@@ -12,19 +12,19 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
     let uploads = match settings.store.split_once(':') {
         Some(("file", folder)) if !folder.is_empty() => {
             let store = FileStore::open(folder)
-                .map_err(|error| Failure::start(format!("cannot store files in {folder}: {error}")))?;
+                .map_err(|error| Failure::usage_error(format!("cannot store files in {folder}: {error}")))?;
             Uploads::new(store)
         }
         #[cfg(feature = "s3")]
         Some(("s3", _)) => Uploads::new(bucket(config)?),
         #[cfg(not(feature = "s3"))]
         Some(("s3", _)) => {
-            return Err(Failure::start(
+            return Err(Failure::usage_error(
                 "'uploads.store': this server was built without the feature 's3'; build it with `--features s3`",
             ));
         }
         _ => {
-            return Err(Failure::start(format!(
+            return Err(Failure::usage_error(format!(
                 "'uploads.store' must be 'file:FOLDER' or 's3://bucket/prefix', not '{}'",
                 settings.store
             )));
@@ -48,5 +48,5 @@ fn bucket(config: &Config) -> Result<mesh_uploads::S3Store, Failure> {
         timeout: config.request_timeout,
         ..mesh_uploads::S3Options::new(config.uploads.store.to_string(), instance)
     };
-    mesh_uploads::S3Store::new(options).map_err(Failure::start)
+    mesh_uploads::S3Store::new(options).map_err(Failure::usage_error)
 }

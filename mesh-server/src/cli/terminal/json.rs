@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::escape::is_invisible_in_data;
-use super::{Colors, Look};
+use super::{Colors, Style};
 
 /// Returns a value as indented lines.
 pub(crate) fn json(value: &Value, colors: Colors) -> String {
@@ -23,9 +23,9 @@ fn write(out: &mut String, value: &Value, colors: Colors, line: &str) {
             list(out, items.iter().map(|value| (None, value)), ['[', ']'], colors, line);
         }
         Value::Object(_) | Value::Array(_) => out.push_str(&value.to_string()),
-        Value::String(text) => out.push_str(&colors.paint(Look::Text, &quoted(text))),
-        Value::Number(number) => out.push_str(&colors.paint(Look::Number, &number.to_string())),
-        Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Look::Keyword, &value.to_string())),
+        Value::String(text) => out.push_str(&colors.paint(Style::Text, &quoted(text))),
+        Value::Number(number) => out.push_str(&colors.paint(Style::Number, &number.to_string())),
+        Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Style::Keyword, &value.to_string())),
     }
 }
 
@@ -44,7 +44,7 @@ fn list<'v>(
         }
         out.push_str(&inner);
         if let Some(name) = name {
-            out.push_str(&colors.paint(Look::Name, &quoted(name)));
+            out.push_str(&colors.paint(Style::Name, &quoted(name)));
             out.push_str(": ");
         }
         write(out, value, colors, &inner);

@@ -1,10 +1,10 @@
 //! Settings of the optional sections.
 
 use super::*;
-use crate::config::reader::Loaded;
+use crate::config::reader::LoadedConfig;
 use crate::config::{Config, SettingsFile};
 
-fn load(environment: &[(&str, &str)], file: &str) -> Loaded {
+fn load(environment: &[(&str, &str)], file: &str) -> LoadedConfig {
     let environment = environment.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     let file = SettingsFile { path: "mesh.toml".into(), text: file.to_owned() };
     Config::load(Vec::new(), environment, Some(&file))

@@ -242,7 +242,7 @@ pub(super) fn event(cx: &RequestContext<'_>, status: StatusCode) -> Option<&'sta
 pub(crate) const READ: &str = "read";
 
 /// Returns the entry of a request.
-pub(super) fn of_request(
+pub(super) fn request_entry(
     cx: &RequestContext<'_>,
     event: &'static str,
     status: StatusCode,
@@ -287,7 +287,7 @@ pub(super) fn of_request(
 }
 
 /// Returns an entry with the number of missing entries.
-pub(super) fn of_count(event: &'static str, count: u64) -> AuditEntry {
+pub(super) fn count_entry(event: &'static str, count: u64) -> AuditEntry {
     let mut entry = Object::begin(event);
     entry.members.raw("count", count);
     entry.end()

@@ -20,7 +20,7 @@ const OVERHEAD: usize = 128;
 pub(super) struct Queue {
     state: Mutex<State>,
     /// Notified when an entry is added, a refusal is counted or the queue is flushed.
-    added: Condvar,
+    changed: Condvar,
     emptied: Condvar,
     written: AtomicU64,
     dropped: AtomicU64,
@@ -33,7 +33,7 @@ struct State {
     /// The total weight of the entries and of those that the thread has taken.
     bytes: usize,
     /// The number of entries that the thread has taken but not yet written.
-    taken: usize,
+    in_flight: usize,
     /// The number of dropped entries that are not yet reported.
     dropped: u64,
     /// The number of refusals that were counted instead of logged and are not yet reported.
@@ -50,7 +50,7 @@ impl State {
 
     /// Returns the number of entries to write.
     fn pending(&self) -> usize {
-        self.taken + self.entries.len() + usize::from(self.has_counts())
+        self.in_flight + self.entries.len() + usize::from(self.has_counts())
     }
 }
 
@@ -76,7 +76,7 @@ impl Queue {
         state.bytes = bytes;
         state.entries.push_back(entry);
         drop(state);
-        self.added.notify_one();
+        self.changed.notify_one();
     }
 
     /// Counts a refusal that is not logged.
@@ -86,7 +86,7 @@ impl Queue {
         let is_first = state.suppressed == 1;
         drop(state);
         if is_first {
-            self.added.notify_one();
+            self.changed.notify_one();
         }
     }
 
@@ -99,8 +99,8 @@ impl Queue {
         let mut state = self.state.lock();
         while state.entries.is_empty() && !(state.is_flushed && state.has_counts()) {
             if !state.has_counts() {
-                self.added.wait(&mut state);
-            } else if self.added.wait_for(&mut state, REPORT_DELAY).timed_out() {
+                self.changed.wait(&mut state);
+            } else if self.changed.wait_for(&mut state, REPORT_DELAY).timed_out() {
                 break;
             }
         }
@@ -115,20 +115,20 @@ impl Queue {
             ("suppressed", std::mem::take(&mut state.suppressed)),
         ] {
             if count > 0 {
-                let report = entry::of_count(event, count);
+                let report = entry::count_entry(event, count);
                 state.bytes += weight(&report);
                 batch.push_back(report);
             }
         }
         // The space of the taken entries is freed when they are written.
-        state.taken = batch.len();
+        state.in_flight = batch.len();
     }
 
     /// Frees the space of entries that were written.
-    pub(super) fn written(&self, count: usize, bytes: usize) {
+    pub(super) fn record_written(&self, count: usize, bytes: usize) {
         self.written.fetch_add(count as u64, Ordering::Relaxed);
         let mut state = self.state.lock();
-        state.taken = state.taken.saturating_sub(count);
+        state.in_flight = state.in_flight.saturating_sub(count);
         state.bytes = state.bytes.saturating_sub(bytes);
         if state.pending() == 0 {
             self.emptied.notify_all();
@@ -136,7 +136,7 @@ impl Queue {
     }
 
     /// Counts a failed write.
-    pub(super) fn failed(&self) {
+    pub(super) fn record_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -144,7 +144,7 @@ impl Queue {
     pub(super) fn wait_until_written(&self, deadline: Instant) -> usize {
         let mut state = self.state.lock();
         state.is_flushed = true;
-        self.added.notify_one();
+        self.changed.notify_one();
         while state.pending() > 0 {
             if self.emptied.wait_until(&mut state, deadline).timed_out() {
                 break;

@@ -67,7 +67,7 @@ fn refusals_are_counted_by_limit() {
 #[test]
 fn open_connections_are_counted() {
     let metrics = Metrics::new();
-    let (one, two) = (metrics.connected(), metrics.connected());
+    let (one, two) = (metrics.connection_opened(), metrics.connection_opened());
     drop(one);
     let text = metrics.text();
     assert_eq!(value(&text, "mesh_connections_total"), 2.0);

@@ -9,7 +9,7 @@ use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 use crate::identity::KnownCaller;
 use crate::identity::api_keys::{ApiKeyError, ApiKeys};
 use crate::identity::bearer::Bearer;
-use crate::identity::refresh::Renewal;
+use crate::identity::refresh::RefreshOutcome;
 use crate::observability::error_log;
 use crate::pipeline::admission::{self, RETRY_AFTER};
 use crate::pipeline::context::RequestContext;
@@ -33,7 +33,7 @@ impl<'r> Credential<'r> {
     /// # Errors
     /// 400 if there are two credentials.
     pub(crate) fn read(cx: &RequestContext<'r>, headers: &MeshHeaders<'r>) -> Result<Self, WireError> {
-        let authorization = match cx.shared.identities.are_on() {
+        let authorization = match cx.shared.identities.can_authenticate() {
             true => headers.authorization()?,
             false => Authorization::None,
         };
@@ -82,21 +82,21 @@ async fn verify(
     bearer: &Bearer,
     token: &[u8],
 ) -> Result<Arc<KnownCaller>, WireError> {
-    if let Some(known) = bearer.known(token) {
+    if let Some(known) = bearer.cached(token) {
         return Ok(known?);
     }
     let failures = &cx.shared.identities.failures;
-    failures.begin(cx.address)?;
+    failures.count(cx.address)?;
     let mut verified = bearer.verify(token);
     if let Err(BearerError::UnknownKey) = verified {
-        verified = match cx.before_deadline(bearer.renewed()).await {
-            Some(Renewal::Read) => bearer.verify(token),
-            Some(Renewal::TooSoon) => verified,
-            Some(Renewal::Busy) | None => Err(BearerError::NoKeys),
+        verified = match cx.before_deadline(bearer.request_refresh()).await {
+            Some(RefreshOutcome::Read) => bearer.verify(token),
+            Some(RefreshOutcome::TooSoon) => verified,
+            Some(RefreshOutcome::Busy) | None => Err(BearerError::NoKeys),
         };
     }
     if !matches!(verified, Err(BearerError::Invalid(_))) {
-        failures.forget(cx.address);
+        failures.uncount(cx.address);
     }
     Ok(verified?)
 }
@@ -105,7 +105,7 @@ async fn verify(
 pub(crate) fn missing(cx: &RequestContext<'_>) -> WireError {
     let error = WireError::from(BearerError::Missing);
     match cx.shared.integrity {
-        Some(_) if !cx.shared.identities.are_on() => IntegrityError::TokenMissing.into(),
+        Some(_) if !cx.shared.identities.can_authenticate() => IntegrityError::TokenMissing.into(),
         Some(_) => error.with_challenge(Challenge::Any),
         None => error,
     }

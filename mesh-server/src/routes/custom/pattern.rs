@@ -60,7 +60,7 @@ impl Pattern {
 
     /// Returns whether the pattern consists of this segment only.
     #[cfg(feature = "mcp")]
-    pub(crate) fn is(&self, segment: &str) -> bool {
+    pub(crate) fn is_single_segment(&self, segment: &str) -> bool {
         matches!(self.0.as_slice(), [Segment::Text(text)] if text == segment)
     }
 

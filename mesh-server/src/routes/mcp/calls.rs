@@ -71,7 +71,7 @@ struct WriteArguments {
 }
 
 /// A query with the id and the parameters of its read.
-struct Asked {
+struct QueryCall {
     format: Format,
     text: String,
     id: Option<PostedId>,
@@ -92,9 +92,9 @@ impl CallerTools<'_, '_> {
         if let Some(tool) = self.built_in().find(|tool| tool.name() == name) {
             return match tool {
                 BuiltIn::Describe => self.describe(parsed(arguments)?),
-                BuiltIn::Check => self.check(&self.asked(parsed(arguments)?)?),
-                BuiltIn::Run => self.run(self.asked(parsed(arguments)?)?).await,
-                BuiltIn::Explain => self.explain(self.asked(parsed(arguments)?)?).await,
+                BuiltIn::Check => self.check(&self.query_call(parsed(arguments)?)?),
+                BuiltIn::Run => self.run(self.query_call(parsed(arguments)?)?).await,
+                BuiltIn::Explain => self.explain(self.query_call(parsed(arguments)?)?).await,
                 BuiltIn::Write => self.write(parsed(arguments)?).await,
             };
         }
@@ -115,7 +115,7 @@ impl CallerTools<'_, '_> {
 
     fn built_in(&self) -> impl Iterator<Item = BuiltIn> {
         let registered = self.cx.shared.persisted.as_ref();
-        self.tools.built_in(registered.is_some_and(|persisted| persisted.is_only()))
+        self.tools.built_in(registered.is_some_and(|persisted| persisted.requires_registered()))
     }
 
     /// Returns the registered queries that the caller can see.
@@ -145,21 +145,21 @@ impl CallerTools<'_, '_> {
                 WireError::validation(format!("There is no entity '{}'{hint}", outline::cleaned(&key, NAME)))
             })?,
             None => {
-                let first = first.unwrap_or(BuiltIn::ENTITIES).clamp(1, BuiltIn::MAX_ENTITIES);
+                let first = first.unwrap_or(BuiltIn::DEFAULT_ENTITIES).clamp(1, BuiltIn::MAX_ENTITIES);
                 outline::page(&schema, after.as_deref(), first, writes)
             }
         };
         Ok(described.to_string())
     }
 
-    fn check(&self, asked: &Asked) -> Result<String, Fault> {
+    fn check(&self, call: &QueryCall) -> Result<String, Fault> {
         let principal = self.caller.principal();
-        let (format, text) = (asked.format, asked.text.as_str());
-        let request = match &asked.id {
+        let (format, text) = (call.format, call.text.as_str());
+        let request = match &call.id {
             Some(id) => Request::point(format, text, query::record_id(id)),
             None => Request::collection(format, text),
         };
-        let request = request.with_params(asked.params.as_ref()).with_principal(principal.as_deref());
+        let request = request.with_params(call.params.as_ref()).with_principal(principal.as_deref());
         let checked = match self.cx.shared.mesh.check(&request) {
             Ok(parameters) if parameters.is_empty() => json!({"valid": true}),
             Ok(parameters) => json!({"valid": true, "parameters": parameters}),
@@ -168,22 +168,22 @@ impl CallerTools<'_, '_> {
         Ok(checked.to_string())
     }
 
-    async fn run(&self, asked: Asked) -> Result<String, Fault> {
+    async fn run(&self, call: QueryCall) -> Result<String, Fault> {
         let context = self.cx.resolver_context(self.caller);
-        self.result(&self.read(asked, &context).await?.0)
+        self.result(&self.read(call, &context).await?.0)
     }
 
-    async fn explain(&self, asked: Asked) -> Result<String, Fault> {
+    async fn explain(&self, call: QueryCall) -> Result<String, Fault> {
         let trace = self.tools.options.sql.then(|| std::sync::Arc::new(Trace::new().with_query_plans()));
         let context = self.cx.resolver_context(self.caller).with_trace(trace.clone());
         let start = Instant::now();
-        let (body, plan) = self.read(asked, &context).await?;
+        let (body, plan) = self.read(call, &context).await?;
         let statements = trace.map(|trace| trace.take());
         Ok(mesh_docs::explanation(start.elapsed(), &plan, body.rows, statements.as_deref()).to_string())
     }
 
-    async fn read(&self, asked: Asked, context: &Context) -> Result<(JsonBody, mesh_plan::Plan), Fault> {
-        let Asked { format, text, id, params } = asked;
+    async fn read(&self, call: QueryCall, context: &Context) -> Result<(JsonBody, mesh_plan::Plan), Fault> {
+        let QueryCall { format, text, id, params } = call;
         let id = id.as_ref().map(query::record_id);
         let target = Target { entity: None, id, params: params.as_ref() };
         let plan = query::plan(self.cx, self.caller, Query::Text { format, text }, target)?;
@@ -214,7 +214,7 @@ impl CallerTools<'_, '_> {
         Ok(String::from_utf8_lossy(&results).into_owned())
     }
 
-    fn asked(&self, arguments: QueryArguments) -> Result<Asked, Fault> {
+    fn query_call(&self, arguments: QueryArguments) -> Result<QueryCall, Fault> {
         let QueryArguments { query, format, id, params } = arguments;
         let text = match query {
             Value::String(text) => text,
@@ -230,7 +230,7 @@ impl CallerTools<'_, '_> {
         let id = id.filter(|id| !id.is_null()).map(|id| posted_id(&id)).transpose()?;
         let params = params.filter(|params| !params.is_null());
         let params = params.map(|params| self.params(&params)).transpose()?;
-        Ok(Asked { format, text, id, params })
+        Ok(QueryCall { format, text, id, params })
     }
 
     fn params(&self, params: &Value) -> Result<ParamValues, WireError> {

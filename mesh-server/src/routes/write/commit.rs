@@ -57,7 +57,7 @@ pub(crate) async fn commit(
         }
     };
     let timed_out = || Error::Resolve(ResolveError::TimedOut);
-    let reply = before_deadline(&context, writing, timed_out).await;
+    let reply = within_commit_grace(&context, writing, timed_out).await;
     let reply = reply.map_err(|error| logged(&context, error))?;
     reply.changes.iter().cloned().for_each(|change| changes.notify(change));
     let request_id = context.request_id();
@@ -75,14 +75,14 @@ pub(crate) async fn commit_all(
     running: impl Future<Output = Result<Transacted, ScriptError>>,
 ) -> Result<Transacted, ScriptError> {
     let timed_out = || ResolveError::TimedOut.into();
-    let done = before_deadline(context, running, timed_out).await?;
+    let done = within_commit_grace(context, running, timed_out).await?;
     done.changes.iter().cloned().for_each(|change| changes.notify(change));
     tracing::debug!(request = %context.request_id(), changes = done.changes.len(), "written");
     Ok(done)
 }
 
 /// Awaits a write until `COMMIT_GRACE` after its deadline.
-pub(crate) async fn before_deadline<T, E>(
+pub(crate) async fn within_commit_grace<T, E>(
     context: &Context,
     writing: impl Future<Output = Result<T, E>>,
     timed_out: impl FnOnce() -> E,

@@ -120,11 +120,11 @@ fn closed() -> Persisted {
 #[tokio::test]
 async fn only_registered_queries_run() {
     let refused = (403, "QUERY_NOT_ALLOWED".to_owned());
-    let site = open(closed().only(true));
+    let site = open(closed().require_registered(true));
     assert_eq!(site.send(Ask::get("/mesh/post/1", TITLE)).await.why(), refused);
     assert_eq!(site.send(Ask::post("/mesh", &json!({"query": TITLE}))).await.why(), refused);
     assert_eq!(site.send(by_id("/mesh/post/1", LIST_ID)).await.status, 200);
-    let site = signed(closed().only(true));
+    let site = signed(closed().require_registered(true));
     let login = site.login().await;
     assert_eq!(site.send(login.sign(Ask::get("/mesh/post/1", TITLE))).await.why(), refused);
     let unsigned = site.send(Ask::get("/mesh/post/1", TITLE)).await;

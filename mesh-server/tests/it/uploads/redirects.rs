@@ -35,12 +35,16 @@ impl BlobStore for Elsewhere {
         BlobStore::open(&self.0, key, range)
     }
 
-    fn location(&self, key: StorageKey, _: LinkMethod) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    fn presigned_url(
+        &self,
+        key: StorageKey,
+        _: LinkMethod,
+    ) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async move { Ok(Some(format!("https://files.example/{key}?signature=1"))) })
     }
 
-    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
-        self.0.sealed(key)
+    fn find_sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        self.0.find_sealed(key)
     }
 
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {

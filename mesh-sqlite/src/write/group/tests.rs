@@ -34,13 +34,13 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// A database with a writer of `t`.
-struct Written {
+struct TestDatabase {
     file: File,
     writer: Writer,
     mesh: Mesh,
 }
 
-impl Written {
+impl TestDatabase {
     fn new() -> Self {
         let file = File::new(TABLES);
         let document = Document::parse(
@@ -98,7 +98,7 @@ impl Written {
 
 #[tokio::test]
 async fn writes_that_wait_are_committed_together() {
-    let t = Written::new();
+    let t = TestDatabase::new();
     let before = t.commits();
     let bodies: Vec<String> = (0..20).map(|n| format!(r#"{{"n":{n}}}"#)).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
@@ -147,7 +147,7 @@ async fn a_light_reply_is_read_by_the_writer_and_another_after_it() {
 
 #[tokio::test]
 async fn a_write_that_fails_undoes_only_itself() {
-    let t = Written::new();
+    let t = TestDatabase::new();
     let replies = t.create_together(&[r#"{"n":1}"#, r#"{"n":1}"#, r#"{"n":100}"#, r#"{"n":2}"#]).await;
     let [Ok(_), Err(WriteError::Conflict { rule: Rule::Unique, .. }), Err(_), Ok(_)] = &replies[..] else {
         panic!("{replies:?}")
@@ -160,7 +160,7 @@ async fn a_write_that_ends_the_transaction_fails_alone() {
     // In order: a trigger ends the transaction, a trigger keeps its changes, a reference is checked at the commit, and
     // a write takes longer than others may wait for.
     for wrong in [r#"{"n":200}"#, r#"{"n":400}"#, r#"{"n":9,"parent_id":7}"#, r#"{"n":300}"#] {
-        let t = Written::new();
+        let t = TestDatabase::new();
         let replies = t.create_together(&[r#"{"n":1}"#, r#"{"n":2}"#, wrong, r#"{"n":3}"#]).await;
         let done: Vec<bool> = replies.iter().map(Result::is_ok).collect();
         let takes_long = wrong.contains("300");
@@ -175,7 +175,7 @@ async fn a_write_that_ends_the_transaction_fails_alone() {
 
 #[test]
 fn a_write_that_cannot_begin_in_time_is_refused_and_not_run() {
-    let t = Written::new();
+    let t = TestDatabase::new();
     let runtime = runtime();
     let held = t.writer.connection.lock();
     let target = WriteTarget::Create { entity: "t" };
@@ -198,7 +198,7 @@ fn a_write_that_cannot_begin_in_time_is_refused_and_not_run() {
 
 #[test]
 fn a_runtime_that_ends_leaves_the_queue_to_others() {
-    let t = Written::new();
+    let t = TestDatabase::new();
     let held = t.writer.connection.lock();
     let ended = runtime();
     ended.block_on(async { assert!(t.create(r#"{"n":1}"#).now_or_never().is_none()) });

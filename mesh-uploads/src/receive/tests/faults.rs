@@ -175,8 +175,8 @@ impl BlobStore for Failing {
         BlobStore::open(&self.store, key, range)
     }
 
-    fn sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
-        self.store.sealed(key)
+    fn find_sealed(&self, key: StorageKey) -> BoxFuture<'_, Result<Option<Box<dyn Sealed>>, StoreError>> {
+        self.store.find_sealed(key)
     }
 
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<Box<dyn Sealed>>, StoreError>> {

@@ -23,16 +23,16 @@ const COPIED_PER_SECOND: u64 = 16 * 1024 * 1024;
 
 impl Bucket {
     pub(super) async fn get(&self, path: &Path, options: GetOptions) -> Result<GetResult, Error> {
-        within(self.timeout, self.s3.get_opts(path, options)).await
+        with_timeout(self.timeout, self.s3.get_opts(path, options)).await
     }
 
     pub(super) fn list(&self, folder: &Path) -> BoxStream<'static, Result<ObjectMeta, Error>> {
-        within_each(self.timeout, self.s3.list(Some(folder)))
+        with_item_timeout(self.timeout, self.s3.list(Some(folder)))
     }
 
     pub(super) async fn put(&self, path: &Path, bytes: Bytes, attributes: Attributes) -> Result<(), Error> {
         let options = PutOptions { attributes, ..PutOptions::default() };
-        within(self.timeout, self.s3.put_opts(path, bytes.into(), options)).await.map(drop)
+        with_timeout(self.timeout, self.s3.put_opts(path, bytes.into(), options)).await.map(drop)
     }
 
     pub(super) async fn put_empty(&self, path: &Path) -> Result<(), Error> {
@@ -45,20 +45,20 @@ impl Bucket {
         attributes: Attributes,
     ) -> Result<Box<dyn MultipartUpload>, Error> {
         let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-        within(self.timeout, self.s3.put_multipart_opts(path, options)).await
+        with_timeout(self.timeout, self.s3.put_multipart_opts(path, options)).await
     }
 
     pub(super) async fn complete(&self, upload: &mut dyn MultipartUpload, size: u64) -> Result<(), Error> {
-        within(self.time_for(size), upload.complete()).await.map(drop)
+        with_timeout(self.copy_timeout(size), upload.complete()).await.map(drop)
     }
 
     /// Removes an object. It is not an error if the object does not exist.
     pub(super) async fn remove(&self, path: &Path) -> Result<(), Error> {
-        present(within(self.timeout, self.s3.delete(path)).await).map(drop)
+        present(with_timeout(self.timeout, self.s3.delete(path)).await).map(drop)
     }
 
     pub(super) async fn copy(&self, from: &Path, to: &Path, size: u64) -> Result<(), Error> {
-        within(self.time_for(size), self.s3.copy(from, to)).await
+        with_timeout(self.copy_timeout(size), self.s3.copy(from, to)).await
     }
 
     pub(super) async fn link(&self, path: &Path, method: LinkMethod, ttl: Duration) -> Result<String, Error> {
@@ -66,17 +66,17 @@ impl Bucket {
             LinkMethod::Get => reqwest::Method::GET,
             LinkMethod::Head => reqwest::Method::HEAD,
         };
-        within(self.timeout, self.s3.signed_url(method, path, ttl)).await.map(Into::into)
+        with_timeout(self.timeout, self.s3.signed_url(method, path, ttl)).await.map(Into::into)
     }
 
     /// Returns the time limit of a request that makes the service copy `size` bytes.
-    fn time_for(&self, size: u64) -> Duration {
+    fn copy_timeout(&self, size: u64) -> Duration {
         self.timeout.saturating_add(Duration::from_secs(size / COPIED_PER_SECOND))
     }
 }
 
 /// Awaits a request within a time limit.
-pub(super) async fn within<T>(
+pub(super) async fn with_timeout<T>(
     limit: Duration,
     request: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
@@ -84,7 +84,7 @@ pub(super) async fn within<T>(
 }
 
 /// Applies a time limit to each item.
-pub(super) fn within_each<T: Send + 'static>(
+pub(super) fn with_item_timeout<T: Send + 'static>(
     limit: Duration,
     items: BoxStream<'static, Result<T, Error>>,
 ) -> BoxStream<'static, Result<T, Error>> {

@@ -8,7 +8,7 @@ use object_store::{Attributes, Error, MultipartUpload};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::requests::{failed, within};
+use super::requests::{failed, with_timeout};
 use super::{BLOCK, Bucket};
 use crate::content_hash::StorageKey;
 use crate::error::{StoreError, StoreErrorKind};
@@ -28,7 +28,7 @@ pub(super) struct StagedObject {
     /// Bytes that do not fill a part yet.
     pub(super) part: BytesMut,
     /// The permits for the bytes in `part`.
-    pub(super) held: Option<OwnedSemaphorePermit>,
+    pub(super) permits: Option<OwnedSemaphorePermit>,
     /// `None` until the first part is full, and again after the upload is complete.
     pub(super) upload: Option<Box<dyn MultipartUpload>>,
     /// The part that is being sent while the next one is received.
@@ -38,21 +38,21 @@ pub(super) struct StagedObject {
 impl StagedObject {
     /// Acquires permits for bytes that are kept until they are sent. Blocks are counted for the whole part, because bytes may
     /// arrive in pieces that are much smaller than a block.
-    fn hold(&mut self, bytes: &Bytes) -> Result<(), StoreError> {
-        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let blocks = self.part.len().saturating_add(bytes.len()).div_ceil(BLOCK).saturating_sub(held);
+    fn acquire_permits(&mut self, bytes: &Bytes) -> Result<(), StoreError> {
+        let acquired = self.permits.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let blocks = self.part.len().saturating_add(bytes.len()).div_ceil(BLOCK).saturating_sub(acquired);
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         let permits = Arc::clone(&self.bucket.blocks).try_acquire_many_owned(blocks).map_err(|error| {
             StoreError::new("hold the parts of all unfinished files", error).with_kind(StoreErrorKind::Busy)
         })?;
-        match &mut self.held {
-            Some(held) => held.merge(permits),
+        match &mut self.permits {
+            Some(existing) => existing.merge(permits),
             none => *none = Some(permits),
         }
         Ok(())
     }
 
-    async fn sent(&mut self) -> Result<(), StoreError> {
+    async fn finish_sending(&mut self) -> Result<(), StoreError> {
         match self.sending.take() {
             Some(sending) => sending.await.unwrap_or_else(|error| Err(error.into())).map_err(writing),
             None => Ok(()),
@@ -60,7 +60,7 @@ impl StagedObject {
     }
 
     async fn send(&mut self) -> Result<(), StoreError> {
-        self.sent().await?;
+        self.finish_sending().await?;
         let path = self.bucket.staged(&self.unique);
         let upload = match &mut self.upload {
             Some(upload) => upload,
@@ -70,10 +70,10 @@ impl StagedObject {
             }
         };
         let part = upload.put_part(self.part.split().freeze().into());
-        let (limit, held) = (self.bucket.timeout, self.held.take());
+        let (limit, permits) = (self.bucket.timeout, self.permits.take());
         self.sending = Some(tokio::spawn(async move {
-            let _held = held;
-            within(limit, part).await
+            let _permits = permits;
+            with_timeout(limit, part).await
         }));
         Ok(())
     }
@@ -87,7 +87,7 @@ impl StagedObject {
         if !self.part.is_empty() {
             self.send().await?;
         }
-        self.sent().await?;
+        self.finish_sending().await?;
         if let Some(upload) = &mut self.upload {
             self.bucket.complete(&mut **upload, self.size).await.map_err(writing)?;
         }
@@ -99,7 +99,7 @@ impl StagedObject {
 impl Staged for StagedObject {
     fn write(&mut self, bytes: Bytes) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.hold(&bytes)?;
+            self.acquire_permits(&bytes)?;
             self.size = self.size.saturating_add(bytes.len() as u64);
             self.part.extend_from_slice(&bytes);
             if self.part.len() >= PART { self.send().await } else { Ok(()) }
@@ -131,7 +131,7 @@ impl Drop for StagedObject {
                 if let Some(sending) = sending {
                     let _ = sending.await;
                 }
-                let _ = within(limit, upload.abort()).await;
+                let _ = with_timeout(limit, upload.abort()).await;
             });
         }
     }

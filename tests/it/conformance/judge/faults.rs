@@ -6,9 +6,9 @@ mod export;
 mod failures;
 mod files;
 mod filters;
+mod generated;
 mod hosts;
 mod integrity;
-mod made;
 mod pages;
 mod profiles;
 mod query;
@@ -52,7 +52,7 @@ pub(crate) struct Fault {
     /// What it does when it loads schema documents.
     pub(crate) on_load: Option<OnLoad>,
     /// Whether servers store data that they should refuse, so that no other fault can be tested with the same servers.
-    pub(crate) spoils: bool,
+    pub(crate) corrupts_data: bool,
 }
 
 /// A fault of a loader of schema documents.
@@ -72,11 +72,11 @@ pub(crate) const NO_FAULT: Fault = Fault {
     on_response: &|_, _, _| {},
     on_line: None,
     on_load: None,
-    spoils: false,
+    corrupts_data: false,
 };
 
 /// Returns the hand-written faults, apart from those of profiles that the reference server does not claim.
-pub(crate) fn written() -> Vec<Fault> {
+pub(crate) fn hand_written() -> Vec<Fault> {
     let tables = [
         transport::FAULTS,
         errors::FAULTS,
@@ -114,22 +114,23 @@ pub(crate) fn written() -> Vec<Fault> {
 pub(crate) fn without(profile: &str) -> Fault {
     let on_request: &OnRequest = match profile {
         "relational" => &|request, _| {
-            let text = made::text_of(request);
+            let text = generated::text_of(request);
             let forms = ["\"relation\"", "\"$relation\"", "\"$field\"", "\"at\"", "\"total\"", "\"last\""];
-            let is_relational = forms.iter().any(|form| text.contains(form)) || made::has_path(&text);
-            (is_relational || made::has_aggregated_relation(&text)).then(|| error(400, "ValidationError"))
+            let is_relational = forms.iter().any(|form| text.contains(form)) || generated::has_path(&text);
+            (is_relational || generated::has_aggregated_relation(&text))
+                .then(|| error(400, "ValidationError"))
         },
-        "params" => {
-            &|request, _| made::text_of(request).contains("\"$param\"").then(|| error(400, "ValidationError"))
-        }
+        "params" => &|request, _| {
+            generated::text_of(request).contains("\"$param\"").then(|| error(400, "ValidationError"))
+        },
         _ => &|_, _| None,
     };
     Fault { name: "without a profile", on_request, ..NO_FAULT }
 }
 
 /// Returns the faults that are generated from tables and from the responses in a recording.
-pub(crate) fn made_from(recording: &Recording) -> Vec<Fault> {
-    made::all(recording)
+pub(crate) fn generate(recording: &Recording) -> Vec<Fault> {
+    generated::all(recording)
 }
 
 /// Returns a JSON response.

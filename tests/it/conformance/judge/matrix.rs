@@ -14,7 +14,7 @@ use mesh_tests::kit::run::{self, Grade, Selection};
 use mesh_tests::kit::target::Target;
 
 use super::faults::{Fault, OnLoad};
-use super::proxy::{Known, Proxy};
+use super::proxy::{IssuedValues, Proxy};
 use super::recording::Recording;
 use super::servers;
 
@@ -22,10 +22,10 @@ use super::servers;
 const CONCURRENT: usize = 3;
 
 /// A fault that fails more cases than this is too general to show that a single case detects anything.
-const BLUNT: usize = 180;
+const FAILURES_MAX: usize = 180;
 
 /// Id prefixes of cases that depend on all other features, so that a fault of any other feature may fail them.
-const DEPENDENT: [&str; 7] = ["10.6-", "14.", "15.", "16.", "17", "18.", "19."];
+const CROSS_CUTTING: [&str; 7] = ["10.6-", "14.", "15.", "16.", "17", "18.", "19."];
 
 /// The outcome of one fault.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
 }
 
 /// Returns the cases that fail with a fault-injecting proxy in front of each server.
-pub(crate) fn failing(fault: &Fault, reference: &Reference, cases: &[Case]) -> Vec<String> {
+pub(crate) fn failing_cases(fault: &Fault, reference: &Reference, cases: &[Case]) -> Vec<String> {
     failures(fault, reference, cases).into_iter().map(|(id, _)| id).collect()
 }
 
@@ -45,9 +45,9 @@ pub(crate) fn failures(fault: &Fault, reference: &Reference, cases: &[Case]) -> 
     let mut profile = Profile::reference().unwrap();
     profile.known.clear();
     profile.declare("load", load_command(fault));
-    let (mut proxies, known) = (Vec::new(), Known::default());
+    let (mut proxies, issued) = (Vec::new(), IssuedValues::default());
     for (settings, url) in reference.target.base_urls() {
-        let proxy = Proxy::start(settings, url, *fault, known.clone());
+        let proxy = Proxy::start(settings, url, *fault, issued.clone());
         profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, url.base));
         proxies.push(proxy);
     }
@@ -82,9 +82,10 @@ pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recor
                     let start = Instant::now();
                     let touched = recording.touched_by(fault);
                     let found = start.elapsed();
-                    let own = fault.spoils.then(servers);
-                    let servers = own.as_ref().unwrap_or(reference);
-                    let failed = confirmed(fault, servers, &touched, failing(fault, servers, &touched));
+                    let separate = fault.corrupts_data.then(servers);
+                    let servers = separate.as_ref().unwrap_or(reference);
+                    let failed =
+                        retry_unexpected(fault, servers, &touched, failing_cases(fault, servers, &touched));
                     eprintln!(
                         "{:>6.1} s {:>6.1} s  {:>4} touched {:>4} failed  {}",
                         found.as_secs_f64(),
@@ -104,28 +105,33 @@ pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recor
 
 /// Repeats cases that unexpectedly fail or pass, if they are few. Other faults use the same servers at the same time, so a
 /// server that should be busy with the requests of one run may be busy with those of another.
-fn confirmed(fault: &Fault, reference: &Reference, touched: &[Case], mut failed: Vec<String>) -> Vec<String> {
-    const FEW: usize = 8;
-    let is_surprising = |case: &&Case| match failed.contains(&case.id) {
+fn retry_unexpected(
+    fault: &Fault,
+    reference: &Reference,
+    touched: &[Case],
+    mut failed: Vec<String>,
+) -> Vec<String> {
+    const RETRIES_MAX: usize = 8;
+    let is_unexpected = |case: &&Case| match failed.contains(&case.id) {
         true => {
             !fault.must_fail.contains(&case.id.as_str())
-                && !fault.may_fail.iter().chain(&DEPENDENT).any(|begin| case.id.starts_with(begin))
+                && !fault.may_fail.iter().chain(&CROSS_CUTTING).any(|begin| case.id.starts_with(begin))
         }
         false => fault.must_fail.contains(&case.id.as_str()),
     };
-    let again: Vec<Case> = touched.iter().filter(is_surprising).cloned().collect();
-    if !again.is_empty() && again.len() <= FEW {
+    let again: Vec<Case> = touched.iter().filter(is_unexpected).cloned().collect();
+    if !again.is_empty() && again.len() <= RETRIES_MAX {
         failed.retain(|id| again.iter().all(|case| case.id != *id));
-        failed.extend(failing(fault, reference, &again));
+        failed.extend(failing_cases(fault, reference, &again));
     }
     failed
 }
 
 /// Compares the failing cases with the expected ones; returns a message if they differ.
-pub(crate) fn surprise(fault: &Fault, failed: &[String]) -> Option<String> {
+pub(crate) fn unexpected_result(fault: &Fault, failed: &[String]) -> Option<String> {
     let missed: Vec<&&str> =
         fault.must_fail.iter().filter(|id| !failed.iter().any(|id_failed| id_failed == *id)).collect();
-    let is_dependent = |id: &str| DEPENDENT.iter().any(|begin| id.starts_with(begin));
+    let is_dependent = |id: &str| CROSS_CUTTING.iter().any(|begin| id.starts_with(begin));
     let may_fail_any = !fault.must_fail.iter().any(|id| is_dependent(id));
     let is_related = |id: &String| {
         fault.must_fail.contains(&id.as_str())
@@ -140,7 +146,7 @@ pub(crate) fn surprise(fault: &Fault, failed: &[String]) -> Option<String> {
 
 /// Returns the cases of a MUST that no fault fails, apart from faults that fail nearly everything.
 pub(crate) fn survivors<'c>(cases: &'c [Case], outcomes: &[Outcome]) -> Vec<&'c Case> {
-    let sharp = outcomes.iter().filter(|outcome| outcome.failed.len() <= BLUNT);
+    let sharp = outcomes.iter().filter(|outcome| outcome.failed.len() <= FAILURES_MAX);
     let killed: BTreeSet<&str> =
         sharp.flat_map(|outcome| outcome.failed.iter().map(String::as_str)).collect();
     cases.iter().filter(|case| !killed.contains(case.id.as_str())).collect()

@@ -18,28 +18,28 @@ use super::faults::{Fault, OnLine};
 
 /// The header with which the proxy marks a request whose body is incomplete. Such a request is not forwarded unless a fault
 /// removes the mark.
-pub(crate) const BROKEN: &str = "X-Judge-Broken";
+pub(crate) const TRUNCATED_MARK: &str = "X-Judge-Broken";
 
 /// How long the proxy waits for bytes that were announced.
-const ANNOUNCED: Duration = Duration::from_secs(1);
+const BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Cursors, tags and sessions that servers have issued.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Known {
+pub(crate) struct IssuedValues {
     cursors: Arc<Mutex<HashSet<String>>>,
     tags: Arc<Mutex<HashSet<String>>>,
     /// Tokens with their signing keys, the newest last.
     sessions: Arc<Mutex<Vec<(String, String)>>>,
     /// The sessions of proxies by authority, with their expiry in milliseconds.
-    own: Arc<Mutex<HashMap<String, (Session, u128)>>>,
+    proxy_sessions: Arc<Mutex<HashMap<String, (Session, u128)>>>,
 }
 
 /// State that the proxy collects from requests and responses.
 #[derive(Debug)]
 pub(crate) struct ProxyState {
-    known: Known,
+    issued: IssuedValues,
     /// Requests that were recorded by faults.
-    seen: Mutex<HashSet<String>>,
+    marks: Mutex<HashSet<String>>,
     upstream: BaseUrl,
     settings: String,
 }
@@ -56,11 +56,11 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Listens on a free port and forwards everything to the server, modified by the fault.
-    pub(crate) fn start(settings: &str, upstream: &BaseUrl, fault: Fault, known: Known) -> Self {
+    pub(crate) fn start(settings: &str, upstream: &BaseUrl, fault: Fault, issued: IssuedValues) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let state = Arc::new(ProxyState::new(settings, upstream.clone(), known));
+        let state = Arc::new(ProxyState::new(settings, upstream.clone(), issued));
         let (upstream, stopped) = (upstream.clone(), Arc::clone(&stop));
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -91,7 +91,7 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
     let original = request.clone();
     let response = match (fault.on_request)(&mut request, state) {
         Some(response) => response,
-        None if request.header_value(BROKEN).is_some() => return,
+        None if request.header_value(TRUNCATED_MARK).is_some() => return,
         None => {
             let Ok(exchange) = Exchange::begin(&upstream.authority, &request) else { return };
             if exchange.head.is_event_stream() {
@@ -104,7 +104,7 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
                 };
             }
             let Ok(mut response) = exchange.finish() else { return };
-            state.known.record(&request, &response);
+            state.issued.record(&request, &response);
             (fault.on_response)(&original, &mut response, state);
             response
         }
@@ -153,14 +153,14 @@ fn forward(connection: Connection, to: &mut TcpStream) {
 /// Reads a body. If the client ends it too early, the request is marked as broken. If bytes do not arrive in time, the
 /// request keeps its `Content-Length`, so the server waits for them, too.
 fn read_body(reader: &mut BufReader<&TcpStream>, length: usize, request: &mut Request) -> Vec<u8> {
-    let _ = reader.get_ref().set_read_timeout(Some(ANNOUNCED));
+    let _ = reader.get_ref().set_read_timeout(Some(BODY_TIMEOUT));
     let mut body = Vec::new();
     let mut buffer = [0; 1 << 16];
     while body.len() < length {
         let most = buffer.len().min(length - body.len());
         match reader.read(&mut buffer[..most]) {
             Ok(0) => {
-                request.add_header(BROKEN, "1");
+                request.add_header(TRUNCATED_MARK, "1");
                 break;
             }
             Ok(count) => body.extend(&buffer[..count]),
@@ -247,7 +247,7 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
     Some(request)
 }
 
-impl Known {
+impl IssuedValues {
     /// Records the cursors and sessions of a response.
     pub(crate) fn record(&self, request: &Request, response: &Response) {
         if let Some(tag) = response.header("etag") {
@@ -270,41 +270,41 @@ impl Known {
 
 impl ProxyState {
     /// Creates the state of a proxy in front of a server.
-    pub(crate) fn new(settings: &str, upstream: BaseUrl, known: Known) -> Self {
-        Self { known, seen: Mutex::default(), upstream, settings: settings.to_owned() }
+    pub(crate) fn new(settings: &str, upstream: BaseUrl, issued: IssuedValues) -> Self {
+        Self { issued, marks: Mutex::default(), upstream, settings: settings.to_owned() }
     }
 
     /// Returns the first session that the server gave.
     pub(crate) fn first_session(&self) -> Session {
-        self.known.sessions.lock().unwrap().first().cloned().unwrap_or_default()
+        self.issued.sessions.lock().unwrap().first().cloned().unwrap_or_default()
     }
 
     /// Returns whether the server has these settings.
-    pub(crate) fn is_of(&self, settings: &str) -> bool {
+    pub(crate) fn has_settings(&self, settings: &str) -> bool {
         self.settings == settings
     }
 
     /// Returns the tag of the server that begins like the given one, or the given one.
     pub(crate) fn tag_like(&self, tag: &str) -> String {
-        let tags = self.known.tags.lock().unwrap();
+        let tags = self.issued.tags.lock().unwrap();
         let begin = tag.get(..tag.len() - 2).unwrap_or(tag);
         tags.iter().find(|own| own.starts_with(begin)).cloned().unwrap_or_else(|| tag.to_owned())
     }
 
     /// Returns whether the server issued the cursor.
     pub(crate) fn has_issued_cursor(&self, cursor: &str) -> bool {
-        self.known.cursors.lock().unwrap().contains(cursor)
+        self.issued.cursors.lock().unwrap().contains(cursor)
     }
 
     /// Returns the signing key of an issued token.
     pub(crate) fn signing_key(&self, token: &str) -> Option<String> {
-        let sessions = self.known.sessions.lock().unwrap();
+        let sessions = self.issued.sessions.lock().unwrap();
         sessions.iter().find(|(own, _)| own == token).map(|(_, key)| key.clone())
     }
 
     /// Returns the issued token that differs from the given one in few characters.
     pub(crate) fn issued_token_like(&self, token: &str) -> Option<String> {
-        let sessions = self.known.sessions.lock().unwrap();
+        let sessions = self.issued.sessions.lock().unwrap();
         let differ = |own: &str| own.bytes().zip(token.bytes()).filter(|(a, b)| a != b).count();
         let near = sessions.iter().find(|(own, _)| own.len() == token.len() && differ(own) <= 2);
         near.map(|(own, _)| own.clone())
@@ -316,13 +316,13 @@ impl ProxyState {
     }
 
     /// Records a text; returns whether it was recorded before.
-    pub(crate) fn insert_seen(&self, what: &str) -> bool {
-        !self.seen.lock().unwrap().insert(what.to_owned())
+    pub(crate) fn mark(&self, what: &str) -> bool {
+        !self.marks.lock().unwrap().insert(what.to_owned())
     }
 
     /// Returns whether a text was recorded before.
-    pub(crate) fn has_seen(&self, what: &str) -> bool {
-        self.seen.lock().unwrap().contains(what)
+    pub(crate) fn is_marked(&self, what: &str) -> bool {
+        self.marks.lock().unwrap().contains(what)
     }
 
     /// Signs a request if the server supports logins.
@@ -376,7 +376,7 @@ impl ProxyState {
     /// Returns a session of the default account that lives for some time yet.
     fn login(&self) -> Session {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-        let own = self.known.own.lock().unwrap().get(&*self.upstream.authority).cloned();
+        let own = self.issued.proxy_sessions.lock().unwrap().get(&*self.upstream.authority).cloned();
         if let Some((session, _)) = own.filter(|(_, end)| *end > now + PATIENCE.as_millis()) {
             return session;
         }
@@ -388,7 +388,11 @@ impl ProxyState {
         let session = (text("token"), text("signingToken"));
         // A server without logins gets no second request.
         let end = body["expiresAt"].as_u64().map_or(u128::MAX, u128::from);
-        self.known.own.lock().unwrap().insert(self.upstream.authority.to_string(), (session.clone(), end));
+        self.issued
+            .proxy_sessions
+            .lock()
+            .unwrap()
+            .insert(self.upstream.authority.to_string(), (session.clone(), end));
         session
     }
 }

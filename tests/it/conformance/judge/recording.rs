@@ -9,11 +9,11 @@ use mesh_tests::kit::reference::Reference;
 use mesh_tests::kit::run::{self, Grade, Selection};
 
 use super::faults::Fault;
-use super::proxy::{BROKEN, Known, ProxyState};
+use super::proxy::{IssuedValues, ProxyState, TRUNCATED_MARK};
 
 /// An exchange of a case with the server of some settings.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedExchange {
     pub(crate) settings: String,
     pub(crate) request: Request,
     pub(crate) response: Response,
@@ -23,9 +23,9 @@ pub(crate) struct Recorded {
 #[derive(Debug)]
 pub(crate) struct Recording {
     /// The exchanges of each case.
-    pub(crate) cases: Vec<(Case, Vec<Recorded>)>,
+    pub(crate) cases: Vec<(Case, Vec<RecordedExchange>)>,
     upstreams: BTreeMap<String, BaseUrl>,
-    known: Known,
+    issued: IssuedValues,
 }
 
 impl Recording {
@@ -35,7 +35,7 @@ impl Recording {
         let upstreams: BTreeMap<String, BaseUrl> =
             target.base_urls().map(|(settings, url)| (settings.to_owned(), url.clone())).collect();
         let report = run::run(cases, target, &Selection::default());
-        let (known, mut recorded) = (Known::default(), Vec::new());
+        let (issued, mut recorded) = (IssuedValues::default(), Vec::new());
         for verdict in report.verdicts {
             if verdict.grade != Grade::Pass {
                 return Err(format!(
@@ -47,21 +47,21 @@ impl Recording {
             for logged in verdict.log {
                 let LoggedExchange::Http { authority, mut request, response } = logged else { continue };
                 if response.is_err() {
-                    request.add_header(BROKEN, "1");
+                    request.add_header(TRUNCATED_MARK, "1");
                 }
                 let response = response.unwrap_or_default();
                 let of_url = upstreams.iter().find(|(_, url)| *url.authority == *authority);
                 let Some((settings, _)) = of_url else { continue };
-                known.record(&request, &response);
-                exchanges.push(Recorded { settings: settings.clone(), request, response });
+                issued.record(&request, &response);
+                exchanges.push(RecordedExchange { settings: settings.clone(), request, response });
             }
             recorded.push((verdict.case, exchanges));
         }
-        Ok(Self { cases: recorded, upstreams, known })
+        Ok(Self { cases: recorded, upstreams, issued })
     }
 
     /// Returns the exchanges of all cases.
-    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Recorded> {
+    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &RecordedExchange> {
         self.cases.iter().flat_map(|(_, exchanges)| exchanges)
     }
 
@@ -75,7 +75,7 @@ impl Recording {
             exchanges.iter().any(|recorded| {
                 let Some(upstream) = self.upstreams.get(&recorded.settings) else { return false };
                 let state = states.entry(&recorded.settings).or_insert_with(|| {
-                    ProxyState::new(&recorded.settings, upstream.clone(), self.known.clone())
+                    ProxyState::new(&recorded.settings, upstream.clone(), self.issued.clone())
                 });
                 changes(fault, recorded, state)
             })
@@ -85,7 +85,7 @@ impl Recording {
 }
 
 /// Returns whether a fault changes the request or the response.
-fn changes(fault: &Fault, recorded: &Recorded, state: &ProxyState) -> bool {
+fn changes(fault: &Fault, recorded: &RecordedExchange, state: &ProxyState) -> bool {
     let mut request = recorded.request.clone();
     if (fault.on_request)(&mut request, state).is_some() || differ(&request, &recorded.request) {
         return true;

@@ -117,7 +117,7 @@ pub(super) const VARIANTS: &[Fault] = &[
         on_response: &|_, response, state| {
             let text = serde_json::from_slice::<Value>(&response.body).ok().filter(|body| !body.is_number());
             // A server that indents its responses counts the white space, too.
-            let is_bounded = state.is_of("small");
+            let is_bounded = state.has_settings("small");
             if let Some(text) = text.filter(|_| !response.is_event_stream() && !is_bounded) {
                 response.body = format!("{text:#}\n").into_bytes();
             }

@@ -41,7 +41,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long an attack waits for a reply.
 const WAIT: Duration = Duration::from_millis(500);
 /// Connections that are left open.
-const HELD: usize = 250;
+const OPEN_CONNECTIONS_MAX: usize = 250;
 
 const POST: &str = r#"{"post":{"$select":{"id":true}}}"#;
 const PAPERS: &str = r#"{"paper":{"$select":{"id":true,"body":true},"$page":{"first":200}}}"#;
@@ -53,13 +53,13 @@ pub(crate) struct Attacker<'s> {
     site: &'s Site,
     random_state: u64,
     session: Option<Session>,
-    held: VecDeque<TcpStream>,
+    open_connections: VecDeque<TcpStream>,
 }
 
 impl<'s> Attacker<'s> {
     pub(crate) fn new(site: &'s Site, seed: u64) -> Self {
         let session = site.is_signed.then(|| Session::begin(&site.server));
-        Self { site, random_state: seed, session, held: VecDeque::new() }
+        Self { site, random_state: seed, session, open_connections: VecDeque::new() }
     }
 
     /// Attacks until `done`.
@@ -97,10 +97,10 @@ impl<'s> Attacker<'s> {
     }
 
     /// Leaves a connection open.
-    fn hold(&mut self, socket: Option<TcpStream>) {
-        self.held.extend(socket);
-        if self.held.len() > HELD {
-            self.held.pop_front();
+    fn leave_open(&mut self, socket: Option<TcpStream>) {
+        self.open_connections.extend(socket);
+        if self.open_connections.len() > OPEN_CONNECTIONS_MAX {
+            self.open_connections.pop_front();
         }
     }
 
@@ -142,7 +142,7 @@ fn like_patterns(attacker: &mut Attacker<'_>) {
         json!({"paper": {"$select": {"id": true}, "$where": {"or": [condition, condition]}}}).to_string();
     let request = attacker.get("/mesh/paper", &query);
     let socket = attacker.send_bytes(&request.bytes());
-    attacker.hold(socket);
+    attacker.leave_open(socket);
 }
 
 fn huge_answers(attacker: &mut Attacker<'_>) {
@@ -152,13 +152,13 @@ fn huge_answers(attacker: &mut Attacker<'_>) {
 
 fn unread_answers(attacker: &mut Attacker<'_>) {
     let socket = attacker.send_bytes(&attacker.get("/mesh/paper", PAPERS).bytes());
-    attacker.hold(socket);
+    attacker.leave_open(socket);
 }
 
 fn closed_windows(attacker: &mut Attacker<'_>) {
     let window = [0, 1, 65_535][attacker.random() as usize % 3];
     let socket = attacker.send_bytes(&attacker.http2(window, 20, "/mesh/paper", PAPERS));
-    attacker.hold(socket);
+    attacker.leave_open(socket);
 }
 
 fn resets(attacker: &mut Attacker<'_>) {
@@ -200,7 +200,7 @@ fn event_streams(attacker: &mut Attacker<'_>) {
         let id = attacker.random() % 100 + 1;
         let request = attacker.get(&format!("/mesh/paper/{id}/events"), &query);
         let socket = attacker.send_bytes(&request.bytes());
-        attacker.hold(socket);
+        attacker.leave_open(socket);
     }
 }
 
@@ -248,6 +248,6 @@ fn docs_execute(attacker: &mut Attacker<'_>) {
 fn idle_connections(attacker: &mut Attacker<'_>) {
     for beginning in ["", "GET /mesh/post HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"] {
         let socket = attacker.send_bytes(beginning.as_bytes());
-        attacker.hold(socket);
+        attacker.leave_open(socket);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mesh_tests::{Database, Request};
 
-use super::{Ground, ROUNDS, SLOWEST, Streams, WATCHING, millis, wait_for_all};
+use super::{EventFixture, LATENCY_MAX, ROUNDS, Streams, WATCHERS, millis, wait_for_all};
 use crate::bench::machine::{mebibytes, memory, percentile};
 
 /// The number of different lists.
@@ -15,8 +15,8 @@ const LISTS: usize = 50;
 /// The number of records.
 const POSTS: u32 = 100_000;
 /// How long records are changed one after another, and the pause between two changes.
-const BUSY: Duration = Duration::from_secs(10);
-const BETWEEN: Duration = Duration::from_millis(10);
+const LOAD_DURATION: Duration = Duration::from_secs(10);
+const WRITE_INTERVAL: Duration = Duration::from_millis(10);
 
 const SCHEMA: &str = r#"{
     "entities": {
@@ -48,17 +48,17 @@ fn database() -> Result<Database, String> {
 
 /// Opens the streams and measures them.
 pub(super) fn measure(program: &Path) -> Result<bool, String> {
-    let ground = Ground::serve(program, database()?, SCHEMA)?;
+    let fixture = EventFixture::serve(program, database()?, SCHEMA)?;
     let mut lists = Vec::new();
     for author in 1..=LISTS {
         let request =
             Request::get("/mesh/post", &query(author)).header("Accept", "text/event-stream").bytes();
         let mut streams = Streams::default();
-        streams.open(ground.server.address, &request, WATCHING / LISTS)?;
+        streams.open(fixture.server.address, &request, WATCHERS / LISTS)?;
         lists.push(streams.0);
     }
     println!(
-        "{WATCHING} streams of {LISTS} lists of {POSTS} records, {ROUNDS} changes each way, milliseconds until a stream has it"
+        "{WATCHERS} streams of {LISTS} lists of {POSTS} records, {ROUNDS} changes each way, milliseconds until a stream has it"
     );
     println!("  {:<34} {:>8} {:>8} {:>8}  readings", "written by", "p50", "p99", "slowest");
     let mut fine = true;
@@ -69,22 +69,22 @@ pub(super) fn measure(program: &Path) -> Result<bool, String> {
     for (by, condition, is_one) in
         [("another process, in one list", one, true), ("another process, in all lists", all, false)]
     {
-        fine &= latency(&ground, &mut lists, by, is_one, |title| {
-            ground.execute(&format!("UPDATE posts SET title = '{title}' WHERE {condition}"))
+        fine &= measure_latency(&fixture, &mut lists, by, is_one, |title| {
+            fixture.execute(&format!("UPDATE posts SET title = '{title}' WHERE {condition}"))
         })?;
     }
-    fine &= latency(&ground, &mut lists, "the server itself, in one list", true, |title| {
-        put(&ground, newest, title)
+    fine &= measure_latency(&fixture, &mut lists, "the server itself, in one list", true, |title| {
+        put(&fixture, newest, title)
     })?;
-    fine &= busy(&ground, &mut lists, newest)?;
-    let resident = memory(ground.server.process(), "VmRSS")?;
+    fine &= measure_under_load(&fixture, &mut lists, newest)?;
+    let resident = memory(fixture.server.process(), "VmRSS")?;
     println!("memory with these streams: {:.1} MiB", mebibytes(resident));
     Ok(fine)
 }
 
-fn put(ground: &Ground, id: u64, title: &str) -> Result<(), String> {
+fn put(fixture: &EventFixture, id: u64, title: &str) -> Result<(), String> {
     let put = Request::new("PUT", &format!("/mesh/post/{id}")).header("Content-Type", "application/json");
-    let reply = ground.server.send(&put.body(format!("{{\"title\":\"{title}\"}}")));
+    let reply = fixture.server.send(&put.body(format!("{{\"title\":\"{title}\"}}")));
     if reply.status == 200 { Ok(()) } else { Err(format!("the write failed: {}", reply.text())) }
 }
 
@@ -93,14 +93,14 @@ fn streams(lists: &mut [Vec<TcpStream>], is_one: bool) -> impl Iterator<Item = &
     lists.iter_mut().take(if is_one { 1 } else { LISTS }).flatten()
 }
 
-fn latency(
-    ground: &Ground,
+fn measure_latency(
+    fixture: &EventFixture,
     lists: &mut [Vec<TcpStream>],
     by: &str,
     is_one: bool,
     write: impl Fn(&str) -> Result<(), String>,
 ) -> Result<bool, String> {
-    let (mut times, before) = (Vec::new(), ground.readings());
+    let (mut times, before) = (Vec::new(), fixture.count_reads());
     for round in 0..ROUNDS {
         let title = format!("{by}, round {round}.");
         let start = Instant::now();
@@ -111,9 +111,9 @@ fn latency(
     }
     times.sort();
     let [middle, late, last] = [50, 99, 100].map(|part| percentile(&times, part));
-    let readings = ground.readings() - before;
+    let readings = fixture.count_reads() - before;
     println!("  {by:<34} {:>8.1} {:>8.1} {:>8.1}  {readings}", millis(middle), millis(late), millis(last));
-    Ok(late < SLOWEST)
+    Ok(late < LATENCY_MAX)
 }
 
 /// Reads everything that has arrived, like clients that keep up.
@@ -133,26 +133,26 @@ fn drain<'s>(streams: impl Iterator<Item = &'s mut TcpStream>) -> Result<(), Str
 }
 
 /// Changes the first list continuously, and then measures the latency of the last change.
-fn busy(ground: &Ground, lists: &mut [Vec<TcpStream>], id: u64) -> Result<bool, String> {
-    let (start, cpu, before) = (Instant::now(), ground.server.cpu_time(), ground.readings());
+fn measure_under_load(fixture: &EventFixture, lists: &mut [Vec<TcpStream>], id: u64) -> Result<bool, String> {
+    let (start, cpu, before) = (Instant::now(), fixture.server.cpu_time(), fixture.count_reads());
     let mut changes = 0;
-    while start.elapsed() < BUSY {
-        put(ground, id, &format!("Busy {changes}"))?;
+    while start.elapsed() < LOAD_DURATION {
+        put(fixture, id, &format!("Busy {changes}"))?;
         changes += 1;
         drain(streams(lists, true))?;
-        std::thread::sleep(BETWEEN);
+        std::thread::sleep(WRITE_INTERVAL);
     }
     let last = Instant::now();
-    put(ground, id, "The last change")?;
+    put(fixture, id, "The last change")?;
     let mut times = wait_for_all(streams(lists, true), "The last change", last)?;
-    let (took, cpu) = (start.elapsed().as_secs_f64(), ground.server.cpu_time() - cpu);
+    let (took, cpu) = (start.elapsed().as_secs_f64(), fixture.server.cpu_time() - cpu);
     times.sort();
     let late = percentile(&times, 99);
     println!(
         "{changes} changes of one list in {took:.1} s: {} readings of {LISTS} lists, {:.0} % of a processor, the last change in {:.1} ms (p99)",
-        ground.readings() - before,
+        fixture.count_reads() - before,
         100.0 * cpu.as_secs_f64() / took,
         millis(late)
     );
-    Ok(late < SLOWEST)
+    Ok(late < LATENCY_MAX)
 }

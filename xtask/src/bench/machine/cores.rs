@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 /// The cores of server and load, if processes can be pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Placing {
+pub(crate) enum CorePlacement {
     /// One core each.
-    Apart,
+    OneCoreEach,
     /// The server has all cores, the load one of them.
-    Free,
+    ServerUnpinned,
     /// This number of threads each. If there are too few cores, server and load share them, with one thread of each per
     /// core, so that the load grows with the server.
-    Together(usize),
+    ThreadsEach(usize),
 }
 
 /// The cores of this machine; `None` if processes cannot be pinned.
@@ -20,7 +20,7 @@ pub(crate) struct Cores(Option<usize>);
 
 impl Cores {
     /// Nothing is pinned.
-    pub(crate) const FREE: Self = Self(None);
+    pub(crate) const UNPINNED: Self = Self(None);
 
     /// Detects the cores.
     pub(crate) fn detect() -> Self {
@@ -42,21 +42,21 @@ impl Cores {
     }
 
     /// Returns the cores of a server, as a list for `taskset`.
-    pub(crate) fn for_server(&self, placing: Placing) -> Option<String> {
+    pub(crate) fn for_server(&self, placement: CorePlacement) -> Option<String> {
         self.0?;
-        match placing {
-            Placing::Apart => Some("0".to_owned()),
-            Placing::Free => None,
-            Placing::Together(threads) => Some(format!("0-{}", threads.saturating_sub(1))),
+        match placement {
+            CorePlacement::OneCoreEach => Some("0".to_owned()),
+            CorePlacement::ServerUnpinned => None,
+            CorePlacement::ThreadsEach(threads) => Some(format!("0-{}", threads.saturating_sub(1))),
         }
     }
 
     /// Runs a function on the core of the server, which the processes that it starts inherit.
     pub(crate) fn on_core_of_server<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
         let Some(count) = self.0 else { return run() };
-        place_this_process("0")?;
+        pin_this_process("0")?;
         let result = run();
-        place_this_process(&format!("0-{}", count - 1))?;
+        pin_this_process(&format!("0-{}", count - 1))?;
         result
     }
 
@@ -64,20 +64,20 @@ impl Cores {
     ///
     /// There is one generator per core. A generator with several threads would migrate between cores, and most of its
     /// packets would cross cores, which costs more than the server.
-    pub(crate) fn for_load(&self, placing: Placing) -> Vec<Option<String>> {
-        let (first, count) = match placing {
-            Placing::Apart | Placing::Free => (1, 1),
-            Placing::Together(threads) if self.are_shared(threads) => (0, threads),
-            Placing::Together(threads) => (threads.max(2), threads),
+    pub(crate) fn for_load(&self, placement: CorePlacement) -> Vec<Option<String>> {
+        let (first, count) = match placement {
+            CorePlacement::OneCoreEach | CorePlacement::ServerUnpinned => (1, 1),
+            CorePlacement::ThreadsEach(threads) if self.are_shared(threads) => (0, threads),
+            CorePlacement::ThreadsEach(threads) => (threads.max(2), threads),
         };
         (first..first + count).map(|core| self.0.map(|_| core.to_string())).collect()
     }
 
     /// Whether packets arrive on the cores of the server's threads, so that its threads can be pinned.
-    pub(crate) fn deliver_to_server_cores(&self, placing: Placing) -> bool {
-        match placing {
-            Placing::Together(threads) => self.are_pinned() && self.are_shared(threads),
-            Placing::Apart | Placing::Free => false,
+    pub(crate) fn deliver_to_server_cores(&self, placement: CorePlacement) -> bool {
+        match placement {
+            CorePlacement::ThreadsEach(threads) => self.are_pinned() && self.are_shared(threads),
+            CorePlacement::OneCoreEach | CorePlacement::ServerUnpinned => false,
         }
     }
 }
@@ -94,11 +94,11 @@ pub(crate) fn command(program: &Path, cores: Option<&str>) -> Command {
     }
 }
 
-fn place_this_process(cores: &str) -> Result<(), String> {
+fn pin_this_process(cores: &str) -> Result<(), String> {
     let mut command = Command::new("taskset");
     command.args(["-cp", cores, &std::process::id().to_string()]).stdout(Stdio::null());
-    let placed = command.status().is_ok_and(|status| status.success());
-    if placed { Ok(()) } else { Err("`taskset` cannot move this process".to_owned()) }
+    let pinned = command.status().is_ok_and(|status| status.success());
+    if pinned { Ok(()) } else { Err("`taskset` cannot move this process".to_owned()) }
 }
 
 fn has_taskset() -> bool {
@@ -111,24 +111,25 @@ fn has_taskset() -> bool {
 mod tests {
     use super::*;
 
-    fn placed(count: Option<usize>, placing: Placing) -> String {
+    fn describe(count: Option<usize>, placement: CorePlacement) -> String {
         let cores = Cores(count);
         let text = |core: Option<String>| core.unwrap_or_else(|| "any".to_owned());
-        let load: Vec<_> = cores.for_load(placing).into_iter().map(text).collect();
-        let pins = if cores.deliver_to_server_cores(placing) { ", threads pinned" } else { "" };
-        format!("{} by {}{pins}", text(cores.for_server(placing)), load.join(" and "))
+        let load: Vec<_> = cores.for_load(placement).into_iter().map(text).collect();
+        let pins = if cores.deliver_to_server_cores(placement) { ", threads pinned" } else { "" };
+        format!("{} by {}{pins}", text(cores.for_server(placement)), load.join(" and "))
     }
 
     #[test]
     fn each_core_of_the_load_has_one_generator() {
-        let [one, two] = [Placing::Together(1), Placing::Together(2)];
-        let seen = [Placing::Apart, Placing::Free, one, two].map(|placing| placed(Some(2), placing));
+        let [one, two] = [CorePlacement::ThreadsEach(1), CorePlacement::ThreadsEach(2)];
+        let seen = [CorePlacement::OneCoreEach, CorePlacement::ServerUnpinned, one, two]
+            .map(|placement| describe(Some(2), placement));
         assert_eq!(
             seen,
             ["0 by 1", "any by 1", "0-0 by 0, threads pinned", "0-1 by 0 and 1, threads pinned"]
         );
-        assert_eq!([one, two].map(|it| placed(Some(4), it)), ["0-0 by 2", "0-1 by 2 and 3"]);
-        assert_eq!(placed(Some(6), Placing::Together(3)), "0-2 by 3 and 4 and 5");
-        assert_eq!([one, two].map(|it| placed(None, it)), ["any by any", "any by any and any"]);
+        assert_eq!([one, two].map(|it| describe(Some(4), it)), ["0-0 by 2", "0-1 by 2 and 3"]);
+        assert_eq!(describe(Some(6), CorePlacement::ThreadsEach(3)), "0-2 by 3 and 4 and 5");
+        assert_eq!([one, two].map(|it| describe(None, it)), ["any by any", "any by any and any"]);
     }
 }

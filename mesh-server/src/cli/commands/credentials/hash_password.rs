@@ -12,7 +12,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     let password = read_password("Password: ")?;
     // Without echo, a typing error would go unnoticed.
     if io::stdin().is_terminal() && read_password("Repeat the password: ")? != password {
-        return Err(Failure::start("the two passwords differ"));
+        return Err(Failure::usage_error("the two passwords differ"));
     }
     print(accounts::hash_password(&password)?)
 }

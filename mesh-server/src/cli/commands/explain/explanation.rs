@@ -8,7 +8,7 @@ use mesh_plan::policy::SessionInput;
 use mesh_plan::{ConditionOrigin, Plan, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::cli::terminal::{Colors, Look};
+use crate::cli::terminal::{Colors, Style};
 
 /// A plan with its statements and warnings.
 pub(super) struct Explanation<'p> {
@@ -51,7 +51,7 @@ impl<'p> Explanation<'p> {
         let mut out = self.plan.to_string();
         // Writing to a String cannot fail.
         let session: Vec<_> =
-            self.session().iter().map(|(name, value)| format!("{name} = {}", Shown(value))).collect();
+            self.session().iter().map(|(name, value)| format!("{name} = {}", DisplayInput(value))).collect();
         if !session.is_empty() {
             let _ = writeln!(out, "  session {}", session.join(", "));
         }
@@ -76,7 +76,7 @@ impl<'p> Explanation<'p> {
     pub(super) fn to_json(&self) -> String {
         let conditions = self.plan.conditions().into_iter().map(|condition| {
             let session: Map<_, _> =
-                condition.session.into_iter().map(|(name, value)| (name, json_of_input(value))).collect();
+                condition.session.into_iter().map(|(name, value)| (name, input_to_json(value))).collect();
             json!({
                 "path": condition.path,
                 "entity": condition.entity,
@@ -113,7 +113,7 @@ fn without_prefix(warning: &str) -> &str {
     warning.strip_prefix("warning: ").unwrap_or(warning)
 }
 
-fn json_of(value: &Value) -> Json {
+fn value_to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
         Value::Boolean(value) => json!(value),
@@ -124,21 +124,21 @@ fn json_of(value: &Value) -> Json {
     }
 }
 
-fn json_of_input(input: &SessionInput) -> Json {
+fn input_to_json(input: &SessionInput) -> Json {
     match input {
-        SessionInput::One(value) => json_of(value),
-        SessionInput::Many(values) => values.iter().map(json_of).collect(),
+        SessionInput::One(value) => value_to_json(value),
+        SessionInput::Many(values) => values.iter().map(value_to_json).collect(),
     }
 }
 
 /// Shows a value of the session.
-struct Shown<'v>(&'v SessionInput);
+struct DisplayInput<'v>(&'v SessionInput);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for DisplayInput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             SessionInput::One(Value::Null) => f.write_str("null, with which no comparison holds"),
-            input => json_of_input(input).fmt(f),
+            input => input_to_json(input).fmt(f),
         }
     }
 }
@@ -147,10 +147,10 @@ impl fmt::Display for Shown<'_> {
 fn colored(out: &str) -> String {
     let colors = Colors::for_stream(&io::stdout());
     let line = |line: &str| match line.trim_start() {
-        _ if line.starts_with("-- ") => colors.paint(Look::Name, line),
-        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Look::Detail, line),
-        inner if inner.starts_with("policy ") => colors.paint(Look::Name, line),
-        inner if inner.starts_with("warning:") => colors.paint(Look::Fault, line),
+        _ if line.starts_with("-- ") => colors.paint(Style::Name, line),
+        inner if inner.starts_with("-- ") || inner.starts_with("-> ") => colors.paint(Style::Detail, line),
+        inner if inner.starts_with("policy ") => colors.paint(Style::Name, line),
+        inner if inner.starts_with("warning:") => colors.paint(Style::Fault, line),
         _ => line.to_owned(),
     };
     out.lines().map(line).collect::<Vec<_>>().join("\n")

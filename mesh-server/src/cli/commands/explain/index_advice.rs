@@ -6,14 +6,14 @@ use mesh_plan::{ColumnSource, Comparand, CompareOp, Join, Node, Pattern, Predica
 use mesh_schema::{Link, TableName};
 
 /// The number of rows of a table up to which a scan in key order is fast enough without an index.
-pub(super) const SMALL: u64 = 1_000;
+pub(super) const SMALL_TABLE_ROWS: u64 = 1_000;
 
 /// The approximate number of rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
-    /// At most [`SMALL`].
+    /// At most [`SMALL_TABLE_ROWS`].
     Few,
-    /// More than [`SMALL`], or an unknown number.
+    /// More than [`SMALL_TABLE_ROWS`], or an unknown number.
     Many,
     /// The rows of a view, which cannot have indexes.
     View,

@@ -11,14 +11,14 @@ use toml::de::{DeTable, DeValue};
 pub(super) type Item<'t> = Spanned<DeValue<'t>>;
 
 /// The text of a file, and the faults that were found in it.
-pub(super) struct Reader<'f> {
+pub(super) struct TomlReader<'f> {
     file: &'f str,
     text: &'f str,
     /// The faults, each with the offset by which it is sorted.
     faults: Vec<(usize, String)>,
 }
 
-impl<'f> Reader<'f> {
+impl<'f> TomlReader<'f> {
     pub(super) fn new(file: &'f str, text: &'f str) -> Self {
         Self { file, text, faults: Vec::new() }
     }

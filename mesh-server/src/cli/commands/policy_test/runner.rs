@@ -31,13 +31,13 @@ pub(super) struct Runner {
     /// The schema with its policies.
     mesh: Mesh,
     /// The schema without policies. It only plans writes.
-    open: Mesh,
+    unrestricted: Mesh,
     /// A copy of a SQLite file.
-    copy: OnceCell<Copy>,
+    copy: OnceCell<DatabaseCopy>,
 }
 
 /// A copy of a SQLite file, from which each write starts.
-struct Copy {
+struct DatabaseCopy {
     folder: TempFolder,
     file: PathBuf,
 }
@@ -63,22 +63,22 @@ impl From<Failure> for RunError {
 impl Runner {
     pub(super) fn new(config: &Config, source: DataSource) -> Result<Self, Failure> {
         if source.schema.policies().is_none() {
-            return Err(Failure::start("the schema has no policies, so there is nothing to test"));
+            return Err(Failure::usage_error("the schema has no policies, so there is nothing to test"));
         }
         let schema = Arc::new(source.schema);
         let limits = config.plan_limits();
         let unused = async |_: Mutation, _: Context| -> Result<WriteOutcome, WriteError> {
             Err(ResolveError::Busy.into())
         };
-        let open = Mesh::builder(schema.without_policies()).limits(limits);
-        let open = open.default_mutator(unused).build()?;
+        let unrestricted = Mesh::builder(schema.without_policies()).limits(limits);
+        let unrestricted = unrestricted.default_mutator(unused).build()?;
         let mut mesh = Mesh::builder(Arc::clone(&schema)).limits(limits);
         if let Some(database) = &source.database {
-            mesh = database.serve(mesh, None);
+            mesh = database.add_resolvers(mesh, None);
         }
         Ok(Self {
             mesh: mesh.build()?,
-            open,
+            unrestricted,
             schema,
             limits,
             database: source.database,
@@ -88,7 +88,11 @@ impl Runner {
 
     /// Returns the sources that the names in a file are checked against.
     pub(super) fn sources(&self) -> Sources<'_> {
-        Sources { schema: &self.schema, open: &self.open, has_database: self.database.is_some() }
+        Sources {
+            schema: &self.schema,
+            unrestricted: &self.unrestricted,
+            has_database: self.database.is_some(),
+        }
     }
 
     /// Runs the cases in their order. Returns the mismatches of each.
@@ -98,7 +102,7 @@ impl Runner {
             for case in &suite.cases {
                 let observed = match self.observe(case).await {
                     Ok(observed) => observed,
-                    Err(RunError::Refused(error)) => Observed::Refused(Box::new(shown(error))),
+                    Err(RunError::Refused(error)) => Observed::Refused(Box::new(to_wire_error(error))),
                     Err(RunError::Failed(failure)) => return Err(failure),
                 };
                 results.push(case.expected.compare(&observed));
@@ -155,7 +159,7 @@ impl Runner {
         let rows = total.filter(|_| is_whole).unwrap_or(listed);
         let entity = self.schema.find(&query.entity).map(|entity| self.schema.entity(entity));
         let ids = entity.filter(|_| rows == listed).and_then(|entity| {
-            records.iter().map(|record| id_of(entity, record)).collect::<Option<BTreeSet<_>>>()
+            records.iter().map(|record| record_id(entity, record)).collect::<Option<BTreeSet<_>>>()
         });
         Ok(Observed::Read { rows, ids })
     }
@@ -171,7 +175,7 @@ impl Runner {
         let profiles = Profiles { mutations: true, ..Profiles::default() };
         let route = Route::parse(&BasePath::root(), &profiles, method, path);
         let Some(target) = route.as_ref().ok().and_then(write_target) else {
-            return Err(Failure::start(format_args!("{method} {path} is no write")).into());
+            return Err(Failure::usage_error(format_args!("{method} {path} is no write")).into());
         };
         let mut request = WriteRequest::new(target).with_principal(principal);
         if let Some(fields) = fields {
@@ -191,10 +195,10 @@ impl Runner {
                 let writer = copy.writer()?;
                 (copy, writer)
             }
-            None => return Err(Failure::start("a write needs a database").into()),
+            None => return Err(Failure::usage_error("a write needs a database").into()),
         };
         let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
-        let mesh = database.serve(mesh, Some(&writer)).build().map_err(Failure::from)?;
+        let mesh = database.add_resolvers(mesh, Some(&writer)).build().map_err(Failure::from)?;
         let mutation = mesh.plan_write(&request)?;
         mesh.write(mutation, &Context::default()).await.map_err(Error::Write)?;
         Ok(Observed::Written)
@@ -206,11 +210,11 @@ impl Runner {
             Some(copy) => copy,
             None => {
                 let folder = TempFolder::create("mesh-policy-test").map_err(|error| {
-                    Failure::start(format_args!("cannot create a folder for a copy: {error}"))
+                    Failure::usage_error(format_args!("cannot create a folder for a copy: {error}"))
                 })?;
                 let file = folder.path().join("original.db");
                 original.copy_to(&file)?;
-                self.copy.get_or_init(|| Copy { folder, file })
+                self.copy.get_or_init(|| DatabaseCopy { folder, file })
             }
         };
         let path = copy.folder.path().join("copy.db");
@@ -219,13 +223,13 @@ impl Runner {
             let _ = std::fs::remove_file(copy.folder.path().join(format!("copy.db{ending}")));
         }
         std::fs::copy(&copy.file, &path)
-            .map_err(|error| Failure::start(format_args!("cannot copy the database: {error}")))?;
+            .map_err(|error| Failure::usage_error(format_args!("cannot copy the database: {error}")))?;
         Ok(path)
     }
 }
 
 /// Returns the error as a client gets it, but with the causes of failures of the database.
-fn shown(error: Error) -> WireError {
+fn to_wire_error(error: Error) -> WireError {
     let cause = chain(&error);
     let mut wire = WireError::from(error);
     if wire.status.is_server_error() {
@@ -258,7 +262,7 @@ pub(super) fn write_target<'r>(route: &'r Route<'_>) -> Option<WriteTarget<'r>> 
 }
 
 /// Returns the id of a record, its parts separated by commas; `None` if it was not selected.
-fn id_of(entity: &Entity, record: &Json) -> Option<String> {
+fn record_id(entity: &Entity, record: &Json) -> Option<String> {
     let part = |field: &Field| match record.get(&field.name)? {
         Json::String(text) => Some(text.clone()),
         Json::Number(number) => Some(number.to_string()),

@@ -13,19 +13,19 @@ use mesh_wire::{BasePath, Profiles, Route};
 use toml::de::{DeTable, DeValue};
 
 use super::expected::{Denial, Expected, Right};
-use super::reader::{Reader, json};
+use super::reader::{TomlReader, json};
 use super::runner::write_target;
 use crate::cli::args::role::check_role;
 use crate::cli::failure::Failure;
 
 /// The keys of a session, which a case can also have.
-const SESSION: [&str; 4] = ["role", "user", "tenant", "claims"];
+const SESSION_KEYS: [&str; 4] = ["role", "user", "tenant", "claims"];
 
 /// The keys of cases by the subject that they test, and the keys of all cases.
-const OF_QUERIES: [&str; 5] = ["query", "id", "params", "rows", "ids"];
-const OF_WRITES: [&str; 2] = ["write", "body"];
-const OF_ENTITIES: [&str; 6] = ["entity", "fields", "relations", "creates", "updates", "deletes"];
-const OF_ALL: [&str; 8] = ["name", "as", "role", "user", "tenant", "claims", "allowed", "denied"];
+const QUERY_KEYS: [&str; 5] = ["query", "id", "params", "rows", "ids"];
+const WRITE_KEYS: [&str; 2] = ["write", "body"];
+const ENTITY_KEYS: [&str; 6] = ["entity", "fields", "relations", "creates", "updates", "deletes"];
+const COMMON_KEYS: [&str; 8] = ["name", "as", "role", "user", "tenant", "claims", "allowed", "denied"];
 
 /// The expectations of a file.
 pub(super) struct Suite {
@@ -57,22 +57,22 @@ pub(super) struct Sources<'s> {
     /// The schema with the policies.
     pub(super) schema: &'s Schema,
     /// The same schema without policies. It is used only for planning.
-    pub(super) open: &'s Mesh,
+    pub(super) unrestricted: &'s Mesh,
     pub(super) has_database: bool,
 }
 
 impl Suite {
     /// Parses a file. Returns all faults with their positions if there are any.
     pub(super) fn parse(file: &str, text: &str, sources: &Sources<'_>) -> Result<Self, Failure> {
-        let mut parser = Parser { reader: Reader::new(file, text), sources, sessions: BTreeMap::new() };
+        let mut parser = Parser { reader: TomlReader::new(file, text), sources, sessions: BTreeMap::new() };
         let document = parser.reader.parse();
         let cases = parser.document(&document);
         let faults = parser.reader.into_faults();
         if !faults.is_empty() {
-            return Err(Failure::faults(faults));
+            return Err(Failure::from_faults(faults));
         }
         if cases.is_empty() {
-            return Err(Failure::start(format_args!(
+            return Err(Failure::usage_error(format_args!(
                 "{file}: there are no cases; each begins with [[case]]"
             )));
         }
@@ -81,7 +81,7 @@ impl Suite {
 }
 
 struct Parser<'p> {
-    reader: Reader<'p>,
+    reader: TomlReader<'p>,
     sources: &'p Sources<'p>,
     sessions: BTreeMap<String, Option<Principal>>,
 }
@@ -93,7 +93,7 @@ impl Parser<'_> {
         {
             for (name, session) in sessions {
                 let Some(session) = self.reader.table(name.get_ref(), session) else { continue };
-                self.reader.check_keys(session, &SESSION);
+                self.reader.check_keys(session, &SESSION_KEYS);
                 let session = self.session(session);
                 self.sessions.insert(name.get_ref().to_string(), session);
             }
@@ -114,7 +114,7 @@ impl Parser<'_> {
 
     /// Returns the session of a table, or `None` if the table has none of a session's keys.
     fn session(&mut self, table: &DeTable<'_>) -> Option<Principal> {
-        if SESSION.iter().all(|key| table.get(*key).is_none()) {
+        if SESSION_KEYS.iter().all(|key| table.get(*key).is_none()) {
             return None;
         }
         let role = self.reader.text(table, "role");
@@ -141,10 +141,10 @@ impl Parser<'_> {
     }
 
     /// Returns the session of a case.
-    fn session_of(&mut self, table: &DeTable<'_>) -> Option<Principal> {
+    fn case_session(&mut self, table: &DeTable<'_>) -> Option<Principal> {
         let Some(item) = table.get("as") else { return self.session(table) };
         let name = self.reader.text(table, "as")?;
-        if let Some(key) = SESSION.iter().find(|key| table.get(**key).is_some()) {
+        if let Some(key) = SESSION_KEYS.iter().find(|key| table.get(**key).is_some()) {
             self.reader.fault(item.span(), &format!("a case has either 'as' or '{key}'"));
         }
         if let Some(session) = self.sessions.get(&name) {
@@ -159,24 +159,24 @@ impl Parser<'_> {
     }
 
     fn case(&mut self, table: &DeTable<'_>, span: Range<usize>) -> Option<Case> {
-        let all: Vec<_> = [&OF_ALL[..], &OF_QUERIES, &OF_WRITES, &OF_ENTITIES].concat();
+        let all: Vec<_> = [&COMMON_KEYS[..], &QUERY_KEYS, &WRITE_KEYS, &ENTITY_KEYS].concat();
         self.reader.check_keys(table, &all);
-        let kinds = [("query", &OF_QUERIES[..]), ("write", &OF_WRITES), ("entity", &OF_ENTITIES)];
+        let kinds = [("query", &QUERY_KEYS[..]), ("write", &WRITE_KEYS), ("entity", &ENTITY_KEYS)];
         let mut present = kinds.into_iter().filter(|(kind, _)| table.get(*kind).is_some());
-        let (Some((kind, own)), None) = (present.next(), present.next()) else {
+        let (Some((kind, kind_keys)), None) = (present.next(), present.next()) else {
             self.reader.fault(span, "a case has one of 'query', 'write' and 'entity'");
             return None;
         };
         for (key, item) in table {
             let name: &str = key.get_ref();
-            let fits = OF_ALL.contains(&name) || own.contains(&name) || !all.contains(&name);
+            let fits = COMMON_KEYS.contains(&name) || kind_keys.contains(&name) || !all.contains(&name);
             if !fits {
                 self.reader.fault(key.span(), &format!("'{name}' does not belong to a case with '{kind}'"));
             } else if matches!(name, "rows" | "ids") && !self.sources.has_database {
                 self.reader.fault(item.span(), &format!("'{name}' needs a database: pass --database"));
             }
         }
-        let principal = self.session_of(table);
+        let principal = self.case_session(table);
         let expected = self.expected(table, span.clone());
         let subject = match kind {
             "query" => self.query(table)?,
@@ -207,7 +207,7 @@ impl Parser<'_> {
             None => Request::collection(format, &text),
         };
         // Otherwise a misspelt name would be refused as expected.
-        if let Err(error) = self.sources.open.plan(&request.with_params(Some(&params))) {
+        if let Err(error) = self.sources.unrestricted.plan(&request.with_params(Some(&params))) {
             self.fault_at(table, "query", &format!("the query is wrong for every role: {error}"));
         }
         Some(Subject::Query { format, text, id, params })
@@ -243,10 +243,10 @@ impl Parser<'_> {
         if let Some(fields) = &fields {
             request = request.with_fields(fields);
         }
-        if let Err(Error::Plan(error)) = self.sources.open.plan_write(&request)
-            && let Some(misspelt) = misspelt(&error.kind)
+        if let Err(Error::Plan(error)) = self.sources.unrestricted.plan_write(&request)
+            && let Some(unknown_name) = unknown_name(&error.kind)
         {
-            self.fault_at(table, "write", &format!("the write is wrong for every role: {misspelt}"));
+            self.fault_at(table, "write", &format!("the write is wrong for every role: {unknown_name}"));
         }
         drop(route);
         Some(Subject::Write { method, path, fields })
@@ -254,7 +254,7 @@ impl Parser<'_> {
 
     fn entity(&mut self, table: &DeTable<'_>) -> Option<Subject> {
         let key = self.reader.text(table, "entity")?;
-        let schema = self.sources.open.schema();
+        let schema = self.sources.unrestricted.schema();
         let Some(id) = schema.find(&key) else {
             let near = nearest(&key, schema.entities().map(|(_, entity)| entity.key.as_str()));
             let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
@@ -336,12 +336,12 @@ impl Parser<'_> {
 }
 
 /// Returns the error of the first name in a write that does not exist for any role.
-fn misspelt(kind: &PlanErrorKind) -> Option<&PlanErrorKind> {
+fn unknown_name(kind: &PlanErrorKind) -> Option<&PlanErrorKind> {
     match kind {
         PlanErrorKind::UnknownEntity { .. } | PlanErrorKind::UnknownField { .. } => Some(kind),
         PlanErrorKind::Write(fault) => match &**fault {
             WriteFault::UnknownRelation { .. } => Some(kind),
-            WriteFault::Fields(faults) => faults.iter().find_map(|fault| misspelt(&fault.kind)),
+            WriteFault::Fields(faults) => faults.iter().find_map(|fault| unknown_name(&fault.kind)),
             _ => None,
         },
         _ => None,

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use mesh_plan::ExportFormat;
 
 use crate::cli::failure::Failure;
-use crate::cli::output::remark;
+use crate::cli::output::print_stderr;
 use crate::cli::terminal::Spinner;
 
 /// Parses the name of a format.
@@ -25,7 +25,7 @@ pub(super) fn format(name: &str) -> Result<ExportFormat, String> {
 /// Converts a request for a collection into a request for an export.
 pub(super) fn request(mut request: Request<Bytes>, format: ExportFormat) -> Result<Request<Bytes>, Failure> {
     if *request.method() != Method::GET {
-        return Err(Failure::start("the query is too long for a header, in which an export has it"));
+        return Err(Failure::usage_error("the query is too long for a header, in which an export has it"));
     }
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(format.media_type()));
     Ok(request)
@@ -41,14 +41,15 @@ pub(super) async fn save(
 ) -> Result<(), Failure> {
     let content_type = reply.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if !content_type.unwrap_or_default().starts_with(format.media_type()) {
-        return Err(Failure::found("the server does not export; is [export] enabled on the server?"));
+        return Err(Failure::check_failed("the server does not export; is [export] enabled on the server?"));
     }
     let Some(path) = output else {
         let spinner = (!io::stdout().is_terminal()).then_some(spinner);
         return copy(reply, &mut io::stdout().lock(), spinner.as_ref()).await.map(drop);
     };
     let part = PathBuf::from(format!("{}.part", path.display()));
-    let failed = |error: io::Error| Failure::found(format!("cannot write {}: {error}", part.display()));
+    let failed =
+        |error: io::Error| Failure::check_failed(format!("cannot write {}: {error}", part.display()));
     let mut file = File::create(&part).map_err(failed)?;
     let copied = match copy(reply, &mut file, Some(&spinner)).await {
         Ok(copied) => file.sync_all().and_then(|()| fs::rename(&part, path)).map(|()| copied).map_err(failed),
@@ -57,38 +58,39 @@ pub(super) async fn save(
     if copied.is_err() {
         let _ = fs::remove_file(&part);
     }
-    let Copied { bytes, lines } = copied?;
+    let CopyStats { bytes, lines } = copied?;
     drop(spinner);
-    remark(format_args!("{}: {lines} lines, {bytes} bytes", path.display()));
+    print_stderr(format_args!("{}: {lines} lines, {bytes} bytes", path.display()));
     Ok(())
 }
 
-struct Copied {
+struct CopyStats {
     bytes: u64,
     lines: u64,
 }
 
 async fn copy(
     reply: Response<Incoming>,
-    to: &mut impl Write,
+    out: &mut impl Write,
     spinner: Option<&Spinner>,
-) -> Result<Copied, Failure> {
+) -> Result<CopyStats, Failure> {
     let mut body = reply.into_body();
-    let mut copied = Copied { bytes: 0, lines: 0 };
+    let mut copied = CopyStats { bytes: 0, lines: 0 };
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Failure::found(format!("the export is incomplete: {error}")))?;
+        let frame =
+            frame.map_err(|error| Failure::check_failed(format!("the export is incomplete: {error}")))?;
         let Ok(piece) = frame.into_data() else { continue };
-        to.write_all(&piece).map_err(unwritten)?;
+        out.write_all(&piece).map_err(write_failure)?;
         copied.bytes += piece.len() as u64;
         copied.lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
         if let Some(spinner) = spinner {
             spinner.set_message(format!("{} lines, {} MB so far", copied.lines, copied.bytes / 1_000_000));
         }
     }
-    to.flush().map_err(unwritten)?;
+    out.flush().map_err(write_failure)?;
     Ok(copied)
 }
 
-fn unwritten(error: io::Error) -> Failure {
-    Failure::start(format!("cannot write the export: {error}"))
+fn write_failure(error: io::Error) -> Failure {
+    Failure::usage_error(format!("cannot write the export: {error}"))
 }

@@ -280,14 +280,14 @@ pub(super) const FAULTS: &[Fault] = &[
                 });
             }
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {
         name: "preloaded queries are unknown",
         must_fail: &["8.5-preloaded", "8.5-preloaded-ql"],
         on_request: &|request, state| {
-            let is_id = state.is_of("only") && request.header_value("X-Mesh-Query-Id").is_some();
+            let is_id = state.has_settings("only") && request.header_value("X-Mesh-Query-Id").is_some();
             is_id.then(|| super::error(400, "TransportError"))
         },
         ..NO_FAULT

@@ -45,7 +45,10 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "exports that are off are not acceptable",
         must_fail: &["16.1-off"],
         on_response: &|request, response, _| {
-            if asks_for(request, CSV) && response.status == 200 && is_of(response, "application/json") {
+            if asks_for(request, CSV)
+                && response.status == 200
+                && has_media_type(response, "application/json")
+            {
                 *response = error(406, "TransportError");
             }
         },
@@ -116,7 +119,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "exports may be cached",
         must_fail: &["16.3-head"],
         on_response: &|_, response, _| {
-            if is_of(response, CSV) {
+            if has_media_type(response, CSV) {
                 put(response, "cache-control", Some("no-cache"));
             }
         },
@@ -133,7 +136,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "exports have tags",
         must_fail: &["16.3-head"],
         on_response: &|_, response, _| {
-            if is_of(response, CSV) {
+            if has_media_type(response, CSV) {
                 put(response, "etag", Some("\"1\""));
             }
         },
@@ -155,13 +158,13 @@ fn asks_for(request: &Request, media_type: &str) -> bool {
     request.header_value("Accept").is_some_and(|accept| accept.contains(media_type))
 }
 
-fn is_of(response: &Response, media_type: &str) -> bool {
+fn has_media_type(response: &Response, media_type: &str) -> bool {
     response.header("content-type").is_some_and(|found| found.starts_with(media_type))
 }
 
 /// Changes the text of an export.
 fn edit_lines(response: &mut Response, media_type: &str, edit: impl Fn(&str) -> String) {
-    if response.status == 200 && is_of(response, media_type) {
+    if response.status == 200 && has_media_type(response, media_type) {
         response.body = edit(&String::from_utf8_lossy(&response.body)).into_bytes();
     }
 }

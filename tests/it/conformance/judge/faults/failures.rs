@@ -26,20 +26,20 @@ pub(super) const FAULTS: &[Fault] = &[
         ],
         may_fail: &["6-policy-"],
         on_request: &|request, state| {
-            if state.is_of("policies") && request.header_value("X-Mesh-Signature").is_some() {
+            if state.has_settings("policies") && request.header_value("X-Mesh-Signature").is_some() {
                 set(request, "X-Mesh-Token", None);
                 state.sign(request);
             }
             None
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {
         name: "computed fields of a policy need their inputs",
         must_fail: &["6-policy-computed"],
         on_response: &|request, response, state| {
-            if state.is_of("policies")
+            if state.has_settings("policies")
                 && response.text().contains("\"badge\"")
                 && segments(request).len() == 2
             {
@@ -53,7 +53,10 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["6-policy-entity", "6-policy-field", "6-policy-same-as-missing", "6-policy-relation"],
         may_fail: &["6-policy-"],
         on_response: &|request, response, state| {
-            if state.is_of("policies") && response.status == 400 && !request.target.contains("/missing/") {
+            if state.has_settings("policies")
+                && response.status == 400
+                && !request.target.contains("/missing/")
+            {
                 *response = error(403, "IntegrityError");
             }
         },
@@ -63,7 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "hidden records are forbidden instead of missing",
         must_fail: &["6-policy-write-hidden"],
         on_response: &|_, response, state| {
-            if state.is_of("policies") && response.status == 404 {
+            if state.has_settings("policies") && response.status == 404 {
                 *response = error(403, "IntegrityError");
             }
         },
@@ -73,7 +76,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "a write may take a record out of a policy",
         must_fail: &["6-policy-write-out", "6-policy-create-out"],
         on_response: &|request, response, state| {
-            if state.is_of("policies") && response.status == 403 {
+            if state.has_settings("policies") && response.status == 403 {
                 *response = reply(if request.method == "POST" { 201 } else { 200 }, &json!({"id": 1}));
             }
         },
@@ -84,7 +87,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["6-policy-other-session"],
         may_fail: &["6-policy-"],
         on_response: &|_, response, state| {
-            if state.is_of("policies") {
+            if state.has_settings("policies") {
                 edit_body(
                     response,
                     |status| status == 200,
@@ -168,8 +171,8 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["12.1-after-a-failure"],
         on_response: &|_, response, state| {
             if response.status == 500 {
-                state.insert_seen("failed");
-            } else if state.has_seen("failed") {
+                state.mark("failed");
+            } else if state.is_marked("failed") {
                 *response = error(500, "InternalError");
             }
         },
@@ -180,7 +183,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the store of queries has no bound",
         must_fail: &["8.6-bounded"],
         on_response: &|request, response, state| {
-            if state.is_of("faulty")
+            if state.has_settings("faulty")
                 && response.status == 400
                 && request.header_value("X-Mesh-Query-Id").is_some()
             {
@@ -340,7 +343,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["3.9-default", "3.10-first"],
         may_fail: &["2.", "3.", "4-", "5.", "1-", "6-", "12."],
         on_response: &|request, response, _| {
-            let query = super::made::text_of(request);
+            let query = super::generated::text_of(request);
             let is_plain =
                 !query.contains("$orderBy") && !query.contains("$where") && !query.contains("roup");
             let is_large = query.contains("player") || query.contains("entry");
@@ -362,7 +365,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "ties without an id come in any order",
         must_fail: &["3.9-no-id-field"],
         on_response: &|request, response, state| {
-            if segments(request) == ["reading"] && state.insert_seen(&super::made::text_of(request)) {
+            if segments(request) == ["reading"] && state.mark(&super::generated::text_of(request)) {
                 edit_body(
                     response,
                     |status| status == 200,

@@ -3,7 +3,7 @@
 use mesh_tests::kit::http::Request;
 
 use super::{Fault, NO_FAULT, edit_header, put, set};
-use crate::conformance::judge::proxy::BROKEN;
+use crate::conformance::judge::proxy::TRUNCATED_MARK;
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -89,7 +89,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "a broken upload is kept",
         must_fail: &["9.4-disconnect"],
-        spoils: true,
+        corrupts_data: true,
         on_request: &|request, _| {
             complete(request);
             None
@@ -109,12 +109,12 @@ pub(super) const FAULTS: &[Fault] = &[
 
 /// Completes the form of an upload that was interrupted.
 fn complete(request: &mut Request) {
-    let is_broken = request.header_value(BROKEN).is_some();
+    let is_broken = request.header_value(TRUNCATED_MARK).is_some();
     let boundary = request.header_value("Content-Type").and_then(|media| media.split_once("boundary="));
     let boundary = boundary.map(|(_, boundary)| boundary.to_owned());
     if let (true, Some(boundary), Some(body)) = (is_broken, boundary, &mut request.body) {
         body.extend(format!("\r\n--{boundary}--\r\n").into_bytes());
-        set(request, BROKEN, None);
+        set(request, TRUNCATED_MARK, None);
         super::edit_statement(request, |query| {
             query.as_object_mut().unwrap().remove("contentHash");
         });

@@ -172,7 +172,7 @@ pub(super) const FAULTS: &[Fault] = &[
 
 /// Replaces the host of a request by the host name of the server.
 fn call_by_name(request: &mut Request, state: &ProxyState) {
-    if state.is_of("named") && request.hosts.as_ref().is_some_and(|hosts| hosts.len() == 1) {
+    if state.has_settings("named") && request.hosts.as_ref().is_some_and(|hosts| hosts.len() == 1) {
         request.hosts = Some(vec![OWN.to_owned()]);
         request.target = path_of(&request.target).to_owned();
     }

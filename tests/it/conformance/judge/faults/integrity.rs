@@ -254,7 +254,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {
@@ -288,7 +288,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {

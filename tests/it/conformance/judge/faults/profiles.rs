@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {
@@ -55,7 +55,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {
@@ -68,7 +68,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
             None
         },
-        spoils: true,
+        corrupts_data: true,
         ..NO_FAULT
     },
     Fault {
@@ -235,7 +235,7 @@ pub(super) const FAULTS: &[Fault] = &[
             let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default()).into_owned();
             let is_link = request.method == "POST" && request.target.ends_with("/labels");
             let what = format!("{} {body}", request.target);
-            (is_link && memory.insert_seen(&what)).then(|| super::error(409, "ConflictError"))
+            (is_link && memory.mark(&what)).then(|| super::error(409, "ConflictError"))
         },
         ..NO_FAULT
     },

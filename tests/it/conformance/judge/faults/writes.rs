@@ -190,7 +190,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the bound on the bytes of an answer is one too low",
         must_fail: &["3.11-bytes-exact"],
         on_response: &|_, response, state| {
-            if state.is_of("small") && response.status == 200 && response.body.len() == 4_096 {
+            if state.has_settings("small") && response.status == 200 && response.body.len() == 4_096 {
                 *response = error(400, "ValidationError");
             }
         },
@@ -201,8 +201,8 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["3.11-bytes-exact"],
         on_response: &|request, response, state| {
             if request.method == "PUT" && text_of(request) == Some(OVER) {
-                state.insert_seen(&request.target);
-            } else if response.status == 400 && state.has_seen(&request.target) {
+                state.mark(&request.target);
+            } else if response.status == 400 && state.is_marked(&request.target) {
                 *response = reply(200, &json!({"body": "x".repeat(OVER)}));
             }
         },
@@ -212,7 +212,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "posted reads have no bound on bytes",
         must_fail: &["3.11-bytes-posted"],
         on_response: &|request, response, state| {
-            if state.is_of("small") && request.method == "POST" && request.target == "/mesh" {
+            if state.has_settings("small") && request.method == "POST" && request.target == "/mesh" {
                 enlarge(response);
             }
         },
@@ -222,7 +222,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "reads by id have no bound on bytes",
         must_fail: &["3.11-bytes-by-id"],
         on_response: &|request, response, state| {
-            if state.is_of("small") && request.header_value("X-Mesh-Query-Id").is_some() {
+            if state.has_settings("small") && request.header_value("X-Mesh-Query-Id").is_some() {
                 enlarge(response);
             }
         },
@@ -232,7 +232,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "the bound on bytes is one on compressed bytes",
         must_fail: &["3.11-bytes-before-compression"],
         on_response: &|request, response, state| {
-            if state.is_of("small") && request.header_value("Accept-Encoding").is_some() {
+            if state.has_settings("small") && request.header_value("Accept-Encoding").is_some() {
                 enlarge(response);
             }
         },
@@ -242,7 +242,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "a bound on bytes is one on items",
         must_fail: &["3.11-bytes", "3.11-bytes-posted"],
         on_response: &|_, response, state| {
-            if state.is_of("small") && response.text().contains("\"items\"") {
+            if state.has_settings("small") && response.text().contains("\"items\"") {
                 *response = error(400, "ValidationError");
             }
         },
@@ -254,7 +254,7 @@ pub(super) const FAULTS: &[Fault] = &[
         must_fail: &["11-answer-too-large"],
         on_request: &|request, state| {
             let is_large = text_of(request).is_some_and(|length| length > OVER);
-            (is_large && state.is_of("small")).then(|| {
+            (is_large && state.has_settings("small")).then(|| {
                 let mut response = error(400, "ValidationError");
                 edit_error(&mut response, |body| body["code"] = "RESULT_TOO_LARGE".into());
                 response
@@ -285,7 +285,7 @@ fn permit(request: &mut Request, method: &str, entity: &str, other: &str) -> Opt
 
 /// Makes every write to an entity one of an administrator to another entity of the same table.
 fn permit_as_admin(request: &mut Request, state: &ProxyState, entity: &str, other: &str) -> Option<Response> {
-    if state.is_of("policies")
+    if state.has_settings("policies")
         && request.method != "GET"
         && let Some(rest) = rest_of(request, entity)
     {

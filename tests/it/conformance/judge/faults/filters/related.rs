@@ -4,7 +4,7 @@
 use mesh_tests::kit::http::Request;
 use serde_json::{Map, Value, json};
 
-use crate::conformance::judge::faults::made::text_of;
+use crate::conformance::judge::faults::generated::text_of;
 use crate::conformance::judge::faults::{
     Fault, NO_FAULT, deep, edit_filters, edit_ok, edit_relations, edit_root,
 };
@@ -364,7 +364,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
                 let (_, rest) = text.split_once(&format!("\"{name}\":\""))?;
                 rest.split('"').next().map(str::to_owned)
             };
-            if let Some(cursor) = cursors("before").filter(|cursor| !state.has_seen(cursor)) {
+            if let Some(cursor) = cursors("before").filter(|cursor| !state.is_marked(cursor)) {
                 edit_root(request, |root| {
                     if let Some(before) = root.get_mut("$page").and_then(|page| page.get_mut("before")) {
                         *before = format!("{cursor}x").into();
@@ -378,7 +378,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
                 edit_ok(response, |body| {
                     for name in ["startCursor", "endCursor"] {
                         if let Some(cursor) = body.get("pageInfo").and_then(|info| info[name].as_str()) {
-                            state.insert_seen(cursor);
+                            state.mark(cursor);
                         }
                     }
                 });

@@ -181,7 +181,7 @@ const VERIFICATION: &[Fault] = &[
         must_fail: &["17.1-secret-with-keys"],
         on_request: &|request, state| {
             mend(request, state, |header, _| {
-                state.is_of("bearer-keys") && header["alg"] == "HS256" && !header.contains_key("kid")
+                state.has_settings("bearer-keys") && header["alg"] == "HS256" && !header.contains_key("kid")
             })
         },
         ..NO_FAULT
@@ -190,7 +190,7 @@ const VERIFICATION: &[Fault] = &[
         name: "keys are accepted beside a secret",
         must_fail: &["17.1-keys-with-secret"],
         on_request: &|request, state| {
-            mend(request, state, |header, _| !state.is_of("bearer-keys") && header["alg"] == "ES256")
+            mend(request, state, |header, _| !state.has_settings("bearer-keys") && header["alg"] == "ES256")
         },
         ..NO_FAULT
     },
@@ -212,7 +212,7 @@ const VERIFICATION: &[Fault] = &[
         on_request: &|request, state| {
             mend(request, state, |header, _| {
                 let name = header.get("alg").and_then(Value::as_str);
-                !state.is_of("bearer-keys")
+                !state.has_settings("bearer-keys")
                     && !matches!(name, Some("HS256" | "ES256" | "none" | "NoNe" | "dir"))
             })
         },
@@ -273,7 +273,7 @@ const VERIFICATION: &[Fault] = &[
         must_fail: &["17.1-malformed", "17.4-invalid", "17.4-body", "17.5-strict-invalid"],
         may_fail: &["17."],
         on_request: &|request, state| {
-            if bearer_of(request)?.len() < 20 && !state.is_of("open") {
+            if bearer_of(request)?.len() < 20 && !state.has_settings("open") {
                 set(request, "Authorization", Some(format!("Bearer {}", issue(state, None)?)));
             }
             None
@@ -349,7 +349,7 @@ fn issue(state: &ProxyState, parts: Option<(Option<&str>, Members, Members)>) ->
     let choice = |name: &str| profile.choice_text(&format!("bearer.{name}")).ok();
     let name = parts.as_ref().and_then(|(name, ..)| *name);
     let name = name.filter(|name| ["rs", "ps", "es", "es-2", "ed"].contains(name)).unwrap_or("es");
-    let (key, name) = match state.is_of("bearer-keys") {
+    let (key, name) = match state.has_settings("bearer-keys") {
         true => (jwt::Key::of_fixture(name).ok()?, Some(name)),
         false => (jwt::Key::Secret(choice("secret")?.into_bytes()), None),
     };

@@ -4,7 +4,7 @@ use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::Request;
 use serde_json::{Map, Value, json};
 
-use crate::conformance::judge::faults::made::text_of;
+use crate::conformance::judge::faults::generated::text_of;
 use crate::conformance::judge::faults::{Fault, NO_FAULT, edit_ok, put, set};
 
 pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[

@@ -11,7 +11,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
         must_fail: &["15.1-point", "15.1-order", "15.1-text", "15.2-relation", "15.2-persisted", "18.2-keys"],
         may_fail: &["15."],
         on_request: &|request, state| {
-            if state.is_of("keys") {
+            if state.has_settings("keys") {
                 edit_id(request, |id| id.rsplit(',').collect::<Vec<_>>().join(","));
             }
             None
@@ -102,7 +102,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
         name: "created records lack a key field",
         must_fail: &["15.2-create", "15.2-child", "15.2-upload-create", "18.2-keys"],
         on_response: &|_, response, state| {
-            if state.is_of("keys") {
+            if state.has_settings("keys") {
                 edit_body(
                     response,
                     |status| status == 201,
@@ -136,7 +136,7 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
             let is_first = request.target.contains("/term/d1,");
             (request.method == "GET"
                 && request.target.contains("/term/d2,")
-                && state.is_of("keys")
+                && state.has_settings("keys")
                 && !is_first)
                 .then(|| reply(200, &Value::Null))
         },

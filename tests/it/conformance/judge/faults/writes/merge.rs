@@ -76,7 +76,9 @@ pub(in crate::conformance::judge::faults) const FAULTS: &[Fault] = &[
         name: "every update of a label is a merge",
         must_fail: &["18.2-not-preferred"],
         on_request: &|request, state| {
-            if state.is_of("writes") && request.method == "PUT" && segments(request).first() == Some(&"label")
+            if state.has_settings("writes")
+                && request.method == "PUT"
+                && segments(request).first() == Some(&"label")
             {
                 set(request, "Prefer", Some("resolution=merge-duplicates".to_owned()));
             }

@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Fault] = &[
         replace_key(request, |key| key.starts_with("of_the_fixture"))
     }),
     fault("servers with API keys refuse tokens", &["17.3-beside-tokens"], &[], &|request, state| {
-        (state.is_of("api-keys") && parts_of(request).is_some()).then(|| refusal("TOKEN_INVALID"))
+        (state.has_settings("api-keys") && parts_of(request).is_some()).then(|| refusal("TOKEN_INVALID"))
     }),
 ];
 
@@ -129,7 +129,7 @@ pub(super) const REFUSALS: &[Fault] = &[
         &[],
         &|request, state| {
             let is_bare = request.headers.is_empty() && request.target == "/mesh/user/1";
-            (is_bare && state.is_of("bearer")).then(|| error(400, "TransportError"))
+            (is_bare && state.has_settings("bearer")).then(|| error(400, "TransportError"))
         },
     ),
     Fault {
@@ -156,7 +156,7 @@ pub(super) const REFUSALS: &[Fault] = &[
         ..NO_FAULT
     },
     fault("servers without bearers check them", &["17-off"], &[], &|request, state| {
-        (state.is_of("open") && bearer_of(request).is_some()).then(|| refusal("TOKEN_INVALID"))
+        (state.has_settings("open") && bearer_of(request).is_some()).then(|| refusal("TOKEN_INVALID"))
     }),
 ];
 
@@ -197,7 +197,7 @@ pub(super) const SESSIONS: &[Fault] = &[
         &["17.5-signed"],
         &["17.4-two-valid"],
         &|request, state| {
-            let token = request.header_value("X-Mesh-Token").filter(|_| state.is_of("bearer-signed"));
+            let token = request.header_value("X-Mesh-Token").filter(|_| state.has_settings("bearer-signed"));
             if token.is_some_and(|token| state.signing_key(token).is_some()) && !is_write(request) {
                 state.sign(request);
             }
@@ -228,7 +228,7 @@ pub(super) const SESSIONS: &[Fault] = &[
         },
     ),
     fault("sessions of bearers do not write", &["17.5-write-of-session"], &[], &|request, state| {
-        let is_such = state.is_of("bearer-signed") && is_write(request);
+        let is_such = state.has_settings("bearer-signed") && is_write(request);
         (is_such && request.header_value("X-Mesh-Token").is_some()).then(|| refusal("SIGNATURE_MISSING"))
     }),
 ];
@@ -272,12 +272,12 @@ pub(super) const UNSIGNED: &[Fault] = &[
         &["17.5-strict-invalid"],
         &[],
         &|request, state| {
-            let is_such = state.is_of("bearer-strict") && bearer_of(request).as_deref() == Some("abc");
+            let is_such = state.has_settings("bearer-strict") && bearer_of(request).as_deref() == Some("abc");
             is_such.then(|| refusal("SIGNATURE_MISSING"))
         },
     ),
     fault("the docs surface needs a signature of bearers", &["17.5-strict-docs"], &[], &|request, state| {
-        let is_such = state.is_of("bearer-strict") && request.target.starts_with("/docs");
+        let is_such = state.has_settings("bearer-strict") && request.target.starts_with("/docs");
         is_such.then(|| refusal("SIGNATURE_MISSING"))
     }),
     fault("a bearer is logged out", &["17.5-logout"], &[], &|request, _| {
@@ -308,7 +308,7 @@ pub(super) const ANONYMOUS: &[Fault] = &[
         &|request, state| admit(request, state, |request| !is_write(request)),
     ),
     Fault {
-        spoils: true,
+        corrupts_data: true,
         ..fault("writes without credentials are admitted", &["17.6-write-missing"], &[], &|request, state| {
             admit(request, state, is_write)
         })
@@ -338,7 +338,7 @@ pub(super) const ANONYMOUS: &[Fault] = &[
         &["17.6-anonymous-bearer", "17.6-anonymous-invalid", "17.6-anonymous-other-scheme"],
         &[],
         &|request, state| {
-            if state.is_of("bearer-anonymous") {
+            if state.has_settings("bearer-anonymous") {
                 set(request, "Authorization", None);
             }
             None
@@ -364,13 +364,13 @@ fn replace_key(request: &mut Request, is_such: impl Fn(&str) -> bool) -> Option<
 
 /// Returns whether a request has a bearer and goes to the server with these settings.
 fn is_such(request: &Request, state: &ProxyState, settings: &str) -> bool {
-    state.is_of(settings) && parts_of(request).is_some()
+    state.has_settings(settings) && parts_of(request).is_some()
 }
 
 /// Returns whether a request has no credential and goes to the server with these settings.
 fn is_bare(request: &Request, state: &ProxyState, settings: &str) -> bool {
     let is_api = request.method != "OPTIONS" && request.target.starts_with("/mesh");
-    state.is_of(settings) && request.header_value("Authorization").is_none() && is_api
+    state.has_settings(settings) && request.header_value("Authorization").is_none() && is_api
 }
 
 fn is_exchange(request: &Request) -> bool {

@@ -30,7 +30,7 @@ const PROMISED: &[(&str, &[&str])] = &[
 ];
 
 /// Returns two faults for each promised header.
-pub(super) fn made() -> Vec<Fault> {
+pub(super) fn faults() -> Vec<Fault> {
     let all = PROMISED.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*kind, *name)));
     let pair = |(kind, name): (&'static str, &'static str)| {
         let missing = Fault {

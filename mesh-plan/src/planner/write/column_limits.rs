@@ -20,7 +20,7 @@ pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> 
 }
 
 /// Returns the fault of a value that the database would truncate without an error.
-pub(super) fn cut(value: &Assignment, native: &NativeType) -> Option<WriteFault> {
+pub(super) fn truncation_fault(value: &Assignment, native: &NativeType) -> Option<WriteFault> {
     fault(value, native).filter(|fault| matches!(fault, WriteFault::TooManyBytes { .. }))
 }
 

@@ -46,7 +46,7 @@ const PATTERNS: &[Change] = &[
     ("a percent sign is at least one character", |pattern| pattern.replace('%', "_%")),
 ];
 
-pub(super) fn made() -> Vec<Fault> {
+pub(super) fn faults() -> Vec<Fault> {
     let mut faults = Vec::new();
     for op in OPERATORS {
         faults.push(of_filters(format!("NULL satisfies {op}"), move |filter| {

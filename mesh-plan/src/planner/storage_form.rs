@@ -7,7 +7,7 @@ use crate::Value;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 
 /// The texts that represent a boolean in a column of text.
-const SPELLINGS: [(bool, [&str; 2]); 2] = [(false, ["0", "false"]), (true, ["1", "true"])];
+const BOOLEAN_TEXTS: [(bool, [&str; 2]); 2] = [(false, ["0", "false"]), (true, ["1", "true"])];
 
 const DAY_SECONDS: i64 = 86_400;
 
@@ -42,7 +42,7 @@ pub(super) fn is_rewritten(left: &Comparable<'_>) -> bool {
 }
 
 /// Returns the value of a write in the form of the column.
-pub(super) fn written(field: &Field, value: Value) -> Value {
+pub(super) fn encode(field: &Field, value: Value) -> Value {
     if is_number(field.stored) { as_number(value) } else { value }
 }
 
@@ -65,7 +65,7 @@ fn as_number(value: Value) -> Value {
 /// Compares with all texts of the matching booleans.
 fn boolean_in_text(predicate: Predicate) -> Predicate {
     let texts = |matches: &dyn Fn(bool) -> bool| -> Vec<Comparand<Value>> {
-        let matching = SPELLINGS.iter().filter(|(value, _)| matches(*value));
+        let matching = BOOLEAN_TEXTS.iter().filter(|(value, _)| matches(*value));
         matching.flat_map(|(_, texts)| texts).map(|text| Value::from(*text).into()).collect()
     };
     match predicate {

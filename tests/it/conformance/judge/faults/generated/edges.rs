@@ -81,7 +81,7 @@ const BOUNDS: &[Bound] = &[
 ];
 
 /// Returns the faults of each bound.
-pub(super) fn made() -> Vec<Fault> {
+pub(super) fn faults() -> Vec<Fault> {
     let pair = |(name, bound, status, measure): &Bound| {
         let (bound, status, measure) = (*bound, *status, *measure);
         let low = Fault {

@@ -12,13 +12,13 @@ use super::Writer;
 
 /// The length of the log in bytes at which it is emptied, and by which it grows until the next attempt if another process
 /// keeps a snapshot.
-const BOUND: u64 = 64 << 20;
+const GROWTH_BOUND: u64 = 64 << 20;
 /// The number of writes between checks of the length, each of which is a system call.
-const WRITES: u32 = 16;
+const WRITES_PER_CHECK: u32 = 16;
 
 /// The log of a database.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct WriteAheadLog {
     path: PathBuf,
     /// The length at which the log is emptied.
     next: AtomicU64,
@@ -27,13 +27,13 @@ pub(super) struct Log {
     is_emptying: AtomicBool,
 }
 
-impl Log {
+impl WriteAheadLog {
     pub(super) fn new(database: &Path) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
         Self {
             path: path.into(),
-            next: AtomicU64::new(BOUND),
+            next: AtomicU64::new(GROWTH_BOUND),
             writes: AtomicU32::new(0),
             is_emptying: AtomicBool::new(false),
         }
@@ -45,7 +45,7 @@ impl Log {
 
     /// Counts a write. Returns whether the log is so long that it has to be emptied.
     pub(super) fn is_long_after_write(&self) -> bool {
-        self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES)
+        self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_CHECK)
             && self.length() >= self.next.load(Ordering::Relaxed)
     }
 }
@@ -59,14 +59,14 @@ impl Writer {
         let (writer, slow_reads) = (self.clone(), Arc::clone(&self.file.last().pool.slow_reads));
         tokio::spawn(async move {
             let _emptying = Emptying(Arc::clone(&writer.log));
-            let gap = slow_reads.gap().await;
+            let pause = slow_reads.pause().await;
             let (connection, log) = (Arc::clone(&writer.connection), Arc::clone(&writer.log));
-            // The thread keeps the gap even if this task ends with the server.
+            // The thread keeps the pause even if this task ends with the server.
             let _ = tokio::task::spawn_blocking(move || {
                 connection.lock().empty_log();
-                drop(gap);
+                drop(pause);
                 let length = log.length();
-                log.next.store(length.saturating_add(BOUND), Ordering::Relaxed);
+                log.next.store(length.saturating_add(GROWTH_BOUND), Ordering::Relaxed);
                 tracing::debug!(length, "the write-ahead log was emptied between slow reads");
             })
             .await;
@@ -75,7 +75,7 @@ impl Writer {
 }
 
 /// A guard that marks the log as being emptied until it is dropped.
-struct Emptying(Arc<Log>);
+struct Emptying(Arc<WriteAheadLog>);
 
 impl Drop for Emptying {
     fn drop(&mut self) {

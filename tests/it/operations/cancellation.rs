@@ -50,7 +50,7 @@ fn send_endless(server: &Server) -> Connection {
 }
 
 /// Cancels reads: closes their connections, or waits until they are refused.
-fn give_up(reads: Vec<Connection>, cause: Cause) {
+fn cancel(reads: Vec<Connection>, cause: Cause) {
     for mut read in reads {
         if cause == Cause::Deadline {
             let reply = read.read(false).expect("a reply");
@@ -76,7 +76,7 @@ fn reads_of_sqlite_stop_and_free_their_slots() {
             let reads: Vec<_> = (0..all).map(|_| send_endless(&server)).collect();
             wait_until("all slots are taken", || slots(&server).0 == 0);
             wait_until("a statement runs", || runs_slow_read(&server));
-            give_up(reads, cause);
+            cancel(reads, cause);
             wait_until("no statement runs", || !runs_slow_read(&server));
             assert_eq!(slots(&server), (all, all), "{cause:?}");
             wait_until("a slow read is answered", || server.get("/slow", SLOW).status == 200);
@@ -98,7 +98,7 @@ fn reads_of_postgres_stop_and_free_their_slots() {
             let read = send_endless(&server);
             wait_until("the statement runs", || running() == "1");
             assert_eq!(slots(&server), (0, 1), "{cause:?}");
-            give_up(vec![read], cause);
+            cancel(vec![read], cause);
             // This read uses the only connection.
             wait_until("a read is answered", || server.get("/slow", SLOW).status == 200);
             wait_until("the statement has stopped", || running() == "0");

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrows_point_from_the_server_to_the_language() {
+    fn dependencies_point_from_the_server_to_the_language() {
         let allowed = [
             ("mesh-server", "mesh-wire", false),
             ("mesh-server", "tokio", false),

@@ -11,11 +11,11 @@ const LATENCY: &str = "/dev/cpu_dma_latency";
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
 /// Keeps idle cores awake until it is dropped, if the system supports it.
-pub(crate) struct Awake(Option<File>);
+pub(crate) struct WakeLock(Option<File>);
 
-impl Awake {
+impl WakeLock {
     /// Keeps cores awake, or prints why that is not possible.
-    pub(crate) fn hold() -> Self {
+    pub(crate) fn acquire() -> Self {
         let held = check_driver(Path::new(DRIVER)).and_then(|()| request_latency(Path::new(LATENCY)));
         Self(held.inspect_err(|why| eprintln!("note: {why}")).ok())
     }
@@ -66,7 +66,7 @@ mod tests {
         let why = request_latency(&latency).unwrap_err();
         assert!(why.contains("as root") && why.contains("latency (") && !latency.exists(), "{why}");
         fs::write(&latency, "").unwrap();
-        let held = Awake(request_latency(&latency).ok());
+        let held = WakeLock(request_latency(&latency).ok());
         assert!(held.is_held());
         assert_eq!(fs::read(&latency).unwrap(), [0; 4]);
     }

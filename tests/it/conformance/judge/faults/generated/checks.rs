@@ -10,7 +10,7 @@ use crate::conformance::judge::faults::{Fault, NO_FAULT, edit_error, reply, segm
 use crate::conformance::judge::recording::Recording;
 
 /// Returns the faults for the refusals of a recording.
-pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
+pub(super) fn faults_from(recording: &Recording) -> Vec<Fault> {
     let (mut checks, mut kinds) = (BTreeSet::new(), BTreeSet::new());
     for recorded in recording.exchanges().filter(|recorded| recorded.response.status >= 400) {
         let status = recorded.response.status;

@@ -27,7 +27,7 @@ const UNKNOWABLE: [&str; 11] = [
 ];
 
 /// Returns a fault for each member of the responses in a recording.
-pub(super) fn made_from(recording: &Recording) -> Vec<Fault> {
+pub(super) fn faults_from(recording: &Recording) -> Vec<Fault> {
     let mut names = BTreeSet::new();
     for recorded in recording.exchanges().filter(|recorded| is_success(recorded.response.status)) {
         if let Ok(mut body) = serde_json::from_slice::<Value>(&recorded.response.body)

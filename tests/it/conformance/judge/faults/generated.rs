@@ -14,13 +14,13 @@ use crate::conformance::judge::recording::Recording;
 
 /// Returns all of them.
 pub(super) fn all(recording: &Recording) -> Vec<Fault> {
-    let made = [
-        features::made(),
-        headers::made(),
-        edges::made(),
-        logic::made(),
-        checks::made_from(recording),
-        values::made_from(recording),
+    let faults = [
+        features::faults(),
+        headers::faults(),
+        edges::faults(),
+        logic::faults(),
+        checks::faults_from(recording),
+        values::faults_from(recording),
     ];
-    made.into_iter().flatten().collect()
+    faults.into_iter().flatten().collect()
 }

@@ -97,7 +97,7 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// Returns a fault for each feature.
-pub(super) fn made() -> Vec<Fault> {
+pub(super) fn faults() -> Vec<Fault> {
     let fault = |(name, uses): &Feature| {
         let uses = *uses;
         Fault {
