@@ -130,8 +130,8 @@ fn is_read_by_descendants(node: &Node, table: &TableName) -> bool {
 /// let changes = Changes::new();
 /// let mut listener = changes.listen();
 /// changes.notify(Change::record("post", "7"));
-/// assert_eq!(listener.next_now(), Some(Change::record("post", "7")));
-/// assert_eq!(listener.next_now(), None);
+/// assert_eq!(listener.try_next(), Some(Change::record("post", "7")));
+/// assert_eq!(listener.try_next(), None);
 /// ```
 #[derive(Clone, Default)]
 pub struct Changes {
@@ -230,7 +230,7 @@ pub struct Listener {
 
 impl Listener {
     /// Returns the next change if there is one already.
-    pub fn next_now(&mut self) -> Option<Change> {
+    pub fn try_next(&mut self) -> Option<Change> {
         let changes = self.changes.clone();
         let mut queue = changes.queue.lock();
         self.take(&mut queue)

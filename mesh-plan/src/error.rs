@@ -143,7 +143,7 @@ pub enum PlanErrorKind {
     AliasOfMember { entity: String, alias: String },
     #[error("'{alias}' is an alias; fields of a grouped or distinct read have none")]
     AliasInGroup { alias: String },
-    #[error("'{field}' cannot be selected beside {control} unless it is in {}", group_control(.control))]
+    #[error("'{field}' cannot be selected with {control} unless it is in {}", group_control(.control))]
     NotSelectable { field: String, control: &'static str },
     #[error("The relation '{relation}' cannot be used in a grouped or distinct read")]
     RelationInGroup { relation: String },

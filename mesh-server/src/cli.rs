@@ -152,7 +152,7 @@ searched: keys in other columns do not count. Servers may keep running.")]
   mesh-server types --schema schema.json --role editor -o src/mesh.ts
   mesh-server types --database sqlite:blog.db -o src/mesh.ts --react
 
-With -o, the client that the types use is written beside the file, as mesh-client.ts or mesh_client.py; without it, only the \
+With -o, the client that the types use is written next to the file, as mesh-client.ts or mesh_client.py; without it, only the \
 types are printed. With --react, hooks that show records and lists as they change are written as mesh-react.ts.")]
     Types(types::TypesArgs),
     /// Write an OpenAPI 3.1 description of the server with these settings

@@ -157,14 +157,14 @@ impl Config {
             if tls.cert.is_none() {
                 paths.reverse();
             }
-            reader.conflict(paths, &format!("needs '{}' beside it", paths[1]));
+            reader.conflict(paths, &format!("requires '{}'", paths[1]));
         }
         if !docs.view_as.is_empty() && !self.identifies_callers() {
-            let message = "needs 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it: there is no administrator";
+            let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table': there is no administrator";
             reader.conflict(["docs.view_as", "integrity.enabled"], message);
         }
         if !docs.view_as.is_empty() && audit.file.is_none() && audit.table.is_empty() {
-            let message = "needs 'audit.file' or 'audit.table' beside it: each use is recorded";
+            let message = "requires 'audit.file' or 'audit.table': each use is recorded";
             reader.conflict(["docs.view_as", "audit.file"], message);
         }
         let surface = mesh_docs::Options::default().path(&docs.path);
@@ -189,7 +189,7 @@ impl Config {
             let message = "is for shared caches, which do not store answers to identified callers: remove it";
             reader.conflict([cause, "integrity.enabled"], message);
         } else if !caching.control.is_reusable() && !caching.entities.any_reusable() {
-            let message = "needs 'caching.control' or 'caching.entities' beside it, with a value that lets caches answer, such as \
+            let message = "requires 'caching.control' or 'caching.entities', with a value that lets caches answer, such as \
                            'public, max-age=60'";
             reader.conflict([cause, "caching.control"], message);
         }
@@ -218,12 +218,11 @@ impl Config {
         let useless =
             [("bearer.issuer", !bearer.issuer.is_empty()), ("bearer.audience", !bearer.audience.is_empty())];
         if !bearer.anonymous.is_empty() && !self.identifies_callers() {
-            let message =
-                "needs 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it";
+            let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table'";
             reader.conflict(["bearer.anonymous", "bearer.jwks"], message);
         }
         for (path, _) in useless.into_iter().filter(|(_, is_set)| *is_set && !bearer.is_on()) {
-            reader.conflict([path, "bearer.jwks"], "needs 'bearer.jwks' or 'bearer.secret' beside it");
+            reader.conflict([path, "bearer.jwks"], "requires 'bearer.jwks' or 'bearer.secret'");
         }
     }
 

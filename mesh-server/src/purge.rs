@@ -158,7 +158,7 @@ impl Task {
                 let Some(change) = changes.next().await else { return };
                 pending.add(change);
             }
-            while let Some(change) = changes.next_now() {
+            while let Some(change) = changes.try_next() {
                 pending.add(change);
             }
             self.counters.since.lock().get_or_insert_with(Instant::now);

@@ -191,7 +191,7 @@ impl<'c> StatementTree<'c> {
         plan.shape_each(self, ids, |tree, plan| tree.bind(plan).map_err(failed))
     }
 
-    /// Runs the statements of a plan of [`Plan::of_records`] for these ids.
+    /// Runs the statements of a plan of [`Plan::for_records`] for these ids.
     pub(crate) fn run_records(
         &mut self,
         plan: &Plan,

@@ -72,7 +72,7 @@ struct Inner {
 
 impl State {
     /// Returns the default path of the state of a database: `<database>.mesh-state`.
-    pub fn beside(database: &Path) -> PathBuf {
+    pub fn default_path(database: &Path) -> PathBuf {
         let mut name = OsString::from(database);
         name.push(".mesh-state");
         name.into()

@@ -264,7 +264,7 @@ impl WriteConnection {
         let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
         let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
         let counts_updated = may_update && is_table().unwrap_or(false);
-        let Some(form) = WriteForm::of(mutation, counts_updated) else {
+        let Some(form) = WriteForm::from_mutation(mutation, counts_updated) else {
             return sqlite::write_steps(mutation, counts_updated).into();
         };
         self.forms.get(&form).unwrap_or_else(|| {

@@ -222,7 +222,7 @@ impl Writer {
         plan: &Plan,
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
-        let plan = plan.of_records(ids);
+        let plan = plan.for_records(ids);
         let read = ReadStatement::from_plan(&plan, self.statements.product);
         let fetched = self.fetch(link, &plan, &read).await?;
         plan.shape_records(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), ids)

@@ -121,10 +121,10 @@ fn groups_select_their_keys_only() {
     assert_eq!(grouped(r#""id":true"#), PlanErrorKind::NotSelectable { field, control });
     assert_eq!(
         grouped(r#""id":true"#).to_string(),
-        "'id' cannot be selected beside $groupBy unless it is in $groupBy"
+        "'id' cannot be selected with $groupBy unless it is in $groupBy"
     );
     let totals = refusal(r#"{"post":{"$select":{"id":true},"$aggregate":{"n":{"fn":"count"}}}}"#);
-    assert_eq!(totals.to_string(), "'id' cannot be selected beside $aggregate unless it is in $groupBy");
+    assert_eq!(totals.to_string(), "'id' cannot be selected with $aggregate unless it is in $groupBy");
 }
 
 #[test]

@@ -13,7 +13,7 @@ impl Plan {
     /// Returns one read that replaces a point read for each of these ids. Its rows come in any order, and are for
     /// [`Plan::shape_records`].
     #[must_use]
-    pub fn of_records(&self, ids: &[Key]) -> Self {
+    pub fn for_records(&self, ids: &[Key]) -> Self {
         let query = &self.query;
         let mut node = query.node.clone();
         let ids = condition(&node.id, ids);
@@ -41,7 +41,7 @@ impl Plan {
         Self { query: query.into(), target: Target::Collection, ..self.clone() }
     }
 
-    /// Writes the records of a source for a plan of [`Plan::of_records`], each as its point read would, in the order of these
+    /// Writes the records of a source for a plan of [`Plan::for_records`], each as its point read would, in the order of these
     /// ids. A record that is not among the rows is `None`.
     ///
     /// # Errors

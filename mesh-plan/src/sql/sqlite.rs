@@ -58,7 +58,7 @@ const ROWS_MAX: usize = 64;
 
 /// Splits the leading creations that are alike into runs for [`create_many`]. Returns no run if the first two are not alike.
 /// The lengths of the runs are powers of two, so that lists of all lengths need only a few different statements.
-pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
+pub fn creation_batches(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
     let count = write::many::count_alike(mutations, usize::MAX);
     let mut left = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
     let columns = left.first().map_or(1, |first| first.action().values().len());
@@ -71,7 +71,7 @@ pub fn runs_alike(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
     })
 }
 
-/// Returns the text of the statement that creates the records of a run of [`runs_alike`]. It also serves other runs of the same
+/// Returns the text of the statement that creates the records of a run of [`creation_batches`]. It also serves other runs of the same
 /// length whose creations are alike. Its parameters are the values of the records. It returns their ids in the same order:
 /// SQLite collects the rows that a statement returns, and returns them after it has inserted all of them.
 pub fn create_many(run: &[Mutation]) -> Option<String> {

@@ -230,7 +230,7 @@ impl Writer {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         self.check_sort(link, plan, &self.statements.of_plan(plan).read).await?;
-        let plan = plan.of_records(ids);
+        let plan = plan.for_records(ids);
         let read = ReadStatement::from_plan(&plan, &self.statements.features);
         let fetched = self.fetch(link, &plan, &read).await?;
         plan.shape_records(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), ids)

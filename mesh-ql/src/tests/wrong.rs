@@ -157,9 +157,9 @@ fn read_nodes() {
             {"user": {"$select": null}}
                 '$select' must be an object of names, not null @ 1:22 (user)
             {"user": {"$select": {}}}
-                '$select' is empty; that is allowed beside '$aggregate' only @ 1:22 (user)
+                '$select' is empty; this is allowed only with '$aggregate' @ 1:22 (user)
             {"user": {"$select": { } , "$groupBy": ["role"]}}
-                '$select' is empty; that is allowed beside '$aggregate' only @ 1:22 (user)
+                '$select' is empty; this is allowed only with '$aggregate' @ 1:22 (user)
             {"user": {"$select": {"id": 1}}}
                 The value of field 'id' must be exactly true, or an object with '$select' for a relation, not a number @ 1:29 (user)
             {"user": {"$select": {"id": false}}}
@@ -173,7 +173,7 @@ fn read_nodes() {
             {"user": {"$select": {"id": true, "id": true}}}
                 Key 'id' occurs twice in one object @ 1:35 (user)
             {"user": {"$select": {"posts": {"$select": {"id": true, "$page": {}}}}}}
-                '$page' belongs beside '$select', not inside it @ 1:57 (user.posts)
+                '$page' belongs next to '$select', not inside it @ 1:57 (user.posts)
             {"user": {"$select": {"posts": {"$select": {"comments": {"title": true}}}}}}
                 Unknown key 'title'; fields and relations belong inside '$select' @ 1:58 (user.posts.comments)
             {"user": {"$select": {"posts": {}}}}

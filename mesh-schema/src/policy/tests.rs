@@ -129,7 +129,7 @@ fn columns_of_rules_exist_and_fit_each_other() {
             "h": {"post": {"$set": {"owner": 1, "ownr": 2}}}
         }"#,
         expect![[r#"
-            policies.a.post.except: 'except' cannot be used beside 'fields'
+            policies.a.post.except: 'except' cannot be combined with 'fields'
             policies.c.post.$set.id: Expected text, a number, true or false; use 'isNull' to find NULL
             policies.c.post.$setOnCreate.id.session: Unknown session value 'user'; expected one of userId, role, tenant, session, claim.NAME
             policies.b.post.except[0]: 'titel' not found on entity 'post'; did you mean 'title'?
@@ -235,7 +235,7 @@ fn invalid_structures_are_faults() {
             policies.k.post.$where: 'op' is missing
             policies.n.post.$where.op: Unknown operator of relations 'any'; expected one of some, none, every
             policies.o.post.$where.where: 'every' needs a condition
-            policies.p.post.$where.value: 'value' cannot be used beside 'relation'
+            policies.p.post.$where.value: 'value' cannot be combined with 'relation'
             policies.q.post.$where: 'relation' is missing
             policies.q.post.$where: 'op' is missing
             policies.r.post.$where.not: 'not' must be the only key of its object

@@ -240,7 +240,7 @@ impl AppBuilder {
 
     /// Sets whether callers with a bearer may read without a signature even if [`AppBuilder::integrity`] is set; by default
     /// they may. All other requests need the signature of a session. `SPEC §17.5`
-    pub fn unsigned_bearers(mut self, on: bool) -> Self {
+    pub fn allow_unsigned_bearers(mut self, on: bool) -> Self {
         self.shared.identities.unsigned = on;
         self
     }

@@ -80,7 +80,7 @@ impl Registry {
                 change = listener.next() => {
                     let Some(first) = change else { return };
                     let mut batch = vec![first];
-                    while let Some(change) = listener.next_now() {
+                    while let Some(change) = listener.try_next() {
                         if batch.len() < MAX_BATCH {
                             batch.push(change);
                         } else {

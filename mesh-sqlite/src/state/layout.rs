@@ -115,11 +115,12 @@ mod tests {
     const FUTURE: i64 = 1 << 50;
 
     fn open(file: &File) -> Result<State, String> {
-        State::open(&State::beside(&file.path()), StateLimits::default()).map_err(|error| error.to_string())
+        State::open(&State::default_path(&file.path()), StateLimits::default())
+            .map_err(|error| error.to_string())
     }
 
     fn connect(file: &File) -> Connection {
-        Connection::open(State::beside(&file.path())).unwrap()
+        Connection::open(State::default_path(&file.path())).unwrap()
     }
 
     fn version(connection: &Connection) -> (i64, Option<i64>) {
@@ -232,7 +233,7 @@ mod tests {
         connect(&file)
             .execute_batch("CREATE TABLE revocation (other TEXT); PRAGMA user_version = 2")
             .unwrap();
-        let error = State::open(&State::beside(&file.path()), StateLimits::default()).unwrap_err();
+        let error = State::open(&State::default_path(&file.path()), StateLimits::default()).unwrap_err();
         assert!(error.is_newer_layout());
         let error = error.to_string();
         let expected =

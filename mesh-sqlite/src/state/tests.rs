@@ -16,7 +16,7 @@ fn open(file: &File) -> State {
 }
 
 fn limited(file: &File, limits: StateLimits) -> State {
-    State::open(&State::beside(&file.path()), limits).unwrap()
+    State::open(&State::default_path(&file.path()), limits).unwrap()
 }
 
 fn id(number: u8) -> SessionId {
@@ -25,7 +25,7 @@ fn id(number: u8) -> SessionId {
 
 #[test]
 fn the_default_path_is_beside_the_database() {
-    assert_eq!(State::beside(Path::new("/data/blog.db")), Path::new("/data/blog.db.mesh-state"));
+    assert_eq!(State::default_path(Path::new("/data/blog.db")), Path::new("/data/blog.db.mesh-state"));
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn timestamps_from_before_the_start_of_the_machine_are_claimed() {
     let file = File::new("");
     let before = unix_millis(SystemTime::now());
     assert_eq!(open(&file).mark().await.unwrap(), 0, "a new file");
-    let connection = Connection::open(State::beside(&file.path())).unwrap();
+    let connection = Connection::open(State::default_path(&file.path())).unwrap();
     connection.execute("UPDATE nonce_mark SET boot = 'an earlier one'", []).unwrap();
     let mark = open(&file).mark().await.unwrap();
     assert!(mark >= before);

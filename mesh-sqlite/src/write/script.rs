@@ -107,7 +107,7 @@ impl WriteConnection {
         };
         let mut ids = Vec::new();
         let mut prepared: Option<(usize, CachedStatement<'_>)> = None;
-        for run in sqlite::runs_alike(mutations) {
+        for run in sqlite::creation_batches(mutations) {
             let mut statement = match prepared.take() {
                 Some((count, statement)) if count == run.len() => statement,
                 _ => {
@@ -143,7 +143,7 @@ impl WriteConnection {
         };
         let bodies = if Key::consecutive(ids).is_some() {
             // A range of ids is read in one run, and its statement does not depend on their number.
-            let of_all = plan.of_records(ids);
+            let of_all = plan.for_records(ids);
             let found = self.prepare(&of_all)?.run_records(&of_all, ids)?;
             found.into_iter().map(|body| body.unwrap_or_else(|| plan.empty())).collect()
         } else {

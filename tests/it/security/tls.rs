@@ -135,8 +135,8 @@ fn an_unusable_certificate_is_reported_at_the_start() {
     let setup = TlsSetup::new();
     let database = setup.database.url();
     let mut cases = vec![
-        (format!("cert = '{}'", setup.certificate), "'tls.cert' needs 'tls.key' beside it"),
-        (format!("key = '{}'", setup.certificate), "'tls.key' needs 'tls.cert' beside it"),
+        (format!("cert = '{}'", setup.certificate), "'tls.cert' requires 'tls.key'"),
+        (format!("key = '{}'", setup.certificate), "'tls.key' requires 'tls.cert'"),
     ];
     let pair = |cert: &str, key: &str| format!("cert = '{cert}'\nkey = '{key}'");
     cases.push((pair(&setup.certificate, &setup.certificate), "contains no private key"));

@@ -91,7 +91,7 @@ fn statements_that_change_records_contain_the_condition() {
     let mutation = mesh.plan_write(&request).unwrap();
     assert_eq!(mutation.subject().guarded().unwrap().related.len(), 1);
     assert!(
-        crate::sql::sqlite::WriteForm::of(&mutation, false).is_none(),
+        crate::sql::sqlite::WriteForm::from_mutation(&mutation, false).is_none(),
         "the condition has values of its own"
     );
     let steps = crate::sql::sqlite::write_steps(&mutation, false);

@@ -44,7 +44,7 @@ impl Hash for SchemaId {
 impl WriteForm {
     /// Returns the form of a write; `None` if the write does not share its statements with other writes, for example because
     /// conditions of policies have values that belong to one write. `counts_updated` is as in [`write_steps`].
-    pub fn of(mutation: &Mutation, counts_updated: bool) -> Option<Self> {
+    pub fn from_mutation(mutation: &Mutation, counts_updated: bool) -> Option<Self> {
         let Mutation { subject, action, references, .. } = mutation;
         let is_free = |subject: &Subject| subject.guard.is_none() && subject.check.is_none();
         let other = action.other();

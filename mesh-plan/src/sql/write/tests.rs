@@ -43,7 +43,7 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
 /// Checks that the statements of the write's form have the same texts and bind the same values.
 #[track_caller]
 fn check_form(mutation: &Mutation, steps: &[Step<sqlite::Param>]) {
-    let form = sqlite::WriteForm::of(mutation, false);
+    let form = sqlite::WriteForm::from_mutation(mutation, false);
     assert_eq!(form.is_none(), matches!(mutation.action(), Action::Merge { .. }));
     let Some(form) = form else { return };
     let shared = form.steps(mutation);

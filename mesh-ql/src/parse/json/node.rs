@@ -89,7 +89,7 @@ fn check_rules(
 ) -> Result<(), SyntaxError> {
     let is_aggregated = !controls.aggregates.is_empty();
     if select.is_empty() && !is_aggregated {
-        return Err(parser.error(select_span, "'$select' is empty; that is allowed beside '$aggregate' only"));
+        return Err(parser.error(select_span, "'$select' is empty; this is allowed only with '$aggregate'"));
     }
     if level == Level::Relation {
         check_aggregated_relation(parser, controls)?;
@@ -142,7 +142,7 @@ fn select(parser: &mut Parser<'_>) -> Result<(Span, Vec<Selection>), SyntaxError
     let span = object(parser, "'$select' must be an object of names", |parser, name| {
         parser.count_selection(&name)?;
         if CONTROLS.contains(&&*name.value) {
-            let message = format!("{} belongs beside '$select', not inside it", Quoted(&name));
+            let message = format!("{} belongs next to '$select', not inside it", Quoted(&name));
             return Err(parser.error(name.span, message));
         }
         select.push(selection(parser, name)?);

@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
         let [fields, except, visible, check, set, set_on_create, writable] =
             self.json.members(node, keys, 0)?;
         if let (Some(_), Some(except)) = (&fields, &except) {
-            self.json.fault(&except.path, "'except' cannot be used beside 'fields'");
+            self.json.fault(&except.path, "'except' cannot be combined with 'fields'");
         }
         let mut condition = |node: Option<Node<'t>>| match node {
             Some(node) => self.condition(&node, CONDITION_DEPTH).map(Some),
@@ -81,7 +81,7 @@ impl<'t> Reader<'t> {
             (None, None, None) if relation.is_some() || related.is_some() => {
                 if let Some(member) = field.or(value) {
                     let key = member.path.rsplit('.').next().unwrap_or_default();
-                    self.json.fault(&member.path, format!("'{key}' cannot be used beside 'relation'"));
+                    self.json.fault(&member.path, format!("'{key}' cannot be combined with 'relation'"));
                     return None;
                 }
                 self.relation(node, [relation, op, related], depth)

@@ -230,7 +230,7 @@ impl AppFactory {
         if let Some(principal) = &self.local {
             app = app.local_principal(principal.clone());
         }
-        app = app.unsigned_bearers(settings.unsigned);
+        app = app.allow_unsigned_bearers(settings.unsigned);
         if !settings.anonymous.is_empty() {
             app = app.anonymous_role(settings.anonymous.as_str());
         }
@@ -439,7 +439,7 @@ async fn state(config: &Config, database: Option<&Database>) -> Result<Option<St
 /// Returns the file of the state: the configured one, or one beside the database.
 fn state_path(config: &Config) -> Option<PathBuf> {
     let beside = || match DatabaseUrl::parse(config.database.as_deref()?) {
-        Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::beside(&path)),
+        Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::default_path(&path)),
         _ => None,
     };
     config.state.path.clone().or_else(beside)

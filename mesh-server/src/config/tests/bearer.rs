@@ -24,9 +24,9 @@ fn settings_of_bearers_have_to_fit_together() {
     check(
         "[bearer]\nissuer = 'https://login.example.com/'\naudience = ['api']\nanonymous = 'guest'\n",
         expect![[r#"
-            mesh.toml:2: 'bearer.issuer' needs 'bearer.jwks' or 'bearer.secret' beside it
-            mesh.toml:3: 'bearer.audience' needs 'bearer.jwks' or 'bearer.secret' beside it
-            mesh.toml:4: 'bearer.anonymous' needs 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table' beside it
+            mesh.toml:2: 'bearer.issuer' requires 'bearer.jwks' or 'bearer.secret'
+            mesh.toml:3: 'bearer.audience' requires 'bearer.jwks' or 'bearer.secret'
+            mesh.toml:4: 'bearer.anonymous' requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table'
         "#]],
     );
     check(

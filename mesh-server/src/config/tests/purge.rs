@@ -11,10 +11,10 @@ fn settings_of_shared_caches_have_to_fit_together() {
         (format!("{SHARED}{URL}header = \"Key: secret\"\n"), ""),
         (format!("{SHARED}tags = \"cache-tag\"\n{open}"), ""),
         (format!("caching.entities.post = \"s-maxage=60\"\n{URL}"), ""),
-        (URL.to_owned(), "'caching.purge.urls' needs 'caching.control' or 'caching.entities' beside it"),
+        (URL.to_owned(), "'caching.purge.urls' requires 'caching.control' or 'caching.entities'"),
         (
             "[caching]\ntags = \"surrogate-key\"\n".to_owned(),
-            "'caching.tags' needs 'caching.control' or 'caching.entities' beside it",
+            "'caching.tags' requires 'caching.control' or 'caching.entities'",
         ),
         (
             format!("{SHARED}{open}header = \"Key: secret\"\n"),

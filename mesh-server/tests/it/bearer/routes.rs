@@ -107,7 +107,8 @@ async fn every_route_requires_a_bearer_that_is_valid() {
 
 #[tokio::test]
 async fn a_bearer_alone_does_not_pass_where_signatures_are_required() {
-    let signed = |unsigned| with_everything(signed_app(gate()).bearer(bearer()).unsigned_bearers(unsigned));
+    let signed =
+        |unsigned| with_everything(signed_app(gate()).bearer(bearer()).allow_unsigned_bearers(unsigned));
     let (strict, _folder) = signed(false);
     for ask in every_route() {
         let (case, is_head) = (format!("{} {}", ask.method, ask.path), ask.method == "HEAD");
