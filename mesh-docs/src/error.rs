@@ -31,7 +31,7 @@ pub enum Error {
         bound: usize,
     },
     /// Only registered queries may run, and this is not one that the visitor can read.
-    #[error("Only registered queries are allowed, and this is none")]
+    #[error("Only registered queries are allowed, and this query is not registered")]
     NotRegistered,
     /// The store of registered queries failed.
     #[error(transparent)]

@@ -85,7 +85,9 @@ fn plan(
         visible.check(&query).and_then(|()| mesh.plan(&request).map_err(|error| visible.redact(error)));
     let planned = planned.map_err(|error| Error::Read(error.with_position_in(&posted.text)))?;
     if let (Some(JsonId::Parts(_)), [_]) = (&posted.id, planned.node().id.as_slice()) {
-        return Err(Error::Body("'id' in the body must be a string or a number: it is one field".to_owned()));
+        return Err(Error::Body(
+            "'id' in the body must be a string or a number: the id is a single field".to_owned(),
+        ));
     }
     Ok(planned)
 }

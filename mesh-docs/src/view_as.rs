@@ -36,7 +36,7 @@ impl ViewAs {
     /// Parses the header; `None` if the request does not have it. Does not check whether the visitor may use the view.
     ///
     /// # Errors
-    /// The header is repeated, or it is not a JSON object as expected.
+    /// The header is repeated, or it is not a valid JSON object.
     pub fn from_headers(headers: &HeaderMap) -> Result<Option<Self>, Error> {
         let mut values = headers.get_all(HEADER).iter();
         let value = match (values.next(), values.next()) {

@@ -57,7 +57,7 @@ async fn watch(pool: Arc<Pool>, product: Product, changes: Changes) {
             Err(error) => {
                 // Logged once until the next success.
                 if !std::mem::replace(&mut is_logged, true) {
-                    tracing::warn!("cannot see whether the database has changed: {error}");
+                    tracing::warn!("cannot check the database for changes: {error}");
                 }
                 last = None;
             }

@@ -84,7 +84,7 @@ impl<E> Failure<E> {
                 Ok(())
             }
             Self::Transient(error) => {
-                tracing::warn!("a write has failed {TRIES} times because of others");
+                tracing::warn!("a write has failed {TRIES} times because of concurrent writes");
                 Err(error)
             }
             Self::Final(error) => Err(error),

@@ -105,9 +105,11 @@ pub enum PlanErrorKind {
     RelationAsField { entity: String, relation: String, control: &'static str },
     #[error("'{field}' is a computed field; it can be selected, but not used in {control}")]
     ComputedAsField { field: String, control: &'static str },
-    #[error("{control} is not allowed here; a read of one record takes no controls at its root")]
+    #[error("{control} is not allowed at the root of a read of one record; use it in a collection read")]
     ControlOnPoint { control: &'static str },
-    #[error("{control} is not allowed on '{relation}', which leads to one record at most; use it on lists")]
+    #[error(
+        "{control} is not allowed on '{relation}', which leads to at most one record; controls are allowed only on lists"
+    )]
     ControlOnToOne { control: &'static str, relation: String },
     #[error("{control} is not allowed on the relation '{relation}'; use it at the root of a collection read")]
     ControlOnNested { control: &'static str, relation: String },
@@ -124,12 +126,12 @@ pub enum PlanErrorKind {
     )]
     PathThroughMany { path: String, relation: String },
     #[error(
-        "{control} takes no paths such as '{path}'; they are allowed in `$where` and `$orderBy` of records"
+        "{control} does not accept paths such as '{path}'; paths are allowed only in `$where`, and in `$orderBy` of reads that are neither grouped nor distinct"
     )]
     PathNotAllowed { path: String, control: &'static str },
     #[error("'{field}' is not of type json; `at` needs a field that is")]
     NotJson { field: String },
-    #[error("'{relation}' leads to one record at most; order by a path through it, not by an aggregate")]
+    #[error("'{relation}' leads to at most one record; order by a path through it, not by an aggregate")]
     AggregateOfOne { relation: String },
     #[error("The parameter '{name}' has no value")]
     NoParameter { name: String },
@@ -139,9 +141,9 @@ pub enum PlanErrorKind {
     Parameter { name: String, fault: Box<Self> },
     #[error("it must be {takes}, not {found}")]
     ParameterValue { takes: String, found: String },
-    #[error("The alias '{alias}' is a name of entity '{entity}'; choose another one")]
+    #[error("The alias '{alias}' is already a field or relation of entity '{entity}'; choose another one")]
     AliasOfMember { entity: String, alias: String },
-    #[error("'{alias}' is an alias; fields of a grouped or distinct read have none")]
+    #[error("'{alias}' is an alias; fields of a grouped or distinct read cannot have aliases")]
     AliasInGroup { alias: String },
     #[error("'{field}' cannot be selected with {control} unless it is in {}", group_control(.control))]
     NotSelectable { field: String, control: &'static str },
@@ -149,7 +151,7 @@ pub enum PlanErrorKind {
     RelationInGroup { relation: String },
     #[error("{control} names the aggregate '{alias}', which `$aggregate` does not define")]
     UnknownAggregate { alias: String, control: &'static str },
-    #[error("{control} names '{field}', which is no field that the read is grouped by")]
+    #[error("{control} names '{field}', which the read is not grouped by")]
     NotAGroupKey { field: String, control: &'static str },
     #[error("Operator '{}' cannot be used on '{field}', which is of type {}", .op.name(), .ty.name())]
     Operator { field: String, op: FilterOp, ty: FieldType },
@@ -165,12 +167,12 @@ pub enum PlanErrorKind {
     #[error("`{}` cannot be computed over '{field}', which is of type {}", .function.name(), .ty.name())]
     Function { function: AggregateFn, field: String, ty: FieldType },
     #[error(
-        "The cursor does not belong to this read; use the entity, order, filter and grouping that it came from, or start over without `after`"
+        "The cursor does not belong to this read; use it with the entity, order, filter and grouping of the read that returned it, or start over without `after`"
     )]
     CursorMismatch,
     #[error("`$page` is not allowed in an export, which has all records; narrow it with `$where`")]
     PageOfExport,
-    #[error("'{relation}' is a list, which a line of CSV cannot have; leave it out, or export NDJSON")]
+    #[error("'{relation}' is a list, which CSV cannot represent; leave it out, or export NDJSON")]
     ListInCsv { relation: String },
     #[error("{0}")]
     Write(Box<WriteFault>),
@@ -208,11 +210,11 @@ pub enum ResolveError {
     #[error("too many reads are running")]
     Busy,
     /// The connection was lost while a write was committed.
-    #[error("the connection was lost during COMMIT, so the write may have been made or not")]
+    #[error("the connection was lost during COMMIT, so the write may or may not have been committed")]
     Unconfirmed,
     /// The response has more objects than the bound allows. `SPEC §3.11`
     #[error(
-        "The answer has more than {rows} objects (bound `rows`); read fewer with `$page`, at the root or on a relation"
+        "The response has more than {rows} objects (bound `rows`); read fewer with `$page`, at the root or on a relation"
     )]
     TooLarge {
         /// The bound.
@@ -220,7 +222,7 @@ pub enum ResolveError {
     },
     /// The response has more bytes than the bound allows. `SPEC §3.11`
     #[error(
-        "The answer has more than {bytes} bytes (bound `response_bytes`); select less, or read fewer records with `$page`"
+        "The response has more than {bytes} bytes (bound `response_bytes`); select less, or read fewer records with `$page`"
     )]
     TooManyBytes {
         /// The bound.
@@ -241,7 +243,7 @@ pub enum ResolveError {
         hint: String,
     },
     /// A sum of integers does not fit 64 bits, or a sum of reals if the database has no infinity. `SPEC §3.12`
-    #[error("A sum does not fit 64 bits; narrow it with `$where`, or use `avg` for integers")]
+    #[error("A sum does not fit into 64 bits; narrow the rows with `$where`, or use `avg` for integers")]
     SumOverflow,
 }
 

@@ -337,7 +337,7 @@ pub enum RegisterError {
     #[error(transparent)]
     Query(Error),
     /// It is registered with other parameters.
-    #[error("The query is registered with other declarations of its parameters")]
+    #[error("The query is already registered with different parameter declarations")]
     OtherParams,
     /// It could not be stored.
     #[error(transparent)]

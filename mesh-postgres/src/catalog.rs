@@ -68,7 +68,7 @@ pub(super) async fn read(
     let wanted =
         if schemas.is_empty() { default.map(std::slice::from_ref).unwrap_or_default() } else { schemas };
     for missing in missing_schemas(link, wanted).await? {
-        notes.push(format!("Schema '{missing}' does not exist or may not be used"));
+        notes.push(format!("Schema '{missing}' does not exist, or this account may not use it"));
     }
     let namespace = |schema: String| (Some(&schema) != default).then_some(schema);
     let objects = schema_objects(link, wanted, &namespace, &mut notes).await?;

@@ -163,7 +163,7 @@ impl ClientLimits {
         &self,
         address: Option<IpAddr>,
     ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
-        let message = "Too many uploads of this address at a time; retry later";
+        let message = "Too many concurrent uploads from this address; retry later";
         acquire(&self.uploads, address, self.uploads_per_address, message)
     }
 
@@ -175,7 +175,7 @@ impl ClientLimits {
         &self,
         address: Option<IpAddr>,
     ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
-        let message = "Too many exports of this address at a time; retry later";
+        let message = "Too many concurrent exports from this address; retry later";
         acquire(&self.exports, address, self.exports_per_address, message)
     }
 
@@ -202,13 +202,13 @@ impl ClientLimits {
         let address = address.map(|address| {
             let guard = self.address_streams.acquire(counted_address(address), 1, self.streams_per_address);
             guard.ok_or_else(|| {
-                refused("Too many event streams of this address; close one, or retry later".into())
+                refused("Too many event streams from this address; close one or retry later".into())
             })
         });
         let session = session.map(|session| {
             let guard = self.session_streams.acquire(session, 1, self.streams_per_session);
             guard.ok_or_else(|| {
-                refused("Too many event streams of this session; close one, or retry later".into())
+                refused("Too many event streams in this session; close one or retry later".into())
             })
         });
         Ok(StreamGuard { _address: address.transpose()?, _session: session.transpose()? })

@@ -126,7 +126,7 @@ impl Config {
             reader.conflict(["limits.page_default", "limits.page_max"], &message);
         }
         if integrity.secret.is_some() && integrity.secret_file.is_some() {
-            let message = "and 'integrity.secret_file' exclude each other; set one of them";
+            let message = "and 'integrity.secret_file' are mutually exclusive; set only one of them";
             reader.conflict(["integrity.secret", "integrity.secret_file"], message);
         }
         self.check_bearer(reader);
@@ -149,7 +149,7 @@ impl Config {
         }
         self.check_purge(reader);
         if audit.file.is_some() && !audit.table.is_empty() {
-            let message = "and 'audit.table' exclude each other; set one of them";
+            let message = "and 'audit.table' are mutually exclusive; set only one of them";
             reader.conflict(["audit.file", "audit.table"], message);
         }
         if tls.cert.is_some() != tls.key.is_some() {
@@ -160,7 +160,7 @@ impl Config {
             reader.conflict(paths, &format!("requires '{}'", paths[1]));
         }
         if !docs.view_as.is_empty() && !self.identifies_callers() {
-            let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table': there is no administrator";
+            let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table': otherwise there would be no administrator";
             reader.conflict(["docs.view_as", "integrity.enabled"], message);
         }
         if !docs.view_as.is_empty() && audit.file.is_none() && audit.table.is_empty() {
@@ -169,10 +169,10 @@ impl Config {
         }
         let surface = mesh_docs::Options::default().path(&docs.path);
         if surface.claims(base.as_str()) {
-            let message = format!("must not be the base path '{base}', nor above it");
+            let message = format!("must not be the base path '{base}' or a path above it");
             reader.conflict(["docs.path", "base"], &message);
         } else if mcp.enabled && surface.claims(&format!("{base}/mcp")) {
-            let message = format!("must not be '{base}/mcp', where the tools for agents are");
+            let message = format!("must not be '{base}/mcp', which is the path of the tools for agents");
             reader.conflict(["docs.path", "mcp.enabled"], &message);
         }
     }
@@ -211,7 +211,10 @@ impl Config {
         ];
         for (one, is_set, other, other_is_set) in excluding {
             if is_set && other_is_set {
-                reader.conflict([one, other], &format!("and '{other}' exclude each other; set one of them"));
+                reader.conflict(
+                    [one, other],
+                    &format!("and '{other}' are mutually exclusive; set only one of them"),
+                );
             }
         }
         // Without keys, these settings would protect nothing.

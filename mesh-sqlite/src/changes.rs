@@ -47,7 +47,7 @@ async fn watch(file: Arc<CurrentFile>, mut last: Option<Version>, changes: Chang
             Err(error) => {
                 // Logged once until the next success.
                 if !std::mem::replace(&mut is_logged, true) {
-                    tracing::warn!("cannot see whether the database has changed: {error}");
+                    tracing::warn!("cannot check the database for changes: {error}");
                 }
                 last = None;
             }

@@ -62,7 +62,7 @@ impl FileIdentity {
         let log = self.log_path();
         let has_frames = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
         if has_frames && FileId::from_path(&log) == self.log {
-            return Err("its log (-wal) is that of the file before it; remove that log");
+            return Err("its write-ahead log (-wal) belongs to the previous file; remove the log");
         }
         Ok(())
     }

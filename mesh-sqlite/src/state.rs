@@ -177,7 +177,7 @@ impl fmt::Display for StateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot keep state in {}: ", self.path)?;
         match self.cause.downcast_ref().and_then(rusqlite::Error::sqlite_error_code) {
-            Some(ErrorCode::NotADatabase) => f.write_str("it is another kind of file"),
+            Some(ErrorCode::NotADatabase) => f.write_str("it is not a SQLite database"),
             _ => self.cause.fmt(f),
         }
     }

@@ -204,7 +204,7 @@ impl WriteConnection {
         if let Err(error) =
             self.reader.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         {
-            tracing::warn!("the log of the database could not be written back to it: {error}");
+            tracing::warn!("the write-ahead log could not be written back to the database: {error}");
         }
     }
 

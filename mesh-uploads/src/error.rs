@@ -22,7 +22,7 @@ pub enum UploadError {
     #[error("The upload statement must have 'contentHash', the SHA-256 of the file")]
     HashMissing,
     /// The hash of the file differs from the stated hash.
-    #[error("The file has the hash {found}, not {stated} as stated")]
+    #[error("The file has the hash {found}, but the upload statement says {stated}")]
     HashMismatch {
         /// The hash in the statement.
         stated: ContentHash,
@@ -36,10 +36,10 @@ pub enum UploadError {
         name: &'static str,
     },
     /// The hash of the part `meta` differs from the stated hash, or the part is missing although its hash is stated.
-    #[error("The part 'meta' is not the one whose hash is stated in 'metaHash'")]
+    #[error("The part 'meta' is missing or does not have the hash stated in 'metaHash'")]
     MetaMismatch,
     /// The content type of the file differs from the stated type.
-    #[error("The file has the content type '{found}', not '{stated}' as stated")]
+    #[error("The file has the content type '{found}', but the upload statement says '{stated}'")]
     TypeMismatch {
         /// The type in the statement.
         stated: ContentType,

@@ -267,16 +267,18 @@ impl WireError {
     pub fn method_not_allowed(method: &Method, allow: AllowedMethods) -> Self {
         let message = match *method {
             Method::GET | Method::HEAD if allow.is_empty() => format!(
-                "{method} is not available here: the feature of this path is off on this server; relations are read by a query \
+                "{method} is not available on this path, because the feature that serves it is turned off on this server; to read relations, use a query \
                  on their record"
             ),
             _ if allow.is_empty() => {
-                format!("{method} is not available here: the feature of this path is off on this server")
+                format!(
+                    "{method} is not available on this path, because the feature that serves it is turned off on this server"
+                )
             }
             Method::POST | Method::PUT | Method::DELETE => format!(
-                "{method} is not allowed on this path, or its feature is off (writes, uploads); allowed are {allow}"
+                "{method} is not allowed on this path, or belongs to a feature that is turned off (writes, uploads); the allowed methods are {allow}"
             ),
-            _ => format!("{method} is not allowed on this path; allowed are {allow}"),
+            _ => format!("{method} is not allowed on this path; the allowed methods are {allow}"),
         };
         Self { allow: Some(allow), ..Self::new(ErrorKind::MethodNotAllowed, message) }
     }

@@ -58,7 +58,7 @@ impl Posted {
             return Err(wrong("The body must be a JSON object {query, format?, id?}"));
         }
         let members: Members<'_> = serde_json::from_str(text)
-            .map_err(|error| Error::Body(format!("The body is not a JSON object as expected: {error}")))?;
+            .map_err(|error| Error::Body(format!("The body is not a valid JSON object: {error}")))?;
         let query = members.query.ok_or_else(|| wrong("The body has no 'query'"))?;
         let format = match members.format {
             None => Format::Json,
@@ -135,7 +135,7 @@ mod tests {
         let long = "a".repeat(93);
         let cases = [
             ("[]", "must be a JSON object"),
-            ("{", "not a JSON object as expected"),
+            ("{", "not a valid JSON object"),
             (r#"{"format":"ql"}"#, "no 'query'"),
             (r#"{"query":1}"#, "'query' in the body must be a string"),
             (r#"{"query":"q","format":"xml"}"#, "\"json\" or \"ql\""),

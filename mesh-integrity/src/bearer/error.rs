@@ -7,20 +7,20 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum BearerError {
     /// The request has no credential that identifies its caller.
-    #[error("The request has no bearer; send it in Authorization: Bearer")]
+    #[error("The request has no bearer token; send one in Authorization: Bearer")]
     Missing,
     /// The bearer is malformed, is not authentic, or is not meant for this server.
-    #[error("The bearer is not valid: {0}")]
+    #[error("The bearer token is not valid: {0}")]
     Invalid(BearerFault),
     /// The bearer has expired.
-    #[error("The bearer has expired; get a new one from its issuer")]
+    #[error("The bearer token has expired; get a new one from its issuer")]
     Expired,
     /// The key that the bearer names is unknown.
-    #[error("The bearer is not valid: it was signed with a key that is not known here")]
+    #[error("The bearer token is not valid: it was signed with an unknown key")]
     UnknownKey,
     /// The request needs the signature of a session.
     #[error(
-        "A bearer alone does not suffice here; exchange it for a session at the path of logins, and sign the request"
+        "A bearer token alone is not sufficient for this request; exchange it for a session at the login path, and sign the request"
     )]
     Unsigned,
     /// The keys of the issuer have not been loaded yet.
@@ -85,10 +85,10 @@ pub enum BearerFault {
     #[error("its audience does not include this server")]
     Audience,
     /// The time of expiry is missing or malformed.
-    #[error("it has no valid time of expiry")]
+    #[error("its expiry time is missing or malformed")]
     Expiry,
     /// The time from which it is valid is malformed.
-    #[error("it has no valid time from which it may be used")]
+    #[error("its not-before time is malformed")]
     NotBefore,
     /// It is not valid yet.
     #[error("it may not be used yet")]

@@ -282,7 +282,7 @@ pub enum KeySetError {
     #[error("it has more than {KEYS_MAX} keys")]
     TooManyKeys,
     /// No key can be used.
-    #[error("it has no key that can verify bearers ({unused})")]
+    #[error("it has no key that can verify bearer tokens ({unused})")]
     NoneUsable {
         /// The reasons.
         unused: String,

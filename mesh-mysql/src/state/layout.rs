@@ -62,7 +62,7 @@ impl fmt::Display for NewerLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the tables of the state have layout {}, and this server reads layouts up to {MAJOR}; use a newer server",
+            "the tables of the state have layout {}, but this server reads only layouts up to {MAJOR}; use a newer server",
             self.major
         )
     }
@@ -81,7 +81,7 @@ pub(super) async fn migrate(link: &mut Link) -> Result<(), BoxError> {
     }
     let locked = link.query(LOCK, &[]).await?;
     if locked.first().and_then(|row| integer(row, 0)) != Some(1) {
-        return Err("another server creates the tables of the state for a long time".into());
+        return Err("another server has been creating the state tables for too long".into());
     }
     let migrated = migrate_locked(link).await;
     link.query(UNLOCK, &[]).await?;

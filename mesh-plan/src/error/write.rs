@@ -35,14 +35,14 @@ pub enum WriteFault {
     #[error("The relation '{relation}' is not writable")]
     LinkNotWritable { relation: String },
     #[error(
-        "A write of the relation '{relation}' takes {{\"entityId\": …}}, a string, a number or the parts of an id, not {found}"
+        "A write of the relation '{relation}' takes {{\"entityId\": …}} with a string, a number or an array of the id's parts, not {found}"
     )]
     EntityId { relation: String, found: String },
     #[error("{}", conflict(Rule::Required, std::slice::from_ref(.field)))]
     Required { field: String },
     #[error("{}", conflict(Rule::NotEmpty, std::slice::from_ref(.field)))]
     Null { field: String },
-    #[error("'{field}' differs from the id in the path; leave it out, or set it to that")]
+    #[error("'{field}' differs from the id in the path; leave it out, or set it to the same value")]
     OtherId { field: String },
     #[error("'{field}' is computed by the database; leave it out")]
     Generated { field: String },
@@ -62,7 +62,7 @@ pub enum WriteFault {
     NulCharacter { field: String },
     #[error("'{field}' takes a value of the type {native}")]
     NotOfType { field: String, native: String },
-    #[error("The value of '{field}' does not fit the column that it would be stored in")]
+    #[error("The value of '{field}' does not fit its column in the database")]
     Unfit { field: String },
     /// At least one member of the body is at fault. The message is that of the first.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
@@ -74,12 +74,12 @@ pub enum WriteFault {
     )]
     NoTransactions { entity: String },
     #[error(
-        "Entities '{entity}' and '{other}' are not written in one storage, and cannot be in one transaction"
+        "Entities '{entity}' and '{other}' are in different storages and cannot be written in one transaction; write them in separate requests"
     )]
     OtherStorage { entity: String, other: String },
     #[error("{why}")]
     Reference { why: String },
-    #[error("'{reference}' stands for no value: {why}")]
+    #[error("'{reference}' cannot be resolved: {why}")]
     NoResult { reference: String, why: &'static str },
 }
 
@@ -204,7 +204,7 @@ fn messages(faults: &[FieldFault]) -> impl Iterator<Item = (&str, String)> {
 }
 
 /// The message about a value whose field is unknown.
-const VALUE_DOES_NOT_FIT: &str = "A value does not fit the column that it would be stored in";
+const VALUE_DOES_NOT_FIT: &str = "A value does not fit its column in the database";
 
 /// The largest number of labels that a message lists.
 const MAX_LABELS: usize = 20;
@@ -236,10 +236,10 @@ fn conflict(rule: Rule, fields: &[String]) -> String {
         (Rule::Reference, true) => {
             "The write would leave a reference to a record that does not exist; write or delete the referring records first"
         }
-        (Rule::Check, true) => "A value violates a condition of the database",
+        (Rule::Check, true) => "A value violates a constraint of the database",
         (Rule::Check, false) => {
             let verb = if fields.len() == 1 { "violates" } else { "violate" };
-            return format!("{names} {verb} a condition of the database");
+            return format!("{names} {verb} a constraint of the database");
         }
         (Rule::Other, _) => "The write violates a rule of the database",
     };

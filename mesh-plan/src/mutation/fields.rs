@@ -32,7 +32,7 @@ impl<'a> Fields<'a> {
             return Err(FieldsError("The body must be a JSON object of fields and their values".to_owned()));
         }
         serde_json::from_str(text)
-            .map_err(|error| FieldsError(format!("The body is not a JSON object as expected: {error}")))
+            .map_err(|error| FieldsError(format!("The body is not a valid JSON object: {error}")))
     }
 
     /// Parses a JSON array of objects, each as [`Self::parse`] does. An error does not show which object is at fault.
@@ -105,7 +105,7 @@ impl<'a> Fields<'a> {
 
 fn utf8(text: &[u8]) -> Result<&str, FieldsError> {
     std::str::from_utf8(text).map_err(|error| {
-        FieldsError(format!("The body is not UTF-8 from byte {} on", error.valid_up_to() + 1))
+        FieldsError(format!("The body is not valid UTF-8 at byte {}", error.valid_up_to() + 1))
     })
 }
 

@@ -125,7 +125,7 @@ fn merge_grants<'g>(
             };
             if !others.any(covers) {
                 return Err(format!(
-                    "'{role}' may {action} '{name}' and '{}' may not, on other records; give both rules the \
+                    "'{role}' may {action} '{name}' and '{}' may not, and their conditions differ; give both rules the \
                      same fields or the same conditions",
                     grant.role
                 ));
@@ -147,7 +147,7 @@ fn shared_presets<'r>(
     let Some((first, presets)) = rules.next() else { return Ok(Vec::new()) };
     match rules.find(|(_, others)| *others != presets) {
         Some((role, _)) => Err(format!(
-            "'{first}' and '{role}' write such records with different values of '$set' and '$setOnCreate'"
+            "'{first}' and '{role}' have different values of '$set' or '$setOnCreate'; give both rules the same values"
         )),
         None => Ok(presets),
     }

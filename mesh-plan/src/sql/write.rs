@@ -95,7 +95,7 @@ impl<P> Step<P> {
 }
 
 fn refused() -> WriteError {
-    WriteError::Refused("The record that would result is none that you may write".to_owned())
+    WriteError::Refused("The record that would result is not one that you may write".to_owned())
 }
 
 impl Mutation {

@@ -222,11 +222,11 @@ impl Hosts {
         match before {
             _ if before == adopted || self.names.len() == 1 => {}
             UNKNOWN if role.is_standby && self.attrs == SessionAttrs::Any => tracing::warn!(
-                "the database is used at {name}, a standby that accepts no writes: to use the primary, add \
+                "connected to the database at {name}, a standby that accepts no writes: to use the primary, add \
                  target_session_attrs=read-write to the URL"
             ),
-            UNKNOWN => tracing::info!("the database is used at {name}"),
-            _ => tracing::warn!("the database is now used at {name}"),
+            UNKNOWN => tracing::info!("connected to the database at {name}"),
+            _ => tracing::warn!("now connected to the database at {name}"),
         }
     }
 

@@ -63,7 +63,7 @@ impl fmt::Display for NewerLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the schema 'mesh' has layout {}, and this server reads layouts up to {MAJOR}; use a newer server",
+            "the schema 'mesh' has layout {}, but this server reads only layouts up to {MAJOR}; use a newer server",
             self.major
         )
     }

@@ -167,7 +167,7 @@ async fn a_newer_major_layout_is_refused() {
     assert!(error.is_newer_layout());
     let error = error.to_string();
     let expected =
-        "the schema 'mesh' has layout 2, and this server reads layouts up to 1; use a newer server";
+        "the schema 'mesh' has layout 2, but this server reads only layouts up to 1; use a newer server";
     assert!(error.ends_with(expected), "{error}");
 }
 

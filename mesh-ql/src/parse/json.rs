@@ -29,7 +29,9 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Query, SyntaxError> {
     if *parser.token() != Token::End {
         return Err(value::unexpected(&parser, "Unexpected text after the end of the query", ""));
     }
-    query.ok_or_else(|| parser.error(start, "The query names no entity; its one root key is the entity key"))
+    query.ok_or_else(|| {
+        parser.error(start, "The query names no entity; write the entity key as its only root key")
+    })
 }
 
 /// Refuses keys that are not entities, and a second entity. `SPEC §3.1`
@@ -38,7 +40,7 @@ fn check_root_key(parser: &Parser<'_>, key: &TokenName<'_>, is_second: bool) -> 
     let message = if key.starts_with('$') {
         format!("{name} is not allowed at the root; it belongs inside the entity's object")
     } else if is_second {
-        format!("A query has one root key; {name} is a second one")
+        format!("{name} is a second root key; a query must have only one, the entity key")
     } else {
         return Ok(());
     };

@@ -82,7 +82,7 @@ fn unexpected(parser: &Parser<'_>, expected: &str) -> SyntaxError {
         }
         Token::End => ("the end of the query".to_owned(), ""),
         _ if matches!(text, "$" | "(" | ":") => {
-            (Quoted(text).to_string(), "; controls can be written in the JSON format only")
+            (Quoted(text).to_string(), "; controls can be written only in the JSON format")
         }
         _ => (Quoted(text).to_string(), ""),
     };

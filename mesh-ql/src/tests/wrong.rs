@@ -37,7 +37,7 @@ fn json_syntax() {
             nonsense
                 Expected a JSON value @ 1:1
             { user id }
-                Expected a key in double quotes; a query in QL needs X-Mesh-Format: ql, or 'format' in a posted body @ 1:3
+                Expected a key in double quotes; for a query in QL, send X-Mesh-Format: ql, or set 'format' in a posted body @ 1:3
             {"user"
                 The query ends inside an object @ 1:8
             {"user
@@ -95,7 +95,7 @@ fn root() {
             "user"
                 A query must be an object with one key, the entity, not a string @ 1:1
             {}
-                The query names no entity; its one root key is the entity key @ 1:1
+                The query names no entity; write the entity key as its only root key @ 1:1
             {"user": true}
                 The value of entity 'user' must be an object with '$select', not true @ 1:10 (user)
             {"user": null}
@@ -103,7 +103,7 @@ fn root() {
             {"$select": {"id": true}}
                 '$select' is not allowed at the root; it belongs inside the entity's object @ 1:2
             {"user": {"$select": {"id": true}}, "post": {}}
-                A query has one root key; 'post' is a second one @ 1:37
+                'post' is a second root key; a query must have only one, the entity key @ 1:37
             {"user": {"$select": {"id": true}}, "$page": {}}
                 '$page' is not allowed at the root; it belongs inside the entity's object @ 1:37
             {"user": {"$select": {"id": true}}, "\u0075ser": {}}
@@ -245,9 +245,9 @@ fn ql_tokens() {
             { user posts { id }
                 Expected a name or '}', found the end of the query @ 1:20 (user)
             { user $page }
-                Expected a name or '}', found '$'; controls can be written in the JSON format only @ 1:8 (user)
+                Expected a name or '}', found '$'; controls can be written only in the JSON format @ 1:8 (user)
             { user posts(first: 1) { id } }
-                Expected a name or '}', found '('; controls can be written in the JSON format only @ 1:13 (user)
+                Expected a name or '}', found '('; controls can be written only in the JSON format @ 1:13 (user)
             { user 1d }
                 Expected a name or '}', found '1d' @ 1:8 (user)
             { user größe }

@@ -330,13 +330,13 @@ fn aggregates() {
             "$aggregate": {"n": {"fn": "sum"}}
                 Function 'sum' of alias 'n' needs 'field' @ 2:21 (user)
             "$aggregate": {"n": {"fn": "sum", "field": "*"}}
-                Function 'sum' needs a field; '*' is allowed in 'count' only @ 2:44 (user)
+                Function 'sum' needs a field; '*' is allowed only in 'count' @ 2:44 (user)
             "$aggregate": {"n": {"fn": "count", "field": null}}
                 'field' must be a string, not null @ 2:46 (user)
             "$aggregate": {"n": {"fn": "count", "field": "id", "distinct": 1}}
                 'distinct' must be true or false, not a number @ 2:64 (user)
             "$aggregate": {"n": {"fn": "count", "distinct": true}}
-                'distinct' needs 'field', which has the values to compare @ 2:37 (user)
+                'distinct' requires 'field', whose distinct values are aggregated @ 2:37 (user)
             "$aggregate": {"n": {"fn": "count"}, "n": {"fn": "count"}}
                 Key 'n' occurs twice in one object @ 2:38 (user)
             "$aggregate": {"": {"fn": "count"}}

@@ -151,11 +151,11 @@ fn aggregated_relations() {
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$groupBy": ["id"]}}}}
             '$groupBy' of a relation needs '$aggregate' @ 1:58 (user.posts)
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}}, "$orderBy": [{"aggregate": "n", "direction": "asc"}]}}}}
-            '$orderBy' needs '$groupBy' here: the aggregates of a relation are one object @ 1:96 (user.posts)
+            '$orderBy' requires '$groupBy' here; without it, the aggregates of a relation are a single object @ 1:96 (user.posts)
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}}, "$page": {"first": 1}}}}}
-            '$page' needs '$groupBy' here: the aggregates of a relation are one object @ 1:96 (user.posts)
+            '$page' requires '$groupBy' here; without it, the aggregates of a relation are a single object @ 1:96 (user.posts)
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}}, "$having": {"aggregate": "n", "op": "gt", "value": 1}}}}}
-            '$having' needs '$groupBy' here: the aggregates of a relation are one object @ 1:96 (user.posts)
+            '$having' requires '$groupBy' here; without it, the aggregates of a relation are a single object @ 1:96 (user.posts)
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}}, "$distinct": ["id"]}}}}
             '$distinct' cannot be combined with '$groupBy' or '$aggregate' @ 1:96 (user.posts)
     "#]].assert_eq(&refusals(Format::Json, queries.iter().map(String::as_str)));
@@ -196,11 +196,11 @@ fn orders_and_pages() {
             "$orderBy": [{"relation": "a", "aggregate": {"fn": "count"}, "direction": "asc"}, {"relation": "a", "aggregate": {"fn": "count"}, "direction": "desc"}]
                 '$orderBy' has the same aggregate of 'a' twice @ 2:96 (user)
             "$page": {"first": 1, "last": 1}
-                '$page' has either 'first' and 'after', or 'last' and 'before', not both @ 2:23 (user)
+                '$page' cannot combine 'first' or 'after' with 'last' or 'before'; use one of the two pairs @ 2:23 (user)
             "$page": {"last": 1, "after": null}
-                '$page' has either 'first' and 'after', or 'last' and 'before', not both @ 2:11 (user)
+                '$page' cannot combine 'first' or 'after' with 'last' or 'before'; use one of the two pairs @ 2:11 (user)
             "$page": {"first": 1, "before": null}
-                '$page' has either 'first' and 'after', or 'last' and 'before', not both @ 2:23 (user)
+                '$page' cannot combine 'first' or 'after' with 'last' or 'before'; use one of the two pairs @ 2:23 (user)
             "$page": {"before": "abc"}
                 'before' needs 'last', the size of the page @ 2:10 (user)
             "$page": {"last": 0}

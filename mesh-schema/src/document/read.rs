@@ -116,7 +116,10 @@ impl<'t> Reader<'t> {
         if let Some(node) = content_types {
             let types = self.json.texts(&node);
             if types.is_empty() || types.iter().any(String::is_empty) {
-                self.json.fault(&node.path, "Expected content types; leave it out to allow any");
+                self.json.fault(
+                    &node.path,
+                    "Expected one or more content types; leave 'contentTypes' out to allow any type",
+                );
             }
             upload.content_types = Some(types);
         }

@@ -31,13 +31,13 @@ fn part(text: &str) -> Result<(String, &str), String> {
     let (name, rest) = match text.strip_prefix('"') {
         Some(quoted) => {
             let (name, rest) =
-                unquote(quoted).ok_or_else(|| format!("The quoted name in '{text}' does not end"))?;
+                unquote(quoted).ok_or_else(|| format!("The quoted name in '{text}' has no closing quote"))?;
             match rest.strip_prefix('.') {
                 Some(after) if !after.is_empty() => (name, after),
                 None if rest.is_empty() => (name, rest),
                 _ => {
                     return Err(format!(
-                        "After the quoted name in '{text}' a dot and a name may follow, nothing else"
+                        "The quoted name in '{text}' may be followed only by a dot and a name"
                     ));
                 }
             }

@@ -31,7 +31,7 @@ pub(crate) fn parse(template: &str) -> Result<Vec<Part>, String> {
                 .and_then(|inner| inner.split_once('}'))
                 .filter(|(name, _)| !name.is_empty() && !name.contains('{'))
                 .ok_or(
-                    "A brace in the template has no partner or nothing between; a brace as text is doubled",
+                    "The template has an unmatched brace or an empty placeholder; write {{ or }} for a literal brace",
                 )?;
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));

@@ -105,8 +105,10 @@ fn references<'s>(
                     }
                 }
                 Err(reason) => {
-                    let message =
-                        format!("the foreign key ({}) gives no relation: {reason}", key.columns.join(", "));
+                    let message = format!(
+                        "the foreign key ({}) does not define a relation: {reason}",
+                        key.columns.join(", ")
+                    );
                     notes.push(note(&child.name, message));
                 }
             }
@@ -115,7 +117,7 @@ fn references<'s>(
     references
 }
 
-/// Returns the parent and the columns of a foreign key, or the reason why it gives no relation.
+/// Returns the parent and the columns of a foreign key, or the reason why it does not define a relation.
 fn resolve<'s>(
     tables: &Tables<'_>,
     by_name: &HashMap<&TableName, &'s ServedTable<'s>>,

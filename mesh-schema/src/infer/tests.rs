@@ -208,7 +208,7 @@ fn composite_keys_are_joined_with_and() {
               orderLine.shipments many shipment on shipments.order_no = "order lines".order_no AND shipments.line_no = "order lines".line_no
             shipment [id]: id, orderNo=order_no, lineNo=line_no
               shipment.orderLine one orderLine on "order lines".order_no = shipments.order_no AND "order lines".line_no = shipments.line_no
-            ! lost: the foreign key (a) gives no relation: it does not fit the key of 'order lines'
+            ! lost: the foreign key (a) does not define a relation: it does not fit the key of 'order lines'
         "#]],
     );
 }
@@ -392,10 +392,10 @@ fn secrets_and_unusable_tables_are_omitted_with_a_note() {
             ! tokens.token: omitted: it looks like a secret; to serve it, write the schema to a file and add "token" to the fields of entity 'token'
             ! users.password_hash: omitted: it looks like a secret; to serve it, write the schema to a file and add "passwordHash" to the fields of entity 'user' and "passwordHash": "password_hash" to its columns
             ! users.ApiKey: omitted: it looks like a secret; to serve it, write the schema to a file and add "apiKey" to the fields of entity 'user' and "apiKey": "ApiKey" to its columns
-            ! logins: the foreign key (token) gives no relation: the column 'token' of 'logins' looks like a secret
-            ! logins: the foreign key (id) gives no relation: the table 'passwords' is not served
-            ! logins: the foreign key (id) gives no relation: there is no table 'nowhere'
-            ! logins: the foreign key (nothing) gives no relation: the table 'logins' has no column 'nothing'
+            ! logins: the foreign key (token) does not define a relation: the column 'token' of 'logins' looks like a secret
+            ! logins: the foreign key (id) does not define a relation: the table 'passwords' is not served
+            ! logins: the foreign key (id) does not define a relation: there is no table 'nowhere'
+            ! logins: the foreign key (nothing) does not define a relation: the table 'logins' has no column 'nothing'
         "#]],
     );
 }

@@ -244,7 +244,7 @@ impl<'a> Loader<'a> {
                 if names.len() < 2 {
                     self.fault(
                         &path,
-                        "A list has two or more fields; write one field as text, and null if no field identifies a row",
+                        "A list must have two or more fields; write a single field as text, or null if no field identifies a row",
                     );
                 }
                 names.iter().enumerate().map(|(index, name)| (format!("{path}[{index}]"), name)).collect()

@@ -68,7 +68,7 @@ impl Loader<'_> {
                 Some(Member::Field(_) | Member::Computed(_)) => {}
                 Some(Member::Relation(_)) => self.fault(
                     inner,
-                    format!("'{name}' is a relation: it can be read where the entity it leads to can be"),
+                    format!("'{name}' is a relation, not a field; a role can read it if it can read the related entity"),
                 ),
                 None => {
                     let fields = entity.fields.iter().map(|field| field.name.as_str());
@@ -159,11 +159,11 @@ impl Loader<'_> {
                     format!("The field '{name}' has a preset value, so the role cannot write it"),
                 );
             } else if listed.except.contains(name) {
-                let message = format!("The field '{name}' can be written only where it can be read");
+                let message = format!("The field '{name}' can be written only if the role can read it");
                 self.fault(path, message);
             } else if listed.fields.as_ref().is_some_and(|fields| !fields.contains(&field.name)) {
                 let message = format!(
-                    "The field '{name}' can be written only where it can be read; add it to 'fields'"
+                    "The field '{name}' can be written only if the role can read it; add it to 'fields'"
                 );
                 self.fault(path, message);
             }

@@ -156,7 +156,7 @@ impl<'a> Loader<'a> {
                 parent.table, parent.key, target.table, target.key
             ),
             _ if as_parent == as_target && !is_self_join => format!(
-                "'{written}' can mean '{}' or '{}'; write it with its schema",
+                "'{written}' is ambiguous: it can mean '{}' or '{}'; write it with the name of its schema",
                 parent.table, target.table
             ),
             _ => return Some(if as_parent > as_target { Side::Parent } else { Side::Target }),

@@ -163,7 +163,7 @@ fn entities_need_fields_and_an_id() {
     faults(
         &entity(r#", "idField": ["title"]"#),
         expect![[r#"
-            entities.post.idField: A list has two or more fields; write one field as text, and null if no field identifies a row
+            entities.post.idField: A list must have two or more fields; write a single field as text, or null if no field identifies a row
         "#]],
     );
     let schema = load(&entity(r#", "idField": ["title", "id"]"#), None).unwrap();
@@ -197,7 +197,7 @@ fn computed_fields_depend_on_fields_only() {
             entities.post.computed.a.from[0]: Field 'titel' not found on entity 'post'; did you mean 'title'?
             entities.post.computed.a.from[2]: The field 'id' is listed twice
             entities.post.computed.a.template: The template uses 'title', which 'from' does not list; did you mean 'titel'?
-            entities.post.computed.b.template: A brace in the template has no partner or nothing between; a brace as text is doubled
+            entities.post.computed.b.template: The template has an unmatched brace or an empty placeholder; write {{ or }} for a literal brace
             entities.post.computed.c.template: The template uses 'titel', which 'from' does not list; did you mean 'title'?
             entities.post.computed.d.from[0]: Field 'c' not found on entity 'post'
         "#]],
@@ -333,7 +333,7 @@ fn ambiguous_table_names_are_refused() {
     faults(
         &join("items.id = x.items.b"),
         expect![[r#"
-        joins.a.b.on: 'items.id' can mean 'x.items' or 'y.items'; write it with its schema
+        joins.a.b.on: 'items.id' is ambiguous: it can mean 'x.items' or 'y.items'; write it with the name of its schema
     "#]],
     );
     let plain = join("items.id = x.items.c").replace(r#""entity": "b""#, r#""entity": "c""#);

@@ -105,8 +105,8 @@ fn unknown_names_are_faults() {
             policies.author.pots: Entity 'pots' not found; did you mean 'post'?
             policies.author.post.fields[1]: Field 'titel' not found on entity 'post'; did you mean 'title'?
             policies.author.post.fields[2]: The field 'id' is listed twice
-            policies.author.post.fields[3]: 'owner' is a relation: it can be read where the entity it leads to can be
-            policies.author.post.writable[0]: The field 'title' can be written only where it can be read; add it to 'fields'
+            policies.author.post.fields[3]: 'owner' is a relation, not a field; a role can read it if it can read the related entity
+            policies.author.post.writable[0]: The field 'title' can be written only if the role can read it; add it to 'fields'
             policies.author.post.writable[1]: The field 'id' is not writable on entity 'post'
             policies.author.post.writable[2]: Field 'nothing' not found on entity 'post'
             policies.author.post.$where[0].field: Field 'ownr' not found on entity 'post'
@@ -135,7 +135,7 @@ fn columns_of_rules_exist_and_fit_each_other() {
             policies.b.post.except[0]: 'titel' not found on entity 'post'; did you mean 'title'?
             policies.b.post.writable[0]: The field 'title' has a preset value, so the role cannot write it
             policies.d.post.$setOnCreate.id: The field 'id' is given twice
-            policies.e.post.writable.update[0]: The field 'title' can be written only where it can be read
+            policies.e.post.writable.update[0]: The field 'title' can be written only if the role can read it
             policies.f.post.$check.field: Field 'nothing' not found on entity 'post'
             policies.g.post.writable.create[0]: The field 'title' has a preset value, so the role cannot write it
             policies.h.post.$set.owner: Field 'owner' not found on entity 'post'

@@ -58,7 +58,7 @@ impl fmt::Display for BuildError {
                 "uploads are on, but no field of the schema takes files; declare fields under 'uploads'",
             ),
             Self::UnknownCachedEntity(key) => {
-                write!(f, "'caching.entities' names '{key}', which is no entity of the schema")
+                write!(f, "'caching.entities' names '{key}', which is not an entity of the schema")
             }
             Self::EntityAtMcpPath => f.write_str(
                 "the schema has an entity 'mcp', which is the path of the tools for agents; rename it in the schema document",
@@ -78,7 +78,7 @@ impl fmt::Display for BuildError {
                 write!(f, "the docs surface is at the base path {base} or above it; choose another path for one of them")
             }
             Self::ViewAsWithoutAudit => f.write_str(
-                "'view_as' of the docs surface needs an audit log, where each use is recorded; set one",
+                "'view_as' of the docs surface requires an audit log, which records each use; set one",
             ),
         }
     }

@@ -101,7 +101,7 @@ impl UnsentBudget {
         length: usize,
     ) -> Result<CountGuard<IpAddr>, WireError> {
         let guard = self.by_address.acquire(address, length, self.max_per_address);
-        let message = "Too many replies to this address wait to be read; read them, or retry later";
+        let message = "Too many unread replies to this address; read them or retry later";
         let refused = || WireError { message: message.into(), ..WireError::rate_limit(RETRY_AFTER) };
         guard.ok_or_else(refused)
     }

@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
                 let hint = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
                 ConfigFault {
                     origin: Origin::Variable(name.clone()),
-                    message: format!("ignored, no setting has this variable{}", did_you_mean(hint)),
+                    message: format!("ignored, because no setting has this name{}", did_you_mean(hint)),
                 }
             })
             .collect()

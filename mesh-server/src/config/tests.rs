@@ -202,9 +202,9 @@ fn unknown_variables_are_warnings() {
     let loaded = load(&[], &environment, "");
     assert_eq!(loaded.config.unwrap(), Config::default());
     expect![[r#"
-        MESH_LIMITS_PAGE_MAX: ignored, no setting has this variable; did you mean MESH_LIMITS__PAGE_MAX?
-        MESH_LIMITS__PAGE_MX: ignored, no setting has this variable; did you mean MESH_LIMITS__PAGE_MAX?
-        MESH_REQUIRE_SERVICES: ignored, no setting has this variable
+        MESH_LIMITS_PAGE_MAX: ignored, because no setting has this name; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_LIMITS__PAGE_MX: ignored, because no setting has this name; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_REQUIRE_SERVICES: ignored, because no setting has this name
     "#]]
     .assert_eq(&lines(&loaded.warnings));
 }
@@ -418,10 +418,10 @@ fn views_as_another_role_need_administrators_and_an_audit_log() {
     };
     let all = faults("");
     assert!(
-        all.contains("'docs.view_as' needs 'integrity.enabled'") && all.contains("needs 'audit.file'"),
+        all.contains("'docs.view_as' requires 'integrity.enabled'") && all.contains("requires 'audit.file'"),
         "{all}"
     );
-    assert!(faults("audit.file = 'audit.log'\n").contains("there is no administrator"));
+    assert!(faults("audit.file = 'audit.log'\n").contains("otherwise there would be no administrator"));
     assert!(faults("api_keys.table = 'keys'\n").contains("each use is recorded"));
     assert_eq!(faults("api_keys.table = 'keys'\naudit.file = 'audit.log'\n"), "");
 }
@@ -430,7 +430,7 @@ fn views_as_another_role_need_administrators_and_an_audit_log() {
 fn the_audit_log_has_one_place() {
     let faults =
         lines(&load(&[], &[], "audit.file = 'audit.log'\naudit.table = 'audit'\n").config.unwrap_err());
-    assert!(faults.contains("'audit.file' and 'audit.table' exclude each other"), "{faults}");
+    assert!(faults.contains("'audit.file' and 'audit.table' are mutually exclusive"), "{faults}");
 }
 
 #[test]
@@ -439,9 +439,9 @@ fn the_playground_hides_neither_the_data_nor_the_tools_for_agents() {
         load(&[], &[], settings).config.map_or_else(|faults| lines(&faults), |_| String::new())
     };
     assert!(faults("docs.path = '/mesh'\n").contains("'docs.path' must not be the base path '/mesh'"));
-    assert!(faults("docs.path = '/api'\nbase = '/api/v1'\n").contains("nor above it"));
+    assert!(faults("docs.path = '/api'\nbase = '/api/v1'\n").contains("or a path above it"));
     let tools = "docs.path = '/mesh/mcp'\nmcp.enabled = true\n";
-    assert!(faults(tools).contains("'docs.path' must not be '/mesh/mcp', where the tools for agents are"));
+    assert!(faults(tools).contains("must not be '/mesh/mcp', which is the path of the tools for agents"));
     for fitting in
         ["docs.path = '/mesh/mcp'\n", "docs.path = '/mesh/docs'\nmcp.enabled = true\n", "docs.path = '/me'\n"]
     {

@@ -66,7 +66,7 @@ pub(crate) async fn decode<'r>(cx: &RequestContext<'r>) -> Result<Query<'r>, Wir
     let headers = &cx.mesh_headers;
     let is_write = *cx.head.method == Method::PUT && headers.query.is_none() && headers.query_id.is_none();
     if is_write && !cx.shared.profiles.mutations {
-        let message = "Writes are off on this server, so PUT reads, and the request has no query; \
+        let message = "Writes are off on this server, so PUT is treated as a read, which requires a query; \
                        turn writes on with the setting 'mutations.enabled', or send a query in X-Mesh-Query";
         return Err(WireError::transport(message));
     }
@@ -110,7 +110,9 @@ pub(crate) fn plan(
     };
     let plan = plan_text(cx, caller, query, Target { entity, id, params }, false)?;
     if let (Some(RecordId::Parts(_)), [_]) = (id, plan.node().id.as_slice()) {
-        return Err(WireError::transport("'id' in the body must be a string or a number: it is one field"));
+        return Err(WireError::transport(
+            "'id' in the body must be a string or a number: the id is a single field",
+        ));
     }
     if let Some(key) = key {
         shared.header_plans.insert(key, &plan);

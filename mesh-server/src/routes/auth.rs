@@ -81,7 +81,7 @@ async fn exchange(
     cx.shared.rates.check_session(known.session.session)?;
     if !credentials(cx, body).await?.is_empty() {
         let message =
-            "A bearer is exchanged for a session with an empty JSON object; leave the credentials out";
+            "To exchange a bearer token for a session, send an empty JSON object without credentials";
         return Err(WireError::transport(message));
     }
     let end = known.session.expires_at;

@@ -109,11 +109,13 @@ fn check(
     };
     let is_read = takes_query && !takes_body;
     let refused = match (&step.body, &step.query) {
-        (None, _) if takes_body => Some("A write by this method needs a 'body'"),
-        (Some(_), _) if !takes_body => Some("A step by this method takes no 'body'"),
-        (_, None) if is_read && is_put => Some("A write by this method needs a 'body', and a read a 'query'"),
-        (_, None) if is_read => Some("A read needs a 'query'"),
-        (_, Some(_)) if !takes_query => Some("A step by this method has no result, and takes no 'query'"),
+        (None, _) if takes_body => Some("A write with this method requires a 'body'"),
+        (Some(_), _) if !takes_body => Some("A step with this method takes no 'body'"),
+        (_, None) if is_read && is_put => {
+            Some("A write with this method requires a 'body', and a read requires a 'query'")
+        }
+        (_, None) if is_read => Some("A read requires a 'query'"),
+        (_, Some(_)) if !takes_query => Some("A step with this method has no result, and takes no 'query'"),
         _ => None,
     };
     if let Some(message) = refused {
@@ -139,7 +141,7 @@ fn check(
 fn explain_base(mut error: WireError, cx: &RequestContext<'_>, path: &str) -> WireError {
     let base = cx.shared.base.as_str();
     if let Some(rest) = path.strip_prefix(base).filter(|rest| !base.is_empty() && rest.starts_with('/')) {
-        error.message = format!("{}; 'path' begins below the base path: '{rest}'", error.message).into();
+        error.message = format!("{}; omit the base path from 'path': '{rest}'", error.message).into();
     }
     error
 }

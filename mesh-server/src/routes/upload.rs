@@ -118,7 +118,7 @@ fn requires_binding(cx: &RequestContext<'_>) -> bool {
 
 /// Parses the statement in the query header, which is required even without signatures. `SPEC §9.1`
 fn statement(cx: &RequestContext<'_>) -> Result<Statement, WireError> {
-    let missing = || WireError::transport(format!("An upload needs its statement in {}", headers::QUERY));
+    let missing = || WireError::transport(format!("An upload requires a statement in {}", headers::QUERY));
     if cx.mesh_headers.query.is_none() {
         return Err(missing());
     }

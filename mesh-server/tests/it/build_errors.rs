@@ -48,5 +48,5 @@ fn the_docs_surface_does_not_hide_the_data() {
 fn views_as_another_role_need_an_audit_log() {
     let error = app().docs(Options::default().view_as(["editor"])).build().unwrap_err();
     assert_eq!(error, BuildError::ViewAsWithoutAudit);
-    assert!(error.to_string().contains("needs an audit log"), "{error}");
+    assert!(error.to_string().contains("requires an audit log"), "{error}");
 }

@@ -50,7 +50,7 @@ impl fmt::Display for NewerLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "it has layout {}, and this server reads layouts up to {MAJOR}; use a newer server, or another file",
+            "it has layout {}, but this server reads only layouts up to {MAJOR}; use a newer server, or another file",
             self.major
         )
     }
@@ -236,8 +236,7 @@ mod tests {
         let error = State::open(&State::default_path(&file.path()), StateLimits::default()).unwrap_err();
         assert!(error.is_newer_layout());
         let error = error.to_string();
-        let expected =
-            "it has layout 2, and this server reads layouts up to 1; use a newer server, or another file";
+        let expected = "it has layout 2, but this server reads only layouts up to 1; use a newer server, or another file";
         assert!(error.ends_with(expected), "{error}");
         let tables = "SELECT count(*) FROM sqlite_schema";
         assert_eq!(connect(&file).query_row(tables, [], |row| row.get::<_, i64>(0)), Ok(1));

@@ -214,7 +214,7 @@ fn files_of_other_programs_are_refused_and_unchanged() {
         "this is no database, but it is long enough to be looked at".repeat(9),
     )
     .unwrap();
-    assert!(open("text").unwrap_err().to_string().ends_with("it is another kind of file"));
+    assert!(open("text").unwrap_err().to_string().ends_with("it is not a SQLite database"));
     assert!(open("missing/state").is_err());
     let other = Connection::open(file.folder().join("other")).unwrap();
     other.execute_batch("CREATE TABLE post (id INTEGER)").unwrap();

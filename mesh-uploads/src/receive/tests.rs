@@ -224,9 +224,9 @@ async fn parts_must_be_as_stated() {
         ([file.clone(), meta.clone()], strict, "must have 'metaHash'"),
         ([file.clone(), meta.clone()], other_type, "has the content type 'image/png', not 'text/html'"),
         ([part("name=file", b"x"), meta], stated, "has the content type 'application/octet-stream'"),
-        ([added.clone(), file.clone()], stated, "not the one whose hash is stated"),
-        ([file.clone(), added], stated, "not the one whose hash is stated"),
-        ([file, vec![]], stated, "not the one whose hash is stated"),
+        ([added.clone(), file.clone()], stated, "is missing or does not have the hash stated"),
+        ([file.clone(), added], stated, "is missing or does not have the hash stated"),
+        ([file, vec![]], stated, "is missing or does not have the hash stated"),
     ] {
         let folder = Folder::new();
         let options = ReceiveOptions { stated, ..options(&policy) };

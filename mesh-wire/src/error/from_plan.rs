@@ -97,7 +97,7 @@ impl From<ResolveError> for WireError {
             ResolveError::Busy => Self::unavailable(RETRY_AFTER),
             ResolveError::Unconfirmed => Self::new(
                 ErrorKind::Resolver,
-                "The database was lost while the write was committed, so it may have been made or not; \
+                "The connection to the database was lost during the commit, so the write may or may not have been committed; \
                  read the record before you send the write again",
             ),
             _ => Self::resolver(),

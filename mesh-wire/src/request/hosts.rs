@@ -43,7 +43,7 @@ pub enum Host {
 
 /// A text that is neither a name nor an address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{0}' is not a name or an address, without a port, such as 'api.example.org'")]
+#[error("'{0}' is not a name or an address of a host; write it without a port, such as 'api.example.org'")]
 pub struct HostError(pub String);
 
 impl AllowedHosts {

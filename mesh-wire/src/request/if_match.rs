@@ -54,7 +54,7 @@ impl IfMatch {
     /// 400 if the header is present.
     pub fn refuse(headers: &HeaderMap) -> Result<(), WireError> {
         if headers.contains_key(IF_MATCH) {
-            let message = "If-Match is honored by PUT and DELETE of a record only; leave it out";
+            let message = "If-Match is allowed only on PUT and DELETE of a record; leave it out";
             return Err(WireError::transport(message));
         }
         Ok(())

@@ -141,7 +141,7 @@ impl<'h> MeshHeaders<'h> {
                 "The request has no query; send it in {QUERY} as base64, or its id in {QUERY_ID}"
             ))),
             (Some(_), Some(_)) => Err(WireError::transport(format!(
-                "{QUERY} and {QUERY_ID} exclude each other; send one of them"
+                "{QUERY} and {QUERY_ID} are mutually exclusive; send only one of them"
             ))),
         }
     }
@@ -171,7 +171,7 @@ impl<'h> MeshHeaders<'h> {
         match self.params {
             None => Ok(()),
             Some(_) => Err(WireError::transport(format!(
-                "{PARAMS} belongs to a read whose query is in the headers; a posted query has 'params' in its body"
+                "{PARAMS} is allowed only on reads whose query is in the headers; for a posted query, send 'params' in the body"
             ))),
         }
     }

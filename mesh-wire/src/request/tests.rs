@@ -62,7 +62,7 @@ fn a_request_without_exactly_one_query_is_refused() {
     );
     assert_eq!(
         refusal(&[("X-Mesh-Query", "e30"), ("X-Mesh-Query-Id", "q_1")]),
-        "X-Mesh-Query and X-Mesh-Query-Id exclude each other; send one of them"
+        "X-Mesh-Query and X-Mesh-Query-Id are mutually exclusive; send only one of them"
     );
     for empty in ["", " ", "\t"] {
         assert_eq!(refusal(&[("X-Mesh-Query", empty)]), "Header X-Mesh-Query is empty");

@@ -62,7 +62,7 @@ impl fmt::Display for CacheControlError {
             Self::NeedsSeconds(name) => write!(f, "'{name}' needs a number of seconds, as in '{name}=60'"),
             Self::NeedsNoArgument(name) => write!(f, "'{name}' takes no argument"),
             Self::Repeated(name) => write!(f, "'{name}' occurs twice"),
-            Self::Contradiction(one, other) => write!(f, "'{one}' and '{other}' exclude each other"),
+            Self::Contradiction(one, other) => write!(f, "'{one}' and '{other}' are mutually exclusive"),
         }
     }
 }
@@ -183,8 +183,8 @@ mod tests {
             ("max-age=99999999999", "'max-age' needs a number of seconds, as in 'max-age=60'"),
             ("no-store=1", "'no-store' takes no argument"),
             ("max-age=1, Max-Age=2", "'max-age' occurs twice"),
-            ("private, public", "'private' and 'public' exclude each other"),
-            ("private, s-maxage=9", "'private' and 's-maxage' exclude each other"),
+            ("private, public", "'private' and 'public' are mutually exclusive"),
+            ("private, s-maxage=9", "'private' and 's-maxage' are mutually exclusive"),
         ] {
             assert_eq!(parse(text), Err(error.to_owned()));
         }

@@ -54,7 +54,7 @@ fn explain_recommends_no_index_that_cannot_exist_or_is_not_needed() {
         INSERT INTO notes SELECT i, 'b', 'z' FROM n";
     database.connect().execute_batch(many).unwrap();
     let scanned = explain(&filtered("note"));
-    assert!(scanned.contains("warning: no index matches these rows of notes"), "{scanned}");
+    assert!(scanned.contains("warning: no index can be used to find these rows of notes"), "{scanned}");
     assert!(scanned.contains("an index on (author, id) would help"), "{scanned}");
 }
 

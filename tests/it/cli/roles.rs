@@ -99,7 +99,10 @@ fn explain_marks_the_conditions_of_a_role() {
         let anonymous = explain.text(&["--role", "*", "{ post title }"]);
         assert!(anonymous.contains("\n  policy  published = true\n"), "{anonymous}");
         let lacking = explain.text(&["--role", "author", "--user", "7", "{ user name }"]);
-        assert!(lacking.contains("\n  session tenant = null, with which no comparison holds\n"), "{lacking}");
+        assert!(
+            lacking.contains("\n  session tenant = null, for which no comparison is true\n"),
+            "{lacking}"
+        );
         for arguments in [&["{ post title }"][..], &["--role", "admin", "{ post title }"]] {
             assert!(!explain.text(arguments).contains("policy"), "{arguments:?}");
         }

@@ -181,7 +181,7 @@ fn types_are_written_to_standard_output_or_next_to_the_client() {
     assert!(text.contains("\nfrom . import mesh_client as mesh\n"), "{text}");
     let output = run(&["types", "--lang", "python", "--react", "--database", &blog.url(), "-o", &module]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--react writes hooks for TypeScript"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--react applies only to TypeScript"));
     let clash = blog.dir.path().join("mesh_client.py").display().to_string();
     let output = run(&["types", "--lang", "python", "--database", &blog.url(), "-o", &clash]);
     assert_eq!(output.status.code(), Some(2));

@@ -87,7 +87,7 @@ impl Network {
 fn assert_not_acknowledged(reply: &(u16, Value)) {
     let (status, body) = reply;
     let message = body["message"].as_str().unwrap_or_default();
-    if !(*status == 500 && message.contains("may have been made")) {
+    if !(*status == 500 && message.contains("may or may not have been committed")) {
         assert_refused(Fault::None, reply);
     }
 }

@@ -94,7 +94,7 @@ fn faults_are_refused_before_the_first_line() {
             "`$page` is not allowed in an export, which has all records; narrow it with `$where`".to_owned()
         )
     );
-    let list = "'tags' is a list, which a line of CSV cannot have; leave it out, or export NDJSON";
+    let list = "'tags' is a list, which CSV cannot represent; leave it out, or export NDJSON";
     assert_eq!(refused(TAGS, CSV), (400, list.to_owned()));
     let unknown = r#"{"post":{"$select":{"nothing":true}}}"#;
     assert!(refused(unknown, CSV).1.starts_with("Field 'nothing' not found"));

@@ -57,7 +57,7 @@ fn a_record_is_read_by_the_parts_of_its_key() {
         }
         let order = r#"{"order":{"$select":{"customer":true}}}"#;
         assert_eq!(posted(keyed, order, &json!(1)), r#"{"customer":"Ada"}"#);
-        assert!(posted(keyed, order, &json!([1])).contains("it is one field"));
+        assert!(posted(keyed, order, &json!([1])).contains("the id is a single field"));
         for id in [json!([1, null]), json!([1, [2]]), json!({"orderId": 1})] {
             let text = posted(keyed, DETAIL, &id);
             assert!(text.contains("'id' in the body must be"), "{id}: {text}");

@@ -121,12 +121,12 @@ fn the_first_step_that_fails_undoes_all() {
             (
                 json!({"method": "DELETE", "path": "/customer/$r.id"}),
                 400,
-                "'$r.id' stands for no value: the record that the step reads does not exist",
+                "'$r.id' cannot be resolved: the record that the step reads does not exist",
             ),
             (
                 json!({"method": "DELETE", "path": "/customer/$c7.nam"}),
                 400,
-                "'$c7.nam' stands for no value: the result of the step has no such field",
+                "'$c7.nam' cannot be resolved: the result of the step has no such field",
             ),
             (json!({"method": "PUT", "path": "/customer/1", "body": {"name": "$c7.id"}}), 400, "'name'"),
         ] {
@@ -151,8 +151,12 @@ fn steps_are_checked_before_any_runs() {
             (json!({"method": "PATCH", "path": "/customer/1", "body": {}}), 405, "not allowed"),
             (json!({"method": "OPTIONS", "path": "/customer"}), 400, "A step is a write"),
             (json!({"method": "HEAD", "path": "/customer/1", "query": read}), 400, "A step is a write"),
-            (json!({"method": "GET", "path": "/customer/1"}), 400, "A read needs a 'query'"),
-            (json!({"method": "PUT", "path": "/customer/1"}), 400, "needs a 'body', and a read a 'query'"),
+            (json!({"method": "GET", "path": "/customer/1"}), 400, "A read requires a 'query'"),
+            (
+                json!({"method": "PUT", "path": "/customer/1"}),
+                400,
+                "requires a 'body', and a read requires a 'query'",
+            ),
             (
                 json!({"method": "GET", "path": "/customer/1", "query": read, "body": {}}),
                 400,
@@ -162,7 +166,7 @@ fn steps_are_checked_before_any_runs() {
             (json!({"method": "DELETE", "path": "/customer/1", "query": "x"}), 400, "takes no 'query'"),
             (json!({"method": "DELETE", "path": "/$c.name/1"}), 400, "Entity '$c.name' not found"),
             (json!({"method": "PUT", "path": "/order/1/$c.name", "body": {"entityId": 1}}), 400, "'$c.name'"),
-            (json!({"method": "POST", "path": "/customer"}), 400, "needs a 'body'"),
+            (json!({"method": "POST", "path": "/customer"}), 400, "requires a 'body'"),
             (
                 json!({"method": "POST", "path": "/customer", "body": [{"name": "x"}]}),
                 400,
@@ -171,7 +175,7 @@ fn steps_are_checked_before_any_runs() {
             (
                 json!({"method": "DELETE", "path": "/customer/$d.id"}),
                 400,
-                "'$d.id' stands for no value: no earlier step has this name",
+                "'$d.id' cannot be resolved: no earlier step has this name",
             ),
             (
                 json!({"method": "DELETE", "path": "/customer/$e.id", "as": "e"}),
@@ -186,7 +190,7 @@ fn steps_are_checked_before_any_runs() {
             (
                 json!({"method": "POST", "path": "/mesh/customer", "body": {}}),
                 405,
-                "'path' begins below the base path: '/customer'",
+                "omit the base path from 'path': '/customer'",
             ),
             (
                 json!({"method": "POST", "path": "/customr", "body": {}}),
@@ -293,7 +297,7 @@ fn policies_hold_for_each_step() {
     // The second step is refused before the first one runs.
     let delete = json!({"method": "DELETE", "path": "/note/1"});
     orders.refused(&json!([put(2, json!({"text": "x"})), delete]), 400, 1, "deleted");
-    orders.refused(&json!([put(1, json!({"open": false}))]), 403, 0, "none that you may write");
+    orders.refused(&json!([put(1, json!({"open": false}))]), 403, 0, "not one that you may write");
     assert_eq!(orders.all("note", &json!({"text": true})), json!([{"text": "a"}]));
 }
 

@@ -101,7 +101,7 @@ fn a_record_is_deleted_if_its_tag_is_the_expected_one() {
 #[test]
 fn a_condition_that_cannot_hold_is_not_ignored() {
     let shop = Shop::open();
-    let message = "If-Match is honored by PUT and DELETE of a record only; leave it out";
+    let message = "If-Match is allowed only on PUT and DELETE of a record; leave it out";
     for (method, path, body) in [
         ("POST", "/user", r#"{"name": "x"}"#),
         ("POST", "/post/1/tags", r#"{"entityId": "rust"}"#),

@@ -214,7 +214,7 @@ fn policies_hold_for_such_records() {
         let created = keyed.write("POST", "/order/1/details", r#"{"productId": 3, "quantity": 6}"#);
         assert_eq!((created.status, created.header("location")), (201, Some("/mesh/detail/1,3")));
         assert_eq!(keyed.details(), "1/1=10 1/2=20 1/3=6 2/2=30");
-        refused(&keyed.write("PUT", "/detail/1,1", r#"{"quantity": 5}"#), 403, "none that you may write");
+        refused(&keyed.write("PUT", "/detail/1,1", r#"{"quantity": 5}"#), 403, "not one that you may write");
         // Part of the key refers to a record that is hidden.
         refused(&keyed.write("PUT", "/detail/1,1", r#"{"orderId": 2}"#), 404, "'orderId' refers to a record");
         let hidden = r#"{"orderId": 2, "productId": 1, "quantity": 9}"#;

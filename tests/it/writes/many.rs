@@ -190,7 +190,7 @@ fn errors_of_the_query_name_no_record() {
 #[test]
 fn a_list_has_1_to_1000_objects() {
     let shop = Shop::open();
-    let message = |n| format!("An array creates 1 to 1000 records, not {n}");
+    let message = |n| format!("An array must contain 1 to 1000 records, not {n}");
     shop.refused(&shop.write("POST", "/user", "[]"), 400, "ValidationError", &message(0));
     let body = json!(vec![json!({"name": "x"}); 1001]).to_string();
     shop.refused(&shop.write("POST", "/user", &body), 400, "ValidationError", &message(1001));

@@ -64,7 +64,7 @@ fn constraint_violations_are_conflicts() {
     refused("POST", "/user", r#"{"name": "x", "email": "bo@example.org"}"#, taken);
     refused("POST", "/user", "{}", "'name' is required, but has no value");
     refused("PUT", "/user/1", r#"{"name": null}"#, "'name' must not be null");
-    refused("PUT", "/user/1", r#"{"age": -1}"#, "'age' violates a condition of the database");
+    refused("PUT", "/user/1", r#"{"age": -1}"#, "'age' violates a constraint of the database");
     let referred = "The write would leave a reference to a record that does not exist; write or delete the referring records first";
     refused("DELETE", "/user/1", "", referred);
     let missing = "'authorId' refers to a record that does not exist";

@@ -151,6 +151,6 @@ fn a_transaction_has_one_storage() {
     };
     assert!(run(&["a", "b", "a"]).unwrap().is_empty());
     let error = run(&["a", "b", "c"]).unwrap_err();
-    let message = "Entities 'c' and 'a' are not written in one storage, and cannot be in one transaction";
+    let message = "Entities 'c' and 'a' are in different storages and cannot be written in one transaction; write them in separate requests";
     assert_eq!((error.step, error.error.to_string().as_str()), (2, message));
 }

@@ -59,24 +59,24 @@ fn messages_of_refused_relational_queries() {
     let messages: Vec<_> = table.iter().map(|(entity, members)| message(entity, members)).collect();
     expect_test::expect![[r#"
         The path 'posts.status' leads through 'posts', which has many records; use a condition on the relation
-        $groupBy takes no paths such as 'posts.status'; they are allowed in `$where` and `$orderBy` of records
-        $distinct takes no paths such as 'author.name'; they are allowed in `$where` and `$orderBy` of records
+        $groupBy does not accept paths such as 'posts.status'; paths are allowed only in `$where`, and in `$orderBy` of reads that are neither grouped nor distinct
+        $distinct does not accept paths such as 'author.name'; paths are allowed only in `$where`, and in `$orderBy` of reads that are neither grouped nor distinct
         Field 'nam' not found on entity 'user'; did you mean 'name'?
         'shout' is a computed field; it can be selected, but not used in $where
         'status' on entity 'post' is a scalar field, not a relation
         'status' on entity 'post' is a scalar field, not a relation
         Field 'authors' not found on entity 'post'; did you mean 'author'?
         Field 'nam' not found on entity 'post'
-        'author' leads to one record at most; order by a path through it, not by an aggregate
+        'author' leads to at most one record; order by a path through it, not by an aggregate
         `max` cannot be computed over 'meta', which is of type json
         The relation 'posts' cannot be used in a grouped or distinct read
-        The alias 'author' is a name of entity 'post'; choose another one
+        The alias 'author' is already a field or relation of entity 'post'; choose another one
         Field 'nam' not found on entity 'post'
         Field 'writer' not found on entity 'post'
-        'a' is an alias; fields of a grouped or distinct read have none
-        $aggregate is not allowed on 'author', which leads to one record at most; use it on lists
+        'a' is an alias; fields of a grouped or distinct read cannot have aliases
+        $aggregate is not allowed on 'author', which leads to at most one record; controls are allowed only on lists
         `total` is not allowed on the relation 'posts'; count its records with `$aggregate`
-        '$page' needs '$groupBy' here: the aggregates of a relation are one object (in user.posts, line 1, column 77)"#]].assert_eq(&messages.join("\n"));
+        '$page' requires '$groupBy' here; without it, the aggregates of a relation are a single object (in user.posts, line 1, column 77)"#]].assert_eq(&messages.join("\n"));
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl WritePlanner<'_> {
             let Some(Member::Field(id)) = entity.member(&preset.field) else { continue };
             let field = entity.field(id);
             let Some(value) = self.preset_value(field, &preset.value) else {
-                let message = "The session lacks a value that such records are given";
+                let message = "The session lacks a value that the policy sets in these records";
                 return Err(WriteError::Refused(message.to_owned()).into());
             };
             values.retain(|other| *other.field != *preset.field);

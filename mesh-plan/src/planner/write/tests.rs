@@ -123,21 +123,21 @@ fn errors_about_relations_say_what_is_allowed() {
         attach("tags"),
         "{}",
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not nothing"#
+            r#"A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not nothing"#
         ]],
     );
     refused(
         attach("tags"),
         r#"{"entityId": [1]}"#,
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not a list"#
+            r#"A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not a list"#
         ]],
     );
     refused(
         attach("tags"),
         r#"{"entityId": "a", "label": "x"}"#,
         expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …}, a string, a number or the parts of an id, not the member 'label'"#
+            r#"A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not the member 'label'"#
         ]],
     );
     refused(

@@ -73,7 +73,7 @@ pub(super) fn aggregate(parser: &mut Parser<'_>, owner: impl Display) -> Result<
         Some(field) if field != "*" => Some(field),
         _ if function == AggregateFn::Count => None,
         Some(field) => {
-            let message = format!("Function '{name}' needs a field; '*' is allowed in 'count' only");
+            let message = format!("Function '{name}' needs a field; '*' is allowed only in 'count'");
             return Err(parser.error(field.span, message));
         }
         None => {
@@ -83,7 +83,7 @@ pub(super) fn aggregate(parser: &mut Parser<'_>, owner: impl Display) -> Result<
     if let Some(span) = distinct
         && field.is_none()
     {
-        return Err(parser.error(span, "'distinct' needs 'field', which has the values to compare"));
+        return Err(parser.error(span, "'distinct' requires 'field', whose distinct values are aggregated"));
     }
     Ok(Aggregate { alias: Name::default(), function, field, distinct: distinct.is_some() })
 }

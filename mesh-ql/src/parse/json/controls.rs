@@ -151,7 +151,8 @@ pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
         Ok(())
     })?;
     if let (Some(_), Some(span)) = (forward, backward) {
-        let message = "'$page' has either 'first' and 'after', or 'last' and 'before', not both";
+        let message =
+            "'$page' cannot combine 'first' or 'after' with 'last' or 'before'; use one of the two pairs";
         return Err(parser.error(span, message));
     }
     if backward.is_some() && page.last.is_none() {

@@ -128,8 +128,9 @@ fn check_aggregated_relation(parser: &Parser<'_>, controls: &Controls) -> Result
     let of_lists = ["$orderBy", "$page", "$having"];
     match controls.present().find(|(name, _)| of_lists.contains(name)) {
         Some((name, span)) => {
-            let message =
-                format!("'{name}' needs '$groupBy' here: the aggregates of a relation are one object");
+            let message = format!(
+                "'{name}' requires '$groupBy' here; without it, the aggregates of a relation are a single object"
+            );
             Err(parser.error(span, message))
         }
         None => Ok(()),

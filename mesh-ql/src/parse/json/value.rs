@@ -83,7 +83,7 @@ fn key<'t>(parser: &mut Parser<'t>) -> Result<TokenName<'t>, SyntaxError> {
     let expected = match parser.token() {
         Token::CloseBrace => "Expected a key after ','",
         Token::Name(_) => {
-            "Expected a key in double quotes; a query in QL needs X-Mesh-Format: ql, or 'format' in a posted body"
+            "Expected a key in double quotes; for a query in QL, send X-Mesh-Format: ql, or set 'format' in a posted body"
         }
         _ => "Expected a key in double quotes",
     };

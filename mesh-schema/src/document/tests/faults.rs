@@ -149,7 +149,7 @@ fn wrong_values_of_entities_are_refused() {
         &entity("\"uploads\": {\"id\": {\"maxBytes\": -1, \"contentTypes\": []}}"),
         expect![[r#"
         2:32 entities.post.uploads.id.maxBytes: Expected a whole number of bytes, at least 1
-        2:52 entities.post.uploads.id.contentTypes: Expected content types; leave it out to allow any
+        2:52 entities.post.uploads.id.contentTypes: Expected one or more content types; leave 'contentTypes' out to allow any type
     "#]],
     );
     check(

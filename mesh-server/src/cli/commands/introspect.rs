@@ -30,11 +30,11 @@ pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     if !args.schemas.is_empty() {
         match DatabaseUrl::parse(&args.database) {
             Ok(DatabaseUrl::Sqlite(_)) => {
-                let message = "--schemas names schemas of PostgreSQL; a SQLite database has none";
+                let message = "--schemas applies only to PostgreSQL, not to SQLite";
                 return Err(Failure::usage_error(message));
             }
             Ok(DatabaseUrl::MySql(_)) => {
-                let message = "--schemas names schemas of PostgreSQL; a MySQL or MariaDB database has none";
+                let message = "--schemas applies only to PostgreSQL, not to MySQL or MariaDB";
                 return Err(Failure::usage_error(message));
             }
             Ok(DatabaseUrl::Postgres(_)) | Err(_) => {}

@@ -29,7 +29,7 @@ enum Language {
 pub(crate) fn run(args: &TypesArgs) -> Result<(), Failure> {
     if args.react && args.lang == Language::Python {
         return Err(Failure::usage_error(
-            "--react writes hooks for TypeScript; leave it out with --lang python",
+            "--react applies only to TypeScript; leave it out with --lang python",
         ));
     }
     let (_, schema) = args.output.open()?;

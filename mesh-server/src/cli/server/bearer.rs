@@ -24,9 +24,7 @@ pub(crate) async fn bearer(config: &Config, health: &Health) -> Result<Option<Be
     let settings = &config.bearer;
     let Some(keys) = keys(config)? else { return Ok(None) };
     if settings.audience.is_empty() && matches!(keys, Keys::Jwks(_)) {
-        tracing::warn!(
-            "'bearer.audience' is not set: tokens that the issuer has made for other services are accepted"
-        );
+        tracing::warn!("'bearer.audience' is not set: tokens issued for other services are accepted");
     }
     let verifier = verifier(config);
     let bearer = match keys {

@@ -48,7 +48,7 @@ pub(crate) fn without_internal_tables<'c>(
     for table in &catalog.tables {
         if let Some(InternalTable { setting, contents, .. }) = find_internal(table) {
             found.push(format!(
-                "{}: not served, because '{setting}' names it: it holds {contents}",
+                "{}: not served, because '{setting}' names this table, which holds {contents}",
                 table.name
             ));
         }
@@ -70,7 +70,7 @@ pub(crate) fn served_internal_tables(config: &Config, schema: &Schema) -> Vec<St
         let named = internal.iter().find(|table| can_match(&table.name, &entity.table))?;
         let InternalTable { setting, contents, .. } = named;
         Some(format!(
-            "the schema document serves the table '{}' as '{}', but '{setting}' names it: it holds {contents}; remove the \
+            "the schema document serves the table '{}' as '{}', but '{setting}' names this table, which holds {contents}; remove the \
              entity unless clients may read them",
             entity.table.name, entity.key
         ))

@@ -112,8 +112,8 @@ fn connections(wanted: usize, threads: usize) -> usize {
     let max = files.saturating_sub(reserved).max(files / 2).max(1);
     if wanted > max {
         tracing::warn!(
-            "at most {max} connections at a time instead of the {wanted} of 'limits.connections': this process may \
-             open {files} files; raise that limit (`ulimit -n`, or LimitNOFILE of systemd)"
+            "connections are limited to {max} instead of the {wanted} of 'limits.connections', because this process may \
+             open only {files} files; raise that limit (`ulimit -n`, or LimitNOFILE of systemd)"
         );
     }
     wanted.min(max)

@@ -56,7 +56,9 @@ impl SchemaReload {
                 let reloaded = reload(&self.factory, &self.current, reason).await;
                 self.factory.admin.health().set("schema", check(&reloaded));
                 let refuse = |why: &str| {
-                    tracing::error!("the new schema is refused ({reason}), the old one stays in use: {why}");
+                    tracing::error!(
+                        "the new schema was rejected ({reason}); the old one stays in use: {why}"
+                    );
                 };
                 match reloaded {
                     Err(ReloadError::Unavailable(why)) => {

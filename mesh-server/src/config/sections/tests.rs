@@ -159,7 +159,9 @@ fn messages_do_not_contain_secrets() {
     let both = faults("[integrity]\nsecret = 'hush-hush'\nsecret_file = 'f'");
     assert_eq!(
         both,
-        ["mesh.toml:2: 'integrity.secret' and 'integrity.secret_file' exclude each other; set one of them"]
+        [
+            "mesh.toml:2: 'integrity.secret' and 'integrity.secret_file' are mutually exclusive; set only one of them"
+        ]
     );
     assert!(!format!("{:?}", load(&[], "[integrity]\nsecret = 'hush-hush'")).contains("hush"));
 }
@@ -167,5 +169,5 @@ fn messages_do_not_contain_secrets() {
 #[test]
 fn playground_path_must_differ_from_the_base() {
     let wrong = faults("base = '/api'\n[docs]\npath = '/api/'");
-    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' must not be the base path '/api', nor above it"]);
+    assert_eq!(wrong, ["mesh.toml:3: 'docs.path' must not be the base path '/api' or a path above it"]);
 }

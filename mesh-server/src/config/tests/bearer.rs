@@ -16,9 +16,9 @@ fn settings_of_bearers_have_to_fit_together() {
     check(
         "[bearer]\njwks = 'file:keys.json'\nsecret = 'x'\nsecret_file = 'y'\n",
         expect![[r#"
-            mesh.toml:2: 'bearer.jwks' and 'bearer.secret' exclude each other; set one of them
-            mesh.toml:2: 'bearer.jwks' and 'bearer.secret_file' exclude each other; set one of them
-            mesh.toml:3: 'bearer.secret' and 'bearer.secret_file' exclude each other; set one of them
+            mesh.toml:2: 'bearer.jwks' and 'bearer.secret' are mutually exclusive; set only one of them
+            mesh.toml:2: 'bearer.jwks' and 'bearer.secret_file' are mutually exclusive; set only one of them
+            mesh.toml:3: 'bearer.secret' and 'bearer.secret_file' are mutually exclusive; set only one of them
         "#]],
     );
     check(

@@ -39,7 +39,7 @@ impl<'r> Credential<'r> {
         };
         match (authorization, headers.token) {
             (Authorization::Bearer(_), Some(_)) => Err(WireError::transport(
-                "Authorization: Bearer and X-Mesh-Token exclude each other; send one of them",
+                "Authorization: Bearer and X-Mesh-Token are mutually exclusive; send only one of them",
             )),
             (Authorization::Bearer(token), None) => Ok(Self::Bearer(token)),
             (_, Some(_)) => Ok(Self::Session),

@@ -54,7 +54,7 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E> Stream for Paced<S> {
                     this.earn(bytes.len());
                     Ok(bytes)
                 }
-                Err(_) => Err(WireError::transport("The body broke off before its end")),
+                Err(_) => Err(WireError::transport("The body ended before it was complete")),
             }));
         }
         let (left, pace) = (this.left, this.pace);
@@ -64,7 +64,7 @@ impl<S: Stream<Item = Result<Bytes, E>> + Unpin, E> Stream for Paced<S> {
         });
         ready!(sleep.as_mut().poll(cx));
         let message =
-            format!("The body came too slowly; send at least {} bytes a second", pace.bytes_per_second);
+            format!("The body arrived too slowly; send at least {} bytes per second", pace.bytes_per_second);
         Poll::Ready(Some(Err(WireError::transport(message))))
     }
 }

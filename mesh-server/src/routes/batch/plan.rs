@@ -152,7 +152,7 @@ impl Results<'_> {
             Err(_) if json == "null" || json.starts_with(['{', '[']) => String::new(),
             Err(_) => json,
         };
-        if text.is_empty() { Err(fault(reference, "the value is not one of an id")) } else { Ok(text) }
+        if text.is_empty() { Err(fault(reference, "the value is not a valid id")) } else { Ok(text) }
     }
 }
 

@@ -219,7 +219,7 @@ impl CallerTools<'_, '_> {
         let text = match query {
             Value::String(text) => text,
             query @ Value::Object(_) => query.to_string(),
-            _ => return Err(invalid("'query' must be an object or a text").into()),
+            _ => return Err(invalid("'query' must be an object or a string").into()),
         };
         let format = match format {
             Some(format) => {

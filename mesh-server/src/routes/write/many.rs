@@ -91,7 +91,7 @@ fn parse_each<'b>(body: &'b [u8]) -> Result<Vec<Fields<'b>>, WireError> {
 }
 
 fn other_number(found: usize) -> WireError {
-    WireError::validation(format!("An array creates 1 to {RECORDS_MAX} records, not {found}"))
+    WireError::validation(format!("An array must contain 1 to {RECORDS_MAX} records, not {found}"))
 }
 
 /// Adds the index of a record to the paths of its error.

@@ -120,8 +120,8 @@ async fn an_upload_needs_its_header_and_a_valid_form() {
     let form = ("Content-Type", "multipart/form-data; boundary=b");
     let long = format!("multipart/form-data; boundary={}", "b".repeat(1024));
     let cases: [(Sent<'_>, u16, &str); 8] = [
-        (&[form], 400, "needs its statement in X-Mesh-Query"),
-        (&[form, ("X-Mesh-Query-Id", "q_1")], 400, "needs its statement"),
+        (&[form], 400, "requires a statement in X-Mesh-Query"),
+        (&[form, ("X-Mesh-Query-Id", "q_1")], 400, "requires a statement"),
         (&[form, ("X-Mesh-Query", "")], 400, "empty"),
         (&[form, ("X-Mesh-Query", &query), ("X-Mesh-Format", "ql")], 400, "JSON"),
         (&[("X-Mesh-Query", &query), ("Content-Type", "application/json")], 415, "multipart/form-data"),

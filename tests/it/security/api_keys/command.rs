@@ -30,7 +30,7 @@ fn the_table_is_not_served_unless_a_document_says_so() {
         assert_eq!(why(&inferred.send(&with_key(path, &key))), (400, "ValidationError".to_owned()));
         let check = run(&["check", "--config", &site.config]);
         let said = String::from_utf8_lossy(&check.stderr).into_owned();
-        assert!(said.contains("api_keys: not served, because 'api_keys.table' names it"), "{said}");
+        assert!(said.contains("api_keys: not served, because 'api_keys.table' names this table"), "{said}");
 
         let document =
             json!({"entities": {"key": {"table": "api_keys", "fields": ["hash"], "idField": "hash"}}});

@@ -108,7 +108,7 @@ fn hidden_names_are_unknown_in_relational_forms() {
         // An alias may be named as a hidden field is.
         let alias = r#"{"user":{"$select":{"age":{"$field":"name"}},"$page":{"first":1}}}"#;
         assert_eq!(site.list(&bo, alias), r#"[{"age":"Ada"}]"#);
-        assert!(site.list(&ada, alias).contains("'age' is a name of entity 'user'"));
+        assert!(site.list(&ada, alias).contains("'age' is already a field or relation of entity 'user'"));
     }
 }
 

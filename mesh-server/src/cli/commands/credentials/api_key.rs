@@ -70,7 +70,7 @@ enum Action {
 pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
     if args.action.is_some() && (args.role.is_some() || args.owner.is_some() || args.expires.is_some()) {
         return Err(Failure::usage_error(
-            "--role, --owner and --expires belong to a new key: leave out the subcommand",
+            "--role, --owner and --expires apply only to a new key: leave out the subcommand",
         ));
     }
     if let Some(Action::Revoke { id }) = &args.action {
@@ -187,9 +187,9 @@ async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
 fn check_id(id: &str) -> Result<(), Failure> {
     if id.starts_with(API_KEY_PREFIX) {
         let hint = ApiKeyHash::from_key(id.as_bytes())
-            .map_or_else(String::new, |hash| format!("; the id of this one is {}", hash.id()));
+            .map_or_else(String::new, |hash| format!("; the id of this key is {}", hash.id()));
         return Err(Failure::usage_error(format!(
-            "write the id of the key, not the key itself, which the shell may have recorded{hint}"
+            "pass the id of the key, not the key itself, which your shell may have recorded{hint}"
         )));
     }
     let is_hex = id.len() >= MIN_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -137,7 +137,7 @@ struct DisplayInput<'v>(&'v SessionInput);
 impl fmt::Display for DisplayInput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            SessionInput::One(Value::Null) => f.write_str("null, with which no comparison holds"),
+            SessionInput::One(Value::Null) => f.write_str("null, for which no comparison is true"),
             input => input_to_json(input).fmt(f),
         }
     }

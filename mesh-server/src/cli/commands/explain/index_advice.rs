@@ -49,9 +49,11 @@ pub(super) fn index_advice<E>(
     let kind = if rows == Rows::View { "the view " } else { "" };
     let problem = match (filtered && scans, rows) {
         (true, Rows::View) => {
-            format!("no index matches these rows of {kind}{table}, so whole tables are scanned")
+            format!("no index can be used to find these rows of {kind}{table}, so whole tables are scanned")
         }
-        (true, _) => format!("no index matches these rows of {table}, so the whole table is scanned"),
+        (true, _) => {
+            format!("no index can be used to find these rows of {table}, so the whole table is scanned")
+        }
         (false, _) if node.sorts_related() => {
             columns.clear();
             format!(
@@ -181,7 +183,7 @@ mod tests {
             filter,
             &["SCAN t0"],
             expect![
-                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title, id) would help"
+                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, id) would help"
             ],
         );
         let found = "SEARCH t0 USING INDEX posts_title (title=?)";
@@ -207,7 +209,7 @@ mod tests {
             r#","$where":{"and":[{"field":"views","op":"gt","value":1},{"field":"title","op":"eq","value":"a"}]}"#,
             &["SCAN t0"],
             expect![
-                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title, views) would help"
+                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, views) would help"
             ],
         );
     }
@@ -218,7 +220,7 @@ mod tests {
             r#","$where":{"field":"title","op":"like","value":"a%"}"#,
             &["SCAN t0"],
             expect![
-                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title) would help"
+                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title) would help"
             ],
         );
     }
@@ -228,7 +230,9 @@ mod tests {
         check(
             r#","$where":{"field":"title","op":"ilike","value":"%a%"}"#,
             &["SCAN t0"],
-            expect!["warning: no index matches these rows of posts, so the whole table is scanned"],
+            expect![
+                "warning: no index can be used to find these rows of posts, so the whole table is scanned"
+            ],
         );
     }
 
@@ -252,7 +256,7 @@ mod tests {
             r#","$where":{"field":"title","op":"eq","value":"a"},"$orderBy":[{"field":"views","direction":"asc"}]"#,
             &["SCAN t0", "USE TEMP B-TREE FOR ORDER BY"],
             expect![
-                "warning: no index matches these rows of posts, so the whole table is scanned; an index on (title, views, id) would help"
+                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, views, id) would help"
             ],
         );
     }
@@ -264,7 +268,9 @@ mod tests {
             Rows::View,
             filter,
             &["SCAN books"],
-            expect!["warning: no index matches these rows of the view posts, so whole tables are scanned"],
+            expect![
+                "warning: no index can be used to find these rows of the view posts, so whole tables are scanned"
+            ],
         );
         check_rows(
             Rows::View,

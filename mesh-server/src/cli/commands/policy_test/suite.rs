@@ -145,7 +145,7 @@ impl Parser<'_> {
         let Some(item) = table.get("as") else { return self.session(table) };
         let name = self.reader.text(table, "as")?;
         if let Some(key) = SESSION_KEYS.iter().find(|key| table.get(**key).is_some()) {
-            self.reader.fault(item.span(), &format!("a case has either 'as' or '{key}'"));
+            self.reader.fault(item.span(), &format!("a case must have either 'as' or '{key}'"));
         }
         if let Some(session) = self.sessions.get(&name) {
             return session.clone();
@@ -164,7 +164,7 @@ impl Parser<'_> {
         let kinds = [("query", &QUERY_KEYS[..]), ("write", &WRITE_KEYS), ("entity", &ENTITY_KEYS)];
         let mut present = kinds.into_iter().filter(|(kind, _)| table.get(*kind).is_some());
         let (Some((kind, kind_keys)), None) = (present.next(), present.next()) else {
-            self.reader.fault(span, "a case has one of 'query', 'write' and 'entity'");
+            self.reader.fault(span, "a case must have exactly one of 'query', 'write' and 'entity'");
             return None;
         };
         for (key, item) in table {
@@ -208,7 +208,7 @@ impl Parser<'_> {
         };
         // Otherwise a misspelt name would be refused as expected.
         if let Err(error) = self.sources.unrestricted.plan(&request.with_params(Some(&params))) {
-            self.fault_at(table, "query", &format!("the query is wrong for every role: {error}"));
+            self.fault_at(table, "query", &format!("the query is invalid for every role: {error}"));
         }
         Some(Subject::Query { format, text, id, params })
     }
@@ -246,7 +246,7 @@ impl Parser<'_> {
         if let Err(Error::Plan(error)) = self.sources.unrestricted.plan_write(&request)
             && let Some(unknown_name) = unknown_name(&error.kind)
         {
-            self.fault_at(table, "write", &format!("the write is wrong for every role: {unknown_name}"));
+            self.fault_at(table, "write", &format!("the write is invalid for every role: {unknown_name}"));
         }
         drop(route);
         Some(Subject::Write { method, path, fields })
@@ -299,7 +299,7 @@ impl Parser<'_> {
         } else if is_false("denied") {
             self.fault_at(table, "denied", "write 'allowed = true'");
         } else if let (Some(other), Some(_)) = (other, table.get("denied")) {
-            self.fault_at(table, "denied", &format!("a case has either 'denied' or '{other}'"));
+            self.fault_at(table, "denied", &format!("a case must have either 'denied' or '{other}'"));
         } else if other.is_none() && table.get("denied").is_none() {
             self.reader.fault(span, "the case expects nothing; add 'allowed', 'denied', 'rows' or 'ids'");
         }

@@ -25,7 +25,7 @@ pub(super) fn format(name: &str) -> Result<ExportFormat, String> {
 /// Converts a request for a collection into a request for an export.
 pub(super) fn request(mut request: Request<Bytes>, format: ExportFormat) -> Result<Request<Bytes>, Failure> {
     if *request.method() != Method::GET {
-        return Err(Failure::usage_error("the query is too long for a header, in which an export has it"));
+        return Err(Failure::usage_error("the query is too long: an export sends its query in a header"));
     }
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(format.media_type()));
     Ok(request)

@@ -180,6 +180,6 @@ async fn presets_of_rules_that_write_different_records_are_refused() {
     }));
     let schema = Schema::read(&document, None).unwrap();
     let error = Mesh::builder(schema).default_resolver(tables()).build().unwrap_err().to_string();
-    let expected = "policies.both.post: 'one' and 'two' write such records with different values of '$set' and '$setOnCreate'";
+    let expected = "policies.both.post: 'one' and 'two' have different values of '$set' or '$setOnCreate'; give both rules the same values";
     assert!(error.contains(expected) && !error.contains("fine"), "{error}");
 }
