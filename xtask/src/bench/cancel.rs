@@ -19,7 +19,7 @@ use super::machine::percentile;
 /// Number of cancelled reads of each kind.
 const ROUNDS: u32 = 50;
 /// The deadline of reads that are cancelled at their deadline.
-const DEADLINE: Duration = Duration::from_millis(400);
+const DEADLINE: Duration = Duration::from_millis(200);
 /// The longest wait for a state.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The pause between two checks of a state.
