@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 
 use mesh_tests::Request;
 use serde_json::Value;
@@ -141,11 +142,15 @@ impl<'g> Loader<'g> {
         })
     }
 
-    /// Writes the script for `wrk`.
+    /// Writes the script for `wrk`, unless it is there: another generator may be reading it.
     fn script(&self) -> Result<PathBuf, String> {
+        static WRITING: Mutex<()> = Mutex::new(());
         let script = self.setup.folder.join("requests.lua");
-        std::fs::write(&script, SCRIPT)
-            .map_err(|error| format!("cannot write {}: {error}", script.display()))?;
+        let _writing = WRITING.lock();
+        if !std::fs::read(&script).is_ok_and(|text| text == SCRIPT.as_bytes()) {
+            std::fs::write(&script, SCRIPT)
+                .map_err(|error| format!("cannot write {}: {error}", script.display()))?;
+        }
         Ok(script)
     }
 
