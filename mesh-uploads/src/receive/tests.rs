@@ -222,7 +222,7 @@ async fn parts_must_be_as_stated() {
         ([file.clone(), meta.clone()], StatedParts::default(), "ok"),
         ([file.clone(), vec![]], strict, "ok"),
         ([file.clone(), meta.clone()], strict, "must have 'metaHash'"),
-        ([file.clone(), meta.clone()], other_type, "has the content type 'image/png', not 'text/html'"),
+        ([file.clone(), meta.clone()], other_type, "'image/png', but the upload statement says 'text/html'"),
         ([part("name=file", b"x"), meta], stated, "has the content type 'application/octet-stream'"),
         ([added.clone(), file.clone()], stated, "is missing or does not have the hash stated"),
         ([file.clone(), added], stated, "is missing or does not have the hash stated"),
