@@ -187,6 +187,11 @@ struct MeasuredServer {
 impl MeasuredServer {
     /// Cancels reads, prints the times, and returns whether the targets were met. The targets only apply without other load.
     fn measure(&mut self, cause: Cause, busy: bool) -> Result<bool, String> {
+        let (name, slow) = (self.name, self.slow.name());
+        if let Some(took) = self.answered_in_time() {
+            println!("  {name:<11} {slow:<11} answered before its deadline, in {} ms", took.as_millis());
+            return Ok(true);
+        }
         let address = self.server.address;
         let done = Arc::new(AtomicBool::new(false));
         let clients: Vec<_> = (0..if busy { CLIENTS } else { 0 })
@@ -212,7 +217,6 @@ impl MeasuredServer {
         stopped.sort();
         returned.sort();
         let by = if cause == Cause::Disconnect { "disconnect" } else { "deadline" };
-        let (name, slow) = (self.name, self.slow.name());
         print!("  {name:<11} {slow:<11} {by:<11} {:<12}", if busy { "requests" } else { "nothing" });
         for times in [&stopped, &returned] {
             for part in [50, 99, 100] {
@@ -224,6 +228,17 @@ impl MeasuredServer {
         Ok(busy
             || percentile(&stopped, 100) <= STATEMENT_STOPPED_MAX
                 && percentile(&returned, 100) <= SLOT_FREED_MAX)
+    }
+
+    /// Returns the time that a read takes; `None` unless the database answers it before its deadline, as PostgreSQL does with nested
+    /// conditions.
+    fn answered_in_time(&self) -> Option<Duration> {
+        if self.slow == SlowRead::Endless {
+            return None;
+        }
+        let begun = Instant::now();
+        let reply = self.server.connect().send(&self.slow.request());
+        (reply.status == 200).then(|| begun.elapsed())
     }
 
     fn cancel_all(&mut self, cause: Cause) -> Result<Vec<(Duration, Duration)>, String> {
