@@ -60,6 +60,7 @@
 
 #![deny(missing_docs)]
 
+mod by_address;
 mod change;
 mod error;
 mod generations;

@@ -11,9 +11,9 @@ mod related;
 mod size;
 
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::by_address::ByAddress;
 use crate::policy::{SessionBinding, SessionInput};
 use crate::{Key, Principal, Value, ValueRef};
 pub use computed::{ComputedFunction, ComputedInputs};
@@ -70,22 +70,8 @@ impl PlannedQuery {
 
 /// The identity of a plan's query. Plans with other targets or pages of the same cached query share it. An id stays unique
 /// as long as a clone of it exists, so it can be the key of a cache.
-#[derive(Clone, Debug, Default)]
-pub struct PlanId(Arc<()>);
-
-impl PartialEq for PlanId {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for PlanId {}
-
-impl Hash for PlanId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
-    }
-}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PlanId(ByAddress<()>);
 
 /// The identity of a plan's result: plans with equal keys read the same rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,6 +7,9 @@ use super::statement::Params;
 use crate::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
 use crate::{JsonPointer, JsonType, Value};
 
+/// A value. If there is a slot, it is the value of the input in that slot.
+pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
+
 /// The SQL dialect of a database.
 pub(super) trait Dialect {
     /// A parameter that is bound to a statement.
@@ -105,7 +108,7 @@ pub(super) trait Dialect {
         params: &mut Params<Self::Param>,
         left: Self::Operand,
         op: CompareOp,
-        value: (&Value, Option<usize>),
+        value: ValueOrInput<'_>,
     ) -> Expr;
 
     /// Compares with the session's value in a slot.

@@ -233,7 +233,7 @@ impl SharedLink {
     /// PostgreSQL begins a statement when the previous one has ended.
     fn record_answer(&self, sent: Instant) -> Duration {
         self.depth.fetch_sub(1, Ordering::Relaxed);
-        let answers = self.answered.fetch_add(1, Ordering::Relaxed) + 1;
+        self.answered.fetch_add(1, Ordering::Relaxed);
         let now = self.opened.elapsed();
         let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let before = Duration::from_nanos(self.last_answer.swap(nanoseconds, Ordering::Relaxed));
@@ -241,8 +241,7 @@ impl SharedLink {
         // One of several concurrent answers may not count.
         let (average, new) =
             (self.average.load(Ordering::Relaxed), u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        let window = answers.min(AVERAGE_WINDOW);
-        self.average.store(average - average / window + new / window, Ordering::Relaxed);
+        self.average.store(moving_average(average, new), Ordering::Relaxed);
         took
     }
 }
@@ -317,4 +316,35 @@ impl Drop for SharedLease {
 /// Returns whether PostgreSQL has ended a statement because of the time limits of shared connections.
 fn is_too_slow(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE))
+}
+
+/// Returns the moving average after a new value.
+fn moving_average(average: u64, new: u64) -> u64 {
+    average - average / AVERAGE_WINDOW + new / AVERAGE_WINDOW
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn average_of(answers: impl Iterator<Item = Duration>) -> Vec<Duration> {
+        let averages = answers.scan(0, |average, took| {
+            *average = moving_average(*average, took.as_nanos() as u64);
+            Some(Duration::from_nanos(*average))
+        });
+        averages.collect()
+    }
+
+    #[test]
+    fn light_answers_that_arrive_together_are_not_long() {
+        let message = |answer| Duration::from_micros(if answer % 100 == 0 { 8_000 } else { 5 });
+        let averages = average_of((0..10_000).map(message));
+        assert!(averages.iter().all(|average| *average < LONG_ANSWER), "{:?}", averages.iter().max());
+    }
+
+    #[test]
+    fn long_answers_are_noticed_after_some_of_them() {
+        let averages = average_of(std::iter::repeat_n(Duration::from_millis(1), 64));
+        assert!(averages.last().is_some_and(|average| *average >= LONG_ANSWER), "{averages:?}");
+    }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     }
     let left = (fixture.handles() + IDLE_STREAMS).saturating_sub(open);
     let before = fixture.count_reads();
-    fixture.write_file("Nobody watches.")?;
+    fixture.write_file("No client watches this file.")?;
     std::thread::sleep(Duration::from_secs(1));
     let readings = fixture.count_reads() - before;
     println!(

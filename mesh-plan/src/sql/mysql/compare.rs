@@ -8,11 +8,9 @@ use super::type_class::{Form, TypeClass};
 use crate::Value;
 use crate::plan::CompareOp;
 use crate::sql::custom::cast;
+use crate::sql::dialect::ValueOrInput;
 use crate::sql::predicate;
 use crate::sql::statement::Params;
-
-/// A value. If there is a slot, it is the value of the input in that slot.
-pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
 
 /// Compares with a value.
 pub(super) fn compare(

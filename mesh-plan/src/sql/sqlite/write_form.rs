@@ -1,12 +1,12 @@
 //! Forms of writes. Writes of the same form have the same statements.
 
-use std::hash::{Hash, Hasher};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
 use mesh_schema::{EntityId, Schema};
 
 use super::{Param, write_steps};
+use crate::by_address::ByAddress;
 use crate::mutation::{Action, Assignment, Mutation, Subject};
 use crate::sql::write::Step;
 use crate::{Key, Value};
@@ -15,30 +15,12 @@ use crate::{Key, Value};
 /// end can cache the statements of a form ([`WriteForm::steps`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteForm {
-    schema: SchemaId,
+    schema: ByAddress<Schema>,
     entity: EntityId,
     action: Discriminant<Action>,
     relation: Option<String>,
     columns: Vec<Arc<str>>,
     counts_updated: bool,
-}
-
-/// A schema, compared by its address. The reference keeps the address from being reused.
-#[derive(Clone, Debug)]
-struct SchemaId(Arc<Schema>);
-
-impl PartialEq for SchemaId {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for SchemaId {}
-
-impl Hash for SchemaId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
-    }
 }
 
 impl WriteForm {
@@ -54,7 +36,7 @@ impl WriteForm {
             && ids(action).all(|id| !id.is_impossible())
             && !matches!(action, Action::Merge { .. });
         has_form.then(|| Self {
-            schema: SchemaId(Arc::clone(&subject.schema)),
+            schema: ByAddress(Arc::clone(&subject.schema)),
             entity: subject.entity,
             action: discriminant(action),
             relation: other.map(|other| other.relation.clone()),
