@@ -1,7 +1,5 @@
 //! Dates and times in queries, columns and responses. `SPEC §5.5`
 
-use std::fmt::Write as _;
-
 use jiff::SignedDuration;
 use jiff::civil::{self, Date, DateTime};
 use mesh_schema::TimeForm;
@@ -57,7 +55,10 @@ impl Time {
         };
         let (hour, rest) = time.split_once(':')?;
         let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
-        let nanos = digits(&format!("{fraction:0<9}"), 9)?;
+        let nanos = match fraction.len() {
+            0 => 0,
+            count => digits::<i32>(fraction, count)? * 10_i32.pow(9 - count as u32),
+        };
         let time = civil::Time::new(digits(hour, 2)?, digits(minute, 2)?, digits(second, 2)?, nanos).ok()?;
         let offset = SignedDuration::from_mins(offset(zone)?);
         let utc = date.to_datetime(time).checked_sub(offset).ok().filter(|utc| utc.year() >= 0)?;
@@ -71,9 +72,8 @@ impl Time {
         match form {
             None => Value::Text(text(self.utc, 'T', self.fraction, self.has_zone)),
             Some(TimeForm::Text { separator, fraction, zulu }) => {
-                let nanos = format!("{:09}", self.utc.subsec_nanosecond());
-                let fraction = nanos.trim_end_matches('0').len().max(fraction.into());
-                Value::Text(text(self.utc, separator, fraction, zulu))
+                let exact = fraction_digits(self.utc.subsec_nanosecond());
+                Value::Text(text(self.utc, separator, exact.max(fraction.into()), zulu))
             }
             Some(TimeForm::UnixSeconds) if self.utc.subsec_nanosecond() == 0 => {
                 Value::Integer(since_epoch.as_secs())
@@ -110,17 +110,48 @@ fn utc_from_number(form: Option<TimeForm>, number: f64) -> Option<DateTime> {
     (utc.year() >= 0).then_some(utc)
 }
 
+/// Returns the ISO 8601 text of a time in a year of four digits.
 fn text(utc: DateTime, separator: char, fraction: usize, zulu: bool) -> String {
-    let (date, time) = (utc.date(), utc.time());
-    let mut out = format!("{date}{separator}{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second());
+    let mut out = String::with_capacity("2024-05-01T12:30:00.123456789Z".len());
+    push_number(&mut out, utc.year().into(), 4);
+    for (before, number) in [
+        ('-', utc.month()),
+        ('-', utc.day()),
+        (separator, utc.hour()),
+        (':', utc.minute()),
+        (':', utc.second()),
+    ] {
+        out.push(before);
+        push_number(&mut out, number.into(), 2);
+    }
     if fraction > 0 {
-        // Writing to a String cannot fail.
-        let _ = write!(out, ".{:.fraction$}", format!("{:09}", time.subsec_nanosecond()));
+        out.push('.');
+        let start = out.len();
+        push_number(&mut out, utc.subsec_nanosecond(), 9);
+        out.truncate(start + fraction);
     }
     if zulu {
         out.push('Z');
     }
     out
+}
+
+/// Returns the number of digits that the fraction of a second needs.
+fn fraction_digits(mut nanos: i32) -> usize {
+    let mut digits = 9;
+    while digits > 0 && nanos % 10 == 0 {
+        nanos /= 10;
+        digits -= 1;
+    }
+    digits
+}
+
+/// Appends a number of at most `count` digits, with leading zeros.
+fn push_number(out: &mut String, number: i32, count: usize) {
+    for place in (0..count as u32).rev() {
+        let digit = number / 10_i32.pow(place) % 10;
+        out.push(char::from(b'0' + digit as u8));
+    }
 }
 
 /// Parses the zone of a time: nothing, `Z`, or an offset such as `+02:00`. Returns the minutes east of UTC.

@@ -9,6 +9,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use mesh_plan::{ResolveError, WriteError};
@@ -95,7 +96,7 @@ impl WriteConnection {
         let begun = Instant::now();
         while group.len() < MAX_GROUP_SIZE
             && begun.elapsed() < ACCEPT_TIME
-            && let Some(next) = queue.next_write()
+            && let Some(next) = next_write(queue)
         {
             let written = if Instant::now() < next.deadline { self.add(&next) } else { Some(Err(busy())) };
             let has_ended = written.is_none();
@@ -146,6 +147,15 @@ impl WriteConnection {
             (Err(_), _) => false,
         }
     }
+}
+
+/// Returns the next write that waits. If none does, threads that are ready to run get the core first: the writes that
+/// they bring share the commit, which takes longer than switching threads.
+fn next_write(queue: &Queue) -> Option<QueuedWrite> {
+    queue.next_write().or_else(|| {
+        thread::yield_now();
+        queue.next_write()
+    })
 }
 
 fn busy() -> WriteError {
