@@ -196,6 +196,8 @@ mod tests {
         assert_eq!(stored("2024-05-01 12:30", millis), Some("2024-05-01T12:30:00.000Z".into()));
         assert_eq!(stored("2024-05-01t01:30:00.250+0200", None), Some("2024-04-30T23:30:00.250Z".into()));
         assert_eq!(stored("2024-05-01T01:30:00.25-02", millis), Some("2024-05-01T03:30:00.250Z".into()));
+        assert_eq!(stored("2024-05-01T01:30:00.05Z", millis), Some("2024-05-01T01:30:00.050Z".into()));
+        assert_eq!(stored("2024-05-01T01:30:00.0123Z", blank), Some("2024-05-01 01:30:00.0123".into()));
         assert_eq!(stored("1970-01-01T00:00:00.5", Some(TimeForm::UnixSeconds)), Some(0.5.into()));
         assert_eq!(stored("1970-01-02T00:00:01Z", Some(TimeForm::UnixSeconds)), Some(86_401.into()));
         assert_eq!(stored("1969-12-31T23:59:59.5Z", Some(TimeForm::UnixMillis)), Some((-500).into()));
