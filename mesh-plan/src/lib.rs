@@ -104,7 +104,7 @@ pub use policy::Principal;
 pub use resolver::memory;
 pub use resolver::{
     Answer, BoxFuture, Context, Export, ExportSink, MaybeReady, Resolver, Trace, TracedStatement, Usage,
-    WaitCounter,
+    WaitCounter, box_in_place,
 };
 pub use rows::{Applied, Rows, Table};
 pub use script::{Script, ScriptError, ScriptStep, StepResult};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::{
     Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
-    TracedStatement, Usage, Value,
+    TracedStatement, Usage, Value, box_in_place,
 };
 use mesh_schema::{Catalog, TableName};
 
@@ -306,7 +306,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(Box::pin(self.read(plan, context)))
+        Either::Right(box_in_place(|| self.read(plan, context)))
     }
 
     fn export<'a>(

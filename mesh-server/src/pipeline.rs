@@ -17,6 +17,7 @@ pub(crate) mod route;
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -50,8 +51,11 @@ pub(crate) async fn handle(
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
     let cx = RequestContext::new(shared, head, &request_id, &record, peer);
     let mut under_way = None;
-    let outcome =
-        AssertUnwindSafe(answer(&cx, body, &mut under_way)).catch_unwind().instrument(cx.span()).await;
+    let outcome = {
+        // The adapters move only a reference to the pinned future.
+        let answering = pin!(answer(&cx, body, &mut under_way));
+        AssertUnwindSafe(answering).catch_unwind().instrument(cx.span()).await
+    };
     let mut reply = respond::reply(&cx, outcome).await;
     report::record(&cx, &mut reply);
     match under_way {

@@ -1,6 +1,5 @@
 //! Serves one connection: the TLS handshake, HTTP/1.1 or HTTP/2, timeouts, and the reaction to a shutdown.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Future, Ready, poll_fn, ready};
@@ -16,6 +15,7 @@ use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
+use mesh_plan::box_in_place;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -132,11 +132,11 @@ impl ConnectionHandler {
                 let (body, drain) = DrainableBody::new(&head, body);
                 let app = Arc::clone(app.borrow_mut().latest());
                 let body = RequestBody::new(body, app.shared.limits.body_timeout);
-                let request = respond(app, head, body);
+                let request = || respond(app, head, body);
                 let reply = match drain {
                     None => poll_once(request),
                     // hyper passes on what has arrived of a body before it polls the request.
-                    Some(_) => Either::Right(PendingRequest { request: Box::pin(request), task: None }),
+                    Some(_) => Either::Right(PendingRequest { request: box_in_place(request), task: None }),
                 };
                 finish(reply, drain, guard, version, slot).map(Ok::<_, Infallible>)
             })
@@ -232,33 +232,17 @@ enum TimeoutAction {
 }
 
 thread_local! {
-    /// The memory of the last request of this thread that has completed: an `Option<Pin<Box<F>>>`.
-    static REQUEST_MEMORY: RefCell<Box<dyn Any>> = RefCell::new(Box::new(()));
     /// The waker of the connection that this thread serves at the moment.
     static CONNECTION_WAKER: RefCell<Waker> = RefCell::new(Waker::noop().clone());
 }
 
 /// Polls a request once before the connection reads on. Most reads complete in this poll, and their heads are then dropped,
-/// so that the connection reuses the buffer that held them. A completed request leaves its memory to the next request of
-/// the thread, because idle connections should not hold any.
-fn poll_once<F: Future + 'static>(request: F) -> Either<Ready<F::Output>, PendingRequest<F>> {
-    let used = REQUEST_MEMORY.with_borrow_mut(|space| space.downcast_mut::<Option<Pin<Box<F>>>>()?.take());
-    let mut request = match used {
-        Some(mut used) => {
-            used.set(request);
-            used
-        }
-        None => Box::pin(request),
-    };
+/// so that the connection reuses the buffer that held them.
+fn poll_once<F: Future>(request: impl FnOnce() -> F) -> Either<Ready<F::Output>, PendingRequest<F>> {
+    let mut request = box_in_place(request);
     let task = CONNECTION_WAKER.with_borrow(Waker::clone);
     match request.as_mut().poll(&mut Context::from_waker(&task)) {
-        Poll::Ready(reply) => {
-            REQUEST_MEMORY.with_borrow_mut(|space| match space.downcast_mut() {
-                Some(space) => *space = Some(request),
-                None => *space = Box::new(Some(request)),
-            });
-            Either::Left(ready(reply))
-        }
+        Poll::Ready(reply) => Either::Left(ready(reply)),
         Poll::Pending => Either::Right(PendingRequest { request, task: Some(task) }),
     }
 }
@@ -325,22 +309,13 @@ mod tests {
         "reply"
     }
 
-    /// Returns whether a request of this type can use the memory of an earlier one.
-    fn has_reusable_memory<F: 'static>(_: impl Fn(bool) -> F) -> bool {
-        let has = |space: &Box<dyn Any>| space.downcast_ref().is_some_and(Option::<Pin<Box<F>>>::is_some);
-        REQUEST_MEMORY.with_borrow(has)
-    }
-
     #[tokio::test]
     async fn a_request_that_waits_is_resumed_by_its_connection() {
         for waits in [false, true, false] {
-            let polled = poll_once(request(waits));
-            assert_eq!((matches!(polled, Either::Right(_)), !has_reusable_memory(request)), (waits, waits));
+            let polled = poll_once(|| request(waits));
+            assert_eq!(matches!(polled, Either::Right(_)), waits);
             assert_eq!(polled.await, "reply");
         }
-        // Another type of request.
-        assert_eq!(poll_once(ready(1)).await, 1);
-        assert!(!has_reusable_memory(request));
     }
 
     #[test]
@@ -351,7 +326,7 @@ mod tests {
             let count = Rc::new(Cell::new(0));
             let counted = Rc::clone(&count);
             CONNECTION_WAKER.set(task.clone());
-            let mut polled = std::pin::pin!(poll_once(poll_fn(move |_| {
+            let mut polled = std::pin::pin!(poll_once(|| poll_fn(move |_| {
                 counted.set(counted.get() + 1);
                 Poll::<()>::Pending
             })));
