@@ -1,13 +1,14 @@
 //! A database that is open for reads.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_plan::sql::mysql::Product;
 use mesh_plan::{
     Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
-    TracedStatement, Usage,
+    TracedStatement, Usage, box_in_place,
 };
 use mesh_schema::{Catalog, TableName};
 use mysql_async::prelude::Queryable as _;
@@ -154,12 +155,12 @@ impl Database {
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        let reading = async {
+        let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
                 self.check_sorts(&plan).await?;
             }
             read::run(&self.pool, &plan, &self.statements).await
-        };
+        });
         let reading = tokio::time::timeout_at(deadline.into(), reading);
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
@@ -190,7 +191,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(Box::pin(self.read(plan.clone(), context.clone())))
+        Either::Right(box_in_place(|| self.read(plan.clone(), context.clone())))
     }
 
     fn export<'a>(

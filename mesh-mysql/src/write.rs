@@ -12,7 +12,7 @@ use mesh_plan::sql::mysql::{self, Param};
 use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{
     Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
-    StepResult, Value, WriteError, WriteOutcome,
+    StepResult, Value, WriteError, WriteOutcome, box_in_place,
 };
 use mysql_async::{Error, Row};
 
@@ -252,7 +252,7 @@ impl Mutator for Writer {
         mutation: Mutation,
         context: Context,
     ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        Box::pin(self.write(mutation, context))
+        box_in_place(|| self.write(mutation, context))
     }
 
     fn transact(

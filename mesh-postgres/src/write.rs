@@ -14,7 +14,7 @@ use mesh_plan::sql::postgres::{self, Param};
 use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{
     Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
-    StepResult, WriteError, WriteOutcome,
+    StepResult, WriteError, WriteOutcome, box_in_place,
 };
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
@@ -370,7 +370,7 @@ impl Mutator for Writer {
         mutation: Mutation,
         context: Context,
     ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        Box::pin(self.write(mutation, context))
+        box_in_place(|| self.write(mutation, context))
     }
 
     fn transact(

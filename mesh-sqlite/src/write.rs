@@ -23,6 +23,7 @@ use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
     Action, BoxFuture, Cells as _, Context, Generations, JsonBody, Key, LocalGenerations, Mutation, Mutator,
     PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, WriteOutcome,
+    box_in_place,
 };
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
@@ -129,7 +130,7 @@ impl Mutator for Writer {
         mutation: Mutation,
         context: Context,
     ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        Box::pin(self.write(mutation, context))
+        box_in_place(|| self.write(mutation, context))
     }
 
     fn transact(

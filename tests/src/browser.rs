@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use mesh_conformance::http::{Connection, Request, Response};
 use serde_json::{Value, json};
 
+use crate::fixture::TempDir;
 use crate::wait::{skip, wait_for, wait_until};
 
 /// Names or paths of the driver and of the browser.
@@ -31,6 +32,8 @@ pub struct Browser {
     driver: Child,
     address: SocketAddr,
     session: String,
+    /// The directory for temporary files, of which a browser leaves some behind.
+    _files: TempDir,
 }
 
 impl Browser {
@@ -42,7 +45,8 @@ impl Browser {
             skip("Chromium", "install Debian's chromium and chromium-driver");
             return None;
         };
-        let (driver, port) = start(&driver);
+        let files = TempDir::new();
+        let (driver, port) = start(&driver, files.path());
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let window = format!("--window-size={width},{height}");
         let arguments = [
@@ -66,7 +70,7 @@ impl Browser {
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
             "goog:chromeOptions": options,
         });
-        let mut browser = Self { driver, address, session: String::new() };
+        let mut browser = Self { driver, address, session: String::new(), _files: files };
         let made = browser.send("POST", "/session", &json!({"capabilities": {"alwaysMatch": wanted}}));
         let id = made.get("sessionId").and_then(Value::as_str);
         browser.session = id.unwrap_or_else(|| panic!("no session: {made}")).to_owned();
@@ -246,12 +250,14 @@ fn find(names: &[&str]) -> Option<String> {
     })
 }
 
-/// Starts the driver on a free port. On a busy machine it sometimes exits before it has one, so it is started again.
-fn start(program: &str) -> (Child, u16) {
+/// Starts the driver on a free port, with a directory for temporary files. On a busy machine it sometimes exits before it
+/// has a port, so it is started again.
+fn start(program: &str, files: &Path) -> (Child, u16) {
     let mut printed = String::new();
     for _ in 0..STARTS {
         let mut driver = Command::new(program)
             .arg("--port=0")
+            .env("TMPDIR", files)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

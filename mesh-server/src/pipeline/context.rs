@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{HeaderMap, Uri, Version};
 use mesh_integrity::Session;
@@ -109,8 +110,11 @@ impl<'r> RequestContext<'r> {
     }
 
     /// Awaits `work` until the request's deadline. Returns `None` if the deadline passes first.
-    pub(crate) async fn before_deadline<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        tokio::time::timeout_at(self.deadline.into(), work).await.ok()
+    pub(crate) fn before_deadline<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> impl Future<Output = Option<T>> {
+        tokio::time::timeout_at(self.deadline.into(), work).map(Result::ok)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The steps of a write that handlers of the application share: parsing its fields, and running it.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -50,12 +51,12 @@ pub(crate) async fn commit(
     (mutation, expected): (Mutation, Option<Expected>),
     context: Context,
 ) -> Result<WriteReply, WireError> {
-    let writing = async {
+    let writing = pin!(async {
         match expected {
             Some(expected) => mesh.write_if(mutation, expected, &context).await,
             None => mesh.write(mutation, &context).await.map_err(Error::Write),
         }
-    };
+    });
     let timed_out = || Error::Resolve(ResolveError::TimedOut);
     let reply = within_commit_grace(&context, writing, timed_out).await;
     let reply = reply.map_err(|error| logged(&context, error))?;
