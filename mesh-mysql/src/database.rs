@@ -155,6 +155,7 @@ impl Database {
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
+        // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
                 self.check_sorts(&plan).await?;

@@ -22,7 +22,7 @@ pub use usage::{Usage, WaitCounter};
 /// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Creates a future in its box. [`Box::pin`] copies the future, which takes longer if it is large.
+/// Creates a future in its box. [`Box::pin`] copies a future after it is created, which takes longer if it is large.
 ///
 /// ```
 /// # futures_util::future::FutureExt::now_or_never(async {

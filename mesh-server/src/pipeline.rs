@@ -52,7 +52,7 @@ pub(crate) async fn handle(
     let cx = RequestContext::new(shared, head, &request_id, &record, peer);
     let mut under_way = None;
     let outcome = {
-        // The adapters move only a reference to the pinned future.
+        // The future is pinned, so that it is not moved into the adapters.
         let answering = pin!(answer(&cx, body, &mut under_way));
         AssertUnwindSafe(answering).catch_unwind().instrument(cx.span()).await
     };

@@ -51,6 +51,7 @@ pub(crate) async fn commit(
     (mutation, expected): (Mutation, Option<Expected>),
     context: Context,
 ) -> Result<WriteReply, WireError> {
+    // The future is pinned, so that it is not moved into the timeout.
     let writing = pin!(async {
         match expected {
             Some(expected) => mesh.write_if(mutation, expected, &context).await,
