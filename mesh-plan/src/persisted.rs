@@ -299,6 +299,10 @@ impl Persisted {
     }
 
     async fn find_by_id(&self, id: QueryId) -> Result<Option<Arc<PersistedQuery>>, QueryStoreError> {
+        // Queries that were registered earlier are still in the store.
+        if self.registration == Registration::Closed {
+            return Ok(self.preloaded.get(&id).cloned());
+        }
         if let Some(query) = self.in_memory_by_id(id) {
             return Ok(Some(query));
         }

@@ -132,6 +132,18 @@ fn preloaded_queries_stay() {
 }
 
 #[test]
+fn queries_that_were_registered_cannot_be_run_once_registration_is_closed() {
+    let (mesh, store) = (mesh(), Arc::new(CountingStore::default()));
+    let open = Persisted::new(Registration::Open).store(Arc::clone(&store) as Arc<dyn QueryStore>);
+    let registered = done(open.register(&mesh, titles(), None)).unwrap().to_string();
+    let mut closed = Persisted::new(Registration::Closed).store(store);
+    closed.adopt(&open);
+    let preloaded = closed.preload(&mesh, PersistedQuery::new(Format::Ql, "{ tag id }")).unwrap().to_string();
+    assert!(done(closed.find(&registered)).unwrap().is_none());
+    assert!(done(closed.find(&preloaded)).unwrap().is_some());
+}
+
+#[test]
 fn a_registry_without_memory_keeps_nothing() {
     for (entries, bytes) in [(0, 1_000), (10, 0)] {
         let queries = Persisted::new(Registration::Open).memory(entries, bytes);
