@@ -112,9 +112,9 @@ impl Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// The theme that the reader's system prefers.
-    #[default]
     System,
     /// Light text on a dark background.
+    #[default]
     Dark,
     /// Dark text on a light background.
     Light,

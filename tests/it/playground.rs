@@ -222,7 +222,7 @@ fn the_theme_is_switched_and_stored() {
     assert_ne!(ground(), ground_before);
     page.browser.visit(&page.url(""));
     page.wait_for_query("$select");
-    assert_eq!((before, theme()), (json!("light"), json!("dark")));
+    assert_eq!((before, theme()), (json!("dark"), json!("light")));
     page.assert_clean();
 }
 
@@ -311,8 +311,8 @@ fn all_controls_are_reachable_by_keyboard() {
     browser.type_into(".palette-input", &format!("query tag{ENTER}"));
     page.wait_for_query("\"tag\"");
     browser.type_into("body", &format!("{CONTROL}k{RELEASE}"));
-    browser.type_into(".palette-input", &format!("dark{ENTER}"));
-    browser.wait("the palette switches the theme", |browser| browser.count("html[data-theme=dark]") == 1);
+    browser.type_into(".palette-input", &format!("light{ENTER}"));
+    browser.wait("the palette switches the theme", |browser| browser.count("html[data-theme=light]") == 1);
     let width = || browser.run("return document.querySelector('.side').offsetWidth", &Value::Null).as_u64();
     let before = width();
     browser.type_into("[data-testid=split-side]", "\u{e014}\u{e014}");

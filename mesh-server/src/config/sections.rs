@@ -101,13 +101,13 @@ settings! {
 
     /// Caches in memory.
     Cache["cache."] {
-        /// Plans of queries; 0 turns the cache off.
+        /// Number of cached query plans; 0 turns the cache off.
         plans: usize = mesh_plan::Limits::default().plans, parse::count(0, 1_000_000);
-        /// Bytes of plans with their texts, an estimate; plans are found by the text and by the header, each within this bound.
+        /// Estimated bytes of cached plans and their texts, for the cache by text and the cache by header each.
         plan_bytes: usize = mesh_plan::Limits::default().plan_bytes, parse::size(0, 64 * GIBIBYTE);
-        /// Bytes of prepared statements of a SQLite database, of all threads together; 0 turns the cache off.
+        /// Bytes of cached prepared statements of a SQLite database, for all threads together; 0 turns the cache off.
         statements: usize = mesh_sqlite::Database::STATEMENT_CACHE, parse::size(0, 64 * GIBIBYTE);
-        /// Bytes of answers that are reused while a SQLite database does not change; 0 turns the cache off.
+        /// Bytes of cached responses of a SQLite database, which are valid until it changes; 0 turns the cache off.
         responses: usize = 64 << 20, parse::size(0, 64 * GIBIBYTE);
     }
 
@@ -297,7 +297,7 @@ settings! {
         path: String = "/docs".to_owned(), parse::path;
         /// Title in the header of the page.
         title: String = String::new(), parse::text;
-        /// Initial theme: `system` (what the reader's system prefers), `dark` or `light`.
+        /// Initial theme: `dark`, `light` or `system` (what the reader's system prefers).
         theme: Theme = Theme::default(), parse::choice;
         /// Who may use the playground: `false` for everyone, `admin` for sessions with that role.
         auth: DocsAuth = DocsAuth::Open, parse::choice;

@@ -55,7 +55,9 @@ fn shortcuts_with_alt_work_where_alt_types_other_characters() {
 
 #[test]
 fn the_theme_follows_the_system_until_one_is_chosen() {
-    let Some(page) = Page::open(blog) else { return };
+    let database = Database::blog();
+    let settings = database.dir.write("mesh.toml", "docs = { enabled = true, theme = \"system\" }");
+    let Some(page) = Page::open(|| serve(&database, &["--config", &settings])) else { return };
     let page = page.ready();
     let browser = &page.browser;
     let prefer = |theme: &str| {
