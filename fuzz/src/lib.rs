@@ -1,6 +1,6 @@
 //! Fuzz targets: one function for each parser of untrusted bytes, which panics if an invariant is violated.
 //!
-//! `cargo fuzz` runs them guided by coverage, through the programs in `fuzz_targets`. On a stable compiler, the tests of
+//! `cargo fuzz` runs them with coverage guidance, through the programs in `fuzz_targets`. On a stable compiler, the tests of
 //! mesh-server include this file and run the inputs of `corpus` and random mutations of them. `cargo xtask fuzz` does
 //! either for a given time.
 //!

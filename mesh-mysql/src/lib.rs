@@ -5,7 +5,7 @@
 //! sessions, used nonces, login attempts and registered queries.
 //!
 //! The driver is [`mysql_async`]: it is maintained, implements the protocol in Rust, keeps prepared statements per
-//! connection, and supports TLS with rustls and ring, so that no other library for TLS is linked. Its pool is not used:
+//! connection, and supports TLS with rustls and ring, so that no second TLS library is linked. Its pool is not used:
 //! a connection whose statement was given up has to be ended by `KILL QUERY`, and keeps its slot until then.
 
 #![deny(missing_docs)]

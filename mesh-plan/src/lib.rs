@@ -1,4 +1,4 @@
-//! Plans and shapes reads: query text in, nested JSON of exactly that shape out.
+//! Planning and shaping of reads: from the text of a query to JSON of the shape that it selects.
 //!
 //! [`Mesh`] combines the stages of a read. Each stage is also a public function with a result that can be printed:
 //!

@@ -1,8 +1,9 @@
 //! A server for field-selection reads over HTTP, and the parts to embed it in an application.
 //!
 //! [`App`] turns any `http` request into a reply. [`Server`] serves it on a listener, with timeouts, limits, TLS and a
-//! graceful shutdown. [`App::into_service`] makes it a service of hyper or tower for an existing server. The crates
-//! `mesh-sqlite` and `mesh-postgres` resolve queries from the tables of a database; any function can be a resolver too.
+//! graceful shutdown. [`App::into_service`] makes it a hyper or tower service for an existing server. The crates
+//! `mesh-sqlite`, `mesh-postgres` and `mesh-mysql` resolve queries from the tables of a database; any function can be a
+//! resolver too.
 //!
 //! ```
 //! use mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
@@ -46,7 +47,7 @@
 //! - `mcp`: tools for agents with the Model Context Protocol (`Mcp`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
 //! - `purge`: notification of shared caches about changes (`Purge`).
-//! - `tower`: [`MeshService`] as a service of tower, for routers such as that of axum.
+//! - `tower`: [`MeshService`] as a tower service, for routers such as axum's.
 
 #![deny(missing_docs)]
 

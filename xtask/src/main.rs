@@ -59,7 +59,7 @@ Commands:
   bench signed         Compare reads that are signed by many sessions with hand-written ones [--no-build]
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
   dist                 Build what is released, in target/release-files: static programs in archives, a Debian package,
-                       checksums, a bill of materials (CycloneDX) and a formula of Homebrew; for this machine, and for
+                       checksums, a bill of materials (CycloneDX) and a Homebrew formula; for this machine, and for
                        other architectures if they can be built [--target TARGET]... [--url URL of the files]
                        [--repository URL of the project, for a manifest for cargo binstall]
   reference            Update the tables of docs/reference.md from the code

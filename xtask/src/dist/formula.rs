@@ -1,4 +1,4 @@
-//! A formula of Homebrew, for Linux and the architectures that were built.
+//! A Homebrew formula, for Linux and the architectures that were built.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -191,7 +191,7 @@ fn all_faults_of_the_settings_are_reported() {
 }
 
 #[test]
-fn a_flood_of_invalid_tokens_is_limited_and_stops_nobody_who_is_known() {
+fn a_flood_of_invalid_tokens_is_limited_and_does_not_affect_verified_callers() {
     let issuer = Issuer::start();
     let site = Site::of(&issuer);
     let known = issuer.token(&ada());
