@@ -23,7 +23,7 @@ use sections::{
     Mutations, Mysql, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
 };
 pub(crate) use sections::{DocsAuth, Store, Users};
-pub(crate) use sources::{Flags, SettingsFile};
+pub(crate) use sources::{Flags, SettingsFile, variable};
 
 mod caching;
 mod define;
@@ -103,6 +103,9 @@ settings! {
     }
 }
 
+/// The paths of the admin pages, which are served before all others.
+const ADMIN_PAGES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
@@ -119,7 +122,7 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, caching, audit, integrity, tls, docs, base, mcp, .. } = self;
+        let Self { limits, caching, audit, integrity, tls, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
@@ -159,9 +162,23 @@ impl Config {
             }
             reader.conflict(paths, &format!("requires '{}'", paths[1]));
         }
-        if !docs.view_as.is_empty() && !self.identifies_callers() {
+        if self.persisted.only && !self.persisted.enabled {
+            let message = "requires 'persisted.enabled': otherwise no query could be registered";
+            reader.conflict(["persisted.only", "persisted.enabled"], message);
+        }
+        self.check_docs(reader);
+    }
+
+    /// Reports a playground without users, or whose path belongs to other routes.
+    fn check_docs(&self, reader: &mut Reader<'_>) {
+        let Self { audit, docs, base, mcp, .. } = self;
+        let for_admins = [
+            ("docs.auth", docs.enabled && docs.auth == DocsAuth::Admin),
+            ("docs.view_as", !docs.view_as.is_empty()),
+        ];
+        for (path, _) in for_admins.into_iter().filter(|(_, is_set)| *is_set && !self.identifies_callers()) {
             let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table': otherwise there would be no administrator";
-            reader.conflict(["docs.view_as", "integrity.enabled"], message);
+            reader.conflict([path, "integrity.enabled"], message);
         }
         if !docs.view_as.is_empty() && audit.file.is_none() && audit.table.is_empty() {
             let message = "requires 'audit.file' or 'audit.table': each use is recorded";
@@ -174,6 +191,10 @@ impl Config {
         } else if mcp.enabled && surface.claims(&format!("{base}/mcp")) {
             let message = format!("must not be '{base}/mcp', which is the path of the tools for agents");
             reader.conflict(["docs.path", "mcp.enabled"], &message);
+        } else if self.admin.listen.is_none() && ADMIN_PAGES.contains(&docs.path.as_str()) {
+            let message =
+                "is the path of an admin page, unless 'admin.listen' serves those at another address";
+            reader.conflict(["docs.path", "admin.listen"], message);
         }
     }
 

@@ -21,7 +21,9 @@ impl fmt::Display for Plan {
             Target::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
             Target::Point(key) => {
                 let parts: Vec<_> = key.iter().map(|part| DisplayValue(part).to_string()).collect();
-                writeln!(f, "{}: one record of {}, id {}", node.entity, node.table, parts.join(", "))?;
+                let id =
+                    if parts.is_empty() { "that no record can have".to_owned() } else { parts.join(", ") };
+                writeln!(f, "{}: one record of {}, id {id}", node.entity, node.table)?;
             }
         }
         write_node(f, node, self.cursor(), 1)?;

@@ -29,12 +29,15 @@ pub(crate) struct SourceArgs {
     /// Schema document; without one the schema is inferred from the database
     #[arg(long, value_name = "FILE")]
     schema: Option<String>,
+    /// PostgreSQL schemas to serve, separated by commas [default: the first of the search path]
+    #[arg(long, value_name = "NAMES")]
+    schemas: Option<String>,
 }
 
 impl SourceArgs {
     /// Returns the flags that are settings.
     pub(crate) fn flags(&self) -> Flags {
-        collect_flags([("database", &self.database), ("schema", &self.schema)])
+        collect_flags([("database", &self.database), ("schema", &self.schema), ("schemas", &self.schemas)])
     }
 
     /// Reads the settings, and opens the database and the schema.

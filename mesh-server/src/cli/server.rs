@@ -8,6 +8,7 @@ pub(super) mod bearer;
 pub(super) mod data_source;
 pub(super) mod database;
 pub(super) mod database_url;
+pub(super) mod entity_settings;
 pub(super) mod internal_tables;
 pub(super) mod logging;
 pub(super) mod persisted;

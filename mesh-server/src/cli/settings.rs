@@ -20,7 +20,9 @@ pub(crate) fn load(flags: Flags, file: Option<&Path>) -> Result<(Config, Effecti
 
 /// Reads the settings even if some have faults. Fails if the file cannot be read.
 pub(crate) fn load_with_faults(flags: Flags, file: Option<&Path>) -> Result<LoadedConfig, Failure> {
-    let file = file.map(Path::to_owned).or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
+    let from_environment =
+        || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let file = file.map(Path::to_owned).or_else(from_environment);
     let file = file.as_deref().map(read).transpose()?;
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

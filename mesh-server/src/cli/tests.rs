@@ -105,7 +105,6 @@ fn wrong_usage_has_status_2_and_a_suggestion() {
     wrong(&["serv"], ErrorKind::InvalidSubcommand, "'serve'");
     wrong(&["serve", "--lisen", "x"], ErrorKind::UnknownArgument, "'--listen'");
     wrong(&["serve", "--log-format", "jsn"], ErrorKind::InvalidValue, "'json'");
-    wrong(&["introspect"], ErrorKind::MissingRequiredArgument, "--database");
     wrong(&["query", "--all", "--id", "1", "{}"], ErrorKind::ArgumentConflict, "--id");
     wrong(&["query"], ErrorKind::MissingRequiredArgument, "QUERY");
     wrong(&[], ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, "Usage");
@@ -144,6 +143,17 @@ fn database_without_flag_gets_a_hint() {
             assert!(message.contains(&format!("tip: pass the database as '--database {url}'")), "{message}");
         }
     }
+}
+
+#[test]
+fn settings_without_a_flag_get_a_hint() {
+    for flag in ["--limits-page-max", "--page-max"] {
+        let message = usage_error(&["serve", flag, "5"]);
+        let tip =
+            "tip: set 'limits.page_max' in the file of '--config', or the variable MESH_LIMITS__PAGE_MAX";
+        assert!(message.contains(tip), "{message}");
+    }
+    assert!(!usage_error(&["serve", "--nonsense"]).contains("tip: set"));
 }
 
 #[test]

@@ -2,17 +2,31 @@
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// Adds a hint to the error if an argument looks like a database without `--database`.
+use crate::config::{Config, variable};
+
+/// Adds a hint to the error if an argument looks like a database without `--database`, or like a setting that has no flag.
 pub(super) fn add_hint(mut error: Error) -> Error {
     if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some() {
         return error;
     }
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return error };
-    if let Some(url) = database(argument) {
-        let tip = format!("pass the database as '--database {url}'");
+    let database = database(argument).map(|url| format!("pass the database as '--database {url}'"));
+    if let Some(tip) = database.or_else(|| setting(argument)) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// Returns how to set the setting that a flag such as `--limits-page-max` or `--page-max` seems to name.
+fn setting(argument: &str) -> Option<String> {
+    let flag = argument.strip_prefix("--")?;
+    let as_flag = |path: &str| path.replace(['.', '_'], "-");
+    let effective = Config::load(Vec::new(), [], None).effective;
+    let is_named = |path: &&str| {
+        as_flag(path) == flag || path.rsplit('.').next().is_some_and(|name| as_flag(name) == flag)
+    };
+    let path = effective.paths().find(is_named)?;
+    Some(format!("set '{path}' in the file of '--config', or the variable {}", variable(path)))
 }
 
 /// Returns the URL of the database that an argument seems to name.

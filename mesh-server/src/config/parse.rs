@@ -118,6 +118,19 @@ pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
+/// Parses a list of content types, such as `image/png` or `image/*`.
+pub(crate) fn content_types(value: &Value) -> Result<Vec<String>, String> {
+    let types = list(value)?;
+    let is_valid =
+        |item: &str| item.split_once('/').is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty());
+    match types.iter().find(|item| !is_valid(item)) {
+        Some(wrong) => Err(format!(
+            "must be a list of content types such as \"image/png\" or \"image/*\", not '{wrong}'"
+        )),
+        None => Ok(types),
+    }
+}
+
 /// Parses a list of URLs that may name files.
 pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
     Ok(list(value)?.into_iter().map(Location::from).collect())
@@ -314,9 +327,17 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
+/// The longest time that a flag takes.
+const LONGEST: Duration = Duration::from_secs(100_000 * 86_400);
+
 /// Parses the age of a flag, such as `7d`.
 pub(crate) fn age(text: &str) -> Result<Duration, String> {
-    duration(Duration::ZERO, Duration::from_secs(100_000 * 86_400))(&Value::Text(text.to_owned()))
+    duration(Duration::ZERO, LONGEST)(&Value::Text(text.to_owned()))
+}
+
+/// Parses the lifetime of a flag, such as `90d`.
+pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
+    duration(SECOND, LONGEST)(&Value::Text(text.to_owned()))
 }
 
 /// A time in its largest whole unit, in the form that [`duration`] parses.

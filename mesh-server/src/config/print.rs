@@ -78,6 +78,11 @@ impl EffectiveSettings {
         self.0.insert(path, setting);
     }
 
+    /// Returns the paths of all settings.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
+    }
+
     /// Returns the file: first the settings without a section, then each section. Paths are absolute, so that the meaning of
     /// the file does not depend on its folder.
     pub(crate) fn to_toml(&self) -> String {

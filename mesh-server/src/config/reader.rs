@@ -7,7 +7,7 @@ use mesh_schema::nearest;
 use crate::config::Config;
 use crate::config::print::{EffectiveSettings, SettingValue};
 use crate::config::sources::{
-    ConfigFault, Flags, Origin, SettingsFile, Sources, Value, WrittenValue, variable,
+    ConfigFault, Flags, Origin, PREFIX, SettingsFile, Sources, Value, WrittenValue, variable,
 };
 
 /// The variable with the path of the configuration file, for commands without `--config`.
@@ -191,7 +191,12 @@ impl<'a> Reader<'a> {
         let unknown = self.sources.environment.keys().filter(|name| !known.contains(*name));
         unknown
             .map(|name| {
-                let hint = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                // A name without its section is more likely than a name with a wrong spelling.
+                let path = name.strip_prefix(PREFIX).map(str::to_lowercase).unwrap_or_default();
+                let is_named = |known: &&&str| last_part(known) == path;
+                let named = self.known.iter().find(is_named).map(|path| variable(path));
+                let hint =
+                    named.or_else(|| nearest(name, known.iter().map(String::as_str)).map(str::to_owned));
                 ConfigFault {
                     origin: Origin::Variable(name.clone()),
                     message: format!("ignored, because no setting has this name{}", did_you_mean(hint)),

@@ -246,7 +246,7 @@ settings! {
         /// Largest file, unless the schema sets another limit for the field.
         max_bytes: u64 = mesh_uploads::DEFAULT_MAX_BYTES, parse::size(1, 1 << 50);
         /// Accepted content types, unless the schema lists others for the field; empty: any.
-        content_types: Vec<String> = Vec::new(), parse::list;
+        content_types: Vec<String> = Vec::new(), parse::content_types;
     }
 
     /// Streams of changes. `SPEC §10`

@@ -19,7 +19,7 @@ pub(crate) struct SettingsFile {
 }
 
 /// Prefix of the environment variables that are settings.
-const PREFIX: &str = "MESH_";
+pub(super) const PREFIX: &str = "MESH_";
 
 /// Values from all sources.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 
 mod bearer;
+mod conflicts;
 mod purge;
 
 use super::*;
@@ -196,6 +197,7 @@ fn unknown_variables_are_warnings() {
         ("MESH_PASSWORD", "for a login"),
         ("MESH_LIMITS__PAGE_MX", "5"),
         ("MESH_LIMITS_PAGE_MAX", "5"),
+        ("MESH_PAGE_MAX", "5"),
         ("MESH_REQUIRE_SERVICES", "1"),
         ("MESHES", "1"),
     ];
@@ -204,6 +206,7 @@ fn unknown_variables_are_warnings() {
     expect![[r#"
         MESH_LIMITS_PAGE_MAX: ignored, because no setting has this name; did you mean MESH_LIMITS__PAGE_MAX?
         MESH_LIMITS__PAGE_MX: ignored, because no setting has this name; did you mean MESH_LIMITS__PAGE_MAX?
+        MESH_PAGE_MAX: ignored, because no setting has this name; did you mean MESH_LIMITS__PAGE_MAX?
         MESH_REQUIRE_SERVICES: ignored, because no setting has this name
     "#]]
     .assert_eq(&lines(&loaded.warnings));
@@ -374,77 +377,4 @@ fn caching_is_set_for_all_reads_and_for_entities() {
             mesh.toml:3: there is no section [caching.entity]
         "#]],
     );
-}
-
-#[test]
-fn answers_to_identified_callers_are_never_public() {
-    for caching in [
-        "caching.control = 'public, max-age=60'",
-        "caching.control = 's-maxage=60'",
-        "[caching.entities]\nuser = 'no-store'\npost = 'public'",
-    ] {
-        let file = format!("integrity.enabled = true\nintegrity.secret = 'x'\n{caching}\n");
-        let faults = lines(&load(&[], &[], &file).config.unwrap_err());
-        assert!(
-            faults.contains("answers to identified callers are private") && faults.lines().count() == 1,
-            "{faults}"
-        );
-        config(&file.replace("enabled = true", "enabled = false"));
-        let file = format!("bearer.jwks = 'file:x'\n{caching}\n");
-        let faults = lines(&load(&[], &[], &file).config.unwrap_err());
-        assert!(faults.contains("remove that, or 'bearer.jwks'") && faults.lines().count() == 1, "{faults}");
-    }
-    config("integrity.enabled = true\nintegrity.secret = 'x'\ncaching.control = 'max-age=60'\n");
-}
-
-#[test]
-fn api_keys_identify_callers() {
-    let keys = "api_keys.table = 'keys'\n";
-    assert_eq!(config("").hosts(), AllowedHosts::Loopback);
-    assert_eq!(config(keys).hosts(), AllowedHosts::Any, "a foreign page has no key");
-    assert_eq!(
-        (config("").registration(), config(keys).registration()),
-        (Registration::Open, Registration::Signed)
-    );
-    let faults = lines(&load(&[], &[], &format!("{keys}caching.control = 'public'\n")).config.unwrap_err());
-    assert!(faults.contains("answers to identified callers are private"), "{faults}");
-}
-
-#[test]
-fn views_as_another_role_need_administrators_and_an_audit_log() {
-    let faults = |more: &str| {
-        let config = load(&[], &[], &format!("docs.view_as = ['editor']\n{more}")).config;
-        config.map_or_else(|faults| lines(&faults), |_| String::new())
-    };
-    let all = faults("");
-    assert!(
-        all.contains("'docs.view_as' requires 'integrity.enabled'") && all.contains("requires 'audit.file'"),
-        "{all}"
-    );
-    assert!(faults("audit.file = 'audit.log'\n").contains("otherwise there would be no administrator"));
-    assert!(faults("api_keys.table = 'keys'\n").contains("each use is recorded"));
-    assert_eq!(faults("api_keys.table = 'keys'\naudit.file = 'audit.log'\n"), "");
-}
-
-#[test]
-fn the_audit_log_has_one_place() {
-    let faults =
-        lines(&load(&[], &[], "audit.file = 'audit.log'\naudit.table = 'audit'\n").config.unwrap_err());
-    assert!(faults.contains("'audit.file' and 'audit.table' are mutually exclusive"), "{faults}");
-}
-
-#[test]
-fn the_playground_hides_neither_the_data_nor_the_tools_for_agents() {
-    let faults = |settings: &str| {
-        load(&[], &[], settings).config.map_or_else(|faults| lines(&faults), |_| String::new())
-    };
-    assert!(faults("docs.path = '/mesh'\n").contains("'docs.path' must not be the base path '/mesh'"));
-    assert!(faults("docs.path = '/api'\nbase = '/api/v1'\n").contains("or a path above it"));
-    let tools = "docs.path = '/mesh/mcp'\nmcp.enabled = true\n";
-    assert!(faults(tools).contains("must not be '/mesh/mcp', which is the path of the tools for agents"));
-    for fitting in
-        ["docs.path = '/mesh/mcp'\n", "docs.path = '/mesh/docs'\nmcp.enabled = true\n", "docs.path = '/me'\n"]
-    {
-        assert_eq!(faults(fitting), "");
-    }
 }

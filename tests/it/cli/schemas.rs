@@ -102,6 +102,19 @@ fn check_compares_a_schema_with_the_database() {
 }
 
 #[test]
+fn tables_of_the_server_are_left_out_of_documents() {
+    let database = Database::new(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY);
+         CREATE TABLE keys (id INTEGER PRIMARY KEY, key_hash TEXT, role TEXT);",
+    );
+    let settings = format!("database = \"{}\"\napi_keys.table = \"keys\"\n", database.url());
+    let output = run(&["introspect", "--config", &database.dir.write("mesh.toml", &settings)]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["entities"].as_object().unwrap().keys().collect::<Vec<_>>(), ["note"]);
+    assert!(stderr(&output).contains("'api_keys.table' names this table"), "{}", stderr(&output));
+}
+
+#[test]
 fn columns_that_look_secret_are_left_out_with_a_note() {
     let database = Database::new(
         "CREATE TABLE users (id INTEGER PRIMARY KEY, login TEXT, password_hash TEXT, api_key TEXT, secret TEXT);

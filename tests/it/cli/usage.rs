@@ -14,6 +14,25 @@ fn wrong_usage_has_status_2_and_a_suggestion() {
     assert_fails(&run(&["serve"]), 2, &["database"]);
     assert_fails(&run(&["introspect"]), 2, &["--database"]);
     assert_fails(&run(&["introspect", "--database", &blog.url(), "--schemas", "public"]), 2, &["PostgreSQL"]);
+    assert_fails(
+        &run(&["serve", "--database", &blog.url(), "--schemas", "public"]),
+        2,
+        &["'schemas'", "PostgreSQL"],
+    );
+    let replicas = dir.write("replicas.toml", "replicas = [\"sqlite:other.db\"]");
+    let database = &blog.url();
+    assert_fails(
+        &run(&["check", "--database", database, "--config", &replicas]),
+        1,
+        &["'replicas'", "PostgreSQL"],
+    );
+    let other = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY)");
+    let file = other.url().replace("sqlite:", "");
+    assert_fails(
+        &run(&["demo", "--listen", "127.0.0.1:0", "--database", &file]),
+        2,
+        &["not a sample database"],
+    );
     let missing = dir.path().join("nosuch.db").display().to_string();
     for name in ["serve", "introspect"] {
         assert_fails(&run(&[name, "--database", &format!("sqlite:{missing}")]), 2, &["nosuch.db"]);

@@ -63,13 +63,14 @@ fn answers_that_depend_on_policies_are_private_whatever_is_configured() {
 }
 
 #[test]
-fn caching_of_an_unknown_entity_is_a_fault() {
+fn settings_of_an_unknown_entity_are_faults() {
     let blog = Database::blog();
-    let settings = "[caching.entities]\npots = \"no-store\"\n";
-    let config = blog.dir.write("mesh.toml", &format!("database = \"{}\"\n{settings}", blog.url()));
-    for (arguments, status) in
-        [(&["check"][..], 1), (&["serve", "--listen", "127.0.0.1:0", "--log", "off"], 2)]
+    let [check, serve] = [(&["check"][..], 1), (&["serve", "--listen", "127.0.0.1:0", "--log", "off"], 2)];
+    let caching = "[caching.entities]\npots = \"no-store\"\n";
+    let docs = "[docs]\nenabled = true\nentities = [\"user\", \"pots\"]\n";
+    for (settings, (arguments, status)) in [(caching, check), (caching, serve), (docs, check), (docs, serve)]
     {
+        let config = blog.dir.write("mesh.toml", &format!("database = \"{}\"\n{settings}", blog.url()));
         let output = mesh_tests::run(&[arguments, &["--config", &config]].concat());
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert_eq!(output.status.code(), Some(status), "{said}");

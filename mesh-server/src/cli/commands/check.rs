@@ -16,7 +16,7 @@ use crate::cli::server::database::block_on;
 use crate::cli::server::internal_tables::served_internal_tables;
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
-use crate::cli::server::{app_factory, audit, bearer, persisted};
+use crate::cli::server::{app_factory, audit, bearer, entity_settings, persisted};
 use crate::cli::settings::load_with_faults;
 use crate::config::{Config, LoadedConfig};
 
@@ -126,7 +126,10 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
         _ => checks.push(uploads(config).map(drop)),
     }
     if let Some(schema) = &parts.schema {
-        checks.push(app_factory::caching(config, schema).map(drop));
+        checks.push(entity_settings::caching(config, schema).map(drop));
+        if config.docs.enabled {
+            checks.push(entity_settings::docs(config, schema).map(drop));
+        }
     }
     match (&parts.schema, &config.persisted.preload) {
         _ if !config.persisted.enabled => {}

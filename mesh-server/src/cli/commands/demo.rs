@@ -52,6 +52,13 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         "Sample blog".clone_into(&mut config.docs.title);
     }
     let source = DataSource::open(&config)?;
+    if !["user", "post", "comment", "tag"].iter().all(|entity| source.schema.find(entity).is_some()) {
+        let path = sample.path.display();
+        return Err(Failure::usage_error(format!(
+            "{path} is not a sample database: name a file that does not exist, or serve it with `mesh-server serve \
+             --database sqlite:{path}`"
+        )));
+    }
     // The name under which this program was started, so that the printed command works when it is pasted.
     let program = std::env::args().next().filter(|name| !name.is_empty());
     let program = program.unwrap_or_else(|| "mesh-server".to_owned());
@@ -110,16 +117,19 @@ const STAFF: &str = "{ user name role manager { name } users { name } }";
 
 /// Returns example calls that work when they are pasted into a shell. `program` is the command that starts this program.
 fn introduction(url: &str, playground: Option<&str>, program: &str) -> String {
-    let playground = playground.map_or_else(String::new, |url| {
-        format!(
-            "\nThe playground, where you can build queries by clicking and see their SQL, is at\n\n  {url}\n"
-        )
-    });
+    let playground = match playground {
+        Some(url) => format!(
+            "The playground, where you can build queries by clicking and see their SQL, is at\n\n  {url}"
+        ),
+        None => "The playground is off, because the server does not listen at a loopback address.".to_owned(),
+    };
     let (post, newest) = (mesh_wire::base64::encode(POST), mesh_wire::base64::encode(NEWEST));
     format!(
         r#"
 The sample blog has users, posts, comments and tags.
+
 {playground}
+
 Try these calls in another terminal. One post with its author and comments; the header holds a query in base64:
 
   curl -s {url}/post/1 -H 'X-Mesh-Format: ql' \

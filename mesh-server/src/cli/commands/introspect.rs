@@ -4,48 +4,50 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::args::collect_flags;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print_stderr, write};
 use crate::cli::server::data_source::OPENING_MESSAGE;
 use crate::cli::server::database::Database;
-use crate::cli::server::database_url::DatabaseUrl;
+use crate::cli::server::internal_tables::without_internal_tables;
+use crate::cli::settings::load_config;
 use crate::cli::terminal::Spinner;
-use crate::config::Config;
+use crate::config::Flags;
 
 /// Arguments of `introspect`.
 #[derive(Debug, Args)]
 pub(crate) struct IntrospectArgs {
+    /// TOML file with settings [variable: MESH_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Database to read, such as sqlite:blog.db, postgres://user@host/db or mysql://user@host/db
     #[arg(long, value_name = "URL")]
-    database: String,
+    database: Option<String>,
     /// PostgreSQL schemas to read, separated by commas [default: the first of the search path]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    schemas: Vec<String>,
+    #[arg(long, value_name = "NAMES", alias = "schema")]
+    schemas: Option<String>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
-    if !args.schemas.is_empty() {
-        match DatabaseUrl::parse(&args.database) {
-            Ok(DatabaseUrl::Sqlite(_)) => {
-                let message = "--schemas applies only to PostgreSQL, not to SQLite";
-                return Err(Failure::usage_error(message));
-            }
-            Ok(DatabaseUrl::MySql(_)) => {
-                let message = "--schemas applies only to PostgreSQL, not to MySQL or MariaDB";
-                return Err(Failure::usage_error(message));
-            }
-            Ok(DatabaseUrl::Postgres(_)) | Err(_) => {}
-        }
+impl IntrospectArgs {
+    /// Returns the flags that are settings.
+    pub(crate) fn flags(&self) -> Flags {
+        collect_flags([("database", &self.database), ("schemas", &self.schemas)])
     }
+}
+
+pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
+    let config = load_config(args.flags(), args.config.as_deref())?;
+    let Some(url) = &config.database else {
+        return Err(Failure::usage_error("no database to read: name one with --database"));
+    };
     let mut notes = Vec::new();
-    let config = Config { schemas: args.schemas.clone(), ..Config::default() };
     let spinner = Spinner::start(OPENING_MESSAGE);
-    let (_, catalog) = Database::open(&args.database, &config, Vec::new(), &mut notes)?;
+    let (_, catalog) = Database::open(url, &config, Vec::new(), &mut notes)?;
     drop(spinner);
-    let inference = mesh_schema::infer(&catalog);
+    let inference = mesh_schema::infer(&without_internal_tables(&config, &catalog, &mut notes));
     notes.extend(inference.notes.iter().map(ToString::to_string));
     for note in &notes {
         print_stderr(format_args!("note: {note}"));

@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use mesh_docs::{Access, Offers, Options};
 use mesh_integrity::{
     Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, MemoryNonces, Secret,
     UsersTable, unix_millis,
 };
 use mesh_plan::{Changes, Mesh, Principal};
-use mesh_schema::{Field, Schema, nearest};
+use mesh_schema::{Field, Schema};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{
-    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caching, ClientLimits, Events, Exports, Integrity,
-    Rates, Uploads,
+    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, ClientLimits, Events, Exports, Integrity, Rates,
+    Uploads,
 };
 use mesh_sqlite::StateLimits;
 use mesh_wire::Cors;
@@ -31,8 +30,8 @@ use crate::cli::server::internal_tables::served_internal_tables;
 use crate::cli::server::persisted::persisted;
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
-use crate::cli::server::{admin, audit};
-use crate::config::{Config, DocsAuth, Store, Users};
+use crate::cli::server::{admin, audit, entity_settings};
+use crate::config::{Config, Store, Users};
 
 /// The label for deriving the secret of cursors.
 const CURSOR_LABEL: &str = "mesh cursor";
@@ -140,7 +139,7 @@ impl AppFactory {
         }
         nothing_to_serve(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
         served_internal_tables(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
-        let caching = caching(config, &schema)?;
+        let caching = entity_settings::caching(config, &schema)?;
         let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
         if let Some(secret) = &self.cursor_secret {
             mesh = mesh.cursor_secret(secret);
@@ -186,7 +185,7 @@ impl AppFactory {
             app = app.exports(exports.clone());
         }
         if config.docs.enabled {
-            app = app.docs(docs(config));
+            app = app.docs(entity_settings::docs(config, mesh.schema())?);
         }
         app.build().map_err(Failure::usage_error)
     }
@@ -238,30 +237,6 @@ impl AppFactory {
     }
 }
 
-/// Returns the options of the playground.
-fn docs(config: &Config) -> Options {
-    let settings = &config.docs;
-    let auth = match settings.auth {
-        DocsAuth::Open => Access::Open,
-        DocsAuth::Admin => Access::Admin,
-    };
-    let integrity = &config.integrity;
-    let offers = Offers {
-        binding: integrity.enabled && integrity.binding == Binding::Require,
-        bound_writes: integrity.enabled && integrity.binding != Binding::Off,
-        ..Offers::default()
-    };
-    let options = Options::default()
-        .path(&settings.path)
-        .title(settings.title.as_str())
-        .theme(settings.theme)
-        .auth(auth)
-        .sql(settings.sql)
-        .view_as(settings.view_as.iter().cloned())
-        .offers(offers);
-    if settings.entities.is_empty() { options } else { options.entities(settings.entities.iter().cloned()) }
-}
-
 /// Returns the secret of the deployment if requests are signed.
 pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
     let integrity = &config.integrity;
@@ -275,25 +250,6 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
              least 32 random bytes, such as the output of `openssl rand -hex 32`",
         )
     })
-}
-
-/// Returns the caching of reads, or a failure with all names that are not entities of the schema.
-pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
-    let settings = &config.caching;
-    let mut faults = Vec::new();
-    let mut caching = Caching::new(settings.control.clone());
-    if let Some(header) = settings.tags.header() {
-        caching = caching.tags(header);
-    }
-    for (key, control) in &settings.entities.0 {
-        if schema.find(key).is_none() {
-            let near = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-            faults.push(format!("'caching.entities': there is no entity '{key}'{hint}"));
-        }
-        caching = caching.entity(key, control.clone());
-    }
-    if faults.is_empty() { Ok(caching) } else { Err(Failure::from_faults(faults)) }
 }
 
 /// Returns a warning if shared caches are configured but policies make all answers private.

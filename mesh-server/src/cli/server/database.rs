@@ -85,8 +85,16 @@ impl Database {
         times: Vec<(String, String)>,
         notes: &mut Vec<String>,
     ) -> Result<(Self, Catalog), Failure> {
+        let url = DatabaseUrl::parse(url).map_err(Failure::usage_error)?;
+        let only_postgres =
+            [("replicas", config.replicas.is_empty()), ("schemas", config.schemas.is_empty())];
+        if !matches!(url, DatabaseUrl::Postgres(_))
+            && let Some((setting, _)) = only_postgres.into_iter().find(|(_, is_empty)| !is_empty)
+        {
+            return Err(Failure::usage_error(format!("'{setting}' applies only to PostgreSQL")));
+        }
         block_on(async {
-            let database = match DatabaseUrl::parse(url).map_err(Failure::usage_error)? {
+            let database = match url {
                 DatabaseUrl::Sqlite(path) => Self::Sqlite(mesh_sqlite::Database::open(&path)?),
                 DatabaseUrl::Postgres(url) => {
                     Self::Postgres(mesh_postgres::Database::connect(&url, &postgres_settings(config)).await?)

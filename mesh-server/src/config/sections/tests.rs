@@ -37,7 +37,7 @@ fn file_sets_every_value_of_optional_sections() {
         [persisted]
         enabled = false
         registration = "closed"
-        only = true
+        only = false
         preload = "queries.json"
         max_entries = 5
         [uploads]
@@ -60,6 +60,8 @@ fn file_sets_every_value_of_optional_sections() {
         auth = "admin"
         sql = "false"
         entities = ["post"]
+        [api_keys]
+        table = "keys"
         [cors]
         origins = ["https://app.example"]
         [state]
@@ -92,7 +94,7 @@ fn file_sets_every_value_of_optional_sections() {
         Persisted {
             enabled: false,
             registration: Some(Registration::Closed),
-            only: true,
+            only: false,
             preload: Some("queries.json".into()),
             max_entries: 5
         }

@@ -44,7 +44,7 @@ pub(crate) struct ApiKeyArgs {
     #[arg(long, value_name = "ID")]
     owner: Option<String>,
     /// Time until the key expires, such as 90d or 12h; without it, the key is valid until it is revoked
-    #[arg(long, value_name = "TIME", value_parser = parse::age)]
+    #[arg(long, value_name = "TIME", value_parser = parse::lifetime)]
     expires: Option<Duration>,
     /// Create the table of keys if it is missing
     #[arg(long)]
