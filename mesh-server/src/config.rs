@@ -132,6 +132,14 @@ impl Config {
             let message = "and 'integrity.secret_file' are mutually exclusive; set only one of them";
             reader.conflict(["integrity.secret", "integrity.secret_file"], message);
         }
+        if !integrity.enabled {
+            for path in ["integrity.secret", "integrity.secret_file"] {
+                reader.warn(
+                    path,
+                    "has no effect, because 'integrity.enabled' is not set: requests need no signature",
+                );
+            }
+        }
         self.check_bearer(reader);
         let other_callers = self.bearer.is_on() || !self.api_keys.table.is_empty();
         if integrity.enabled && integrity.users.table.is_empty() && !other_callers {

@@ -27,7 +27,7 @@ pub(crate) struct LoadedConfig {
     pub(crate) partial: Config,
     /// Paths of the settings that are at fault.
     pub(crate) faulty: BTreeSet<&'static str>,
-    /// Variables that were ignored.
+    /// Variables and settings that have no effect.
     pub(crate) warnings: Vec<ConfigFault>,
     /// The settings for `--print-config`.
     pub(crate) effective: EffectiveSettings,
@@ -49,8 +49,9 @@ impl Config {
         if sources.invalid_lines.is_empty() {
             reader.find_unknown();
         }
-        let warnings = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE, BEARER_VARIABLE]);
-        let Reader { mut faults, faulty, effective, .. } = reader;
+        let unknown = reader.unknown_variables(&[FILE_VARIABLE, PASSWORD_VARIABLE, BEARER_VARIABLE]);
+        let Reader { mut faults, mut warnings, faulty, effective, .. } = reader;
+        warnings.extend(unknown);
         faults.sort();
         let partial = config.clone();
         let config = if faults.is_empty() { Ok(config) } else { Err(faults) };
@@ -72,13 +73,15 @@ pub(crate) struct Reader<'a> {
     tables: BTreeSet<&'static str>,
     faulty: BTreeSet<&'static str>,
     faults: Vec<ConfigFault>,
+    warnings: Vec<ConfigFault>,
     effective: EffectiveSettings,
 }
 
 impl<'a> Reader<'a> {
     fn new(sources: &'a Sources, faults: Vec<ConfigFault>) -> Self {
         let (known, tables, faulty) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { sources, known, tables, faulty, faults, effective: EffectiveSettings::default() }
+        let (warnings, effective) = (Vec::new(), EffectiveSettings::default());
+        Self { sources, known, tables, faulty, faults, warnings, effective }
     }
 
     /// Returns the parsed value of a setting, or the default if it is not written anywhere.
@@ -123,6 +126,15 @@ impl<'a> Reader<'a> {
         }
         if let Some(written) = paths.iter().find_map(|path| self.sources.find_table(path)) {
             self.fault(&written.origin, format!("'{}' {message}", paths[0]));
+        }
+    }
+
+    /// Reports a setting that has no effect.
+    pub(super) fn warn(&mut self, path: &str, message: &str) {
+        if let Some(written) = self.sources.find_table(path) {
+            let warning =
+                ConfigFault { origin: written.origin.clone(), message: format!("'{path}' {message}") };
+            self.warnings.push(warning);
         }
     }
 

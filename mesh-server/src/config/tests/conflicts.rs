@@ -79,6 +79,14 @@ fn the_playground_hides_neither_the_data_nor_the_tools_for_agents() {
 }
 
 #[test]
+fn a_secret_without_integrity_is_a_warning() {
+    let loaded = load(&[], &[], "[integrity]\nsecret_file = 'mesh.secret'\n");
+    assert!(lines(&loaded.warnings).starts_with("mesh.toml:2: 'integrity.secret_file' has no effect"));
+    assert!(loaded.config.is_ok());
+    assert_eq!(load(&[], &[], "[integrity]\nenabled = true\nsecret_file = 'mesh.secret'\n").warnings, []);
+}
+
+#[test]
 fn settings_without_effect_are_faults() {
     let only = "persisted.only = true\n";
     assert!(

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 
 use mesh_tests::kit::encoding;
-use mesh_tests::{Database, Request, Server, command, run};
+use mesh_tests::{Database, Request, Server, command, run, wait_until};
 use serde_json::json;
 
 use super::{Site, get, why, with_key};
@@ -50,7 +50,8 @@ fn the_table_is_not_served_unless_a_document_says_so() {
 fn keys_are_listed_and_revoked_by_their_id() {
     for site in Site::both() {
         let key = site.key(&["--role", "reader"]);
-        site.key(&["--role", "editor", "--owner", "7", "--expires", "0s"]);
+        site.key(&["--role", "editor", "--owner", "7", "--expires", "1s"]);
+        wait_until("a key has expired", || site.command(&["list"]).1.contains("expired"));
         let (status, list, said) = site.command(&["list"]);
         assert_eq!(status, 0, "{said}");
         let lines: Vec<Vec<&str>> = list.lines().map(|line| line.split_whitespace().collect()).collect();
