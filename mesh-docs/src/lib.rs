@@ -1,10 +1,10 @@
 //! The docs surface of a Mesh server: a page to explore a schema and try queries on, and the routes behind it.
 //!
 //! [`Docs`] takes and returns types of the `http` crate and runs queries through [`mesh_plan::Mesh`] in the same process; the
-//! server around it does the networking. Reading order: `docs` (the routes), `options`
-//! and `access` (settings and access control), `introspection` and `execute` (the data), `visible` (the allowlist of
-//! entities), `page` and `assets` (the files for the browser). [`typescript`], [`python`], [`openapi`] and
-//! [`json_schema`] generate code and descriptions from a schema, and [`outline`] is its compact form for agents.
+//! server around it does the networking. Reading order: `docs` (the routes), `options` and `access` (settings and access
+//! control), `introspection` and `execute` (the data), `visible` (the allowlist of entities), `page` and `assets` (the files
+//! for the browser). [`typescript`], [`python`], [`openapi`] and [`json_schema`] generate code and descriptions from a schema,
+//! and [`outline`] is its compact form for agents.
 //!
 //! The sources of the page are in `ui/`. The files built from them are committed in `assets/`, so that building the
 //! crate needs Rust only.

@@ -299,7 +299,7 @@ impl Persisted {
     }
 
     async fn find_by_id(&self, id: QueryId) -> Result<Option<Arc<PersistedQuery>>, QueryStoreError> {
-        // Queries that were registered earlier are still in the store.
+        // The store may have queries from a time when registration was open.
         if self.registration == Registration::Closed {
             return Ok(self.preloaded.get(&id).cloned());
         }

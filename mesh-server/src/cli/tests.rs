@@ -153,7 +153,9 @@ fn settings_without_a_flag_get_a_hint() {
             "tip: set 'limits.page_max' in the file of '--config', or the variable MESH_LIMITS__PAGE_MAX";
         assert!(message.contains(tip), "{message}");
     }
-    assert!(!usage_error(&["serve", "--nonsense"]).contains("tip: set"));
+    for other in ["--nonsense", "--path"] {
+        assert!(!usage_error(&["serve", other, "x"]).contains("tip: set"), "{other}");
+    }
 }
 
 #[test]

@@ -22,10 +22,13 @@ fn setting(argument: &str) -> Option<String> {
     let flag = argument.strip_prefix("--")?;
     let as_flag = |path: &str| path.replace(['.', '_'], "-");
     let effective = Config::load(Vec::new(), [], None).effective;
-    let is_named = |path: &&str| {
-        as_flag(path) == flag || path.rsplit('.').next().is_some_and(|name| as_flag(name) == flag)
+    let is_last_part = |path: &&str| path.rsplit('.').next().is_some_and(|name| as_flag(name) == flag);
+    // Several sections have settings such as `path`; a hint to one of them would be a guess.
+    let mut named = effective.paths().filter(is_last_part);
+    let path = match effective.paths().find(|path| as_flag(path) == flag) {
+        Some(path) => path,
+        None => named.next().filter(|_| named.next().is_none())?,
     };
-    let path = effective.paths().find(is_named)?;
     Some(format!("set '{path}' in the file of '--config', or the variable {}", variable(path)))
 }
 

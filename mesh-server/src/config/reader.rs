@@ -203,12 +203,9 @@ impl<'a> Reader<'a> {
         let unknown = self.sources.environment.keys().filter(|name| !known.contains(*name));
         unknown
             .map(|name| {
-                // A name without its section is more likely than a name with a wrong spelling.
-                let path = name.strip_prefix(PREFIX).map(str::to_lowercase).unwrap_or_default();
-                let is_named = |known: &&&str| last_part(known) == path;
-                let named = self.known.iter().find(is_named).map(|path| variable(path));
-                let hint =
-                    named.or_else(|| nearest(name, known.iter().map(String::as_str)).map(str::to_owned));
+                let path = name.trim_start_matches(PREFIX).to_ascii_lowercase().replace("__", ".");
+                let other = || nearest(name, others.iter().copied()).map(str::to_owned);
+                let hint = self.nearest_setting(&path).map(variable).or_else(other);
                 ConfigFault {
                     origin: Origin::Variable(name.clone()),
                     message: format!("ignored, because no setting has this name{}", did_you_mean(hint)),

@@ -19,12 +19,12 @@ fn wrong_usage_has_status_2_and_a_suggestion() {
         2,
         &["'schemas'", "PostgreSQL"],
     );
-    let replicas = dir.write("replicas.toml", "replicas = [\"sqlite:other.db\"]");
+    let replicas = dir.write("replicas.toml", "replicas = [\"sqlite:other.db\"]\nschemas = [\"public\"]");
     let database = &blog.url();
     assert_fails(
         &run(&["check", "--database", database, "--config", &replicas]),
         1,
-        &["'replicas'", "PostgreSQL"],
+        &["'replicas' applies only to PostgreSQL", "'schemas' applies", "2 faults"],
     );
     let other = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY)");
     let file = other.url().replace("sqlite:", "");

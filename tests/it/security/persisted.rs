@@ -97,8 +97,13 @@ fn an_invalid_query_is_refused_at_registration() {
 fn only_preloaded_queries_run_if_registration_is_closed() {
     let blog = Database::blog();
     let path = blog.dir.write("queries.json", &json!([{"query": TITLE, "format": "ql"}]).to_string());
+    let open = Server::start(&["--config", &configured(&blog, "")]);
+    let earlier = "{ post id author { name } }";
+    assert_eq!(register(&open, earlier).status, 200);
+    drop(open);
     let settings = format!("[persisted]\nregistration = \"closed\"\nonly = true\npreload = \"{path}\"");
     let server = Server::start(&["--config", &configured(&blog, &settings)]);
+    assert_eq!(why(&read(&server, "/post/1", &id("ql", earlier))), (400, "QUERY_ID_UNKNOWN".to_owned()));
     let refused = (403, "QUERY_NOT_ALLOWED".to_owned());
     assert_eq!(read(&server, "/post/1", &id("ql", TITLE)).text(), r#"{"title":"Rust at dawn"}"#);
     assert_eq!(why(&register(&server, "{ post id }")), refused);

@@ -86,12 +86,8 @@ impl Database {
         notes: &mut Vec<String>,
     ) -> Result<(Self, Catalog), Failure> {
         let url = DatabaseUrl::parse(url).map_err(Failure::usage_error)?;
-        let only_postgres =
-            [("replicas", config.replicas.is_empty()), ("schemas", config.schemas.is_empty())];
-        if !matches!(url, DatabaseUrl::Postgres(_))
-            && let Some((setting, _)) = only_postgres.into_iter().find(|(_, is_empty)| !is_empty)
-        {
-            return Err(Failure::usage_error(format!("'{setting}' applies only to PostgreSQL")));
+        if !matches!(url, DatabaseUrl::Postgres(_)) {
+            refuse_postgres_settings(config)?;
         }
         block_on(async {
             let database = match url {
@@ -275,6 +271,15 @@ impl Database {
             Ok(Some(statements))
         })?
     }
+}
+
+/// Refuses settings that have no effect on other databases than PostgreSQL.
+fn refuse_postgres_settings(config: &Config) -> Result<(), Failure> {
+    let settings = [("replicas", !config.replicas.is_empty()), ("schemas", !config.schemas.is_empty())];
+    let written = settings.into_iter().filter(|(_, is_written)| *is_written);
+    let faults: Vec<_> =
+        written.map(|(setting, _)| format!("'{setting}' applies only to PostgreSQL")).collect();
+    if faults.is_empty() { Ok(()) } else { Err(Failure::from_faults(faults)) }
 }
 
 /// Returns the settings of connections to PostgreSQL.
