@@ -210,7 +210,7 @@ fn raw(row: &Row, index: usize) -> Option<&[u8]> {
     row.try_get::<_, Option<Raw<'_>>>(index).ok().flatten().map(|raw| raw.0)
 }
 
-fn integer(row: &Row, index: usize) -> Option<i64> {
+pub(crate) fn integer(row: &Row, index: usize) -> Option<i64> {
     be_integer(raw(row, index)?)
 }
 

@@ -1,6 +1,7 @@
 //! A bounded pool of connections. Light reads share some of them; any other statement uses one exclusively while it
 //! runs.
 
+pub(crate) mod batches;
 pub(crate) mod connect_url;
 pub(crate) mod hosts;
 mod idle;
@@ -20,12 +21,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
+use self::batches::{BatchStatement, Batches, Turn};
 use self::connect_url::ConnectUrl;
 use self::hosts::{Hosts, LinkWithNotifications};
 use self::idle::IdleLinks;
 use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
-use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
+use self::shared::{LOCK_TIMEOUT, ROW_BYTES, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
 use self::weight::Weight;
 use crate::error::with_causes;
 use crate::settings::Settings;
@@ -61,6 +63,7 @@ pub(crate) struct Pool {
     idle: Arc<IdleLinks>,
     /// The connections that light reads share.
     shared: Arc<SharedLinks>,
+    batches: Arc<Batches>,
     /// Slots that only shared connections take.
     reserved: Arc<Semaphore>,
 }
@@ -174,6 +177,7 @@ impl Pool {
         let reserved = Arc::new(Semaphore::new(reserved));
         let shared_slots = [&reserved, &slots].map(Arc::clone);
         let max_shared = if is_shared { settings.connections / 2 } else { 0 };
+        let shared = SharedLinks::new(shared_target, settings, max_shared, shared_slots);
         Self {
             target,
             purpose,
@@ -181,7 +185,8 @@ impl Pool {
             slots,
             waits: WaitCounter::default(),
             idle: IdleLinks::new(settings.idle_timeout),
-            shared: SharedLinks::new(shared_target, settings, max_shared, shared_slots),
+            batches: Arc::new(Batches::new(Arc::clone(&shared))),
+            shared,
             reserved,
             settings: settings.clone(),
         }
@@ -234,32 +239,57 @@ impl Pool {
     }
 
     /// Runs a read on a shared connection if its statement is light, else on an exclusive one. Stops reading when the
-    /// rows exceed the budget.
+    /// rows exceed the budget. `batch` is the statement for several such reads, if there is one.
     pub(crate) async fn read(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
         weight: &Weight,
+        batch: Option<&Arc<BatchStatement>>,
     ) -> Result<Vec<Row>, PoolError> {
         if weight.is_light()
-            && let Some(lease) = self.shared.choose()
+            && let Some(rows) = self.read_shared(sql, params, budget, weight, batch).await
         {
-            match lease.query(sql, params, budget).await {
-                SharedRead::Ended(rows, is_slow) => {
-                    weight.record_shared(is_slow);
-                    return rows.map_err(PoolError::Failed);
-                }
-                SharedRead::Heavy => weight.record_heavy(),
-                SharedRead::Lost(error) => {
-                    tracing::debug!("running a read again on another connection: {error}");
-                }
-                SharedRead::Unprepared => {}
-            }
+            return rows.map_err(PoolError::Failed);
         }
         let (rows, took) = Box::pin(self.run_within(sql, params, budget, self.shared.is_used())).await?;
         weight.record(took, &rows);
         Ok(rows)
+    }
+
+    /// Runs a light read on a shared connection, alone or in a batch; `None` if it has to run on an exclusive one.
+    async fn read_shared(
+        &self,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+        weight: &Weight,
+        batch: Option<&Arc<BatchStatement>>,
+    ) -> Option<Result<Vec<Row>, Error>> {
+        let budget = budget.at_most(ROW_BYTES);
+        let _turn =
+            match batch.filter(|_| self.shared.is_used()).map(|it| self.batches.join(it, params, budget)) {
+                None => None,
+                Some(Turn::Now(running)) => Some(running),
+                Some(Turn::InBatch(rows)) => match rows.await {
+                    Ok(rows) => return Some(Ok(rows)),
+                    Err(_) => None,
+                },
+            };
+        let lease = self.shared.choose().filter(|_| weight.is_light())?;
+        match lease.query(sql, params, budget).await {
+            SharedRead::Ended(rows, is_slow) => {
+                weight.record_shared(is_slow);
+                return Some(rows);
+            }
+            SharedRead::Heavy => weight.record_heavy(),
+            SharedRead::Lost(error) => {
+                tracing::debug!("running a read again on another connection: {error}");
+            }
+            SharedRead::Unprepared => {}
+        }
+        None
     }
 
     /// Runs an idempotent statement as [`Self::run`] does, and stops reading when the rows exceed the budget. Returns

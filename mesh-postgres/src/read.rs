@@ -48,7 +48,8 @@ pub(crate) async fn run(
     let statement = statements.of_plan(plan);
     let read = &statement.read;
     let budget = RowBudget::of_plan(plan);
-    match pool.read(&read.statement.sql, &params(plan, read), budget, &statement.weight).await {
+    let batch = statement.batch(plan, &statements.features);
+    match pool.read(&read.statement.sql, &params(plan, read), budget, &statement.weight, batch).await {
         Err(error) if error.is_unreachable() => Err(error),
         rows => Ok(shape(plan, read, rows)),
     }

@@ -3,6 +3,7 @@
 mod accounts;
 mod api_keys;
 mod audit;
+mod batches;
 mod budgets;
 mod catalog;
 mod export;

@@ -9,6 +9,7 @@
 //! a response may contain.
 
 mod aggregate;
+mod batch;
 mod compare;
 mod conversion;
 mod datetime;
@@ -33,7 +34,7 @@ use crate::{Key, Value};
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
 pub use layout::{Layout, ReadStatement};
-pub use param::Param;
+pub use param::{Param, array};
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>> {

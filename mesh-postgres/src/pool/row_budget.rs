@@ -56,6 +56,11 @@ impl RowBudget {
         Self { bytes: self.bytes.min(bytes), ..self }
     }
 
+    /// Returns the budget of `reads` reads together.
+    pub(super) fn times(self, reads: usize) -> Self {
+        Self { rows: self.rows.saturating_mul(reads), bytes: self.bytes.saturating_mul(reads), ..self }
+    }
+
     /// Takes a row from the budget.
     pub(super) fn spend(&mut self, row: &Row) -> Result<(), BudgetExceeded> {
         let (rows, bytes) = self.limits;

@@ -257,7 +257,7 @@ impl SharedLease {
         let sent = Instant::now();
         let rows = async {
             let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
-            self.link.link.query_prepared(&statement, params, budget.at_most(ROW_BYTES)).await.map(Some)
+            self.link.link.query_prepared(&statement, params, budget).await.map(Some)
         };
         let rows = match rows.await {
             Ok(Some(Ok(rows))) => Ok(rows),

@@ -1,10 +1,11 @@
 //! A cache of the statements of plans.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mesh_plan::sql::postgres::{Features, ReadStatement};
 use mesh_plan::{Generations, Plan, PlanId};
 
+use crate::pool::batches::BatchStatement;
 use crate::pool::weight::{Weight, Weights};
 
 /// The number of plans whose statements are kept.
@@ -24,6 +25,7 @@ pub(crate) struct StatementCache {
 pub(crate) struct CachedStatement {
     pub(crate) read: ReadStatement,
     pub(crate) weight: Arc<Weight>,
+    batch: OnceLock<Option<Arc<BatchStatement>>>,
 }
 
 impl StatementCache {
@@ -39,8 +41,20 @@ impl StatementCache {
         }
         let read = ReadStatement::from_plan(plan, &self.features);
         let weight = self.weights.get_or_insert(&read.statement.sql);
-        let (bytes, statement) = (read.bytes(), Arc::new(CachedStatement { read, weight }));
+        let (bytes, statement) =
+            (read.bytes(), Arc::new(CachedStatement { read, weight, batch: OnceLock::new() }));
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), bytes);
         statement
+    }
+}
+
+impl CachedStatement {
+    /// Returns the statement for several of these reads; `None` if the plan is not a point read or needs several levels.
+    pub(crate) fn batch(&self, plan: &Plan, features: &Features) -> Option<&Arc<BatchStatement>> {
+        let batch = self.batch.get_or_init(|| {
+            let batch = self.read.batch(plan, features)?;
+            Some(Arc::new(BatchStatement::new(batch.sql, &self.read, &self.weight)))
+        });
+        batch.as_ref()
     }
 }

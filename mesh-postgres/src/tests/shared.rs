@@ -28,7 +28,7 @@ pub(super) async fn start(cluster: &Cluster, settings: &Settings) -> Arc<Served>
 }
 
 /// Runs a read until it shares a connection.
-async fn share(served: &Served, plan: &Plan) {
+pub(super) async fn share(served: &Served, plan: &Plan) {
     until("the read shares a connection", async || {
         let before = served.database.pool.shared().1;
         served.mesh.read(plan, &Context::default()).await.unwrap();

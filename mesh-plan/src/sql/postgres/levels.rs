@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use mesh_schema::Link;
 use sea_query::{Expr, JoinType, Query, SelectStatement};
 
+use super::batch;
 use super::dialect::{Features, Postgres};
 use super::keyset;
 use super::layout::{Layout, ReadStatement};
@@ -29,18 +30,7 @@ impl ReadStatement {
     /// Lowers a plan.
     pub fn from_plan(plan: &Plan, features: &Features) -> Self {
         let node = plan.node();
-        let mut lowering = Lowering {
-            params: Params::new(None),
-            dialect: Postgres { features, inputs: plan.inputs() },
-            point: matches!(plan.target(), Target::Point(_)),
-            id: None,
-            after: plan.cursor(),
-            page: None,
-            rows_max: plan.rows_max(),
-            count: 0,
-            levels: Vec::new(),
-            pending: VecDeque::new(),
-        };
+        let mut lowering = Lowering::new(plan, features);
         let mut root = lowering.root(node);
         // Breadth first, so that the number of a level is its position in the statement.
         while let Some(relation) = lowering.pending.pop_front() {
@@ -65,10 +55,12 @@ fn layout_at<'l>(root: &'l mut Layout, path: &[usize]) -> Option<&'l mut Layout>
     path.iter().try_fold(root, |layout, index| layout.joins.get_mut(*index))
 }
 
-struct Lowering<'p> {
-    params: Params<Param>,
-    dialect: Postgres<'p>,
+pub(super) struct Lowering<'p> {
+    pub(super) params: Params<Param>,
+    pub(super) dialect: Postgres<'p>,
     point: bool,
+    /// Whether the ids of point reads are columns of [`batch::READS`].
+    is_batch: bool,
     /// The id of a point read, if its children need nothing else of the root.
     id: Option<Expr>,
     /// The values of the cursor.
@@ -78,7 +70,7 @@ struct Lowering<'p> {
     rows_max: usize,
     /// The next number of a node or column.
     count: usize,
-    levels: Vec<Level>,
+    pub(super) levels: Vec<Level>,
     pending: VecDeque<PendingRelation<'p>>,
 }
 
@@ -108,6 +100,29 @@ struct Position<'a> {
 }
 
 impl<'p> Lowering<'p> {
+    fn new(plan: &'p Plan, features: &'p Features) -> Self {
+        Self {
+            params: Params::new(None),
+            dialect: Postgres { features, inputs: plan.inputs() },
+            point: matches!(plan.target(), Target::Point(_)),
+            is_batch: false,
+            id: None,
+            after: plan.cursor(),
+            page: None,
+            rows_max: plan.rows_max(),
+            count: 0,
+            levels: Vec::new(),
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// Lowers a point read without to-many relations, whose id is in the columns of [`batch::READS`].
+    pub(super) fn of_batch(plan: &'p Plan, features: &'p Features) -> Self {
+        let mut lowering = Self { is_batch: true, ..Self::new(plan, features) };
+        lowering.root(plan.node());
+        lowering
+    }
+
     fn next(&mut self) -> usize {
         self.count += 1;
         self.count - 1
@@ -333,7 +348,10 @@ impl<'p> Lowering<'p> {
         let operands = |source: &ColumnSource| values.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| self.point && linked.is_none()) {
             let id = operands(&id.source);
-            let wanted = param::id(&mut self.params, part, &id.class);
+            let wanted = match self.is_batch {
+                true => batch::id(part),
+                false => param::id(&mut self.params, part, &id.class),
+            };
             rows.and_where(id.to_bindable().compare(CompareOp::Eq, wanted.clone()));
             // If the record has a condition, its children are read through its level, so that they are not searched for if the
             // condition does not hold.

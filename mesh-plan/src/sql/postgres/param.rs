@@ -149,7 +149,7 @@ pub(super) fn shared_type<'c>(class: &'c TypeClass, values: &[&Value]) -> Option
 }
 
 /// Returns the text form of an array, in which `None` is NULL.
-fn array(texts: impl Iterator<Item = Option<String>>) -> String {
+pub fn array(texts: impl Iterator<Item = Option<String>>) -> String {
     let quoted = texts.map(|text| {
         let Some(text) = text else { return "NULL".to_owned() };
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -223,6 +223,12 @@ pub(super) fn rows(params: &mut Params<Param>, slot: usize) -> Expr {
 /// Adds a part of the id of a point read.
 pub(super) fn id(params: &mut Params<Param>, part: usize, class: &TypeClass) -> Expr {
     typed(params.add(Param(Binding::Id(part, class.clone()))), class.bind_type())
+}
+
+/// Adds an array of this part of the ids of several point reads; `None` if the type of the part cannot be named.
+pub(super) fn ids(params: &mut Params<Param>, part: usize, class: &TypeClass) -> Option<Expr> {
+    let ty = Some(class.bind_type()).filter(|ty| !ty.is_empty())?;
+    Some(cast(params.add(Param(Binding::Id(part, class.clone()))), &format!("{ty}[]")))
 }
 
 /// Adds a value of the session.

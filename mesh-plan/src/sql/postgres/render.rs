@@ -57,12 +57,7 @@ pub(super) fn statement(
 ) -> (Statement<Param>, HashMap<usize, usize>) {
     if let [only] = levels.as_mut_slice() {
         let indexes = only.shown.iter().enumerate().map(|(index, (number, ..))| (*number, index)).collect();
-        if only.shown.is_empty() {
-            only.select.expr(Expr::Constant(1.into()));
-        }
-        only.select.exprs(only.shown.drain(..).map(|(_, expr, _)| expr));
-        order_by(&mut only.select, std::mem::take(&mut only.order));
-        return (params.render(&only.select, PostgresQueryBuilder), indexes);
+        return (params.render(&select_of(only), PostgresQueryBuilder), indexes);
     }
     let (slots, indexes) = slots(&levels);
     let selects = levels.iter().enumerate().map(|(number, level)| rows_of(number, level, &slots, &indexes));
@@ -75,6 +70,16 @@ pub(super) fn statement(
         with.cte(expression_of(number, level, &parents));
     }
     (params.render(&all.with(with), PostgresQueryBuilder), indexes)
+}
+
+/// Takes the complete select of a level that is alone.
+pub(super) fn select_of(only: &mut Level) -> SelectStatement {
+    if only.shown.is_empty() {
+        only.select.expr(Expr::Constant(1.into()));
+    }
+    only.select.exprs(only.shown.drain(..).map(|(_, expr, _)| expr));
+    order_by(&mut only.select, std::mem::take(&mut only.order));
+    only.select.take()
 }
 
 /// Returns the types of the cells after the head of each row, which levels share, and a map from the number of each column to
