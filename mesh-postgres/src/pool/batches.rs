@@ -18,9 +18,9 @@ use crate::pool::weight::Weight;
 use crate::sql::TextParam;
 
 /// The number of statements that run at the same time before further reads wait.
-const STATEMENTS: usize = 2;
+const STATEMENTS: usize = 4;
 /// The maximum number of reads in a batch.
-const READS: usize = 64;
+const READS: usize = 128;
 
 /// A statement for several point reads that differ only in their ids.
 pub(crate) struct BatchStatement {
@@ -155,8 +155,9 @@ impl RunningRead {
     /// Runs a batch. The reads that get no rows from it run alone.
     async fn run(&self, mut reads: Vec<WaitingRead>) {
         reads.retain(|read| !read.rows.is_closed());
+        let weight = &self.statement.weight;
+        let Some(first) = reads.first().filter(|_| weight.is_light()) else { return };
         let Some(lease) = self.batches.links.choose() else { return };
-        let Some(first) = reads.first() else { return };
         let ids = (0..first.id.len()).map(|part| {
             let texts = reads.iter().map(|read| read.id.get(part).cloned().flatten());
             TextParam(Some(Cow::Owned(postgres::array(texts))))
@@ -164,7 +165,6 @@ impl RunningRead {
         let values = self.key.values.iter().map(|text| TextParam(text.as_deref().map(Cow::Borrowed)));
         let params: Vec<TextParam<'_>> = ids.chain(values).collect();
         let budget = first.budget.times(reads.len());
-        let weight = &self.statement.weight;
         match lease.query(&self.statement.sql, &params, budget).await {
             SharedRead::Ended(rows, is_slow) => {
                 weight.record_shared(is_slow);
