@@ -27,7 +27,7 @@ use self::hosts::{Hosts, LinkWithNotifications};
 use self::idle::IdleLinks;
 use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
-use self::shared::{LOCK_TIMEOUT, ROW_BYTES, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
+use self::shared::{LOCK_TIMEOUT, ROW_BYTES, SLOW_RUN_TIME, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
 use self::weight::Weight;
 use crate::error::with_causes;
 use crate::settings::Settings;
@@ -203,6 +203,11 @@ impl Pool {
         self.settings.pooler
     }
 
+    /// Returns whether light reads share connections.
+    pub(crate) fn shares_connections(&self) -> bool {
+        self.shared.is_used()
+    }
+
     /// Returns the time limit of a statement.
     pub(crate) fn statement_timeout(&self) -> Duration {
         self.settings.statement_timeout
@@ -268,19 +273,25 @@ impl Pool {
         batch: Option<&Arc<BatchStatement>>,
     ) -> Option<Result<Vec<Row>, Error>> {
         let budget = budget.at_most(ROW_BYTES);
-        let _turn =
-            match batch.filter(|_| self.shared.is_used()).map(|it| self.batches.join(it, params, budget)) {
-                None => None,
-                Some(Turn::Now(running)) => Some(running),
-                Some(Turn::InBatch(rows)) => match rows.await {
-                    Ok(rows) => return Some(Ok(rows)),
-                    Err(_) => None,
-                },
-            };
-        let lease = self.shared.choose().filter(|_| weight.is_light())?;
+        let _turn = match batch.map(|batch| self.batches.join(batch, params, budget)) {
+            None => None,
+            Some(Turn::Now(running)) => Some(running),
+            // A read that is not polled keeps its turn, so the wait for it is bounded.
+            Some(Turn::InBatch(rows)) => match tokio::time::timeout(STATEMENT_TIMEOUT, rows).await {
+                Ok(Ok(rows)) => return Some(Ok(rows)),
+                _ => None,
+            },
+        };
+        if !weight.is_light() {
+            return None;
+        }
+        let lease = self.shared.choose()?;
         match lease.query(sql, params, budget).await {
-            SharedRead::Ended(rows, is_slow) => {
-                weight.record_shared(is_slow);
+            SharedRead::Ended(rows, took) => {
+                weight.record_shared(took >= SLOW_RUN_TIME);
+                if let Some(batch) = batch {
+                    batch.record(1, took);
+                }
                 return Some(rows);
             }
             SharedRead::Heavy => weight.record_heavy(),

@@ -1,10 +1,13 @@
-//! Batches of light point reads. While some reads of a statement run, further ones wait, and the next answer sends all that
-//! wait as one statement: an answer costs the database and the server far more than a row.
+//! Batches of light point reads. While some reads of a statement run, further ones wait. When the next answer arrives, those
+//! that wait are sent as one statement: an answer costs the database and the server far more than a row.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres::{self, Param, ReadStatement};
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Id};
@@ -13,14 +16,16 @@ use tokio_postgres::Row;
 
 use crate::cells::integer;
 use crate::pool::row_budget::RowBudget;
-use crate::pool::shared::{SharedLinks, SharedRead};
+use crate::pool::shared::{STATEMENT_TIMEOUT, SharedLinks, SharedRead};
 use crate::pool::weight::Weight;
 use crate::sql::TextParam;
 
 /// The number of statements that run at the same time before further reads wait.
-const STATEMENTS: usize = 4;
+pub(crate) const STATEMENTS: usize = 4;
 /// The maximum number of reads in a batch.
 const READS: usize = 128;
+/// The time within which a batch should end, because other reads on its connection wait for it.
+const BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// A statement for several point reads that differ only in their ids.
 pub(crate) struct BatchStatement {
@@ -28,6 +33,8 @@ pub(crate) struct BatchStatement {
     /// For each parameter of the single statement, whether it is a part of the id.
     is_id: Vec<bool>,
     weight: Arc<Weight>,
+    /// The number of reads in a batch that ends in time; 0 if the statement cannot be used.
+    limit: AtomicUsize,
 }
 
 /// The point reads that run or wait.
@@ -41,7 +48,7 @@ pub(super) struct Batches {
 struct Key {
     /// The address of the statement, which each running read keeps.
     statement: usize,
-    /// Reads of another runtime would have to be woken there.
+    /// A batch has reads of one runtime only, because waking the tasks of another one is slower.
     runtime: Id,
     /// The parameters that are not parts of the id.
     values: Vec<Option<String>>,
@@ -77,9 +84,26 @@ pub(super) struct RunningRead {
 
 impl BatchStatement {
     /// Creates the statement for several reads of a single statement.
-    pub(crate) fn new(sql: String, single: &ReadStatement, weight: &Arc<Weight>) -> Self {
+    pub(crate) fn new(batch: Statement<Param>, single: &ReadStatement, weight: &Arc<Weight>) -> Self {
+        let values = |params: &[Param]| params.iter().filter(|it| !it.is_id()).cloned().collect::<Vec<_>>();
+        debug_assert_eq!(values(&batch.params), values(&single.statement.params), "{batch}");
         let is_id = single.statement.params.iter().map(Param::is_id).collect();
-        Self { sql, is_id, weight: Arc::clone(weight) }
+        Self { sql: batch.sql, is_id, weight: Arc::clone(weight), limit: AtomicUsize::new(READS) }
+    }
+
+    /// Adapts the size of batches to the time that some reads took together.
+    pub(super) fn record(&self, reads: usize, took: Duration) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let nanoseconds = took.as_nanos().max(1);
+        let in_time = usize::try_from(BATCH_TIME.as_nanos() * reads as u128 / nanoseconds).unwrap_or(READS);
+        let in_time = in_time.clamp(1, READS);
+        let limit = match reads {
+            _ if limit == 0 => 0,
+            // The time of a single read may include a wait.
+            1 => limit.max(in_time.min(limit + 1)),
+            _ => in_time.min(limit + reads),
+        };
+        self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Returns the parameters of a single read that are parts of its id, or the others.
@@ -108,7 +132,7 @@ impl Batches {
         };
         let mut queues = self.queues.lock();
         let queue = queues.entry(key.clone()).or_default();
-        if queue.running >= STATEMENTS {
+        if queue.running >= STATEMENTS && statement.limit.load(Ordering::Relaxed) > 1 {
             let (sender, rows) = oneshot::channel();
             queue.waiting.push(WaitingRead { id: statement.part(params, true), budget, rows: sender });
             return Turn::InBatch(rows);
@@ -118,11 +142,11 @@ impl Batches {
         Turn::Now(RunningRead { batches: Arc::clone(self), statement: Arc::clone(statement), key })
     }
 
-    /// Takes reads that wait. If there are none, one read less runs.
-    fn take(&self, key: &Key) -> Vec<WaitingRead> {
+    /// Takes at most `limit` reads that wait. If there are none, one statement fewer runs.
+    fn take(&self, key: &Key, limit: usize) -> Vec<WaitingRead> {
         let mut queues = self.queues.lock();
         let Some(queue) = queues.get_mut(key) else { return Vec::new() };
-        let waiting: Vec<_> = queue.waiting.drain(..queue.waiting.len().min(READS)).collect();
+        let waiting: Vec<_> = queue.waiting.drain(..queue.waiting.len().min(limit)).collect();
         if waiting.is_empty() {
             queue.running -= 1;
             if queue.running == 0 {
@@ -135,7 +159,8 @@ impl Batches {
 
 impl Drop for RunningRead {
     fn drop(&mut self) {
-        let waiting = self.batches.take(&self.key);
+        let limit = self.statement.limit.load(Ordering::Relaxed).max(1);
+        let waiting = self.batches.take(&self.key, limit);
         if waiting.is_empty() {
             return;
         }
@@ -144,7 +169,7 @@ impl Drop for RunningRead {
             statement: Arc::clone(&self.statement),
             key: self.key.clone(),
         };
-        // Without a runtime, the reads that wait are dropped.
+        // Without a runtime, the reads that wait get no rows from a batch.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move { next.run(waiting).await });
         }
@@ -166,14 +191,15 @@ impl RunningRead {
         let params: Vec<TextParam<'_>> = ids.chain(values).collect();
         let budget = first.budget.times(reads.len());
         match lease.query(&self.statement.sql, &params, budget).await {
-            SharedRead::Ended(rows, is_slow) => {
-                weight.record_shared(is_slow);
-                if let Ok(rows) = rows {
-                    answer(reads, rows);
-                }
+            SharedRead::Ended(Ok(rows), took) => {
+                self.statement.record(reads.len(), took);
+                answer(reads, rows);
             }
-            SharedRead::Heavy => weight.record_heavy(),
-            SharedRead::Lost(_) | SharedRead::Unprepared => {}
+            SharedRead::Heavy => self.statement.record(reads.len(), STATEMENT_TIMEOUT),
+            SharedRead::Unprepared => self.statement.limit.store(0, Ordering::Relaxed),
+            SharedRead::Ended(Err(error), _) | SharedRead::Lost(error) => {
+                tracing::debug!("running the reads of a batch alone: {error}");
+            }
         }
     }
 }

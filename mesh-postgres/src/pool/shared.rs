@@ -81,8 +81,8 @@ pub(super) struct SharedLink {
 
 /// The result of a read on a shared connection.
 pub(super) enum SharedRead {
-    /// The statement has ended. The second field is whether it was slow.
-    Ended(Result<Vec<Row>, Error>, bool),
+    /// The statement has ended, after this time.
+    Ended(Result<Vec<Row>, Error>, Duration),
     /// The statement takes too long or returns too many rows for a shared connection.
     Heavy,
     /// The connection was lost, or the prepared statement is out of date.
@@ -278,7 +278,7 @@ impl SharedLease {
                 self.links.remove(&self.link);
                 SharedRead::Lost(error)
             }
-            rows => SharedRead::Ended(rows, took >= SLOW_RUN_TIME),
+            rows => SharedRead::Ended(rows, took),
         }
     }
 }

@@ -41,8 +41,9 @@ impl StatementCache {
         }
         let read = ReadStatement::from_plan(plan, &self.features);
         let weight = self.weights.get_or_insert(&read.statement.sql);
-        let (bytes, statement) =
-            (read.bytes(), Arc::new(CachedStatement { read, weight, batch: OnceLock::new() }));
+        // The statement for several reads is as long as the one for a single read.
+        let bytes = if read.levels > 1 { read.bytes() } else { 2 * read.bytes() };
+        let statement = Arc::new(CachedStatement { read, weight, batch: OnceLock::new() });
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), bytes);
         statement
     }
@@ -53,7 +54,7 @@ impl CachedStatement {
     pub(crate) fn batch(&self, plan: &Plan, features: &Features) -> Option<&Arc<BatchStatement>> {
         let batch = self.batch.get_or_init(|| {
             let batch = self.read.batch(plan, features)?;
-            Some(Arc::new(BatchStatement::new(batch.sql, &self.read, &self.weight)))
+            Some(Arc::new(BatchStatement::new(batch, &self.read, &self.weight)))
         });
         batch.as_ref()
     }

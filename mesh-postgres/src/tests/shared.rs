@@ -121,8 +121,8 @@ async fn a_dropped_read_affects_no_other_on_its_connection() {
     let context = Context::default();
     let readers = (0..30).map(|_| async {
         for _ in 0..10 {
-            // The reads are sent, and dropped before their answers arrive.
-            assert!(served.mesh.read(&nap, &context).now_or_never().is_none());
+            // The read is sent, and dropped before its answer arrives unless the machine is busy.
+            drop(served.mesh.read(&nap, &context).now_or_never());
             assert_eq!(served.point("1", TITLE).await.unwrap(), DAWN);
             let name = served.point("2", "{ user name }").await.unwrap();
             assert_eq!(name, r#"{"name":"Bo"}"#);

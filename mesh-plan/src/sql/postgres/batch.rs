@@ -22,8 +22,8 @@ impl ReadStatement {
     /// Returns a statement for several runs of this point read, which differ only in the id. `None` if the read has to-many
     /// relations, or cannot name the type of the id.
     ///
-    /// The first parameters are arrays of the parts of the ids ([`array`](super::array)), and the others are those of the
-    /// single statement, in the same order. A row is a row of the single statement, followed by the number of its read as
+    /// The first parameters are arrays of the parts of the ids ([`array`](super::array)). The others are those of the single
+    /// statement that are not parts of the id, in the same order. A row is a row of the single statement, followed by the number of its read as
     /// `int4`; the first read has the number 1.
     pub fn batch(&self, plan: &Plan, features: &Features) -> Option<Statement<Param>> {
         let node = plan.node();
@@ -40,7 +40,7 @@ impl ReadStatement {
         let subscripts = Func::cust("pg_catalog.generate_subscripts").args([Expr::col(name(0)), 1.into()]);
         reads.expr_as(subscripts, NUMBER).from_subquery(arrays, "a");
         let mut record = render::select_of(lowering.levels.first_mut()?);
-        // With the limit, the database plans the read of a record as it plans the single statement.
+        // The limit keeps the database from merging the subquery into the join, so it is planned like the single statement.
         record.limit(1);
         let mut batch = Query::select();
         batch.column((RECORD, Asterisk)).column((READS, NUMBER)).from_subquery(reads, READS);
