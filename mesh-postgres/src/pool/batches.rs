@@ -94,16 +94,9 @@ impl BatchStatement {
     /// Adapts the size of batches to the time that some reads took together.
     pub(super) fn record(&self, reads: usize, took: Duration) {
         let limit = self.limit.load(Ordering::Relaxed);
-        let nanoseconds = took.as_nanos().max(1);
-        let in_time = usize::try_from(BATCH_TIME.as_nanos() * reads as u128 / nanoseconds).unwrap_or(READS);
-        let in_time = in_time.clamp(1, READS);
-        let limit = match reads {
-            _ if limit == 0 => 0,
-            // The time of a single read may include a wait.
-            1 => limit.max(in_time.min(limit + 1)),
-            _ => in_time.min(limit + reads),
-        };
-        self.limit.store(limit, Ordering::Relaxed);
+        if limit > 0 {
+            self.limit.store(adapted(limit, reads, took), Ordering::Relaxed);
+        }
     }
 
     /// Returns the parameters of a single read that are parts of its id, or the others.
@@ -204,6 +197,18 @@ impl RunningRead {
     }
 }
 
+/// Returns the limit after some reads have taken this time together.
+fn adapted(limit: usize, reads: usize, took: Duration) -> usize {
+    let nanoseconds = took.as_nanos().max(1);
+    let in_time = usize::try_from(BATCH_TIME.as_nanos() * reads as u128 / nanoseconds).unwrap_or(READS);
+    let in_time = in_time.clamp(1, READS);
+    match reads {
+        // The time of a single read may include a wait, so it does not lower the limit.
+        1 => limit.max(in_time.min(limit + 1)),
+        _ => in_time.min(limit + reads),
+    }
+}
+
 /// Sends each row to its read, whose number is the last cell.
 fn answer(reads: Vec<WaitingRead>, rows: Vec<Row>) {
     let mut found: Vec<Vec<Row>> = reads.iter().map(|_| Vec::new()).collect();
@@ -215,5 +220,23 @@ fn answer(reads: Vec<WaitingRead>, rows: Vec<Row>) {
     }
     for (read, rows) in reads.into_iter().zip(found) {
         let _ = read.rows.send(rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_batches_follows_the_time_of_a_read() {
+        let milliseconds = Duration::from_millis;
+        assert_eq!(adapted(READS, 100, milliseconds(1)), READS);
+        assert_eq!(adapted(READS, 20, milliseconds(100)), 2, "5 ms for each read");
+        assert_eq!(adapted(2, 2, milliseconds(40)), 1);
+        assert_eq!(adapted(1, 1, milliseconds(8)), 1, "two such reads do not end in time");
+        // Quick reads raise the limit again, and a wait of a single read does not lower it.
+        assert_eq!(adapted(1, 1, milliseconds(1)), 2);
+        assert_eq!(adapted(2, 2, milliseconds(1)), 4);
+        assert_eq!(adapted(READS, 1, milliseconds(50)), READS);
     }
 }
