@@ -90,8 +90,10 @@ impl Load {
                     };
                     let before = written.load(Ordering::SeqCst);
                     if let Some((200, body)) = read_counter(address) {
-                        let found: usize =
-                            body.trim_matches(|char: char| !char.is_ascii_digit()).parse().unwrap();
+                        let found: usize = body
+                            .trim_matches(|char: char| !char.is_ascii_digit())
+                            .parse()
+                            .unwrap_or_else(|_| panic!("{address} reads {body}"));
                         assert!(found >= before, "{address} reads {found} after {before} was written");
                     }
                     match read(address) {
