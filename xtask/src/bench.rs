@@ -166,9 +166,18 @@ fn compare(setup: &Setup, source: &Source<'_>, options: &Options, report: &mut R
         let kinds = workload.kinds(source.engine());
         let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| options.wants(*kind)).collect();
         verify(setup, source, workload, &kinds)?;
+        let start = |kind: &Kind| Server::start(setup, source, workload, *kind);
+        // Each round of writes begins with an unchanged database.
+        let kept = if workload.read.is_write() { &[][..] } else { &kinds };
+        let mut kept = kept.iter().map(start).collect::<Result<Vec<_>, _>>()?;
         for round in 1..=options.rounds {
-            for kind in &kinds {
-                let seen = run_once(setup, source, workload, *kind, options.seconds)?;
+            // No server always follows the same other one.
+            let order = (0..kinds.len()).map(|place| (place + round) % kinds.len());
+            for (kind, place) in order.filter_map(|place| Some((kinds.get(place)?, place))) {
+                let seen = match kept.get_mut(place) {
+                    Some(server) => server.measure(options.seconds),
+                    None => start(kind)?.measure(options.seconds),
+                }?;
                 eprintln!("  round {round}: {kind:<9} {seen}");
                 report.add(workload, *kind, seen);
             }
@@ -177,38 +186,55 @@ fn compare(setup: &Setup, source: &Source<'_>, options: &Options, report: &mut R
     Ok(())
 }
 
-/// Starts a server, puts load on it, and measures its processor time and memory.
-fn run_once(
-    setup: &Setup,
-    source: &Source<'_>,
-    workload: &Workload,
+/// A server that is ready to be measured.
+struct Server<'a> {
+    peer: Peer,
+    workload: &'a Workload,
     kind: Kind,
-    seconds: f64,
-) -> Result<Load, String> {
-    let mut peer = source.start(setup, kind, workload)?;
-    let mut workload = workload.clone();
-    if kind == Kind::Mesh {
-        workload.prepare(peer.address())?;
+    loader: Loader<'a>,
+    setup: &'a Setup,
+}
+
+impl<'a> Server<'a> {
+    /// Starts a server and fills the caches of system, database and server.
+    fn start(
+        setup: &'a Setup,
+        source: &Source<'_>,
+        workload: &'a Workload,
+        kind: Kind,
+    ) -> Result<Self, String> {
+        let peer = source.start(setup, kind, workload)?;
+        let mut prepared = workload.clone();
+        if kind == Kind::Mesh {
+            prepared.prepare(peer.address())?;
+        }
+        let file = setup.requests(&prepared, kind)?;
+        let loader = Loader::new(setup, &file, peer.address(), workload.connections)
+            .with_placement(workload.placement);
+        if workload.records > READ.records {
+            loader.send_each_once()?;
+        }
+        loader.run(1.0)?;
+        Ok(Self { peer, workload, kind, loader, setup })
     }
-    let workload = &workload;
-    let file = setup.requests(workload, kind)?;
-    let loader =
-        Loader::new(setup, &file, peer.address(), workload.connections).with_placement(workload.placement);
-    // Warm up the caches of system, database and server.
-    if workload.records > READ.records {
-        loader.send_each_once()?;
+
+    /// Puts load on the server, and measures its processor time and memory.
+    fn measure(&mut self, seconds: f64) -> Result<Load, String> {
+        let scans = self
+            .workload
+            .with_scans
+            .then(|| load::start_scans(self.setup, self.peer.address()))
+            .transpose()?;
+        let before = self.peer.cpu_seconds()?;
+        let mut load = self.loader.run(seconds)?;
+        load.cpu_micros = (self.peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64;
+        load.resident = self.peer.resident()?;
+        drop(scans);
+        if load.errors > 0 {
+            return Err(format!("{} failed {} of {} requests", self.kind, load.errors, load.requests));
+        }
+        Ok(load)
     }
-    loader.run(1.0f64.min(seconds))?;
-    let scans = workload.with_scans.then(|| load::start_scans(setup, peer.address())).transpose()?;
-    let before = peer.cpu_seconds()?;
-    let mut load = loader.run(seconds)?;
-    load.cpu_micros = (peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64;
-    load.resident = peer.resident()?;
-    drop(scans);
-    if load.errors > 0 {
-        return Err(format!("{kind} failed {} of {} requests", load.errors, load.requests));
-    }
-    Ok(load)
 }
 
 /// Verifies that all servers return equal results.

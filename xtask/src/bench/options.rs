@@ -27,8 +27,8 @@ impl Options {
     pub(crate) fn parse(arguments: &[&str]) -> Result<Self, String> {
         let mut options = Self {
             workloads: Vec::new(),
-            seconds: 2.0,
-            rounds: 5,
+            seconds: 1.0,
+            rounds: 15,
             json: false,
             no_build: false,
             requests: 50_000,

@@ -83,14 +83,11 @@ impl Report {
         })
     }
 
-    /// Returns the speed relative to another server: the median, and the lowest and highest ratio of the rounds.
+    /// Returns the speed relative to another server: the median ratio of the rounds, the lowest and the highest.
     fn ratio(&self, workload: &str, kind: Kind, to: Kind) -> Option<[f64; 3]> {
-        let (own, other) = (self.rounds(workload, kind)?, self.rounds(workload, to)?);
-        let costs = |loads: &[Load]| loads.iter().map(|load| self.cost(load)).collect::<Vec<_>>();
-        let (own, other) = (costs(own), costs(other));
-        let each = || own.iter().zip(&other).map(|(own, other)| other / own);
-        let (least, most) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
-        Some([median(other.clone()) / median(own.clone()), least, most])
+        let costs =
+            |kind| Some(self.rounds(workload, kind)?.iter().map(|load| self.cost(load)).collect::<Vec<_>>());
+        Some(ratio(&costs(kind)?, &costs(to)?))
     }
 
     /// Prints the results and returns whether every measured target was met.
@@ -285,6 +282,15 @@ impl Report {
     }
 }
 
+/// Returns the speed of a server relative to another one, from their costs in each round: the median of the ratios, the lowest
+/// and the highest. The measurements of a round follow each other, so that other load of the machine affects both.
+pub(super) fn ratio(own: &[f64], other: &[f64]) -> [f64; 3] {
+    let ratios: Vec<f64> = own.iter().zip(other).map(|(own, other)| other / own).collect();
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    [median(ratios), least, most]
+}
+
 /// Returns the median; for an even number of values, the higher of the two in the middle.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -294,10 +300,16 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{median, ratio};
 
     #[test]
     fn median_is_the_middle_value() {
         assert_eq!([median(vec![3.0, 1.0, 2.0]), median(vec![5.0]), median(Vec::new())], [2.0, 5.0, 0.0]);
+    }
+
+    #[test]
+    fn ratios_are_those_of_rounds() {
+        // The machine is ten times as slow in the second round.
+        assert_eq!(ratio(&[2.0, 20.0, 2.0], &[1.0, 10.0, 3.0]), [0.5, 0.5, 1.5]);
     }
 }

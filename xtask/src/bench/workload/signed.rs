@@ -13,14 +13,13 @@ use super::{Workload, account, list};
 use crate::bench::load::Loader;
 use crate::bench::options::Options;
 use crate::bench::peer::Peer;
+use crate::bench::report::{median, ratio};
 use crate::bench::request::{Kind, fetch_json, file_of};
 use crate::bench::{Setup, prepare};
 
 /// Number of requests per measurement. Each is sent once, because a nonce is accepted once.
-const REQUESTS: u32 = 60_000;
-/// Number of requests before a measurement.
-const WARM_UP: u32 = 10_000;
-const ROUNDS: usize = 5;
+const REQUESTS: u32 = 30_000;
+const ROUNDS: u32 = 15;
 const SESSIONS: usize = 64;
 /// Number of spellings of the query, which differ in white space. Each session sends this many distinct messages.
 const SPELLINGS: u32 = 16;
@@ -54,35 +53,37 @@ impl Signing {
 /// Runs the benchmark. `--no-build` uses the existing programs.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let setup = prepare(root, &Options::parse(arguments)?)?;
-    println!("{SESSIONS} sessions, processor time per request, median (least to most) of {ROUNDS} rounds");
+    println!("{SESSIONS} sessions, processor time per request, medians of {ROUNDS} rounds");
     let mut fine = true;
-    for (name, signings) in CASES {
+    for (name, cases) in CASES {
         let [workload] = &list::parse_list(name)?[..] else { return Err(format!("{name} is no workload")) };
-        let kinds = workload.kinds(Engine::Sqlite).into_iter();
-        let mut limits: Vec<(Kind, Vec<f64>)> =
-            kinds.filter(|kind| matches!(kind, Kind::Hand(_))).map(|kind| (kind, Vec::new())).collect();
-        let mut seen: Vec<Vec<f64>> = signings.iter().map(|_| Vec::new()).collect();
-        for round in 1..=ROUNDS {
-            for (kind, times) in &mut limits {
-                times.push(limit(&setup, workload, *kind)?);
+        let kinds = workload.kinds(Engine::Sqlite).into_iter().filter(|kind| matches!(kind, Kind::Hand(_)));
+        let mut limits =
+            kinds.map(|kind| Server::limit(&setup, workload, kind)).collect::<Result<Vec<_>, _>>()?;
+        let own = cases.iter().map(|(signing, _)| Server::mesh(&setup, workload, *signing));
+        let mut own = own.collect::<Result<Vec<_>, _>>()?;
+        for round in 0..=ROUNDS {
+            for server in limits.iter_mut().chain(&mut own) {
+                let micros = server.measure(&setup, workload.connections, round)?;
+                // The first round fills the caches of system, database and server.
+                if round > 0 {
+                    server.micros.push(micros);
+                }
             }
-            for ((signing, _), times) in signings.iter().zip(&mut seen) {
-                times.push(mesh(&setup, workload, *signing)?);
-            }
-            eprintln!("  round {round}: {name} {seen:.2?} us, hand-written {limits:.2?}");
+            eprintln!("  {name} round {round}");
         }
-        let limits = limits.iter_mut().map(|(kind, times)| (median(times), *kind));
-        let Some((limit, kind)) = limits.min_by(|one, other| one.0.total_cmp(&other.0)) else { continue };
-        println!("  {name} hand-written ({kind}) {limit:>6.2} us");
-        for ((signing, target), times) in signings.iter().zip(&mut seen) {
-            let middle = median(times);
-            let ratio = limit / middle.max(1e-9);
+        let Some(limit) = limits.iter().min_by(|one, other| one.cost().total_cmp(&other.cost())) else {
+            continue;
+        };
+        println!("  {name} hand-written ({}) {:>6.2} us", limit.name, limit.cost());
+        for ((_, target), server) in cases.iter().zip(&own) {
+            let [ratio, least, most] = ratio(&server.micros, &limit.micros);
             fine &= target.is_none_or(|target| ratio >= target);
             let target = target.map_or_else(String::new, |target| format!(", at least {target}"));
-            let [least, most] = [times.first(), times.last()].map(|time| time.copied().unwrap_or_default());
+            let Server { name: signing, .. } = server;
             println!(
-                "  {name} {:<17} {middle:>6.2} us ({least:.2} to {most:.2}): {ratio:.2}{target}",
-                signing.name()
+                "  {name} {signing:<17} {:>6.2} us: {ratio:.2} ({least:.2} to {most:.2}){target}",
+                server.cost()
             );
         }
     }
@@ -90,75 +91,77 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     Ok(fine)
 }
 
-/// Sorts values and returns the one in the middle.
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+/// A running server and its measurements.
+struct Server<'a> {
+    name: &'static str,
+    peer: Peer,
+    /// Returns the request with a number.
+    request: Box<dyn Fn(u32) -> Request + 'a>,
+    /// Microseconds of processor time per request, of each round.
+    micros: Vec<f64>,
 }
 
-/// Measures a hand-written server.
-fn limit(setup: &Setup, workload: &Workload, kind: Kind) -> Result<f64, String> {
-    let data = setup.data(workload.posts, "wal")?;
-    let peer = Peer::start(setup, &data, kind, workload)?;
-    let request = |number| workload.request(kind, workload.record(number));
-    measure(setup, peer, workload, &request)
-}
+impl<'a> Server<'a> {
+    /// Starts a hand-written server.
+    fn limit(setup: &Setup, workload: &'a Workload, kind: Kind) -> Result<Self, String> {
+        let peer = Peer::start(setup, &setup.data(workload.posts, "wal")?, kind, workload)?;
+        let request = move |number| workload.request(kind, workload.record(number));
+        Ok(Self { name: kind.name(), peer, request: Box::new(request), micros: Vec::new() })
+    }
 
-/// Measures the server.
-fn mesh(setup: &Setup, workload: &Workload, signing: Signing) -> Result<f64, String> {
-    let data = setup.data(workload.posts, "wal")?;
-    let state = setup.folder.join("signed.state");
-    for suffix in ["", "-wal", "-shm", "-signal", "-servers"] {
-        let mut path = state.clone().into_os_string();
-        path.push(suffix);
-        let _ = std::fs::remove_file(path);
-    }
-    let mut command = Peer::mesh(setup, workload, setup.cores.for_server(workload.placement).as_deref());
-    command.args(["--database", &format!("sqlite:{}", data.display())]);
-    command.env("MESH_STATE__STORE", "database").env("MESH_STATE__PATH", &state);
-    if signing != Signing::None {
-        command.envs(account::SETTINGS);
-    }
-    let peer = Peer::spawn(&mut command)?;
-    let sessions = match signing {
-        Signing::None => Vec::new(),
-        _ => (0..SESSIONS).map(|_| Session::begin(peer.address())).collect::<Result<_, _>>()?,
-    };
-    let query = workload.query();
-    let request = |number: u32| {
-        let path = workload.read.path(workload.record(number));
-        let blanks = if signing == Signing::Plain { number % SPELLINGS } else { 0 };
-        let request = Request::get(&path, &format!("{query}{}", " ".repeat(blanks as usize)));
-        // All combinations of session and spelling occur.
-        let place = (number / SPELLINGS) as usize % SESSIONS;
-        match sessions.get(place) {
-            Some(session) => session.sign(request, &path, signing),
-            None => request,
+    /// Starts the server.
+    fn mesh(setup: &Setup, workload: &'a Workload, signing: Signing) -> Result<Self, String> {
+        let data = setup.data(workload.posts, "wal")?;
+        let state = setup.folder.join(format!("{}.state", signing.name()));
+        for suffix in ["", "-wal", "-shm", "-signal", "-servers"] {
+            let mut path = state.clone().into_os_string();
+            path.push(suffix);
+            let _ = std::fs::remove_file(path);
         }
-    };
-    measure(setup, peer, workload, &request)
-}
+        let mut command = Peer::mesh(setup, workload, setup.cores.for_server(workload.placement).as_deref());
+        command.args(["--database", &format!("sqlite:{}", data.display())]);
+        command.env("MESH_STATE__STORE", "database").env("MESH_STATE__PATH", &state);
+        if signing != Signing::None {
+            command.envs(account::SETTINGS);
+        }
+        let peer = Peer::spawn(&mut command)?;
+        let sessions = match signing {
+            Signing::None => Vec::new(),
+            _ => (0..SESSIONS).map(|_| Session::begin(peer.address())).collect::<Result<_, _>>()?,
+        };
+        let query = workload.query();
+        let request = move |number: u32| {
+            let path = workload.read.path(workload.record(number));
+            let blanks = if signing == Signing::Plain { number % SPELLINGS } else { 0 };
+            let request = Request::get(&path, &format!("{query}{}", " ".repeat(blanks as usize)));
+            // All combinations of session and spelling occur.
+            let place = (number / SPELLINGS) as usize % SESSIONS;
+            match sessions.get(place) {
+                Some(session) => session.sign(request, &path, signing),
+                None => request,
+            }
+        };
+        Ok(Self { name: signing.name(), peer, request: Box::new(request), micros: Vec::new() })
+    }
 
-/// Returns the microseconds of processor time per request.
-fn measure(
-    setup: &Setup,
-    mut peer: Peer,
-    workload: &Workload,
-    request: &dyn Fn(u32) -> Request,
-) -> Result<f64, String> {
-    let file = setup.folder.join("signed.requests");
-    let send = |peer: &mut Peer, numbers: std::ops::Range<u32>| {
-        let written = std::fs::write(&file, file_of(numbers.map(request)));
-        written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let before = peer.cpu_seconds()?;
-        let load = Loader::new(setup, &file, peer.address(), workload.connections).send_each_once()?;
+    /// Returns the median processor time per request in microseconds.
+    fn cost(&self) -> f64 {
+        median(self.micros.clone())
+    }
+
+    /// Sends the requests of a round, and returns the microseconds of processor time per request.
+    fn measure(&mut self, setup: &Setup, connections: usize, round: u32) -> Result<f64, String> {
+        let file = setup.folder.join("signed.requests");
+        let requests = round * REQUESTS..(round + 1) * REQUESTS;
+        std::fs::write(&file, file_of(requests.map(&self.request)))
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        let before = self.peer.cpu_seconds()?;
+        let load = Loader::new(setup, &file, self.peer.address(), connections).send_each_once()?;
         if load.errors > 0 {
             return Err(format!("{} of {} requests failed", load.errors, load.requests));
         }
-        Ok((peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64)
-    };
-    send(&mut peer, 0..WARM_UP)?;
-    send(&mut peer, WARM_UP..WARM_UP + REQUESTS)
+        Ok((self.peer.cpu_seconds()? - before) * 1e6 / load.requests.max(1) as f64)
+    }
 }
 
 /// The session of a client.
@@ -187,15 +190,5 @@ impl Session {
             request = request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", nonce);
         }
         request.header("X-Mesh-Signature", encoding::signature(&self.key, &message))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        assert_eq!((median(&mut [3.0, 1.0, 2.0]), median(&mut [])), (2.0, 0.0));
     }
 }
