@@ -154,9 +154,28 @@ impl Source<'_> {
     }
 }
 
-/// Measures the workloads in interleaved rounds.
+/// Measures the workloads. A workload and those that it is the baseline of are measured together.
 fn compare(setup: &Setup, source: &Source<'_>, options: &Options, report: &mut Report) -> Result<(), String> {
+    let mut groups: Vec<Vec<&Workload>> = Vec::new();
     for workload in &options.workloads {
+        match groups.iter_mut().find(|group| group.iter().any(|one| one.name == workload.baseline)) {
+            Some(group) => group.push(workload),
+            None => groups.push(vec![workload]),
+        }
+    }
+    groups.iter().try_for_each(|group| compare_group(setup, source, options, group, report))
+}
+
+/// Measures workloads in rounds, in each of which all servers are measured one after the other.
+fn compare_group(
+    setup: &Setup,
+    source: &Source<'_>,
+    options: &Options,
+    workloads: &[&Workload],
+    report: &mut Report,
+) -> Result<(), String> {
+    let mut measured: Vec<(&Workload, Kind, Option<Server<'_>>)> = Vec::new();
+    for workload in workloads {
         eprintln!("{}: {}", workload.name, workload.what);
         if let (true, Source::Sqlite(journal)) = (workload.is_memory(), source) {
             let data = setup.data(workload.posts, journal)?;
@@ -166,21 +185,25 @@ fn compare(setup: &Setup, source: &Source<'_>, options: &Options, report: &mut R
         let kinds = workload.kinds(source.engine());
         let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| options.wants(*kind)).collect();
         verify(setup, source, workload, &kinds)?;
-        let start = |kind: &Kind| Server::start(setup, source, workload, *kind);
-        // Each round of writes begins with an unchanged database.
-        let kept = if workload.read.is_write() { &[][..] } else { &kinds };
-        let mut kept = kept.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        for round in 1..=options.rounds {
-            // No server always follows the same other one.
-            let order = (0..kinds.len()).map(|place| (place + round) % kinds.len());
-            for (kind, place) in order.filter_map(|place| Some((kinds.get(place)?, place))) {
-                let seen = match kept.get_mut(place) {
-                    Some(server) => server.measure(options.seconds),
-                    None => start(kind)?.measure(options.seconds),
-                }?;
-                eprintln!("  round {round}: {kind:<9} {seen}");
-                report.add(workload, *kind, seen);
-            }
+        for kind in kinds {
+            // Each round of writes starts with an unchanged database.
+            let is_kept = !workload.read.is_write();
+            let server = is_kept.then(|| Server::start(setup, source, workload, kind)).transpose()?;
+            measured.push((workload, kind, server));
+        }
+    }
+    for round in 1..=options.rounds {
+        for (workload, kind, server) in &mut measured {
+            let seen = match server {
+                Some(server) => server.measure(options.seconds),
+                None => Server::start(setup, source, workload, *kind)?.measure(options.seconds),
+            }?;
+            eprintln!("  round {round}: {} {kind:<9} {seen}", workload.name);
+            report.add(workload, *kind, seen);
+        }
+        // No server always follows the same other one.
+        if !measured.is_empty() {
+            measured.rotate_left(1);
         }
     }
     Ok(())

@@ -88,8 +88,8 @@ pub(crate) enum Target {
     Cost(f64),
     /// Maximum growth of the processor time relative to the growth of another server.
     CostRelative(Kind, f64),
-    /// Maximum processor time per row beyond the first as a multiple of another workload's.
-    Row { baseline: &'static str, max_ratio: f64 },
+    /// Maximum processor time per row beyond the first as a multiple of the baseline workload's.
+    Row(f64),
     /// Minimum requests per second as a multiple of the baseline workload's.
     Throughput(f64),
 }
