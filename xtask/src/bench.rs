@@ -201,10 +201,8 @@ fn compare_group(
             eprintln!("  round {round}: {} {kind:<9} {seen}", workload.name);
             report.add(workload, *kind, seen);
         }
-        // No server always follows the same other one.
-        if !measured.is_empty() {
-            measured.rotate_left(1);
-        }
+        // Reversed, so that no server always follows the same other one.
+        measured.reverse();
     }
     Ok(())
 }
