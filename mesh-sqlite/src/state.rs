@@ -129,7 +129,7 @@ impl Inner {
     fn open(path: &Path, limits: StateLimits) -> Result<Self, BoxError> {
         let mut durable = connect(path)?;
         layout::migrate(&mut durable)?;
-        let revoked = RevokedSessions::open(path)?;
+        let revoked = RevokedSessions::new(path, connect(path)?);
         let fast = connect(path)?;
         fast.pragma_update(None, "synchronous", "NORMAL")?;
         let inner = Self {

@@ -1,42 +1,45 @@
-//! A cache of revoked sessions, kept up to date through a signal file.
+//! A cache of revoked sessions, which is updated when the database has changed.
 //!
-//! Every request needs the check, so it is answered from memory. The signal file beside the state file grows by one byte
-//! with each logout, after the commit. Comparing its length costs a fraction of a query; new sessions are read from the
-//! database only if the length has changed.
+//! Every request needs the check, so it is answered from memory. The version of the database shows, without a system call,
+//! whether a process has committed something since the last update. Only then are new sessions read from the database.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
 use dashmap::DashMap;
 use mesh_integrity::SessionId;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rusqlite::Connection;
+
+use crate::file::data_version::{DataVersion, VersionReader};
 
 const NEWER: &str = "SELECT number, session, until FROM revocation WHERE number > ?1 ORDER BY number";
 const IS_REVOKED: &str = "SELECT 1 FROM revocation WHERE session = ?1";
 
 /// The revoked sessions of a state file.
 pub(super) struct RevokedSessions {
-    signal: File,
-    /// The length of the signal file at the last update of `sessions`.
-    length: AtomicU64,
-    /// The number of the last row that was read.
-    last_row: Mutex<i64>,
+    versions: VersionReader,
     /// The expiry time of each revoked session.
     sessions: DashMap<SessionId, i64>,
+    progress: RwLock<Progress>,
+}
+
+/// How far the database has been read.
+#[derive(Default)]
+struct Progress {
+    /// The version of the database before the last update.
+    version: Option<DataVersion>,
+    /// The number of the last row that was read.
+    last_row: i64,
 }
 
 impl RevokedSessions {
-    /// Opens or creates the signal file beside the database.
-    pub(super) fn open(state: &Path) -> io::Result<Self> {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-signal");
-        let signal = OpenOptions::new().create(true).read(true).append(true).open(PathBuf::from(name))?;
-        // No file has this length, so the first lookup reads the database.
-        let length = AtomicU64::new(u64::MAX);
-        Ok(Self { signal, length, last_row: Mutex::new(0), sessions: DashMap::new() })
+    /// Creates the cache of a state file that the connection has open.
+    pub(super) fn new(path: &Path, connection: Connection) -> Self {
+        Self {
+            versions: VersionReader::new(path, connection),
+            sessions: DashMap::new(),
+            progress: RwLock::default(),
+        }
     }
 
     /// Returns whether a session is revoked.
@@ -44,49 +47,31 @@ impl RevokedSessions {
         &self,
         session: SessionId,
         database: &Mutex<Connection>,
-    ) -> Result<bool, Box<dyn std::error::Error + Send + Sync>> {
-        let signal = self.signal.metadata()?;
-        if is_deleted(&signal) {
-            // Other processes may use a new signal file.
-            return Ok(database.lock().prepare_cached(IS_REVOKED)?.exists([session.0.as_slice()])?);
-        }
-        if self.length.load(Ordering::Acquire) != signal.len() {
-            self.read_newer(&database.lock(), signal.len())?;
+    ) -> rusqlite::Result<bool> {
+        let Some(version) = self.versions.current() else {
+            return database.lock().prepare_cached(IS_REVOKED)?.exists([session.0.as_slice()]);
+        };
+        if self.progress.read().version != Some(version) {
+            self.update(&database.lock(), version)?;
         }
         Ok(self.sessions.contains_key(&session))
     }
 
-    fn read_newer(&self, connection: &Connection, length: u64) -> rusqlite::Result<()> {
-        let mut last = self.last_row.lock();
+    /// Reads the sessions that were revoked since the last update. `version` was read before.
+    fn update(&self, connection: &Connection, version: DataVersion) -> rusqlite::Result<()> {
+        let mut progress = self.progress.write();
         let mut statement = connection.prepare_cached(NEWER)?;
-        let mut rows = statement.query([*last])?;
+        let mut rows = statement.query([progress.last_row])?;
         while let Some(row) = rows.next()? {
             self.sessions.insert(SessionId(row.get(1)?), row.get(2)?);
-            *last = row.get(0)?;
+            progress.last_row = row.get(0)?;
         }
-        self.length.store(length, Ordering::Release);
+        progress.version = Some(version);
         Ok(())
-    }
-
-    /// Signals to all processes that the database has changed.
-    pub(super) fn signal(&self) -> io::Result<()> {
-        (&self.signal).write_all(b".")
     }
 
     /// Removes sessions that have expired.
     pub(super) fn remove_expired(&self, now: i64) {
         self.sessions.retain(|_, until| *until > now);
     }
-}
-
-/// Returns whether the file has been deleted since it was opened.
-#[cfg(unix)]
-fn is_deleted(signal: &Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(signal) == 0
-}
-
-/// Returns `false`, because an open file cannot be deleted on this platform.
-#[cfg(not(unix))]
-fn is_deleted(_: &Metadata) -> bool {
-    false
 }

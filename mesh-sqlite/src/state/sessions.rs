@@ -19,7 +19,7 @@ impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
         let found = self.inner.revoked.contains(session, &self.inner.lookups);
-        Either::Left(ready(found.map_err(StoreError::Failed)))
+        Either::Left(ready(found.map_err(StoreError::new)))
     }
 
     fn revoke(
@@ -30,10 +30,8 @@ impl RevocationStore for State {
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
             let revoking = run_blocking(&self.inner, move |inner| inner.revoke(session, expires_at, now));
-            if !revoking.await.map_err(StoreError::Failed)? {
-                return Err(StoreError::Full);
-            }
-            self.inner.revoked.signal().map_err(StoreError::new)
+            let is_stored = revoking.await.map_err(StoreError::Failed)?;
+            if is_stored { Ok(()) } else { Err(StoreError::Full) }
         }))
     }
 }

@@ -72,15 +72,18 @@ async fn concurrent_logouts_are_all_visible() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn without_its_signal_file_the_database_is_read() {
+async fn revocations_are_read_from_the_database_only_after_a_commit() {
     let file = File::new("");
-    let here = open(&file);
-    assert!(!here.is_revoked(id(1), 0).await.unwrap());
-    std::fs::remove_file(file.folder().join("t.db.mesh-state-signal")).unwrap();
-    let there = open(&file);
+    let (here, there) = (open(&file), open(&file));
+    let without_tables = Mutex::new(Connection::open_in_memory().unwrap());
+    let is_revoked = |database| here.inner.revoked.contains(id(1), database);
+    assert!(is_revoked(&without_tables).is_err());
+    assert!(!is_revoked(&here.inner.lookups).unwrap());
+    assert!(!is_revoked(&without_tables).unwrap());
     there.revoke(id(1), 1_000, 0).await.unwrap();
-    assert!(here.is_revoked(id(1), 0).await.unwrap());
-    assert!(!here.is_revoked(id(2), 0).await.unwrap());
+    assert!(is_revoked(&without_tables).is_err());
+    assert!(is_revoked(&here.inner.lookups).unwrap());
+    assert!(is_revoked(&without_tables).unwrap());
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ impl<'a> Server<'a> {
     fn mesh(setup: &Setup, workload: &'a Workload, signing: Signing) -> Result<Self, String> {
         let data = setup.data(workload.posts, "wal")?;
         let state = setup.folder.join(format!("{}.state", signing.name()));
-        for suffix in ["", "-wal", "-shm", "-signal", "-servers"] {
+        for suffix in ["", "-wal", "-shm", "-servers"] {
             let mut path = state.clone().into_os_string();
             path.push(suffix);
             let _ = std::fs::remove_file(path);
