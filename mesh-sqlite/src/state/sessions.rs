@@ -1,6 +1,8 @@
 //! Revoked sessions, and the deletion of expired entries.
 
+use std::fs::OpenOptions;
 use std::future::ready;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -30,8 +32,10 @@ impl RevocationStore for State {
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
             let revoking = run_blocking(&self.inner, move |inner| inner.revoke(session, expires_at, now));
-            let is_stored = revoking.await.map_err(StoreError::Failed)?;
-            if is_stored { Ok(()) } else { Err(StoreError::Full) }
+            if !revoking.await.map_err(StoreError::Failed)? {
+                return Err(StoreError::Full);
+            }
+            self.inner.signal_earlier_servers().map_err(StoreError::new)
         }))
     }
 }
@@ -65,6 +69,18 @@ impl Inner {
         }
         durable.prepare_cached(REVOKE)?.execute(params![session.0.as_slice(), to_sql_time(expires_at)])?;
         Ok(true)
+    }
+
+    /// Tells servers of version 0.1.0 about a revocation: they compare the length of a file beside the state, which exists if
+    /// such a server has been started.
+    fn signal_earlier_servers(&self) -> io::Result<()> {
+        let mut path = self.path.as_os_str().to_owned();
+        path.push("-signal");
+        match OpenOptions::new().append(true).open(path) {
+            Ok(mut signal) => signal.write_all(b"."),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn sweep(&self, now: u64) -> rusqlite::Result<()> {

@@ -87,6 +87,18 @@ async fn revocations_are_read_from_the_database_only_after_a_commit() {
 }
 
 #[tokio::test]
+async fn earlier_servers_are_told_of_revocations() {
+    let file = File::new("");
+    let state = open(&file);
+    let signal = file.folder().join("t.db.mesh-state-signal");
+    state.revoke(id(1), 1_000, 0).await.unwrap();
+    assert!(!signal.exists());
+    std::fs::write(&signal, "..").unwrap();
+    state.revoke(id(2), 1_000, 0).await.unwrap();
+    assert_eq!(std::fs::read(&signal).unwrap(), b"...");
+}
+
+#[tokio::test]
 async fn expired_entries_are_deleted() {
     let file = File::new("");
     let state = limited(&file, StateLimits { revocations: 2, ..StateLimits::default() });
