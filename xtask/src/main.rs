@@ -48,7 +48,7 @@ Commands:
                        [--workload w1,w2,w3,w4] [--seconds N] [--rounds N] [--no-build]
   bench caching        Measure what nginx as a cache saves: hits, revalidations, and purges [OPTIONS]
   bench cancel         Measure the time until an abandoned read has left the database [--no-build]
-  bench figures        Run all benchmarks, for the figures of the documentation; takes about two hours
+  bench figures        Run all benchmarks, for the figures of the documentation; takes about 90 minutes
   bench events         Measure event streams: 5,000 of one record and of 50 lists, 10,000 idle [--no-build]
   bench memory         Measure the memory of an idle connection, an event stream and a cached plan [--no-build]
   bench overload       Measure goodput under overload, and memory with 10,000 connections [--no-build]
@@ -56,7 +56,7 @@ Commands:
                        [--json]
   bench postgres       Measure the server over PostgreSQL against hand-written ones, or (--scale) with replicas
                        [--workload w1,w2,...] [--seconds N] [--rounds N] [--no-build]; see docs/performance.md
-  bench signed         Compare reads that are signed by many sessions with hand-written ones [--no-build]
+  bench signed         Compare reads that are signed by many sessions with hand-written ones [--rounds N] [--no-build]
   bench uploads        Measure an upload of 256 MiB (--full: 2 GiB) against cp and sha256sum [--no-build]
   dist                 Build what is released, in target/release-files: static programs in archives, a Debian package,
                        checksums, a bill of materials (CycloneDX) and a Homebrew formula; for this machine, and for

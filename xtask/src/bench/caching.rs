@@ -11,7 +11,7 @@ use mesh_tests::kit::http;
 use mesh_tests::{NginxCache, Request};
 
 use super::load::Loader;
-use super::machine::{cores, cpu_seconds};
+use super::machine::{CpuTime, cores};
 use super::options::Options;
 use super::peer::Peer;
 use super::report::median;
@@ -173,7 +173,8 @@ fn measure(setup: &Setup, workload: &Workload, mode: CacheMode, seconds: f64) ->
         std::thread::sleep(std::time::Duration::from_secs(3));
     }
     verify(&requests, &address, mode)?;
-    let nginx_cpu = || if mode == CacheMode::NoProxy { Ok(0.0) } else { cpu_seconds(cache.process()) };
+    let nginx_cpu =
+        || if mode == CacheMode::NoProxy { Ok(0.0) } else { CpuTime::new(cache.process()).seconds() };
     let before = (nginx_cpu()?, server.cpu_seconds()?);
     let load = loader.run(seconds)?;
     let after = (nginx_cpu()?, server.cpu_seconds()?);

@@ -4,6 +4,8 @@ pub(super) mod cores;
 pub(super) mod disk;
 pub(super) mod wake_lock;
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::time::Duration;
 
 /// Returns a figure of `/proc/PID/status` in bytes, such as `VmRSS`.
@@ -16,17 +18,30 @@ pub(super) fn memory(process: u32, figure: &str) -> Result<u64, String> {
     kibibytes.map(|kibibytes| kibibytes << 10).ok_or_else(|| format!("{path} has no {figure}"))
 }
 
-/// Returns the processor time that a process has used, from the scheduler statistics of each thread. Threads that have ended
-/// only count in the statistics of the process, which have a resolution of 10 ms.
-pub(super) fn cpu_seconds(process: u32) -> Result<f64, String> {
-    let folder = format!("/proc/{process}/task");
-    let threads = std::fs::read_dir(&folder).map_err(|error| format!("cannot read {folder}: {error}"))?;
-    let nanos = threads.flatten().filter_map(|thread| {
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    let nanos: u64 = nanos.sum();
-    Ok(cpu_ticks(process)?.max(nanos as f64 / 1e9))
+/// The processor time of a process.
+pub(super) struct CpuTime {
+    process: u32,
+    /// Nanoseconds of each thread, also of those that have ended since they were last read.
+    threads: HashMap<OsString, u64>,
+}
+
+impl CpuTime {
+    pub(super) fn new(process: u32) -> Self {
+        Self { process, threads: HashMap::new() }
+    }
+
+    /// Returns the processor time that the process has used, from the scheduler statistics of each thread. Threads that ended
+    /// before they were read only count in the statistics of the process, which have a resolution of 10 ms.
+    pub(super) fn seconds(&mut self) -> Result<f64, String> {
+        let folder = format!("/proc/{}/task", self.process);
+        let threads = std::fs::read_dir(&folder).map_err(|error| format!("cannot read {folder}: {error}"))?;
+        self.threads.extend(threads.flatten().filter_map(|thread| {
+            let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            Some((thread.file_name(), text.split_whitespace().next()?.parse().ok()?))
+        }));
+        let nanos: u64 = self.threads.values().sum();
+        Ok(cpu_ticks(self.process)?.max(nanos as f64 / 1e9))
+    }
 }
 
 fn cpu_ticks(process: u32) -> Result<f64, String> {

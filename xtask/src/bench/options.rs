@@ -28,7 +28,7 @@ impl Options {
         let mut options = Self {
             workloads: Vec::new(),
             seconds: 1.0,
-            rounds: 15,
+            rounds: 10,
             json: false,
             no_build: false,
             requests: 50_000,

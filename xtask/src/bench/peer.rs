@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::Setup;
-use super::machine::{self, cores, memory};
+use super::machine::{CpuTime, cores, memory};
 use super::request::Kind;
 use super::workload::read::Read;
 use super::workload::{Workload, account};
@@ -15,6 +15,7 @@ use super::workload::{Workload, account};
 /// A running server, which is stopped on drop.
 pub(crate) struct Peer {
     child: Child,
+    cpu: CpuTime,
     address: String,
 }
 
@@ -74,7 +75,7 @@ impl Peer {
         }
         let address = line.trim().strip_prefix("listening on http://");
         let address = address.and_then(|rest| rest.split('/').next()).unwrap_or_default().to_owned();
-        let peer = Self { child, address };
+        let peer = Self { cpu: CpuTime::new(child.id()), child, address };
         if peer.address.is_empty() {
             return Err(format!("{program} does not start; it printed '{}'", line.trim()));
         }
@@ -87,7 +88,7 @@ impl Peer {
 
     /// Returns the processor time used so far.
     pub(crate) fn cpu_seconds(&mut self) -> Result<f64, String> {
-        machine::cpu_seconds(self.child.id())
+        self.cpu.seconds()
     }
 
     /// Returns the resident memory in bytes.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Peer;
-use crate::bench::machine::cores;
+use crate::bench::machine::{CpuTime, cores};
 use crate::bench::options::Options;
 use crate::bench::report::Report;
 use crate::bench::request::Kind;
@@ -94,7 +94,7 @@ pub(crate) fn datasette(setup: &Setup, data: &Path, core_list: Option<&str>) -> 
     command.args(["serve", "--setting", "sql_time_limit_ms", "10000", "--port", &address.port().to_string()]);
     command.arg("-i").arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().map_err(|error| format!("cannot start Datasette: {error}"))?;
-    let peer = Peer { child, address: address.to_string() };
+    let peer = Peer { cpu: CpuTime::new(child.id()), child, address: address.to_string() };
     let start = Instant::now();
     while TcpStream::connect(address).is_err() {
         if start.elapsed() > PATIENCE {

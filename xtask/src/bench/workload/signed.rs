@@ -19,7 +19,6 @@ use crate::bench::{Setup, prepare};
 
 /// Number of requests per measurement. Each is sent once, because a nonce is accepted once.
 const REQUESTS: u32 = 30_000;
-const ROUNDS: u32 = 15;
 const SESSIONS: usize = 64;
 /// Number of spellings of the query, which differ in white space. Each session sends this many distinct messages.
 const SPELLINGS: u32 = 16;
@@ -52,8 +51,10 @@ impl Signing {
 
 /// Runs the benchmark. `--no-build` uses the existing programs.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let setup = prepare(root, &Options::parse(arguments)?)?;
-    println!("{SESSIONS} sessions, processor time per request, medians of {ROUNDS} rounds");
+    let options = Options::parse(arguments)?;
+    let setup = prepare(root, &options)?;
+    let rounds = u32::try_from(options.rounds).map_err(|error| error.to_string())?;
+    println!("{SESSIONS} sessions, processor time per request, medians of {rounds} rounds");
     let mut fine = true;
     for (name, cases) in CASES {
         let [workload] = &list::parse_list(name)?[..] else { return Err(format!("{name} is no workload")) };
@@ -62,7 +63,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
             kinds.map(|kind| Server::limit(&setup, workload, kind)).collect::<Result<Vec<_>, _>>()?;
         let own = cases.iter().map(|(signing, _)| Server::mesh(&setup, workload, *signing));
         let mut own = own.collect::<Result<Vec<_>, _>>()?;
-        for round in 0..=ROUNDS {
+        for round in 0..=rounds {
             for server in limits.iter_mut().chain(&mut own) {
                 let micros = server.measure(&setup, workload.connections, round)?;
                 // The first round fills the caches of system, database and server.
