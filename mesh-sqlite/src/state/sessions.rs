@@ -71,7 +71,7 @@ impl Inner {
         Ok(true)
     }
 
-    /// Tells servers of version 0.1.0 about a revocation: they compare the length of a file beside the state, which exists if
+    /// Notifies servers of version 0.1.0 of a revocation: they compare the length of a file beside the state, which exists if
     /// such a server has been started.
     fn signal_earlier_servers(&self) -> io::Result<()> {
         let mut path = self.path.as_os_str().to_owned();

@@ -87,7 +87,7 @@ async fn revocations_are_read_from_the_database_only_after_a_commit() {
 }
 
 #[tokio::test]
-async fn earlier_servers_are_told_of_revocations() {
+async fn earlier_servers_are_notified_of_revocations() {
     let file = File::new("");
     let state = open(&file);
     let signal = file.folder().join("t.db.mesh-state-signal");
