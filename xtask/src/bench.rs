@@ -49,9 +49,9 @@ pub(crate) struct Setup {
     wake_lock: WakeLock,
 }
 
-/// The sections of `bench figures`: title, arguments, and whether `--no-build` is added to the arguments.
+/// The sections of `bench figures`: title, arguments, and whether the section takes the options of `bench`, such as `--rounds`.
 const FIGURES: [(&str, &[&str], bool); 18] = [
-    ("Reads", &["--workload", "reads"], false),
+    ("Reads", &["--workload", "reads"], true),
     ("Other forms of reads, writes, and an export", &["--workload", "forms"], true),
     ("Groups, related records, pages and parameters", &["--workload", "relational"], true),
     ("By persisted id, and signed", &["--workload", "persisted,signed"], true),
@@ -63,21 +63,22 @@ const FIGURES: [(&str, &[&str], bool); 18] = [
     ("PostgreSQL", &["postgres"], true),
     ("PostgreSQL with servers and replicas", &["postgres", "--scale"], true),
     ("What one could use instead", &["alternatives"], true),
-    ("Overload, idle memory and the time to stop", &["overload"], true),
-    ("Memory of connections, streams and plans", &["memory"], true),
-    ("Uploads", &["uploads", "--full"], true),
-    ("Event streams", &["events"], true),
-    ("Reads that are given up", &["cancel"], true),
+    ("Overload, idle memory and the time to stop", &["overload", "--no-build"], false),
+    ("Memory of connections, streams and plans", &["memory", "--no-build"], false),
+    ("Uploads", &["uploads", "--full", "--no-build"], false),
+    ("Event streams", &["events", "--no-build"], false),
+    ("Reads that are given up", &["cancel", "--no-build"], false),
     ("Parts", &["parts"], false),
 ];
 
 /// Runs all benchmarks and prints their results below headings in Markdown.
-fn figures(root: &Path) -> Result<bool, String> {
+fn figures(root: &Path, options: &[&str]) -> Result<bool, String> {
+    prepare(root, &Options::parse(options)?)?;
     let mut all_met = true;
-    for (title, arguments, no_build) in FIGURES {
+    for (title, arguments, takes_options) in FIGURES {
         println!("\n### {title}\n");
-        let no_build = if no_build { &["--no-build"][..] } else { &[] };
-        let met = dispatch(root, &[arguments, no_build].concat());
+        let options = if takes_options { &[options, &["--no-build"]].concat()[..] } else { &[] };
+        let met = dispatch(root, &[arguments, options].concat());
         all_met &= met.unwrap_or_else(|why| {
             println!("error: {why}");
             false
@@ -101,7 +102,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> ExitCode {
 /// Returns whether all targets were met.
 fn dispatch(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     match arguments {
-        ["figures"] => figures(root),
+        ["figures", rest @ ..] => figures(root, rest),
         ["caching", rest @ ..] => caching::run(root, rest),
         ["cancel", rest @ ..] => cancel::run(root, rest),
         ["events", rest @ ..] => events::run(root, rest),
