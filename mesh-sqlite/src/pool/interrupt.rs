@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rusqlite::{Connection, ffi};
 
+use super::slow_read_thread;
+
 /// Steps of SQLite's virtual machine between two checks of the budget, about ten microseconds.
 const STEPS_PER_CHECK: i32 = 1_000;
 
@@ -47,7 +49,11 @@ impl Interrupt {
     pub(crate) fn new(connection: &mut Connection) -> rusqlite::Result<Arc<Self>> {
         let interrupt = Arc::new(Self::default());
         let handler = Arc::clone(&interrupt);
-        connection.progress_handler(STEPS_PER_CHECK, Some(move || handler.state.lock().is_over()))?;
+        let is_over = move || {
+            slow_read_thread::count_check();
+            handler.state.lock().is_over()
+        };
+        connection.progress_handler(STEPS_PER_CHECK, Some(is_over))?;
         Ok(interrupt)
     }
 

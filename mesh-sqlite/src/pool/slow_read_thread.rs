@@ -4,6 +4,7 @@
 //! the scheduler would run each for milliseconds while light reads wait. Threads of low priority use the remaining time,
 //! and always get some.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use mesh_plan::ResolveError;
@@ -33,6 +34,14 @@ const LIGHT_CHECKS: u32 = 20;
 /// The time from which a read is slow.
 const LIGHT_TIME: Duration = Duration::from_millis(10);
 
+/// The number of checks between two points at which a slow read lets other threads run: about 200 microseconds.
+const TURN: u32 = 20;
+
+thread_local! {
+    /// The number of checks until this thread lets others run, if it runs a slow read.
+    static CHECKS_LEFT: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
 /// Returns the budget of a read on the calling thread: one or two milliseconds of work, while most reads take a
 /// fraction of that. A read that exceeds it is slow. The budget counts checks between steps of SQLite, because on a
 /// busy machine every read takes long; the time limit only bounds slow steps.
@@ -54,11 +63,27 @@ pub(crate) async fn run<T: Send + 'static>(
     let thread = std::thread::Builder::new().name("mesh slow read".to_owned());
     let started = thread.spawn(move || {
         lower_priority();
+        CHECKS_LEFT.set(Some(TURN));
         // The receiver is gone if the request was cancelled.
         let _ = done.send(work());
     });
     started.map_err(|_| ResolveError::Busy)?;
     result.await.map_err(|_| ResolveError::Panicked("a slow read".to_owned()))
+}
+
+/// Counts a check of a statement, and lets other threads run now and then if this thread runs a slow read.
+///
+/// The scheduler would let the thread run for several milliseconds, for which light reads would wait, and then let it wait
+/// sixty times as long, so that it could not notice its deadline. With short turns, both waits are short.
+pub(crate) fn count_check() {
+    match CHECKS_LEFT.get() {
+        None => {}
+        Some(0) => {
+            CHECKS_LEFT.set(Some(TURN));
+            std::thread::yield_now();
+        }
+        Some(left) => CHECKS_LEFT.set(Some(left - 1)),
+    }
 }
 
 /// Lowers the priority of this thread, on systems with priorities per thread.
