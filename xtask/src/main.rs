@@ -48,7 +48,7 @@ Commands:
                        [--workload w1,w2,w3,w4] [--seconds N] [--rounds N] [--no-build]
   bench caching        Measure what nginx as a cache saves: hits, revalidations, and purges [OPTIONS]
   bench cancel         Measure the time until an abandoned read has left the database [--no-build]
-  bench figures        Run all benchmarks, for the figures of the documentation; takes about 90 minutes [--rounds N]
+  bench figures        Run all benchmarks, for the figures of the documentation; takes about an hour [--rounds N]
   bench events         Measure event streams: 5,000 of one record and of 50 lists, 10,000 idle [--no-build]
   bench memory         Measure the memory of an idle connection, an event stream and a cached plan [--no-build]
   bench overload       Measure goodput under overload, and memory with 10,000 connections [--no-build]
