@@ -30,6 +30,9 @@ const CLIENTS: usize = 4;
 const STATEMENT_STOPPED_MAX: Duration = Duration::from_millis(100);
 const SLOT_FREED_MAX: Duration = Duration::from_millis(200);
 
+/// Whether the kernel groups processes by their sessions. Each process of PostgreSQL has a session of its own.
+const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
 /// Every post has every tag, and each of a million notes has one reply.
 const TABLES: &str = "
     CREATE TABLE posts (id integer PRIMARY KEY);
@@ -111,6 +114,9 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     println!(
         "{ROUNDS} reads of each kind are given up; milliseconds until the statement has stopped, and until its slot is free"
     );
+    if fs::read_to_string(AUTOGROUP).is_ok_and(|enabled| enabled.trim() == "1") {
+        println!("{AUTOGROUP} is 1: beside requests, new processes of PostgreSQL may wait for seconds");
+    }
     println!(
         "  {:<11} {:<11} {:<11} {:<12} {:>7} {:>7} {:>7}   {:>7} {:>7} {:>7}",
         "database", "read", "by", "beside", "p50", "p99", "slowest", "p50", "p99", "slowest"
