@@ -34,11 +34,11 @@ const LIGHT_CHECKS: u32 = 20;
 /// The time from which a read is slow.
 const LIGHT_TIME: Duration = Duration::from_millis(10);
 
-/// The number of checks between two points at which a slow read lets other threads run: about 200 microseconds.
+/// The number of checks after which a slow read yields to other threads: about 200 microseconds.
 const TURN: u32 = 20;
 
 thread_local! {
-    /// The number of checks until this thread lets others run, if it runs a slow read.
+    /// The number of checks until this thread yields; `None` if it does not run a slow read.
     static CHECKS_LEFT: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
@@ -71,14 +71,14 @@ pub(crate) async fn run<T: Send + 'static>(
     result.await.map_err(|_| ResolveError::Panicked("a slow read".to_owned()))
 }
 
-/// Counts a check of a statement, and lets other threads run now and then if this thread runs a slow read.
+/// Counts a check of a statement. If this thread runs a slow read, it yields to other threads after every [`TURN`] checks.
 ///
-/// The scheduler would let the thread run for several milliseconds, for which light reads would wait, and then let it wait
-/// sixty times as long, so that it could not notice its deadline. With short turns, both waits are short.
+/// Without yielding, it would run for a time slice of several milliseconds while light reads wait, and would then wait
+/// sixty times as long itself, so that it would notice its deadline late.
 pub(crate) fn count_check() {
     match CHECKS_LEFT.get() {
         None => {}
-        Some(0) => {
+        Some(1) => {
             CHECKS_LEFT.set(Some(TURN));
             std::thread::yield_now();
         }
