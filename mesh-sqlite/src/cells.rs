@@ -4,30 +4,43 @@ use mesh_plan::{Cells, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{Row, ToSql};
 
-/// A row in the memory of SQLite.
+/// The cells of a node in a row in the memory of SQLite.
 pub(crate) struct SqliteRow<'r> {
-    pub(crate) row: &'r Row<'r>,
+    row: &'r Row<'r>,
     /// The position of the node's first cell in the statement's row, which may hold the cells of several nodes.
-    pub(crate) offset: usize,
+    offset: usize,
+    /// The node's first cell. It is needed for the response, and usually shows that there is a record.
+    first: ValueRef<'r>,
 }
 
 impl<'r> SqliteRow<'r> {
-    /// Returns the cells of another node in the row of the statement; `None` if the column `presence` is NULL.
+    /// Returns the cells of a node, which begin at an offset.
+    pub(crate) fn new(row: &'r Row<'r>, offset: usize) -> Self {
+        Self { row, offset, first: cell(row, offset) }
+    }
+
+    /// Returns the cells of another node in the row of the statement; `None` if there is no record, since its first cell and the
+    /// column `presence` are NULL.
     pub(crate) fn joined(&self, offset: usize, presence: usize) -> Option<Self> {
-        let is_present = !matches!(self.row.get_ref(presence), Ok(SqlRef::Null) | Err(_));
-        is_present.then_some(Self { row: self.row, offset })
+        let joined = Self::new(self.row, offset);
+        let is_present = joined.first != ValueRef::Null || cell(self.row, presence) != ValueRef::Null;
+        is_present.then_some(joined)
     }
 }
 
 impl Cells for SqliteRow<'_> {
     fn cell(&self, column: usize) -> ValueRef<'_> {
-        match self.row.get_ref(self.offset + column) {
-            Ok(SqlRef::Integer(value)) => ValueRef::Integer(value),
-            Ok(SqlRef::Real(value)) => ValueRef::Real(value),
-            Ok(SqlRef::Text(value)) => ValueRef::Text(value),
-            Ok(SqlRef::Blob(value)) => ValueRef::Bytes(value),
-            Ok(SqlRef::Null) | Err(_) => ValueRef::Null,
-        }
+        if column == 0 { self.first } else { cell(self.row, self.offset + column) }
+    }
+}
+
+fn cell<'r>(row: &'r Row<'_>, column: usize) -> ValueRef<'r> {
+    match row.get_ref(column) {
+        Ok(SqlRef::Integer(value)) => ValueRef::Integer(value),
+        Ok(SqlRef::Real(value)) => ValueRef::Real(value),
+        Ok(SqlRef::Text(value)) => ValueRef::Text(value),
+        Ok(SqlRef::Blob(value)) => ValueRef::Bytes(value),
+        Ok(SqlRef::Null) | Err(_) => ValueRef::Null,
     }
 }
 

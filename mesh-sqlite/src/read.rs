@@ -271,7 +271,7 @@ impl RowSource for StatementTree<'_> {
                 cost.pause(row.is_some());
             }
             let Some(row) = row else { return Ok(()) };
-            if visitor(&SqliteRow { row, offset: 0 }, joins)? == Flow::Stop {
+            if visitor(&SqliteRow::new(row, 0), joins)? == Flow::Stop {
                 return Ok(());
             }
             if let Some(cost) = cost {

@@ -375,5 +375,6 @@ fn bind<'v>(
 
 /// Reads an id of `width` columns from a row.
 fn key_of(row: &Row<'_>, width: usize) -> Key {
-    (0..width).map(|cell| SqliteRow { row, offset: 0 }.cell(cell).to_value()).collect()
+    let row = SqliteRow::new(row, 0);
+    (0..width).map(|column| row.cell(column).to_value()).collect()
 }

@@ -109,6 +109,23 @@ impl Node {
         self.sorts_related() || self.joins.iter().any(|join| join.node.has_related_sort())
     }
 
+    /// Returns whether nothing but one of the joins uses a column: neither the response, nor cursors, nor another join.
+    pub(crate) fn is_only_key_of(&self, column: usize, join: &Join) -> bool {
+        let is_shown = self.output.iter().any(|output| match output {
+            Output::Field { column: shown, .. } => *shown == column,
+            Output::Join { .. } => false,
+            Output::Computed { template, .. } => template.iter().any(|piece| match piece {
+                TemplatePiece::Text(_) => false,
+                TemplatePiece::Column(shown) => *shown == column,
+                TemplatePiece::Code { columns, .. } => columns.contains(&column),
+            }),
+        });
+        let mut others = self.joins.iter().filter(|other| !std::ptr::eq(*other, join));
+        !is_shown
+            && self.order.iter().all(|key| key.column != Some(column))
+            && others.all(|other| !other.parent_keys.contains(&column))
+    }
+
     /// Returns the names of the scalar fields that the client selected.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())

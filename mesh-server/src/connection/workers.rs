@@ -17,8 +17,9 @@ use super::cpu_affinity;
 
 /// Upper bound for blocking threads of all workers together; tokio's default for one runtime.
 const MAX_BLOCKING_THREADS: usize = 512;
-/// A worker is preferred for its CPU while it has at most twice the connections of the least loaded one, plus this.
-const AFFINITY_SLACK: usize = 8;
+/// A worker is preferred for its CPU while it has at most twice the connections of the least loaded one, plus this. It leaves room
+/// for a client on this machine that opens many connections at once, all from one CPU.
+const AFFINITY_SLACK: usize = 16;
 const THREAD_NAME: &str = "mesh";
 
 /// Threads that serve connections, each with a current-thread runtime, for
@@ -263,10 +264,10 @@ mod tests {
         let slot =
             |cpu| Slot { runtime: None, cpu: Some(cpu), ended: Arc::default(), connections: Arc::default() };
         let scheduler = Scheduler([4, 5].map(slot).into());
-        let first: Vec<_> = (0..5).map(|_| ConnectionCount::new(scheduler.choose(|| Some(5)))).collect();
-        assert_eq!(connections(&scheduler), [0, 5]);
-        let more: Vec<_> = (0..7).map(|_| ConnectionCount::new(scheduler.choose(|| Some(5)))).collect();
-        assert_eq!(connections(&scheduler), [2, 10], "unless the thread has far more than others");
+        let first: Vec<_> = (0..16).map(|_| ConnectionCount::new(scheduler.choose(|| Some(5)))).collect();
+        assert_eq!(connections(&scheduler), [0, 16]);
+        let more: Vec<_> = (0..4).map(|_| ConnectionCount::new(scheduler.choose(|| Some(5)))).collect();
+        assert_eq!(connections(&scheduler), [2, 18], "unless the thread has far more than others");
         drop((first, more));
         let _unknown_cpu = ConnectionCount::new(scheduler.choose(|| Some(7)));
         assert_eq!(connections(&scheduler), [1, 0]);

@@ -47,7 +47,8 @@ pub enum NodeRows {
     Joined {
         /// The position of the node's first column among all columns of the statement.
         offset: usize,
-        /// The position of a column that is NULL if there is no record.
+        /// The position of a column that is NULL if there is no record, and only then. Without a record, the columns of the
+        /// node are NULL as well.
         presence: usize,
     },
 }
@@ -101,6 +102,17 @@ struct SelectBuilder {
     params: Params<Param>,
     columns: Vec<Expr>,
     joined_count: usize,
+}
+
+/// The place of a node's rows in a statement.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The alias of the node's table.
+    alias: &'a str,
+    /// The position of the node's first column.
+    offset: usize,
+    /// The position of the column that shows whether there is a record, if the node is joined to its parent.
+    presence: Option<usize>,
 }
 
 impl Lowering<'_> {
@@ -171,7 +183,8 @@ impl Lowering<'_> {
         }
         let columns = node.columns.iter().map(|column| values(&column.source)).collect();
         let mut rows = SelectBuilder { select, params, columns, joined_count: 0 };
-        let joins = self.joins(&mut rows, node, &alias, joins_max);
+        let place = Place { alias: &alias, offset: 0, presence: None };
+        let joins = self.joins(&mut rows, (node, place), joins_max);
         let SelectBuilder { mut select, mut params, columns, joined_count } = rows;
         show(&mut select, node, columns);
         let select = complete(sqlite, node, select, limit, &mut params, &values);
@@ -184,12 +197,11 @@ impl Lowering<'_> {
         format!("t{}", self.nodes - 1)
     }
 
-    /// Lowers the nodes below a node. Its rows are in `rows` under `alias`.
+    /// Lowers the nodes below a node.
     fn joins(
         &mut self,
         rows: &mut SelectBuilder,
-        node: &Node,
-        alias: &str,
+        (node, place): (&Node, Place<'_>),
         joins_max: usize,
     ) -> Vec<Statements> {
         let lower = |join: &Join| match &join.link {
@@ -199,7 +211,7 @@ impl Lowering<'_> {
                     && join.node.related.is_empty()
                     && rows.joined_count < joins_max =>
             {
-                self.join(rows, (node, alias), (join, pairs), joins_max)
+                self.join(rows, (node, place), (join, pairs), joins_max)
             }
             _ => self.node(&join.node, Some((node, join)), false),
         };
@@ -210,7 +222,7 @@ impl Lowering<'_> {
     fn join(
         &mut self,
         rows: &mut SelectBuilder,
-        (parent, parent_alias): (&Node, &str),
+        (parent, parent_place): (&Node, Place<'_>),
         (join, pairs): (&Join, &[ColumnPair]),
         joins_max: usize,
     ) -> Statements {
@@ -219,7 +231,7 @@ impl Lowering<'_> {
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
         let keys = pairs
             .iter()
-            .map(|pair| sqlite.parent_key(operand(parent_alias, &pair.parent), join.is_same_type));
+            .map(|pair| sqlite.parent_key(operand(parent_place.alias, &pair.parent), join.is_same_type));
         let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
         let values = |source: &ColumnSource| table_operand(&sqlite, &node.native, &alias, source);
         if let Some(filter) = &node.filter {
@@ -228,18 +240,38 @@ impl Lowering<'_> {
         rows.select.join_as(JoinType::LeftJoin, table(&node.table), alias.clone(), condition);
         let offset = rows.columns.len();
         rows.columns.extend(node.columns.iter().map(|column| values(&column.source)));
-        // A column that the link compares is never NULL if there is a record.
-        let is_compared = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
-        let presence = match node.columns.iter().position(|column| is_compared(&column.source)) {
+        let compared = pairs.first().map(|pair| operand(&alias, &pair.target));
+        let presence = match known_presence(join, pairs) {
             Some(column) => offset + column,
-            None => {
-                rows.columns.extend(pairs.first().map(|pair| operand(&alias, &pair.target)));
-                rows.columns.len() - 1
-            }
+            None => match unused_key((parent, parent_place), join) {
+                Some(unused) => {
+                    rows.columns.splice(unused..=unused, compared);
+                    unused
+                }
+                None => {
+                    rows.columns.extend(compared);
+                    rows.columns.len() - 1
+                }
+            },
         };
-        let joins = self.joins(rows, node, &alias, joins_max);
+        let place = Place { alias: &alias, offset, presence: Some(presence) };
+        let joins = self.joins(rows, (node, place), joins_max);
         Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
     }
+}
+
+/// Returns the position of a column of a to-one relation that the link compares. It is never NULL if there is a record.
+fn known_presence(join: &Join, pairs: &[ColumnPair]) -> Option<usize> {
+    let is_compared = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
+    join.node.columns.iter().position(|column| is_compared(&column.source))
+}
+
+/// Returns the position of the parent's key in its rows, if nothing uses it: neither the response nor other relations, and the
+/// join itself compares the stored value.
+fn unused_key((parent, place): (&Node, Place<'_>), join: &Join) -> Option<usize> {
+    let key = *join.parent_keys.first().filter(|key| parent.is_only_key_of(**key, join))?;
+    let position = place.offset + key;
+    (place.presence != Some(position) && !join.node.columns.is_empty()).then_some(position)
 }
 
 /// A junction that contains each pair of a parent and a record only once, so that it can be joined to the records.
