@@ -12,7 +12,11 @@ use tokio::time::Instant;
 ///
 /// HTTP/1.1 sends one reply at a time, so a client that does not read blocks the writes to the socket. In HTTP/2 a client
 /// can leave single streams unread, so each piece of a body is tracked from when it is handed over until it is written.
+///
+/// Outboxes are created one after the other by the thread that accepts connections, and used by the threads that serve them. The
+/// alignment keeps these threads from sharing cache lines.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct Outbox {
     state: Mutex<State>,
     /// Bytes of the tracked pieces.

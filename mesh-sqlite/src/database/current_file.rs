@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use arc_swap::{ArcSwap, Guard};
 use mesh_plan::{Generations, PlanId, ResolveError};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
 use crate::file::FileIdentity;
 use crate::pool::Pool;
@@ -68,7 +69,8 @@ type ReopenWriter = Box<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 /// The file that is currently at a path.
 pub(crate) struct CurrentFile {
-    file: RwLock<Arc<OpenFile>>,
+    /// Every read uses it, so threads that read at the same time must not write to its reference count or to a lock.
+    file: ArcSwap<OpenFile>,
     identity: Mutex<FileIdentity>,
     cache_bytes: AtomicUsize,
     start: Instant,
@@ -84,7 +86,7 @@ impl CurrentFile {
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
         let identity = FileIdentity::new(path);
         Ok(Self {
-            file: RwLock::new(Arc::new(OpenFile::open(path, RESPONSE_CACHE, true)?)),
+            file: ArcSwap::from_pointee(OpenFile::open(path, RESPONSE_CACHE, true)?),
             identity: Mutex::new(identity),
             cache_bytes: AtomicUsize::new(RESPONSE_CACHE),
             start: Instant::now(),
@@ -105,19 +107,20 @@ impl CurrentFile {
     /// Replaces the response cache by an empty one of another size.
     pub(crate) fn set_cache(&self, bytes: usize) {
         self.cache_bytes.store(bytes, Ordering::Relaxed);
-        Arc::make_mut(&mut self.file.write()).cache = Arc::new(ResponseCache::new(bytes));
+        let cache = Arc::new(ResponseCache::new(bytes));
+        self.file.rcu(|file| OpenFile { cache: Arc::clone(&cache), ..OpenFile::clone(file) });
     }
 
     /// Returns the file that the last check found.
-    pub(crate) fn last(&self) -> Arc<OpenFile> {
-        Arc::clone(&self.file.read())
+    pub(crate) fn last(&self) -> Guard<Arc<OpenFile>> {
+        self.file.load()
     }
 
     /// Checks the path if a check is due, and returns the file at it.
     ///
     /// # Errors
     /// [`ResolveError::Busy`] while there is no file, since it may be about to be replaced.
-    pub(crate) fn current(&self) -> Result<Arc<OpenFile>, ResolveError> {
+    pub(crate) fn current(&self) -> Result<Guard<Arc<OpenFile>>, ResolveError> {
         let millis = self.start.elapsed().as_millis() as u64;
         let due = self.next_check.load(Ordering::Relaxed);
         let until = millis.saturating_add(CHECK_INTERVAL.as_millis() as u64);
@@ -141,7 +144,7 @@ impl CurrentFile {
             Ok((next, opened)) => {
                 tracing::warn!("the database at {} was replaced; reading the new file", path.display());
                 *identity = next;
-                *self.file.write() = Arc::new(opened);
+                self.file.store(Arc::new(opened));
                 self.is_missing.store(false, Ordering::Release);
             }
             Err(error) => {

@@ -12,12 +12,15 @@ pub struct CacheControl(Vec<Directive>);
 /// A directive such as `max-age=60`: a name in lower case, and an argument.
 type Directive = (String, Option<String>);
 
+/// The default: caches ask the server before each use.
+const NO_CACHE: &str = "no-cache";
+
 /// Directives with a number of seconds.
 const SECONDS_DIRECTIVES: [&str; 4] = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"];
 
 /// Directives without an argument.
 const FLAG_DIRECTIVES: [&str; 9] = [
-    "no-cache",
+    NO_CACHE,
     "no-store",
     "no-transform",
     "public",
@@ -72,7 +75,7 @@ impl std::error::Error for CacheControlError {}
 impl Default for CacheControl {
     /// Returns `no-cache`: caches ask the server before each use, because any write can change the data.
     fn default() -> Self {
-        Self(vec![("no-cache".to_owned(), None)])
+        Self(vec![(NO_CACHE.to_owned(), None)])
     }
 }
 
@@ -146,6 +149,10 @@ impl CacheControl {
 
     /// Returns the value of the header.
     pub fn value(&self) -> HeaderValue {
+        // Copies of a constant have no reference count, to which all threads would write.
+        if *self == Self::default() {
+            return HeaderValue::from_static(NO_CACHE);
+        }
         crate::headers::ascii(self.to_string())
     }
 }
