@@ -5,8 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The count of numbers that a thread takes from [`NEXT_BLOCK`] at a time. Threads that count together for every request would
-/// wait for each other's caches.
+/// How many numbers a thread takes at a time. If all threads wrote to one counter for each request, their cores would wait for
+/// each other's caches.
 const BLOCK: u64 = 1_024;
 
 /// The first number that no thread has taken.

@@ -266,8 +266,8 @@ fn known_presence(join: &Join, pairs: &[ColumnPair]) -> Option<usize> {
     join.node.columns.iter().position(|column| is_compared(&column.source))
 }
 
-/// Returns the position of the parent's key in its rows, if nothing uses it: neither the response nor other relations, and the
-/// join itself compares the stored value.
+/// Returns the position of the parent's key in its rows if nothing needs it there. The condition of the join itself compares the
+/// stored column.
 fn unused_key((parent, place): (&Node, Place<'_>), join: &Join) -> Option<usize> {
     let key = *join.parent_keys.first().filter(|key| parent.is_only_key_of(**key, join))?;
     let position = place.offset + key;
