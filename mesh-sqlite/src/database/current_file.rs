@@ -69,7 +69,7 @@ type ReopenWriter = Box<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
 
 /// The file that is currently at a path.
 pub(crate) struct CurrentFile {
-    /// Every read uses it, so threads that read at the same time must not write to its reference count or to a lock.
+    /// Every read loads it. Loading changes neither a lock nor a reference count, for which threads would wait.
     file: ArcSwap<OpenFile>,
     identity: Mutex<FileIdentity>,
     cache_bytes: AtomicUsize,
