@@ -20,10 +20,10 @@ thread_local! {
 /// Returns a number that is unique in this process.
 fn unique_number() -> u64 {
     NEXT.with(|next| {
-        let number = match next.get() {
-            used_up if used_up % BLOCK == 0 => NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed),
-            number => number,
-        };
+        let mut number = next.get();
+        if number % BLOCK == 0 {
+            number = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
+        }
         next.set(number + 1);
         number
     })

@@ -133,7 +133,7 @@ impl CacheControl {
 
     /// Returns whether a shared cache may reuse the reply without asking the server each time.
     pub fn is_reusable(&self) -> bool {
-        !["no-cache", "no-store", "private"].iter().any(|name| self.has(name))
+        ![NO_CACHE, "no-store", "private"].iter().any(|name| self.has(name))
     }
 
     /// Returns these directives for a reply that belongs to one client: shared caches must not store it.
