@@ -11,14 +11,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use mesh_plan::sql::mysql::{self, Param};
 use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{
-    Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
-    StepResult, Value, WriteError, WriteOutcome, box_in_place,
+    Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, Outcome, ResolveError, Rule, Script,
+    ScriptError, StepResult, Value, WriteError, Written,
 };
 use mysql_async::{Error, Row};
 
 use crate::cells;
 use crate::database::Database;
-use crate::pool::link::{Link, Outcome};
+use crate::pool::link::{Link, Outcome as Ran};
 use crate::pool::{Pool, code, is_one_of, is_stale};
 use crate::read;
 use crate::read::sort_bound::SortBound;
@@ -109,7 +109,7 @@ fn pause(tries: usize) -> Duration {
 }
 
 impl Writer {
-    async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
+    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let writing = async {
             let mut tries = 1;
@@ -124,7 +124,7 @@ impl Writer {
         let written = tokio::time::timeout_at(deadline.into(), writing).await;
         let outcome = written.map_err(|_| ResolveError::TimedOut)??;
         let body = self.read_reply(&mutation, &outcome.id, deadline).await;
-        Ok(WriteOutcome { body, ..outcome })
+        Ok(Written { body: body.transpose()?, ..outcome })
     }
 
     /// Reads the reply of a write.
@@ -141,7 +141,7 @@ impl Writer {
     }
 
     /// Runs a write in a transaction. Returns its outcome without the body of the reply.
-    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<WriteOutcome, Failure> {
+    async fn run(&self, mutation: &Mutation, fresh: bool) -> Result<Written, Failure> {
         let link = self.pool.take(fresh).await;
         let mut link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         link.begin(BEGIN).await.map_err(|error| try_failure(&error, mutation))?;
@@ -167,7 +167,7 @@ impl Writer {
     }
 
     /// Runs the statements of a write inside the transaction.
-    async fn run_steps(&self, link: &mut Link, mutation: &Mutation) -> Result<WriteOutcome, Failure> {
+    async fn run_steps(&self, link: &mut Link, mutation: &Mutation) -> Result<Written, Failure> {
         let steps = mysql::write_steps(mutation, self.statements.product);
         let (steps, repeated): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| !step.repeats);
         if repeated.is_empty() {
@@ -196,15 +196,14 @@ impl Writer {
         link: &mut Link,
         mutation: &Mutation,
         steps: &[Step<Param>],
-    ) -> Result<WriteOutcome, Failure> {
+    ) -> Result<Written, Failure> {
         let mut id = mutation.expected_id();
         let mut found = false;
         for step in steps {
             if !step.part.is_run(found) {
                 continue;
             }
-            let Outcome { rows, affected } =
-                run_step(link, mutation, step, &id, self.statements.product).await?;
+            let Ran { rows, affected } = run_step(link, mutation, step, &id, self.statements.product).await?;
             found |= step.part == Part::Find && affected > 0;
             if affected == 0
                 && let Some(error) = step.failure(mutation)
@@ -223,7 +222,7 @@ impl Writer {
             }
         }
         let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
-        Ok(WriteOutcome { id, body: None, created })
+        Ok(Written { id, body: None, created })
     }
 }
 
@@ -234,7 +233,7 @@ async fn run_step(
     step: &Step<Param>,
     id: &Key,
     product: mysql::Product,
-) -> Result<Outcome, Failure> {
+) -> Result<Ran, Failure> {
     match link.write(&step.statement.sql, &params(&step.statement, id)).await {
         Ok(outcome) => Ok(outcome),
         Err(error) => Err(failure::statement_failure(link, step.part.of(mutation), &error, product).await),
@@ -247,20 +246,16 @@ fn params(statement: &Statement<Param>, id: &Key) -> Vec<Value> {
 }
 
 impl Mutator for Writer {
-    fn mutate(
-        &self,
-        mutation: Mutation,
-        context: Context,
-    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        box_in_place(|| self.write(mutation, context))
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
+        Box::pin(async { self.write(mutation, context).await.into() })
     }
 
     fn transact(
         &self,
         script: Arc<dyn Script>,
         context: Context,
-    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(self.run_script(script, context)))
+    ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(async { self.run_script(script, context).await.into() }))
     }
 }
 

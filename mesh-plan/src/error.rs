@@ -209,9 +209,6 @@ pub enum ResolveError {
     /// Too many reads are running or waiting.
     #[error("too many reads are running")]
     Busy,
-    /// The connection was lost while a write was committed.
-    #[error("the connection was lost during COMMIT, so the write may or may not have been committed")]
-    Unconfirmed,
     /// The response has more objects than the bound allows. `SPEC §3.11`
     #[error(
         "The response has more than {rows} objects (bound `rows`); read fewer with `$page`, at the root or on a relation"

@@ -66,6 +66,7 @@ mod error;
 mod generations;
 mod mesh;
 mod mutation;
+mod outcome;
 mod persisted;
 mod plan;
 mod planner;
@@ -87,8 +88,9 @@ pub use mesh::{
 };
 pub use mutation::{
     Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, Reference,
-    ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, WriteOutcome,
+    ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, Written,
 };
+pub use outcome::{CommitGate, Outcome};
 pub use persisted::{
     ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
     Registration,

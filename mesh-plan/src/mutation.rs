@@ -13,7 +13,7 @@ use crate::plan::{Node, Plan, Predicate, Target};
 use crate::sql::text;
 use crate::value::key;
 use crate::{
-    BoxFuture, Change, Context, JsonBody, Key, ResolveError, Rule, Script, ScriptError, StepResult, Value,
+    BoxFuture, Change, Context, JsonBody, Key, Outcome, Rule, Script, ScriptError, StepResult, Value,
     WriteError,
 };
 pub use fields::{Fields, FieldsError};
@@ -60,8 +60,8 @@ impl Mutation {
     }
 
     /// Returns the read that shapes the reply, for the record with that id; `None` if the reply has no body. A mutator that
-    /// runs it in the transaction of the write replies with exactly what it has written; otherwise [`crate::Mesh::write`]
-    /// runs it afterwards.
+    /// runs it in the transaction of the write replies with exactly what it has written, and a failure undoes the write;
+    /// otherwise [`crate::Mesh::write`] runs it afterwards.
     pub fn reply(&self, id: &Key) -> Option<Plan> {
         self.reply.as_deref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
     }
@@ -374,49 +374,44 @@ impl KeyColumns {
     }
 }
 
-/// The result of a mutator.
+/// The result of a committed write of a mutator.
 #[derive(Debug, Default)]
-pub struct WriteOutcome {
+pub struct Written {
     /// The id of the record that the reply shows: the created, updated or connected one.
     pub id: Key,
     /// Whether an [`Action::Merge`] has created the record.
     pub created: bool,
-    /// The reply's body, if the mutator has read it ([`Mutation::reply`]). It must be read after the commit, since a slow
-    /// reply would hold the locks of the write. If it is `None`, [`crate::Mesh`] reads the reply with the resolver.
-    pub body: Option<Result<JsonBody, ResolveError>>,
+    /// The reply's body, if the mutator has read it in the transaction of the write ([`Mutation::reply`]). If it is `None`,
+    /// [`crate::Mesh`] reads the reply with the resolver.
+    pub body: Option<JsonBody>,
 }
 
-impl WriteOutcome {
-    /// Creates the outcome of a write of the record with that id.
+impl Written {
+    /// Creates the result of a write of the record with that id.
     pub fn new(id: impl Into<Key>) -> Self {
         Self { id: id.into(), ..Self::default() }
     }
 }
 
 /// Executes writes. Implemented by back ends, and by every function or closure of the form
-/// `async fn(Mutation, Context) -> Result<WriteOutcome, WriteError>`.
+/// `async fn(Mutation, Context) -> Result<Written, WriteError>`. The future of such a function may also return an [`Outcome`].
 ///
-/// A write is atomic, and durable when the future completes. A write whose future is dropped may or may not be executed.
+/// A write is atomic, and durable when it is [`Outcome::Committed`]. A write whose future is dropped may or may not be
+/// executed. Before it is committed it obeys [`Context::deadline`], and its COMMIT is sent only after
+/// [`Context::begin_commit`].
 pub trait Mutator: Send + Sync + 'static {
-    /// Executes a write.
-    ///
-    /// # Errors
-    /// [`WriteError::NotFound`] if a record that the write needs does not exist, [`WriteError::Conflict`] if a rule of the
+    /// Executes a write. It fails with [`WriteError::NotFound`] if a record that the write needs does not exist, [`WriteError::Conflict`] if a rule of the
     /// storage forbids it, and any other failure.
-    fn mutate(&self, mutation: Mutation, context: Context)
-    -> BoxFuture<'_, Result<WriteOutcome, WriteError>>;
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>>;
 
     /// Runs a script in one transaction and returns the results of its steps. The storage also executes the reads of the
     /// script, in place of the resolvers of their entities. `None`, the default, means that the storage has no transactions
-    /// of several steps.
-    ///
-    /// # Errors
-    /// The errors of the script, and for its steps those of [`Mutator::mutate`].
+    /// of several steps. The errors are those of the script, and for its steps those of [`Mutator::mutate`].
     fn transact(
         &self,
         script: Arc<dyn Script>,
         context: Context,
-    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
+    ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
         let _ = (script, context);
         None
     }
@@ -425,13 +420,10 @@ pub trait Mutator: Send + Sync + 'static {
 impl<F, Fut> Mutator for F
 where
     F: Fn(Mutation, Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<WriteOutcome, WriteError>> + Send + 'static,
+    Fut: Future<Output: Into<Outcome<Written, WriteError>>> + Send + 'static,
 {
-    fn mutate(
-        &self,
-        mutation: Mutation,
-        context: Context,
-    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        Box::pin(self(mutation, context))
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
+        let writing = self(mutation, context);
+        Box::pin(async { writing.await.into() })
     }
 }

@@ -8,13 +8,13 @@ mod usage;
 use std::future::{Future, Ready};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrayvec::ArrayString;
 use futures_util::future::Either;
 
 use crate::rows::StepCounter;
-use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
+use crate::{CommitGate, JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
 pub use usage::{Usage, WaitCounter};
@@ -145,6 +145,10 @@ pub struct Context {
     pub trace_parent: Option<Arc<str>>,
     /// The trace in which back ends record their statements. It is set only during development.
     pub trace: Option<Arc<Trace>>,
+    /// The time for which the answer to COMMIT is awaited, regardless of the deadline.
+    pub commit_timeout: Option<Duration>,
+    /// Tells whether the write has begun to commit.
+    pub commit_gate: Option<Arc<CommitGate>>,
 }
 
 impl Context {
@@ -189,6 +193,33 @@ impl Context {
     pub fn with_trace(mut self, trace: Option<Arc<Trace>>) -> Self {
         self.trace = trace;
         self
+    }
+
+    /// Sets the time for which the answer to COMMIT is awaited.
+    #[must_use]
+    pub fn with_commit_timeout(mut self, timeout: Duration) -> Self {
+        self.commit_timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the gate that a write passes before it sends COMMIT.
+    #[must_use]
+    pub fn with_commit_gate(mut self, gate: Arc<CommitGate>) -> Self {
+        self.commit_gate = Some(gate);
+        self
+    }
+
+    /// Announces that COMMIT is sent next. Returns whether it may be sent ([`CommitGate::begin`]).
+    #[must_use]
+    pub fn begin_commit(&self) -> bool {
+        self.commit_gate.as_ref().is_none_or(|gate| gate.begin())
+    }
+
+    /// Announces that the storage has refused the COMMIT ([`CommitGate::reopen`]).
+    pub fn commit_refused(&self) {
+        if let Some(gate) = &self.commit_gate {
+            gate.reopen();
+        }
     }
 }
 

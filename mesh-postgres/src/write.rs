@@ -13,8 +13,8 @@ use futures_util::future::{join, try_join};
 use mesh_plan::sql::postgres::{self, Param};
 use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{
-    Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, ResolveError, Rule, Script, ScriptError,
-    StepResult, WriteError, WriteOutcome, box_in_place,
+    Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, Outcome, ResolveError, Rule, Script,
+    ScriptError, StepResult, WriteError, Written,
 };
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
@@ -103,7 +103,7 @@ impl<E> Failure<E> {
 }
 
 impl Writer {
-    async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
+    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let (mut tries, mut fresh) = (1, false);
         let (outcome, announced) = loop {
@@ -119,13 +119,13 @@ impl Writer {
         let acknowledged = self.wait_for_acknowledgements(announced, deadline);
         let reading = async {
             match outcome.body {
-                Some(body) => Some(body),
+                Some(body) => Some(Ok(body)),
                 None => self.read_reply(&mutation, &outcome.id, deadline).await,
             }
         };
-        let (body, acknowledged) = join(reading, acknowledged).await;
+        let (body, acknowledged): (Option<Result<_, ResolveError>>, _) = join(reading, acknowledged).await;
         acknowledged?;
-        Ok(WriteOutcome { id: outcome.id, body, created: outcome.created })
+        Ok(Written { id: outcome.id, body: body.transpose()?, created: outcome.created })
     }
 
     /// Waits until other servers have acknowledged a commit, or have noticed that another host was promoted.
@@ -194,7 +194,7 @@ impl Writer {
         mutation: &Mutation,
         fresh: bool,
         deadline: Instant,
-    ) -> Result<(WriteOutcome, CommitAnnouncement<'_>), Failure> {
+    ) -> Result<(Written, CommitAnnouncement<'_>), Failure> {
         let timed_out = |_| Failure::Final(ResolveError::TimedOut.into());
         let running = tokio::time::timeout_at(deadline.into(), self.run_open(mutation, fresh));
         let (link, outcome) = running.await.map_err(timed_out)??;
@@ -209,11 +209,11 @@ impl Writer {
         let (ended, body) = join(ending, reading).await;
         let ended = ended.map_err(timed_out)?;
         let announced = ended.map_err(|failure| failure.map(|error| commit_error(&error, mutation)))?;
-        Ok((WriteOutcome { body, ..outcome }, announced))
+        Ok((Written { body: body.and_then(Result::ok), ..outcome }, announced))
     }
 
     /// Runs a write in a transaction, and returns its connection, on which the transaction is open.
-    async fn run_open(&self, mutation: &Mutation, fresh: bool) -> Result<(Lease, WriteOutcome), Failure> {
+    async fn run_open(&self, mutation: &Mutation, fresh: bool) -> Result<(Lease, Written), Failure> {
         let link = self.pool.take(fresh).await;
         let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
         match self.run_steps(&link, mutation, link.begin()).await {
@@ -247,7 +247,7 @@ impl Writer {
         link: &Link,
         mutation: &Mutation,
         opening: impl Future<Output = Result<(), Error>>,
-    ) -> Result<WriteOutcome, Failure> {
+    ) -> Result<Written, Failure> {
         let steps = postgres::write_steps(mutation, &self.statements.features);
         let (steps, repeated): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| !step.repeats);
         if repeated.is_empty() {
@@ -277,7 +277,7 @@ impl Writer {
         mutation: &Mutation,
         steps: &[Step<Param>],
         opening: impl Future<Output = Result<(), Error>>,
-    ) -> Result<WriteOutcome, Failure> {
+    ) -> Result<Written, Failure> {
         let (mut id, mut found) = (mutation.expected_id(), false);
         let (mut left, mut opening) = (steps, Some(opening));
         loop {
@@ -314,7 +314,7 @@ impl Writer {
             left = rest;
             if left.is_empty() {
                 let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
-                return Ok(WriteOutcome { id, body: None, created });
+                return Ok(Written { id, body: None, created });
             }
         }
     }
@@ -365,20 +365,16 @@ impl Writer {
 }
 
 impl Mutator for Writer {
-    fn mutate(
-        &self,
-        mutation: Mutation,
-        context: Context,
-    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        box_in_place(|| self.write(mutation, context))
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
+        Box::pin(async { self.write(mutation, context).await.into() })
     }
 
     fn transact(
         &self,
         script: Arc<dyn Script>,
         context: Context,
-    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(self.run_script(script, context)))
+    ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(async { self.run_script(script, context).await.into() }))
     }
 }
 

@@ -22,8 +22,8 @@ use mesh_plan::sql::sqlite::{self, Param, Statements, WriteForm};
 use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
     Action, BoxFuture, Cells as _, Context, Generations, JsonBody, Key, LocalGenerations, Mutation, Mutator,
-    PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, WriteOutcome,
-    box_in_place,
+    Outcome, PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError,
+    Written,
 };
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
@@ -91,7 +91,7 @@ impl Database {
 }
 
 impl Writer {
-    async fn write(&self, mutation: Mutation, context: Context) -> Result<WriteOutcome, WriteError> {
+    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let written = self
             .queue
@@ -125,20 +125,16 @@ impl fmt::Debug for Writer {
 }
 
 impl Mutator for Writer {
-    fn mutate(
-        &self,
-        mutation: Mutation,
-        context: Context,
-    ) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        box_in_place(|| self.write(mutation, context))
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
+        Box::pin(async { self.write(mutation, context).await.into() })
     }
 
     fn transact(
         &self,
         script: Arc<dyn Script>,
         context: Context,
-    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(self.run_script(script, context)))
+    ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(async { self.run_script(script, context).await.into() }))
     }
 }
 
@@ -256,7 +252,7 @@ impl WriteConnection {
     }
 
     /// Runs the statements of a write, inside the transaction.
-    fn run_steps(&self, mutation: &Mutation) -> Result<WriteOutcome, WriteError> {
+    fn run_steps(&self, mutation: &Mutation) -> Result<Written, WriteError> {
         self.run_each(mutation, &self.steps(mutation))
     }
 
@@ -276,7 +272,7 @@ impl WriteConnection {
     }
 
     /// Runs the statements that [`WriteConnection::steps`] has returned for a write.
-    fn run_each(&self, mutation: &Mutation, steps: &[Step<Param>]) -> Result<WriteOutcome, WriteError> {
+    fn run_each(&self, mutation: &Mutation, steps: &[Step<Param>]) -> Result<Written, WriteError> {
         let connection = &self.reader.connection;
         let mut id = mutation.expected_id();
         let mut found = false;
@@ -300,7 +296,7 @@ impl WriteConnection {
             }
         }
         let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
-        Ok(WriteOutcome { id, body: None, created })
+        Ok(Written { id, body: None, created })
     }
 }
 

@@ -102,6 +102,22 @@ named_enum! {
         QueryNotAllowed = "QUERY_NOT_ALLOWED",
         /// The session lacks the permission.
         Forbidden = "FORBIDDEN",
+        /// The database did not say whether it has committed a write. `SPEC §23.1`
+        OutcomeUnknown = "OUTCOME_UNKNOWN",
+        /// A write is in effect, but its reply failed. `SPEC §23.1`
+        ReplyFailed = "REPLY_FAILED",
+    }
+}
+
+named_enum! {
+    /// What became of the write of a request that failed: the member `effect` of an error body. `SPEC §23.1`
+    Effect {
+        /// Nothing was written; the request can be sent again.
+        None = "none",
+        /// The write is in effect; only its reply is missing.
+        Applied = "applied",
+        /// The write may be in effect.
+        Unknown = "unknown",
     }
 }
 
@@ -174,6 +190,8 @@ pub struct WireError {
     pub retry_after: Option<u32>,
     /// The credentials that a 401 asks for.
     pub challenge: Challenge,
+    /// What became of the write of the request; `None` if it is no write, or if the error does not decide it.
+    pub effect: Option<Effect>,
 }
 
 impl WireError {
@@ -193,6 +211,7 @@ impl WireError {
             allow: None,
             retry_after: None,
             challenge: Challenge::default(),
+            effect: None,
         }
     }
 
@@ -335,6 +354,30 @@ impl WireError {
         Self::new(ErrorKind::Resolver, "The request took too long and was stopped").with_code(Code::Timeout)
     }
 
+    /// Creates a 500 `OUTCOME_UNKNOWN`: a write may or may not be in effect. The cause belongs in the log only.
+    pub fn outcome_unknown() -> Self {
+        let message = "The database did not confirm the write, so it may or may not be in effect; read the record before you \
+                       send the write again";
+        let error = Self::new(ErrorKind::Resolver, message).with_code(Code::OutcomeUnknown);
+        Self { effect: Some(Effect::Unknown), ..error }
+    }
+
+    /// Creates a 500 `REPLY_FAILED`: a write is in effect, but its reply failed. The cause belongs in the log only.
+    pub fn reply_failed() -> Self {
+        let message =
+            "The write is in effect, but its reply failed; read the record, and do not send the write again";
+        let error = Self::new(ErrorKind::Resolver, message).with_code(Code::ReplyFailed);
+        Self { effect: Some(Effect::Applied), ..error }
+    }
+
+    /// States that nothing was written, unless the error states another effect. Every error of a write route has an effect.
+    /// `SPEC §23.1`
+    #[must_use]
+    pub fn of_write(mut self) -> Self {
+        self.effect.get_or_insert(Effect::None);
+        self
+    }
+
     /// Creates a 500: the server failed. The cause belongs in the log only.
     pub fn internal() -> Self {
         Self::new(ErrorKind::Internal, "The server failed; its log has the cause under this request id")
@@ -364,6 +407,7 @@ impl WireError {
             column: self.column,
             fields: self.fields.clone(),
             step: self.step,
+            effect: self.effect.map(|effect| effect.name().to_owned()),
         }
     }
 }
@@ -406,6 +450,9 @@ pub struct ErrorBody {
     /// The step of a batch that failed, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
+    /// What became of the write, such as the name of an [`Effect`]; `None` if the request is no write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
 }
 
 /// A member of a write's body that is at fault. `SPEC §12.1`

@@ -13,7 +13,7 @@ pub mod response;
 pub mod route;
 pub mod sse;
 
-pub use error::{Challenge, Code, ErrorBody, ErrorKind, FieldError, WireError};
+pub use error::{Challenge, Code, Effect, ErrorBody, ErrorKind, FieldError, WireError};
 pub use request::{Authorization, MeshHeaders, PostBody, QuerySource, RawQuery, RequestId};
 pub use response::cors::{self, Cors, OriginError};
 pub use response::encoding::{self, Encoding};

@@ -154,6 +154,11 @@ fn error() -> Value {
             "code": {"type": "string", "description": "the precise cause", "examples": ["CURSOR_MISMATCH", "TOKEN_EXPIRED"]},
             "path": {"type": "string", "description": "the position in the query", "examples": ["post.comments.author"]},
             "step": {"type": "integer", "description": "The step of a batch that failed, counted from 0"},
+            "effect": {
+                "enum": ["none", "applied", "unknown"],
+                "description": "what became of the write: nothing was written, it is in effect, or it may be; only in errors of \
+                    requests that write",
+            },
             "line": {"type": "integer", "minimum": 1},
             "column": {"type": "integer", "minimum": 1},
             "fields": {

@@ -95,8 +95,12 @@ async fn a_write_that_waits_for_a_lock_ends_at_its_deadline() {
     let target = WriteTarget::Update { entity: "post", id: RecordId::Text("1") };
     let write = served.mesh.plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
     let context = Context::default().with_deadline(Instant::now() + Duration::from_millis(300));
-    let waited = served.mesh.write(write, &context).await;
-    assert!(matches!(waited, Err(WriteError::Failed(ResolveError::TimedOut))), "{:?}", waited.err());
+    let waited = served.mesh.write(write, &context).await.into_result();
+    assert!(
+        matches!(waited, Err(Error::Write(WriteError::Failed(ResolveError::TimedOut)))),
+        "{:?}",
+        waited.err()
+    );
     let waiting = format!("{REFRESH}; SELECT COUNT(*) FROM information_schema.INNODB_TRX");
     until("its transaction has ended", async || server.query(&waiting).as_deref() == Some("1")).await;
     other.end("ROLLBACK").await.unwrap();

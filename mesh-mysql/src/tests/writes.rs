@@ -15,8 +15,8 @@ impl Served {
             request = request.with_fields(&fields);
         }
         let written = self.mesh.write(self.mesh.plan_write(&request)?, &Context::default()).await;
-        let reply = written.map_err(Error::Write)?;
-        let body = reply.body.map(|body| String::from_utf8(body.bytes.to_vec()).unwrap());
+        let reply = written.into_result()?;
+        let body = reply.body.unwrap().map(|body| String::from_utf8(body.bytes.to_vec()).unwrap());
         Ok((reply.id, body.unwrap_or_default()))
     }
 }

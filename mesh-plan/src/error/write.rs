@@ -135,7 +135,7 @@ pub enum WriteError {
     /// The application refuses the write; the message is for the client.
     #[error("{0}")]
     Refused(String),
-    /// Writing failed, or reading the written record.
+    /// Writing failed, or reading the reply in the transaction of the write.
     #[error(transparent)]
     Failed(#[from] ResolveError),
 }

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::memory::Tables;
     use crate::policy::{Access, Condition};
-    use crate::{Context, Mutation, WriteError, WriteOutcome};
+    use crate::{Context, Mutation, WriteError, Written};
 
     fn schema() -> Schema {
         let user = |user: mesh_schema::EntityBuilder| {
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn all_faults_are_reported_at_once() {
         let mutator = |_: Mutation, _: Context| async {
-            Err::<WriteOutcome, _>(WriteError::from(crate::ResolveError::Busy))
+            Err::<Written, _>(WriteError::from(crate::ResolveError::Busy))
         };
         let policy = |_: &str, _: &Entity| Access::all().when(Condition::equal("owner", true));
         let mesh = Mesh::builder(schema())

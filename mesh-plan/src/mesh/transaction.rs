@@ -13,7 +13,7 @@ use crate::mutation::{Action, Fields, Mutation, Subject};
 use crate::plan::{Plan, Target};
 use crate::planner::write::{CreatePlanner, WriteRequest};
 use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
-use crate::{Change, Context, Error, JsonBody, PlanError, WriteError, WriteFault};
+use crate::{Change, Context, Error, JsonBody, Outcome, PlanError, WriteError, WriteFault};
 
 /// The state of a record that a write requires. `SPEC §18.3`
 #[derive(Clone, Debug)]
@@ -53,53 +53,55 @@ impl Mesh {
         Ok(Expected { plan: Plan { target: Target::Point(id.clone()), ..plan }, digests })
     }
 
-    /// Executes a write if the record is as expected, and reads its reply, in one transaction.
-    ///
-    /// # Errors
-    /// [`WriteError::Changed`] if the record is not as expected, and those of [`Mesh::transact`].
+    /// Executes a write if the record is as expected, and reads its reply, in one transaction. It fails with
+    /// [`WriteError::Changed`] if the record is not as expected.
     pub async fn write_if(
         &self,
         mutation: Mutation,
         expected: Expected,
         context: &Context,
-    ) -> Result<WriteReply, Error> {
+    ) -> Outcome<WriteReply, Error> {
         let subject = mutation.subject.clone();
         let script = ConditionalWrite { mutation, expected };
         let done = self.transact(&[subject.key()], Arc::new(script), context).await;
-        let Transacted { mut results, changes } = done.map_err(|failure| *failure.error)?;
-        let (id, body) = match results.pop() {
-            Some(StepResult { mut ids, mut bodies, .. }) => (ids.pop(), bodies.pop().flatten()),
-            None => (None, None),
+        let reply = |Transacted { mut results, changes }| {
+            let (id, body) = match results.pop() {
+                Some(StepResult { mut ids, mut bodies, .. }) => (ids.pop(), bodies.pop().flatten()),
+                None => (None, None),
+            };
+            let id = id.filter(|_| body.is_some()).map(|id| subject.id_text(&id)).unwrap_or_default();
+            WriteReply { entity: subject.key().to_owned(), id, body: Ok(body), created: false, changes }
         };
-        let id = id.filter(|_| body.is_some()).map(|id| subject.id_text(&id)).unwrap_or_default();
-        Ok(WriteReply { entity: subject.key().to_owned(), id, body, unread: None, created: false, changes })
+        done.map(reply).map_err(|failure: ScriptError| *failure.error)
     }
 
-    /// Creates several records of the entity of a request in one transaction. `SPEC §18.1`
-    ///
-    /// # Errors
-    /// Those of [`Mesh::plan_write`] and of [`Mesh::transact`] for the first record that fails. The item of the error is the
-    /// index of that record.
+    /// Creates several records of the entity of a request in one transaction. The errors are those of [`Mesh::plan_write`] and
+    /// of [`Mesh::transact`] for the first record that fails. The item of the error is the index of that record. `SPEC §18.1`
     pub async fn create_all(
         &self,
         request: &WriteRequest<'_>,
         records: &[Fields<'_>],
         context: &Context,
-    ) -> Result<Transacted, ScriptError> {
-        let (mut mutations, invalid) = self.plan_creates(request, records)?;
+    ) -> Outcome<Transacted, ScriptError> {
+        let (mut mutations, invalid) = match self.plan_creates(request, records) {
+            Ok(planned) => planned,
+            Err(error) => return Outcome::NotCommitted(error),
+        };
         if invalid.is_some() {
             // The transaction is rolled back, so no reply is needed.
             mutations.iter_mut().for_each(|mutation| mutation.reply = None);
         }
         let Some(first) = mutations.first() else {
-            return invalid.map_or(Ok(Transacted { results: Vec::new(), changes: Vec::new() }), Err);
+            return invalid.map_or(Ok(Transacted { results: Vec::new(), changes: Vec::new() }), Err).into();
         };
         let entity = first.subject.key().to_owned();
         let script = CreateScript { mutations: mutations.into(), is_trial: invalid.is_some() };
         let created = self.transact(&[&entity], Arc::new(script), context).await;
         match (created, invalid) {
             // The records before the invalid one can be created.
-            (Err(ScriptError { step: 1, .. }), Some(invalid)) => Err(invalid),
+            (Outcome::NotCommitted(ScriptError { step: 1, .. }), Some(invalid)) => {
+                Outcome::NotCommitted(invalid)
+            }
             (created, _) => created,
         }
     }
@@ -127,27 +129,30 @@ impl Mesh {
         Ok((planned, None))
     }
 
-    /// Runs a script over these entities in one transaction.
-    ///
-    /// # Errors
-    /// [`WriteFault::NoTransactions`] if the mutator has none, [`WriteFault::OtherStorage`] if the entities do not share a
-    /// mutator, and errors of the script and of the mutator.
+    /// Runs a script over these entities in one transaction. It fails with [`WriteFault::NoTransactions`] if the mutator has
+    /// none, with [`WriteFault::OtherStorage`] if the entities do not share a mutator, and with errors of the script and of the
+    /// mutator.
     pub async fn transact(
         &self,
         entities: &[&str],
         script: Arc<dyn Script>,
         context: &Context,
-    ) -> Result<Transacted, ScriptError> {
+    ) -> Outcome<Transacted, ScriptError> {
         let refused =
             |step, fault: WriteFault, entity: &str| ScriptError::new(step, PlanError::new(fault, entity));
         let first = entities.first().copied().unwrap_or_default();
         let Some(mutator) = self.mutators.find(first) else {
-            return Err(refused(0, WriteFault::NoTransactions { entity: first.to_owned() }, first));
+            let fault = WriteFault::NoTransactions { entity: first.to_owned() };
+            return Outcome::NotCommitted(refused(0, fault, first));
         };
         for (step, entity) in entities.iter().enumerate() {
             if !self.mutators.find(entity).is_some_and(|other| Arc::ptr_eq(mutator, other)) {
                 let (entity, other) = ((*entity).to_owned(), first.to_owned());
-                return Err(refused(step, WriteFault::OtherStorage { entity, other }, first));
+                return Outcome::NotCommitted(refused(
+                    step,
+                    WriteFault::OtherStorage { entity, other },
+                    first,
+                ));
             }
         }
         let script = BoundedScript { script, rows: self.limits.rows, bytes: self.limits.response_bytes };
@@ -155,13 +160,16 @@ impl Mesh {
         let running = async {
             match mutator.transact(Arc::new(script), context.clone()) {
                 Some(running) => running.await,
-                None => Err(refused(0, WriteFault::NoTransactions { entity: first.to_owned() }, first)),
+                None => {
+                    let fault = WriteFault::NoTransactions { entity: first.to_owned() };
+                    Outcome::NotCommitted(refused(0, fault, first))
+                }
             }
         };
-        let results = AssertUnwindSafe(running).catch_unwind().await;
-        let results = results.map_err(|payload| ScriptError::new(0, panicked(payload)))??;
-        let changes = script::changes(&results);
-        Ok(Transacted { results, changes })
+        // A mutator that panics may have written.
+        let done = AssertUnwindSafe(running).catch_unwind().await;
+        let done = done.unwrap_or_else(|payload| Outcome::unknown(panicked(payload)));
+        done.map(|results: Vec<StepResult>| Transacted { changes: script::changes(&results), results })
     }
 }
 

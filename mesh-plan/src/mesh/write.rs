@@ -7,25 +7,25 @@ use futures_util::FutureExt as _;
 use mesh_ql::{Query, ReadNode, Selection};
 
 use super::{Mesh, Request, panicked};
-use crate::mutation::{Action, LinkKey, Mutation, Subject, WriteOutcome};
+use crate::mutation::{Action, LinkKey, Mutation, Subject, Written};
 use crate::plan::{Plan, Target};
 use crate::planner;
 use crate::planner::write::{WriteKind, WriteRequest, empty};
 use crate::{
-    Change, Context, Error, JsonBody, Key, PlanError, RecordId, ResolveError, Rule, WriteError, WriteFault,
+    Change, Context, Error, JsonBody, Key, Outcome, PlanError, RecordId, ResolveError, Rule, WriteError,
+    WriteFault,
 };
 
-/// The result of a write.
+/// The result of a committed write.
 #[derive(Debug)]
 pub struct WriteReply {
     /// The entity of the record that the reply shows.
     pub entity: String,
     /// The id of that record as in [`crate::RecordId::Text`]; empty if the reply has no body.
     pub id: String,
-    /// The record in the requested shape; `None` if the reply has no body, or if the record could not be read.
-    pub body: Option<JsonBody>,
-    /// The error if the record was written but could not be read.
-    pub unread: Option<ResolveError>,
+    /// The record in the requested shape; `None` if the reply has no body. It is an error if the record was written, but could
+    /// not be read afterwards.
+    pub body: Result<Option<JsonBody>, ResolveError>,
     /// Whether the record is new.
     pub created: bool,
     /// The written records.
@@ -89,38 +89,41 @@ impl Mesh {
         RecordId::Text(id).to_segment(fields)
     }
 
-    /// Executes a write, and reads its reply after it is committed.
-    ///
-    /// # Errors
-    /// Errors and panics of the mutator.
-    pub async fn write(&self, mutation: Mutation, context: &Context) -> Result<WriteReply, WriteError> {
+    /// Executes a write. Reads its reply if the mutator has not done so.
+    pub async fn write(&self, mutation: Mutation, context: &Context) -> Outcome<WriteReply, Error> {
         let entity = mutation.subject.key();
-        let mutator = self.mutators.find(entity).ok_or_else(|| ResolveError::Missing(entity.to_owned()))?;
+        let Some(mutator) = self.mutators.find(entity) else {
+            return Outcome::NotCommitted(ResolveError::Missing(entity.to_owned()).into());
+        };
         // The block also catches a panic before the mutator returns its future.
         let writing = async { mutator.mutate(mutation.clone(), context.clone()).await };
-        let written = AssertUnwindSafe(writing).catch_unwind().await.map_err(panicked)?;
-        let creates = matches!(mutation.action, Action::Create { .. } | Action::CreateChild { .. });
-        let WriteOutcome { id, body, created } = written.map_err(|error| mutation.explain(error))?;
+        // A mutator that panics may have written.
+        let written = AssertUnwindSafe(writing).catch_unwind().await;
+        match written.unwrap_or_else(|payload| Outcome::unknown(panicked(payload))) {
+            Outcome::Committed(written) => Outcome::Committed(self.reply(&mutation, written, context).await),
+            Outcome::NotCommitted(error) => Outcome::NotCommitted(mutation.explain(error).into()),
+            Outcome::Unknown(cause) => Outcome::Unknown(cause),
+        }
+    }
+
+    /// Returns the reply of a committed write.
+    async fn reply(&self, mutation: &Mutation, written: Written, context: &Context) -> WriteReply {
+        let Written { id, created, body } = written;
         let reply = mutation.reply(&id);
         let shown = mutation.written();
         let text = if reply.is_some() { shown.id_text(&id) } else { String::new() };
-        let read = match (body, reply) {
-            (None, Some(plan)) => Some(self.read(&plan, context).await),
-            (body, _) => body,
+        let body = match (body, reply) {
+            (None, Some(plan)) => self.read(&plan, context).await.map(Some),
+            (body, _) => Ok(body),
         };
-        let (body, unread) = match read.transpose() {
-            Ok(body) => (body, None),
-            Err(error) => (None, Some(error)),
-        };
-        let changes = mutation.changes(&id);
-        Ok(WriteReply {
+        let creates = matches!(mutation.action, Action::Create { .. } | Action::CreateChild { .. });
+        WriteReply {
             entity: shown.key().to_owned(),
             id: text,
             body,
-            unread,
             created: creates || created,
-            changes,
-        })
+            changes: mutation.changes(&id),
+        }
     }
 }
 

@@ -23,11 +23,11 @@ async fn write(
     if let WriteTarget::Update { .. } = target {
         request = request.with_reply((Format::Ql, QUERY));
     }
-    Ok(mesh.write(mesh.plan_write(&request)?, &Context::default()).await?)
+    mesh.write(mesh.plan_write(&request)?, &Context::default()).await.into_result()
 }
 
 fn body(reply: WriteReply) -> String {
-    String::from_utf8(reply.body.unwrap().bytes.to_vec()).unwrap()
+    String::from_utf8(reply.body.unwrap().unwrap().bytes.to_vec()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

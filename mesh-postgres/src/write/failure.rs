@@ -60,7 +60,7 @@ pub(super) fn commit_error(error: &Error, mutation: &Mutation) -> WriteError {
         Some(cause) if !lost.contains(cause.code()) => write_error(error, mutation),
         _ => {
             tracing::warn!("a write failed during COMMIT: {}", with_causes(error));
-            ResolveError::Unconfirmed.into()
+            WriteError::new("unconfirmed")
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use mesh_integrity::Session;
 use mesh_plan::Principal;
-use mesh_wire::{Route, WireError};
+use mesh_wire::{Effect, Route, WireError};
 use parking_lot::Mutex;
 
 use crate::observability::audit::entry::AuditDetails;
@@ -63,6 +63,14 @@ route_kinds! {
     Admin("GET", "admin"),
 }
 
+impl RouteKind {
+    /// Returns whether the route writes records. `SPEC §23.1`
+    pub(crate) fn is_write(self) -> bool {
+        use RouteKind::{Attach, Batch, Connect, Create, Delete, Disconnect, Remove, Update};
+        matches!(self, Create | Update | Delete | Attach | Connect | Disconnect | Remove | Batch)
+    }
+}
+
 /// The means by which a caller was identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallerKind {
@@ -114,6 +122,8 @@ pub(crate) struct ErrorRecord {
     pub(crate) code: Option<&'static str>,
     /// The status of the error. The reply of a failed tool call has another status.
     pub(crate) status: StatusCode,
+    /// What became of the write, if there was one.
+    pub(crate) effect: Option<Effect>,
 }
 
 /// A read that has finished.
@@ -193,7 +203,12 @@ impl RequestRecord {
     /// Sets the error of the request.
     pub(crate) fn set_error(&self, error: &WireError) {
         let code = error.code.map(|code| code.name());
-        let _ = self.error.set(ErrorRecord { kind: error.kind.name(), code, status: error.status });
+        let _ = self.error.set(ErrorRecord {
+            kind: error.kind.name(),
+            code,
+            status: error.status,
+            effect: error.effect,
+        });
     }
 
     /// Returns the error of the request.

@@ -77,6 +77,7 @@ impl<'r> RequestContext<'r> {
     pub(crate) fn resolver_context(&self, caller: &Caller) -> Context {
         Context::new(self.request_id())
             .with_deadline(self.deadline)
+            .with_commit_timeout(self.shared.limits.request_timeout)
             .with_trace_parent(self.record.trace.map(|trace| trace.to_string().into()))
             .with_principal(caller.principal())
     }

@@ -8,6 +8,7 @@ use http::Response;
 use mesh_wire::{WireError, response};
 
 use super::context::RequestContext;
+use super::route;
 use crate::clients::MAX_UNCOUNTED_BYTES;
 use crate::pipeline::body::Body;
 
@@ -42,9 +43,12 @@ pub(super) async fn reply(
     }
 }
 
-/// Returns the reply for an error.
+/// Returns the reply for an error. Where nothing else is stated, a write that fails has written nothing. `SPEC §23.1`
 pub(crate) fn refusal(cx: &RequestContext<'_>, error: &WireError) -> Response<Body> {
     report(cx, error);
+    if error.effect.is_none() && route::is_write(cx) {
+        return response::error(&cx.head, &error.clone().of_write()).map(Body::from);
+    }
     response::error(&cx.head, error).map(Body::from)
 }
 
@@ -69,5 +73,5 @@ fn panicked(cx: &RequestContext<'_>, payload: &(dyn Any + Send)) -> WireError {
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     tracing::error!(request = %cx.head.request_id, "panicked: {}", text.unwrap_or("no message"));
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.panicked());
-    WireError::internal()
+    if route::is_write(cx) { WireError::outcome_unknown() } else { WireError::internal() }
 }

@@ -48,6 +48,15 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
     Ok(route)
 }
 
+/// Returns whether the request is for a route that writes, also if it is refused before its route is found.
+pub(crate) fn is_write(cx: &RequestContext<'_>) -> bool {
+    if cx.record.route() != RouteKind::None {
+        return cx.record.route().is_write();
+    }
+    let route = find_below_base(cx.shared, cx.head.method, cx.uri.path());
+    matches!(route, Ok(RouteMatch::Protocol(route)) if RouteKind::from_route(&route).is_write())
+}
+
 /// Returns the route of a method at the path of the tools for agents. GET and DELETE are not allowed, because the tools
 /// have no sessions.
 #[cfg(feature = "mcp")]

@@ -61,9 +61,8 @@ pub(super) async fn run(
     let _permit = admission::admit(cx)?;
     let context = cx.resolver_context(caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
-    let done = commit_all(&cx.shared.changes, &context, running).await;
     let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);
-    let results = done.map_err(failed)?.results;
+    let results = commit_all(&cx.shared.changes, &context, running, failed).await?.results;
     cx.audit(|details| {
         for ((_, step), result) in details.steps.iter_mut().zip(&results) {
             step.id = written_id(result).or_else(|| step.id.take());

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::Response;
 use http::header::CONTENT_TYPE;
+use http::{Response, StatusCode};
 use mesh_plan::{Context, Fields, PlanError, PlanErrorKind, RecordId};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
@@ -16,7 +16,7 @@ use mesh_uploads::{
     FinishError, MultipartError, ReceiveOptions, ReceivedUpload, RecordError, StatedParts, Statement,
     UploadError, UploadPolicy,
 };
-use mesh_wire::{QuerySource, WireError, headers, response};
+use mesh_wire::{Effect, QuerySource, WireError, headers, response};
 use serde_json::{Map, Value as Json};
 
 use self::column::{NewId, find_record, write_column};
@@ -209,9 +209,9 @@ async fn record(
     let recording = tokio::spawn(async move {
         let written = async {
             let written = write(&shared, handler.as_deref(), upload, context).await;
-            written.map_err(|error| match error.status.is_server_error() {
-                true => RecordError::Unknown(error),
-                false => RecordError::Refused(error),
+            written.map_err(|error| match error.effect {
+                None | Some(Effect::None) => RecordError::Refused(error),
+                Some(_) => RecordError::Unknown(error),
             })
         };
         match received.finish(written).await {
@@ -226,7 +226,7 @@ async fn record(
     });
     let id = recording.await.unwrap_or_else(|error| {
         error_log::chain(cx.request_id(), &error);
-        Err(WireError::internal())
+        Err(WireError::outcome_unknown())
     })?;
     let Upload { entity, file, .. } = &recorded;
     tracing::debug!(request = %cx.head.request_id, key = %file.key, size = file.size, "stored");
@@ -248,11 +248,17 @@ async fn write(
     match handler {
         Some(handler) => {
             let entity = upload.entity.clone();
-            let id = handler.record(upload, context).await?;
+            let id = handler.record(upload, context).await.map_err(failed_handler)?;
             Ok(id.map(|id| (column::texts(shared.mesh.schema(), &entity, &id), id)))
         }
         None => write_column(shared, &upload, context).await,
     }
+}
+
+/// Returns the error of a handler. One that has failed unexpectedly may have written the record.
+fn failed_handler(error: WireError) -> WireError {
+    let may_have_written = error.effect.is_none() && error.status == StatusCode::INTERNAL_SERVER_ERROR;
+    if may_have_written { WireError::outcome_unknown() } else { error }
 }
 
 /// Returns the body of the reply. If the field has the name of another member, that member contains the key. `SPEC §9.3`

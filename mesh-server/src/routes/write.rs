@@ -88,7 +88,8 @@ pub(crate) async fn answer(
         cx.audit(|details| details.id = Some(id.clone()));
     }
     let location = created.then(|| cx.shared.location(&entity, &id));
-    let mut reply = response::written(&cx.head, location, body.map(|body| body.bytes));
+    let body = body.unwrap_or_default().map(|body| body.bytes);
+    let mut reply = response::written(&cx.head, location, body);
     if is_merge {
         response::set_merged(&mut reply);
     }

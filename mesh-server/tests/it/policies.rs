@@ -233,8 +233,12 @@ impl Desk {
         let fields = Fields::parse(body.as_bytes()).unwrap();
         let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(who));
         let mutation = self.mesh.plan_write(&request)?;
-        let reply = self.mesh.write(mutation, &Context::default()).await?;
-        Ok(reply.body.map(|body| String::from_utf8(body.bytes.to_vec()).unwrap()).unwrap_or_default())
+        let reply = self.mesh.write(mutation, &Context::default()).await.into_result()?;
+        Ok(reply
+            .body
+            .unwrap()
+            .map(|body| String::from_utf8(body.bytes.to_vec()).unwrap())
+            .unwrap_or_default())
     }
 
     async fn title(&self, id: &str) -> String {

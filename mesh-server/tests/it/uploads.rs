@@ -13,8 +13,7 @@ use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::{
-    Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, ResolveError, Value, WriteError,
-    WriteOutcome,
+    Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, ResolveError, Value, WriteError, Written,
 };
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_uploads::{ContentHash, FileStore, StorageKey};
@@ -82,7 +81,7 @@ impl Fixture {
                     id[0],
                     values.join(" ")
                 ));
-                Ok(WriteOutcome::new(id))
+                Ok(Written::new(id))
             }
         };
         let mesh = Mesh::builder(schema).default_resolver(tables).default_mutator(mutator);

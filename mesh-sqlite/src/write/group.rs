@@ -62,7 +62,7 @@ impl WriteConnection {
         }
         for (written, waiting) in group {
             if let Ok(written) = written {
-                written.body = self.read_reply(&waiting.mutation, &written.id).map(Ok);
+                written.body = self.read_reply(&waiting.mutation, &written.id);
             }
         }
         self.rollback();

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{Mutation, ResolveError, Script, WriteError, WriteOutcome};
+use mesh_plan::{Mutation, ResolveError, Script, WriteError, Written};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -17,7 +17,7 @@ use super::WriteConnection;
 use super::script::ScriptResult;
 
 /// The result of a write.
-pub(super) type WriteResult = Result<WriteOutcome, WriteError>;
+pub(super) type WriteResult = Result<Written, WriteError>;
 
 /// A job that waits for the connection, with the sender of its result.
 pub(super) enum Job {

@@ -1,6 +1,6 @@
 //! Updates of tables, whose changed rows are counted, and of views, which return them.
 
-use mesh_plan::{Context, Fields, Mesh, RecordId, WriteError, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{Context, Error, Fields, Mesh, RecordId, WriteError, WriteReply, WriteRequest, WriteTarget};
 use mesh_schema::Document;
 
 use crate::tests::File;
@@ -18,7 +18,7 @@ const DOCUMENT: &str = r#"{"entities": {
 }}"#;
 
 /// Updates a record. Also returns the rows of the table.
-async fn update(entity: &str, id: &str, body: &str) -> (Result<WriteReply, WriteError>, Vec<(i64, i64)>) {
+async fn update(entity: &str, id: &str, body: &str) -> (Result<WriteReply, Error>, Vec<(i64, i64)>) {
     let file = File::new(TABLES);
     let database = file.database();
     let catalog = database.contents(&[]).unwrap().catalog;
@@ -28,7 +28,7 @@ async fn update(entity: &str, id: &str, body: &str) -> (Result<WriteReply, Write
     let fields = Fields::parse(body.as_bytes()).unwrap();
     let request = WriteRequest::new(WriteTarget::Update { entity, id: RecordId::Text(id) });
     let mutation = mesh.plan_write(&request.with_fields(&fields)).unwrap();
-    let written = mesh.write(mutation, &Context::default()).await;
+    let written = mesh.write(mutation, &Context::default()).await.into_result();
     let connection = file.connect();
     let mut statement = connection.prepare("SELECT id, n FROM t ORDER BY id").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
@@ -44,7 +44,7 @@ async fn updates_of_tables_and_views_reply_with_the_record() {
     ] {
         let (written, found) = update(entity, "1", body).await;
         let written = written.unwrap_or_else(|error| panic!("{entity} {body}: {error}"));
-        assert_eq!(written.body.unwrap().bytes, reply, "{entity} {body}");
+        assert_eq!(written.body.unwrap().unwrap().bytes, reply, "{entity} {body}");
         assert_eq!(found, rows, "{entity} {body}");
     }
 }
@@ -53,7 +53,10 @@ async fn updates_of_tables_and_views_reply_with_the_record() {
 async fn a_record_that_is_missing_or_that_a_trigger_keeps_is_not_found() {
     for (entity, id) in [("t", "3"), ("v", "3"), ("t", "2")] {
         let (written, rows) = update(entity, id, r#"{"n": 11}"#).await;
-        assert!(matches!(written, Err(WriteError::NotFound { .. })), "{entity} {id}: {written:?}");
+        assert!(
+            matches!(written, Err(Error::Write(WriteError::NotFound { .. }))),
+            "{entity} {id}: {written:?}"
+        );
         assert_eq!(rows, [(1, 10), (2, 20)], "{entity} {id}");
     }
 }

@@ -1,11 +1,26 @@
 //! Conversion of the errors of mesh-plan.
 
-use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
+use mesh_plan::{Error, Outcome, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
 
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
 
 /// Seconds after which to retry when the server is busy.
 const RETRY_AFTER: u32 = 1;
+
+impl WireError {
+    /// Returns the result of a committed write, or the error of one that was not committed or may not have been. This is the
+    /// only place that maps outcomes to replies. `SPEC §23.1`
+    ///
+    /// # Errors
+    /// The write was not committed, or may not have been.
+    pub fn of_outcome<T, E: Into<Self>>(outcome: Outcome<T, E>) -> Result<T, Self> {
+        match outcome {
+            Outcome::Committed(reply) => Ok(reply),
+            Outcome::NotCommitted(error) => Err(error.into().of_write()),
+            Outcome::Unknown(_) => Err(Self::outcome_unknown()),
+        }
+    }
+}
 
 impl From<Error> for WireError {
     fn from(error: Error) -> Self {
@@ -95,11 +110,6 @@ impl From<ResolveError> for WireError {
             }
             ResolveError::TimedOut => Self::timeout(),
             ResolveError::Busy => Self::unavailable(RETRY_AFTER),
-            ResolveError::Unconfirmed => Self::new(
-                ErrorKind::Resolver,
-                "The connection to the database was lost during the commit, so the write may or may not have been committed; \
-                 read the record before you send the write again",
-            ),
             _ => Self::resolver(),
         }
     }

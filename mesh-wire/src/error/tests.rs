@@ -79,6 +79,7 @@ fn an_error_body_is_displayed_with_its_position() {
         column: Some(9),
         fields: Vec::new(),
         step: None,
+        effect: None,
     };
     assert_eq!(body.to_string(), "ValidationError: m (in user.posts, line 3, column 9)");
     let body = ErrorBody { step: Some(2), ..body };

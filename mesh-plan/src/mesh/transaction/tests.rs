@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use mesh_schema::{Document, Schema};
 
 use super::*;
-use crate::{BoxFuture, Fields, Key, Mutator, Value, WriteOutcome, WriteTarget};
+use crate::{BoxFuture, Fields, Key, Mutator, Value, WriteTarget, Written};
 
 /// A storage whose writes all succeed, and which reads the same body each time.
 #[derive(Default)]
@@ -15,16 +15,16 @@ struct Storage {
 }
 
 impl Mutator for Arc<Storage> {
-    fn mutate(&self, _: Mutation, _: Context) -> BoxFuture<'_, Result<WriteOutcome, WriteError>> {
-        Box::pin(async { Ok(WriteOutcome::default()) })
+    fn mutate(&self, _: Mutation, _: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
+        Box::pin(async { Outcome::Committed(Written::default()) })
     }
 
     fn transact(
         &self,
         script: Arc<dyn Script>,
         _: Context,
-    ) -> Option<BoxFuture<'_, Result<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(async move {
+    ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
+        let running = async move {
             let mut done = Vec::new();
             while let Some(step) = script.next(&done).map_err(|error| ScriptError::new(done.len(), error))? {
                 let body = JsonBody { bytes: "{\"n\":1}".into(), rows: 1, digest: None };
@@ -37,7 +37,8 @@ impl Mutator for Arc<Storage> {
                 done.push(StepResult { step, ids, bodies: vec![Some(body); count] });
             }
             Ok(done)
-        }))
+        };
+        Some(Box::pin(async { running.await.into() }))
     }
 }
 
@@ -52,8 +53,8 @@ fn schema() -> Schema {
     Document::parse(&text).unwrap().load(None).unwrap()
 }
 
-async fn alone(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
-    Ok(WriteOutcome::new(1))
+async fn alone(_: Mutation, _: Context) -> Result<Written, WriteError> {
+    Ok(Written::new(1))
 }
 
 /// Entities `a` and `b` have one storage, and `c` a mutator without transactions.
@@ -63,7 +64,7 @@ fn mesh() -> (Mesh, Arc<Storage>) {
     (mesh.build().unwrap(), storage)
 }
 
-fn conditional(digest: u128) -> (Result<WriteReply, Error>, Vec<String>) {
+fn conditional(digest: u128) -> (Outcome<WriteReply, Error>, Vec<String>) {
     let (mesh, storage) = mesh();
     let fields = Fields::parse(b"{\"n\": 2}").unwrap();
     let request = WriteRequest::new(WriteTarget::Update { entity: "a", id: "1".into() }).with_fields(&fields);
@@ -78,13 +79,16 @@ fn conditional(digest: u128) -> (Result<WriteReply, Error>, Vec<String>) {
 #[test]
 fn a_record_is_locked_and_compared_before_it_is_written() {
     let (reply, steps) = conditional(JsonBody::digest(b"{\"n\":1}"));
-    assert_eq!((reply.unwrap().id.as_str(), steps), ("1", vec!["lock".to_owned(), "write".to_owned()]));
+    assert_eq!(
+        (reply.into_result().unwrap().id.as_str(), steps),
+        ("1", vec!["lock".to_owned(), "write".to_owned()])
+    );
     let (reply, steps) = conditional(7);
-    assert!(matches!(reply, Err(Error::Write(WriteError::Changed))));
+    assert!(matches!(reply, Outcome::NotCommitted(Error::Write(WriteError::Changed))));
     assert_eq!(steps, ["lock"]);
 }
 
-fn create_all(mesh: &Mesh, entity: &str, count: usize) -> Result<Transacted, ScriptError> {
+fn create_all(mesh: &Mesh, entity: &str, count: usize) -> Outcome<Transacted, ScriptError> {
     let records = vec![Fields::parse(b"{\"n\": 2}").unwrap(); count];
     let request = WriteRequest::new(WriteTarget::Create { entity });
     let context = Context::default();
@@ -94,10 +98,10 @@ fn create_all(mesh: &Mesh, entity: &str, count: usize) -> Result<Transacted, Scr
 #[test]
 fn records_of_a_list_are_one_step_and_one_change_each() {
     let (mesh, storage) = mesh();
-    let created = create_all(&mesh, "a", 3).unwrap();
+    let created = create_all(&mesh, "a", 3).into_result().unwrap();
     assert_eq!(created.changes, ["1", "2", "3"].map(|id| Change::record("a", id)));
     assert_eq!(*storage.steps.lock().unwrap(), ["write"]);
-    assert!(create_all(&mesh, "a", 0).unwrap().results.is_empty());
+    assert!(create_all(&mesh, "a", 0).into_result().unwrap().results.is_empty());
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn records_of_a_list_may_have_other_members_in_another_order() {
 #[test]
 fn storage_without_transactions_is_named() {
     let (mesh, _) = mesh();
-    let error = create_all(&mesh, "c", 2).unwrap_err().error.to_string();
+    let error = create_all(&mesh, "c", 2).into_result().unwrap_err().error.to_string();
     assert_eq!(
         error,
         "The storage of entity 'c' has no transactions of several steps; write its records one by one"
@@ -149,8 +153,8 @@ fn a_transaction_has_one_storage() {
     let run = |entities: &[&str]| {
         mesh.transact(entities, Arc::new(Nothing), &context).now_or_never().unwrap().map(|done| done.results)
     };
-    assert!(run(&["a", "b", "a"]).unwrap().is_empty());
-    let error = run(&["a", "b", "c"]).unwrap_err();
+    assert!(run(&["a", "b", "a"]).into_result().unwrap().is_empty());
+    let error = run(&["a", "b", "c"]).into_result().unwrap_err();
     let message = "Entities 'c' and 'a' are in different storages and cannot be written in one transaction; write them in separate requests";
     assert_eq!((error.step, error.error.to_string().as_str()), (2, message));
 }

@@ -4,11 +4,11 @@ use expect_test::{Expect, expect};
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
 
 use super::{WriteRequest, WriteTarget};
-use crate::{Context, Fields, Mesh, Mutation, RecordId, WriteError, WriteOutcome};
+use crate::{Context, Fields, Mesh, Mutation, RecordId, WriteError, Written};
 
 /// Creates the schema of the tests of planning and lowering.
 pub(crate) fn blog() -> Mesh {
-    async fn no_mutator(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
+    async fn no_mutator(_: Mutation, _: Context) -> Result<Written, WriteError> {
         Err(WriteError::new("nothing is stored here"))
     }
     let schema = Schema::builder()

@@ -77,9 +77,9 @@ fn an_unknown_relation_is_an_error_of_the_application() {
 #[cfg(feature = "sql")]
 #[test]
 fn statements_that_change_records_contain_the_condition() {
-    use crate::{Fields, Mutation, RecordId, WriteError, WriteOutcome, WriteRequest, WriteTarget};
+    use crate::{Fields, Mutation, RecordId, WriteError, WriteRequest, WriteTarget, Written};
 
-    async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
+    async fn never(_: Mutation, _: Context) -> Result<Written, WriteError> {
         Err(WriteError::new("nothing is written here"))
     }
     let mesh = Mesh::builder(schema()).default_resolver(tables()).default_mutator(never);

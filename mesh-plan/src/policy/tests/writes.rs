@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
-use crate::{Fields, Mutation, RecordId, Value, WriteError, WriteOutcome, WriteRequest, WriteTarget};
+use crate::{Fields, Mutation, RecordId, Value, WriteError, WriteRequest, WriteTarget, Written};
 
-async fn never(_: Mutation, _: Context) -> Result<WriteOutcome, WriteError> {
+async fn never(_: Mutation, _: Context) -> Result<Written, WriteError> {
     Err(WriteError::new("nothing is written here"))
 }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use mesh_docs::ViewAs;
 use mesh_integrity::unix_millis;
 use mesh_plan::{Fields, WriteTarget};
+use mesh_wire::Effect;
 use serde_json::Value;
 
 use super::AuditEntry;
@@ -222,11 +223,9 @@ pub(super) fn is_refusal(status: StatusCode) -> bool {
 /// Returns the event of a request if it is logged. Writes, uploads, logins, logouts, registrations, and all other
 /// requests that were refused are logged.
 pub(super) fn event(cx: &RequestContext<'_>, status: StatusCode) -> Option<&'static str> {
-    use RouteKind::{
-        Attach, Batch, Connect, Create, Custom, Delete, Disconnect, Login, Logout, Register, Remove, Update,
-    };
+    use RouteKind::{Custom, Login, Logout, Register};
     let event = match cx.record.route() {
-        Create | Update | Delete | Attach | Connect | Disconnect | Remove | Batch => Some("write"),
+        route if route.is_write() => Some("write"),
         Login => Some("login"),
         Logout => Some("logout"),
         Register => Some("register"),
@@ -249,9 +248,12 @@ pub(super) fn request_entry(
     duration: Duration,
 ) -> AuditEntry {
     let record = cx.record;
-    let outcome = match status {
-        status if is_refusal(status) => "refused",
-        status if status.is_client_error() || status.is_server_error() => "failed",
+    // What is stored decides, not whether the reply was successful.
+    let outcome = match record.error().and_then(|error| error.effect) {
+        Some(Effect::Applied) => "ok",
+        Some(Effect::Unknown) => "unknown",
+        _ if is_refusal(status) => "refused",
+        _ if status.is_client_error() || status.is_server_error() => "failed",
         _ => "ok",
     };
     let mut entry = Object::begin(event);

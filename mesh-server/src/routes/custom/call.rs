@@ -132,7 +132,7 @@ impl Call {
         Reply {
             status: None,
             location: Some(self.location(&written)),
-            body: written.body.map(|body| body.bytes),
+            body: written.body.unwrap_or_default().map(|body| body.bytes),
         }
     }
 }
@@ -182,6 +182,6 @@ impl Reply {
 /// 200 with the record, or 204 if the write has no shape.
 impl From<WriteReply> for Reply {
     fn from(written: WriteReply) -> Self {
-        Self { body: written.body.map(|body| body.bytes), ..Self::default() }
+        Self { body: written.body.unwrap_or_default().map(|body| body.bytes), ..Self::default() }
     }
 }

@@ -210,7 +210,8 @@ impl CallerTools<'_, '_> {
         let body = json!({"steps": steps}).to_string();
         let options = &self.tools.options;
         let bounds = Some((options.rows, options.bytes));
-        let results = batch::run(self.cx, self.caller, body.as_bytes(), bounds).await?;
+        let results =
+            batch::run(self.cx, self.caller, body.as_bytes(), bounds).await.map_err(WireError::of_write)?;
         Ok(String::from_utf8_lossy(&results).into_owned())
     }
 

@@ -58,7 +58,8 @@ pub(super) async fn write_column(
     if upload.id.is_some() {
         return Ok(None);
     }
-    let body = reply.body.and_then(|body| serde_json::from_slice::<Map<String, Json>>(&body.bytes).ok());
+    let body = reply.body.ok().flatten();
+    let body = body.and_then(|body| serde_json::from_slice::<Map<String, Json>>(&body.bytes).ok());
     Ok(Some((body.unwrap_or_else(|| texts(mesh.schema(), &upload.entity, &reply.id)), reply.id)))
 }
 

@@ -1,20 +1,15 @@
 //! The steps of a write that handlers of the application share: parsing its fields, and running it.
 
 use std::pin::pin;
-use std::time::Duration;
 
 use http::HeaderMap;
 use mesh_plan::{
-    Changes, Context, Error, Expected, Fields, Mesh, Mutation, ResolveError, ScriptError, Transacted,
-    WriteError, WriteReply,
+    Changes, Context, Error, Expected, Fields, Mesh, Mutation, Outcome, ScriptError, Transacted, WriteError,
+    WriteReply,
 };
 use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;
-
-/// How long a write is awaited after its deadline. A commit that has started cannot be cancelled, and its client should
-/// get the result.
-const COMMIT_GRACE: Duration = Duration::from_secs(5);
 
 /// Parses the members of a JSON body.
 pub(crate) fn fields<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<Fields<'b>, WireError> {
@@ -24,21 +19,18 @@ pub(crate) fn fields<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<Fields<'
     Fields::parse(body).map_err(|error| WireError::transport(error.to_string()))
 }
 
-/// Runs a write, under a condition if there is one, announces the changes that it makes, and reads its reply.
+/// Runs a write, under a condition if there is one, announces the changes that it makes, and returns its reply.
 ///
 /// # Errors
-/// Those of a write route. If only the reply cannot be read, the write has taken effect nevertheless.
+/// Those of a write route.
 pub(crate) async fn commit_and_read(
     mesh: &Mesh,
     changes: &Changes,
     write: (Mutation, Option<Expected>),
     context: Context,
 ) -> Result<WriteReply, WireError> {
-    let mut reply = commit(mesh, changes, write, context).await?;
-    match reply.unread.take() {
-        Some(error) => Err(Error::Resolve(error).into()),
-        None => Ok(reply),
-    }
+    let reply = commit(mesh, changes, write, context).await?;
+    if reply.body.is_err() { Err(WireError::reply_failed()) } else { Ok(reply) }
 }
 
 /// Runs a write and announces the changes that it makes. If only its reply cannot be read, the write has succeeded.
@@ -55,46 +47,54 @@ pub(crate) async fn commit(
     let writing = pin!(async {
         match expected {
             Some(expected) => mesh.write_if(mutation, expected, &context).await,
-            None => mesh.write(mutation, &context).await.map_err(Error::Write),
+            None => mesh.write(mutation, &context).await,
         }
     });
-    let timed_out = || Error::Resolve(ResolveError::TimedOut);
-    let reply = within_commit_grace(&context, writing, timed_out).await;
-    let reply = reply.map_err(|error| logged(&context, error))?;
+    let outcome = until_decided(&context, writing).await;
+    let reply = WireError::of_outcome(outcome.map_err(|error| logged(&context, error)))?;
     reply.changes.iter().cloned().for_each(|change| changes.notify(change));
     let request_id = context.request_id();
     tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
-    if let Some(error) = &reply.unread {
+    if let Err(error) = &reply.body {
         error_log::resolve_error(request_id, error);
     }
     Ok(reply)
 }
 
-/// Runs a transaction of several steps and announces the changes that it makes.
+/// Runs a transaction of several steps and announces the changes that it makes. `failed` converts the error of a step.
+///
+/// # Errors
+/// Those of a write route.
 pub(crate) async fn commit_all(
     changes: &Changes,
     context: &Context,
-    running: impl Future<Output = Result<Transacted, ScriptError>>,
-) -> Result<Transacted, ScriptError> {
-    let timed_out = || ResolveError::TimedOut.into();
-    let done = within_commit_grace(context, running, timed_out).await?;
+    running: impl Future<Output = Outcome<Transacted, ScriptError>>,
+    failed: impl FnOnce(ScriptError) -> WireError,
+) -> Result<Transacted, WireError> {
+    let done = WireError::of_outcome(until_decided(context, running).await.map_err(failed))?;
     done.changes.iter().cloned().for_each(|change| changes.notify(change));
     tracing::debug!(request = %context.request_id(), changes = done.changes.len(), "written");
     Ok(done)
 }
 
-/// Awaits a write until `COMMIT_GRACE` after its deadline.
-pub(crate) async fn within_commit_grace<T, E>(
+/// Awaits the outcome of a write. A mutator obeys the deadline until it sends COMMIT, and then awaits the answer for the
+/// same time again. The outcome of one that takes longer is unknown.
+async fn until_decided<T, E>(
     context: &Context,
-    writing: impl Future<Output = Result<T, E>>,
-    timed_out: impl FnOnce() -> E,
-) -> Result<T, E> {
-    match context.deadline.map(|deadline| deadline + COMMIT_GRACE) {
-        Some(deadline) => {
-            tokio::time::timeout_at(deadline.into(), writing).await.unwrap_or_else(|_| Err(timed_out()))
+    writing: impl Future<Output = Outcome<T, E>>,
+) -> Outcome<T, E> {
+    let end = context.deadline.zip(context.commit_timeout).map(|(deadline, again)| deadline + again);
+    let outcome = match end {
+        Some(end) => {
+            let late = |_| Outcome::unknown("the write has not ended in time");
+            tokio::time::timeout_at(end.into(), writing).await.unwrap_or_else(late)
         }
         None => writing.await,
+    };
+    if let Outcome::Unknown(cause) = &outcome {
+        error_log::chain(context.request_id(), &**cause);
     }
+    outcome
 }
 
 /// Logs the failure of a write, and returns the error for the client.

@@ -44,7 +44,6 @@ pub(super) async fn create(
     let context = cx.resolver_context(caller);
     let _permit = admission::admit(cx)?;
     let creating = cx.shared.mesh.create_all(&request, &records, &context);
-    let created = commit_all(&cx.shared.changes, &context, creating).await;
     let failed = |ScriptError { item, error, .. }| {
         let error = logged(&context, *error);
         match item {
@@ -52,7 +51,7 @@ pub(super) async fn create(
             None => error,
         }
     };
-    let created = created.map_err(failed)?;
+    let created = commit_all(&cx.shared.changes, &context, creating, failed).await?;
     cx.audit(|details| {
         details.ids =
             created.changes.iter().filter_map(|change| change.id.as_deref().map(str::to_owned)).collect();

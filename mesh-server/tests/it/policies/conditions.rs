@@ -183,8 +183,8 @@ async fn write(
 ) -> Result<String, Error> {
     let request = WriteRequest::new(target).with_fields(fields).with_principal(Some(who));
     let mutation = mesh.plan_write(&request)?;
-    let reply = mesh.write(mutation, &Context::default()).await?;
-    Ok(reply.body.map(|body| String::from_utf8(body.bytes.to_vec()).unwrap()).unwrap_or_default())
+    let reply = mesh.write(mutation, &Context::default()).await.into_result()?;
+    Ok(reply.body.unwrap().map(|body| String::from_utf8(body.bytes.to_vec()).unwrap()).unwrap_or_default())
 }
 
 fn compare(field: &str, op: &str, claim: &str) -> Json {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use mesh_plan::{
-    Context, Fields, Mesh, Mutator as _, RecordId, Rule, WriteError, WriteReply, WriteRequest, WriteTarget,
+    Context, Error, Fields, Mesh, Mutator as _, RecordId, Rule, WriteError, WriteReply, WriteRequest,
+    WriteTarget,
 };
 use mesh_ql::Format;
 use mesh_schema::Document;
@@ -66,7 +67,11 @@ impl TestDatabase {
     ) -> Result<WriteReply, WriteError> {
         let fields = Fields::parse(body.as_bytes()).unwrap();
         let mutation = self.mesh.plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
-        self.mesh.write(mutation, &Context::new("test").with_deadline(Instant::now() + time)).await
+        let context = Context::new("test").with_deadline(Instant::now() + time);
+        self.mesh.write(mutation, &context).await.into_result().map_err(|error| match error {
+            Error::Write(error) => error,
+            error => panic!("{error}"),
+        })
     }
 
     async fn create(&self, body: &str) -> Result<WriteReply, WriteError> {
@@ -103,7 +108,7 @@ async fn writes_that_wait_are_committed_together() {
     let bodies: Vec<String> = (0..20).map(|n| format!(r#"{{"n":{n}}}"#)).collect();
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
     for (n, reply) in t.create_together(&bodies).await.into_iter().enumerate() {
-        let body = reply.unwrap().body.unwrap();
+        let body = reply.unwrap().body.unwrap().unwrap();
         assert_eq!(body.bytes, format!(r#"{{"id":{},"n":{n},"parent_id":null}}"#, n + 1));
     }
     assert_eq!(t.numbers("log"), (0..20).collect::<Vec<_>>());
@@ -137,10 +142,10 @@ async fn a_light_reply_is_read_by_the_writer_and_another_after_it() {
         let fields = Fields::parse(body.as_bytes()).unwrap();
         let request = WriteRequest::new(WriteTarget::Create { entity: "t" }).with_fields(&fields);
         let mutation = mesh.plan_write(&request.with_reply((Format::Json, query))).unwrap();
-        let written = writer.mutate(mutation.clone(), Context::new("test")).await.unwrap();
+        let written = writer.mutate(mutation.clone(), Context::new("test")).await.into_result().unwrap();
         assert_eq!(written.body.is_some(), is_light, "{body}");
-        let reply = mesh.write(mutation, &Context::new("test")).await.unwrap();
-        let shown: serde_json::Value = serde_json::from_slice(&reply.body.unwrap().bytes).unwrap();
+        let reply = mesh.write(mutation, &Context::new("test")).await.into_result().unwrap();
+        let shown: serde_json::Value = serde_json::from_slice(&reply.body.unwrap().unwrap().bytes).unwrap();
         assert_eq!(shown["same"][0]["n"], least, "{shown}");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::Method;
 use mesh_plan::{
     Context, Error, Fields, Limits, Mesh, Mutation, Principal, RecordId, Request, ResolveError, WriteError,
-    WriteOutcome, WriteRequest, WriteTarget,
+    WriteRequest, WriteTarget, Written,
 };
 use mesh_ql::{Format, Page, ParamValues};
 use mesh_schema::{Entity, Field, Member, Schema};
@@ -67,9 +67,8 @@ impl Runner {
         }
         let schema = Arc::new(source.schema);
         let limits = config.plan_limits();
-        let unused = async |_: Mutation, _: Context| -> Result<WriteOutcome, WriteError> {
-            Err(ResolveError::Busy.into())
-        };
+        let unused =
+            async |_: Mutation, _: Context| -> Result<Written, WriteError> { Err(ResolveError::Busy.into()) };
         let unrestricted = Mesh::builder(schema.without_policies()).limits(limits);
         let unrestricted = unrestricted.default_mutator(unused).build()?;
         let mut mesh = Mesh::builder(Arc::clone(&schema)).limits(limits);
@@ -200,7 +199,7 @@ impl Runner {
         let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
         let mesh = database.add_resolvers(mesh, Some(&writer)).build().map_err(Failure::from)?;
         let mutation = mesh.plan_write(&request)?;
-        mesh.write(mutation, &Context::default()).await.map_err(Error::Write)?;
+        mesh.write(mutation, &Context::default()).await.into_result()?;
         Ok(Observed::Written)
     }
 

@@ -299,7 +299,7 @@ impl<'o> Desks<'o> {
             let mutation = desk.mesh.plan_write(&request)?;
             let context = Context::default();
             let writing = desk.mesh.write(mutation, &context);
-            Ok(self.others.runtime.block_on(writing).map_err(Error::Write)?.changes)
+            Ok(self.others.runtime.block_on(writing).into_result()?.changes)
         };
         match written() {
             Ok(changes) => (200, String::new(), changes),
