@@ -21,6 +21,7 @@ mod operations;
 mod playground;
 mod postgres;
 mod reads;
+mod round_trip;
 mod security;
 mod support;
 mod transport;

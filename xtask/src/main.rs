@@ -34,7 +34,7 @@ Commands:
   conformance [OPTIONS]
                        Run the cases in tests/conformance against this server, or against --target URL; see
                        `cargo xtask conformance --help`
-  soak [traffic|attacks|differential] [--minutes N | --seconds N]
+  soak [traffic|attacks|differential|laws] [--minutes N | --seconds N]
                        Send mixed traffic to a server, attack it beside honest traffic, and compare random queries
                        with a simple resolver; in release mode, one minute each by default, ten for the attacks
   fuzz [--seconds N] [--stable] [TARGET]

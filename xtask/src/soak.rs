@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: long runs in release mode of mixed traffic against a server, of attacks beside honest traffic, and
-//! of random queries compared with a simple in-memory resolver.
+//! `cargo xtask soak`: long runs in release mode of mixed traffic against a server, of attacks beside honest traffic, of
+//! random queries compared with a simple in-memory resolver, and of the laws of values.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,10 +26,11 @@ enum Part {
     Traffic,
     Attacks,
     Differential,
+    Laws,
 }
 
 impl Part {
-    const ALL: [Self; 3] = [Self::Traffic, Self::Attacks, Self::Differential];
+    const ALL: [Self; 4] = [Self::Traffic, Self::Attacks, Self::Differential, Self::Laws];
 
     /// Runs the part for some seconds.
     fn run(self, root: &Path, seconds: Option<u64>) -> ExitCode {
@@ -39,6 +40,7 @@ impl Part {
         let (name, filter) = match self {
             Self::Traffic => ("mixed traffic", "soak::mixed_traffic"),
             Self::Attacks => ("attacks beside honest traffic", "soak::attacks"),
+            Self::Laws => ("laws of values", "round_trip::"),
             Self::Differential => {
                 eprintln!("soak, differential: {seconds} seconds");
                 let command = "test --release -p mesh-server --test it differential:: -- --nocapture";
@@ -51,7 +53,11 @@ impl Part {
             return built.finish();
         }
         let command = format!("test --release -p mesh-tests --test it {filter} -- --nocapture");
-        let variables = [("MESH_SOAK_SECONDS", seconds.as_str()), ("MESH_SOAK_TIMES", "1")];
+        let variables = [
+            ("MESH_SOAK_SECONDS", seconds.as_str()),
+            ("MESH_SOAK_TIMES", "1"),
+            ("MESH_LAWS_SECONDS", &seconds),
+        ];
         Steps::new(root.to_path_buf()).show(&command, &variables)
     }
 }
@@ -66,8 +72,10 @@ pub(crate) fn parse_options(arguments: &[&str]) -> Result<Options, String> {
             "traffic" => options.only = Some(Part::Traffic),
             "attacks" => options.only = Some(Part::Attacks),
             "differential" => options.only = Some(Part::Differential),
+            "laws" => options.only = Some(Part::Laws),
             _ => {
-                let message = "'soak' takes `[traffic|attacks|differential] [--minutes N | --seconds N]`";
+                let message =
+                    "'soak' takes `[traffic|attacks|differential|laws] [--minutes N | --seconds N]`";
                 return Err(message.to_owned());
             }
         }

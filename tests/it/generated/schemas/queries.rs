@@ -7,8 +7,9 @@ use mesh_tests::{Database, Request, Server, TempDir, node_tools};
 use serde_json::{Map, Value, json};
 
 use super::{script, written};
+use crate::support::dice::Dice;
 use faulty::faulty;
-use random::{Dice, query};
+use random::query;
 
 #[test]
 fn the_schema_of_queries_agrees_with_the_server() {

@@ -2,23 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// A deterministic sequence of pseudo-random numbers.
-pub(super) struct Dice(pub(super) u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
+use crate::support::dice::Dice;
 
 /// Fields of an entity with their kinds, and where its relations lead.
 struct Entity {

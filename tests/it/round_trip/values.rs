@@ -1,0 +1,98 @@
+//! Values that were read, given back in conditions and written. `SPEC §3.7`
+
+use super::engine::Operators;
+use super::sites::{ReadValue, Site, Tables};
+
+/// Checks conditions on the values of a type, and writes of the values.
+pub(super) fn check(site: &mut Site<'_>, tables: &Tables<'_>) {
+    let ty = tables.ty;
+    let records = site.records(&tables.cells);
+    if records.len() != tables.count {
+        site.faults.push(format!("{}: {} of {} records are read", ty.declared, records.len(), tables.count));
+    }
+    let nulls = records.iter().filter(|(_, value)| value.is_null()).count();
+    if nulls != 2 && !ty.reads_null {
+        site.faults.push(format!("{}: {nulls} values are read as null, not 2", ty.declared));
+    }
+    // The second half repeats the values of the first.
+    for (number, value) in records.iter().take(records.len() / 2).filter(|(_, value)| !value.is_null()) {
+        conditions(site, tables, *number, value);
+    }
+    let before = site.stored("cells", tables);
+    for (number, value) in records.iter().filter(|(_, value)| !value.is_null()) {
+        let (path, body) = (format!("/{}/{number}", tables.cells), format!(r#"{{"v":{}}}"#, value.json));
+        let reply = site.write("PUT", &path, &body);
+        if reply.status != 200 || !reply.text().contains(&body[1..body.len() - 1]) {
+            site.fault(ty, &format!("written as read, {body}"), &reply);
+        }
+    }
+    let after = site.stored("cells", tables);
+    if before != after {
+        site.faults.push(format!("{}: a write changed a value:\n{before}\n{after}", ty.declared));
+    }
+}
+
+/// Checks that conditions with a value find its record, or are refused if the field takes none.
+fn conditions(site: &mut Site<'_>, tables: &Tables<'_>, number: u64, value: &ReadValue) {
+    let (ty, json) = (tables.ty, &value.json);
+    let leaf = |op: &str, value: &str| format!(r#"{{"field":"v","op":"{op}","value":{value}}}"#);
+    let list = format!("[{json},{json}]");
+    let equal = [leaf("eq", json), leaf("in", &list)];
+    let unequal = [leaf("ne", json), leaf("nin", &list)];
+    let bounds = [
+        leaf("gte", json),
+        leaf("lte", json),
+        format!(r#"{{"and":[{},{}]}}"#, leaf("gte", json), leaf("lte", json)),
+    ];
+    let outside = [leaf("gt", json), leaf("lt", json)];
+    for (conditions, is_found, is_offered) in [
+        (&equal[..], true, ty.operators != Operators::None),
+        (&unequal, false, ty.operators != Operators::None),
+        (&bounds, true, ty.operators == Operators::All),
+        (&outside, false, ty.operators == Operators::All),
+    ] {
+        for condition in conditions {
+            finds(site, tables, number, condition, is_found, is_offered);
+        }
+    }
+    if ty.operators == Operators::None {
+        return;
+    }
+    let (cells, param) = (&tables.cells, leaf("eq", r#"{"$param":"p"}"#));
+    let query =
+        format!(r#"{{"{cells}":{{"$select":{{"n":true}},"$where":{param},"$page":{{"first":200}}}}}}"#);
+    let reply = site.get_with(&format!("/{cells}"), &query, &format!(r#"{{"p":{json}}}"#));
+    if !has(&reply.text(), number) {
+        site.fault(ty, &format!("the parameter {json}"), &reply);
+    }
+}
+
+fn finds(
+    site: &mut Site<'_>,
+    tables: &Tables<'_>,
+    number: u64,
+    condition: &str,
+    is_found: bool,
+    is_offered: bool,
+) {
+    let cells = &tables.cells;
+    let query =
+        format!(r#"{{"{cells}":{{"$select":{{"n":true}},"$where":{condition},"$page":{{"first":200}}}}}}"#);
+    let reply = site.get(&format!("/{cells}"), &query);
+    let expected = if is_offered { 200 } else { 400 };
+    if reply.status != expected || (is_offered && has(&reply.text(), number) != is_found) {
+        let what = if !is_offered {
+            "is not refused"
+        } else if is_found {
+            "does not find its record"
+        } else {
+            "finds the record"
+        };
+        site.fault(tables.ty, &format!("{condition} {what}"), &reply);
+    }
+}
+
+/// Returns whether a reply contains the record with that number.
+fn has(reply: &str, number: u64) -> bool {
+    reply.contains(&format!(r#"{{"n":{number}}}"#))
+}
