@@ -111,6 +111,7 @@ pub use resolver::{
 pub use rows::{Applied, Rows, Table};
 pub use script::{Script, ScriptError, ScriptStep, StepResult};
 pub use shape::{Cells, ExportFormat, ExportWriter, Flow, JsonBody, OutputKey, RowSource};
+pub use value::canonical::canonical;
 pub use value::json::{JsonPointer, JsonType};
 pub use value::key::{JsonId, Key, RecordId};
 pub use value::like::{Pattern, PatternTooLong};

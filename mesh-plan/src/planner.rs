@@ -31,6 +31,7 @@ use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
 use context::{NodeContext, Scope, nearest};
 pub(crate) use filter::params::ParamInput;
+pub(crate) use literal::is_decimal;
 use filter::params::Recorder;
 pub use limits::Limits;
 use policy_condition::Slots;

@@ -1,5 +1,6 @@
 //! Scalars between a back end and the response: owned values, and borrowed ones for the hot path.
 
+pub(crate) mod canonical;
 pub(crate) mod json;
 pub(crate) mod key;
 pub(crate) mod like;
@@ -19,11 +20,18 @@ pub enum Value {
     Real(f64),
     /// Text, including dates, times, UUIDs, exact decimals and JSON.
     Text(String),
+    /// Text that is not UTF-8, which SQLite may store. Responses have U+FFFD in place of the invalid bytes.
+    InvalidText(Vec<u8>),
     /// Bytes.
     Bytes(Vec<u8>),
 }
 
 impl Value {
+    /// Returns text that may not be UTF-8.
+    pub(crate) fn from_text(text: Vec<u8>) -> Self {
+        String::from_utf8(text).map_or_else(|error| Self::InvalidText(error.into_bytes()), Self::Text)
+    }
+
     /// Borrows the value.
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
@@ -32,6 +40,7 @@ impl Value {
             Self::Integer(value) => ValueRef::Integer(*value),
             Self::Real(value) => ValueRef::Real(*value),
             Self::Text(value) => ValueRef::Text(value.as_bytes()),
+            Self::InvalidText(value) => ValueRef::Text(value),
             Self::Bytes(value) => ValueRef::Bytes(value),
         }
     }
@@ -89,7 +98,7 @@ impl ValueRef<'_> {
             Self::Boolean(value) => Value::Boolean(value),
             Self::Integer(value) => Value::Integer(value),
             Self::Real(value) => Value::Real(value),
-            Self::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+            Self::Text(value) => Value::from_text(value.to_vec()),
             Self::Bytes(value) => Value::Bytes(value.to_vec()),
         }
     }

@@ -1,6 +1,10 @@
 //! The contents of a database, independent of its kind. Back ends fill a catalog; the loader and inference read it.
 
+mod cells;
+
 use crate::{FieldType, TableName};
+
+pub use cells::CellKinds;
 
 /// The tables and views of one database, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +68,8 @@ pub struct Column {
     pub generated: bool,
     /// How it stores times, found by sampling; `None` if it contains no times.
     pub time_form: Option<TimeForm>,
+    /// The values that were found in it by sampling, if it can hold values of any type; otherwise empty.
+    pub sampled: CellKinds,
     /// The comment stored in the database.
     pub description: Option<String>,
     /// The storage type, if statements have to name it.
@@ -87,6 +93,25 @@ pub struct NativeType {
     pub has_nondeterministic_collation: bool,
     /// The maximum size of its values, if the declaration of the column limits it.
     pub size: Option<Size>,
+}
+
+impl NativeType {
+    /// The name of the type of columns whose fields have no type.
+    pub const ANY: &'static str = "any";
+
+    /// Returns the type of a column that holds values in several forms ([`TimeForm::Mixed`]), for fields of type `ty`.
+    pub(crate) fn mixed(ty: Option<FieldType>) -> Self {
+        let name = ty.map_or(Self::ANY, FieldType::name);
+        Self {
+            name: name.to_owned(),
+            kind: NativeKind::BuiltIn,
+            shown: name.to_owned(),
+            labels: Vec::new(),
+            unique: false,
+            has_nondeterministic_collation: false,
+            size: None,
+        }
+    }
 }
 
 /// The largest values that a column can hold.
@@ -137,7 +162,7 @@ pub struct ForeignKey {
     pub target_columns: Vec<String>,
 }
 
-/// How a storage column stores dates and times. `SPEC §5.5`
+/// How a storage column stores dates, times and UUIDs, and whether in one form only. `SPEC §5.5`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     /// Text such as `2024-05-01 12:30:00` or `2024-05-01T12:30:00.000Z`.
@@ -153,4 +178,10 @@ pub enum TimeForm {
     UnixSeconds,
     /// Milliseconds since the Unix epoch.
     UnixMillis,
+    /// UUIDs as 16 bytes.
+    UuidBytes,
+    /// Values in several forms, or values of other types than the column's. Comparisons convert both sides to one form.
+    /// Times are written as text in the form that these members describe.
+    #[expect(missing_docs, reason = "as in `Text`")]
+    Mixed { separator: char, fraction: u8, zulu: bool },
 }

@@ -10,7 +10,7 @@ mod sample;
 
 use std::collections::HashMap;
 
-use mesh_schema::{Catalog, Column, Table};
+use mesh_schema::{Catalog, Column, ForeignKey, Table};
 use rusqlite::{Connection, Error, ErrorCode};
 use sea_query::{Query, SqliteQueryBuilder};
 
@@ -42,6 +42,7 @@ pub(crate) fn read(
         }
     }
     normalize_targets(&mut tables);
+    adopt_kinds_of_targets(&mut tables);
     Ok((Catalog { tables }, reader.notes))
 }
 
@@ -172,7 +173,7 @@ impl Reader<'_> {
             foreign_keys,
             ..Table::default()
         };
-        self.sampler.fill_time_forms(self.connection, &mut table, &mut self.notes)?;
+        self.sampler.fill_forms(self.connection, &mut table, &mut self.notes)?;
         Ok(table)
     }
 
@@ -279,6 +280,30 @@ fn reason(error: &Error) -> String {
 
 fn same_columns(one: &[String], other: &[String]) -> bool {
     one.len() == other.len() && one.iter().all(|name| other.contains(name))
+}
+
+/// Gives foreign keys without values the kinds of values of their targets, so that new values refer to records.
+fn adopt_kinds_of_targets(tables: &mut [Table]) {
+    let sampled = |tables: &[Table], table: &str, column: &str| {
+        let table = tables.iter().find(|known| known.name == table)?;
+        table.column(column).map(|column| column.sampled)
+    };
+    for index in 0..tables.len() {
+        let keys = tables.get(index).map(|table| table.foreign_keys.clone()).unwrap_or_default();
+        for ForeignKey { columns, target, target_columns, .. } in keys {
+            let primary = tables.iter().find(|table| table.name == target).map(|table| &table.primary_key);
+            let targets = if target_columns.is_empty() { primary.cloned() } else { Some(target_columns) };
+            for (column, of) in columns.iter().zip(targets.unwrap_or_default()) {
+                let kinds = sampled(tables, &target, &of).unwrap_or_default();
+                let column = tables
+                    .get_mut(index)
+                    .and_then(|table| table.columns.iter_mut().find(|known| known.name == *column));
+                if let Some(column) = column.filter(|column| column.sampled.is_empty()) {
+                    column.sampled = kinds;
+                }
+            }
+        }
+    }
 }
 
 /// Replaces the names of foreign key targets with the stored names, which may differ in letter case.

@@ -35,12 +35,17 @@ impl Cells for SqliteRow<'_> {
 }
 
 fn cell<'r>(row: &'r Row<'_>, column: usize) -> ValueRef<'r> {
-    match row.get_ref(column) {
-        Ok(SqlRef::Integer(value)) => ValueRef::Integer(value),
-        Ok(SqlRef::Real(value)) => ValueRef::Real(value),
-        Ok(SqlRef::Text(value)) => ValueRef::Text(value),
-        Ok(SqlRef::Blob(value)) => ValueRef::Bytes(value),
-        Ok(SqlRef::Null) | Err(_) => ValueRef::Null,
+    row.get_ref(column).map_or(ValueRef::Null, from_sql)
+}
+
+/// Converts a value of SQLite.
+pub(crate) fn from_sql(value: SqlRef<'_>) -> ValueRef<'_> {
+    match value {
+        SqlRef::Integer(value) => ValueRef::Integer(value),
+        SqlRef::Real(value) => ValueRef::Real(value),
+        SqlRef::Text(value) => ValueRef::Text(value),
+        SqlRef::Blob(value) => ValueRef::Bytes(value),
+        SqlRef::Null => ValueRef::Null,
     }
 }
 

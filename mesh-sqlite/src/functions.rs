@@ -1,4 +1,5 @@
-//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json` and `mesh_sum`.
+//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json`, `mesh_value`, `mesh_element`
+//! and `mesh_sum`.
 //!
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
@@ -6,12 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mesh_plan::sql::sqlite::functions;
+use mesh_plan::sql::sqlite::{self, functions};
 use mesh_plan::{JsonPointer, JsonType, Pattern, PatternTooLong};
+use mesh_schema::FieldType;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
 
+use crate::cells::from_sql;
 use crate::pool::interrupt::Interrupt;
 
 /// Steps of matching between two checks of the budget, each about a nanosecond.
@@ -28,6 +31,10 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
     }
     let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
     connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &work))?;
+    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
+    connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &work))?;
+    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
+    connection.create_scalar_function(functions::ELEMENT, 1, flags, move |call| element(call, &work))?;
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
@@ -77,24 +84,39 @@ fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
         Ok(JsonPointer::new(value.as_str()?))
     })?;
     let ty = call.get_raw(2).as_str().ok().and_then(JsonType::from_name).unwrap_or(JsonType::Any);
-    let document = match call.get_raw(0) {
-        ValueRef::Null => mesh_plan::ValueRef::Null,
-        ValueRef::Integer(value) => mesh_plan::ValueRef::Integer(value),
-        ValueRef::Real(value) => mesh_plan::ValueRef::Real(value),
-        ValueRef::Blob(bytes) => mesh_plan::ValueRef::Bytes(bytes),
-        ValueRef::Text(text) => {
-            work.spend(text.len())?;
-            mesh_plan::ValueRef::Text(text)
-        }
-    };
-    Ok(ToSqlOutput::Owned(match pointer.find(document, ty) {
+    Ok(result(pointer.find(argument(call, work)?, ty)))
+}
+
+/// Calls `mesh_value` with a value and the name of a type.
+fn value(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+    let ty = call.get_raw(1).as_str().ok().and_then(FieldType::parse);
+    Ok(result(mesh_plan::canonical(ty, argument(call, work)?)))
+}
+
+/// Calls `mesh_element` with an element of a list.
+fn element(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+    Ok(result(sqlite::element(argument(call, work)?)))
+}
+
+/// Returns the first argument.
+fn argument<'c>(call: &'c Context<'_>, work: &Work) -> Result<mesh_plan::ValueRef<'c>> {
+    let value = from_sql(call.get_raw(0));
+    if let mesh_plan::ValueRef::Text(text) = value {
+        work.spend(text.len())?;
+    }
+    Ok(value)
+}
+
+fn result(value: mesh_plan::Value) -> ToSqlOutput<'static> {
+    ToSqlOutput::Owned(match value {
         mesh_plan::Value::Null => Value::Null,
         mesh_plan::Value::Boolean(value) => Value::Integer(value.into()),
         mesh_plan::Value::Integer(value) => Value::Integer(value),
         mesh_plan::Value::Real(value) => Value::Real(value),
         mesh_plan::Value::Text(text) => Value::Text(text),
-        mesh_plan::Value::Bytes(bytes) => Value::Blob(bytes),
-    }))
+        // rusqlite cannot return text that is not UTF-8.
+        mesh_plan::Value::InvalidText(bytes) | mesh_plan::Value::Bytes(bytes) => Value::Blob(bytes),
+    })
 }
 
 /// The error message for a total beyond 64 bits, the same as for the built-in `sum`.

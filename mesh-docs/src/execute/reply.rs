@@ -91,6 +91,7 @@ fn parameter(value: &Value) -> Json {
         Value::Integer(value) => json!(value),
         Value::Real(value) => json!(value),
         Value::Text(value) => json!(value.as_str()),
+        Value::InvalidText(value) => json!(String::from_utf8_lossy(value)),
         Value::Bytes(value) => json!(format!("{} bytes", value.len())),
     }
 }

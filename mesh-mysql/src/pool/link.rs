@@ -179,7 +179,7 @@ fn to_params(params: &[Value]) -> Params {
         Value::Integer(value) => mysql_async::Value::Int(*value),
         Value::Real(value) => mysql_async::Value::Double(*value),
         Value::Text(text) => mysql_async::Value::Bytes(text.clone().into_bytes()),
-        Value::Bytes(bytes) => mysql_async::Value::Bytes(bytes.clone()),
+        Value::InvalidText(bytes) | Value::Bytes(bytes) => mysql_async::Value::Bytes(bytes.clone()),
     });
     let values: Vec<_> = values.collect();
     if values.is_empty() { Params::Empty } else { Params::Positional(values) }

@@ -181,7 +181,7 @@ fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
         values.push(match tag {
             3 => Value::Integer(number.cast_signed()),
             4 => Value::Real(f64::from_bits(number)),
-            5 => Value::Text(String::from_utf8_lossy(content).into_owned()),
+            5 => Value::from_text(content.to_vec()),
             6 => Value::Bytes(content.to_vec()),
             _ => return None,
         });
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn values_are_decoded_as_they_were_encoded() {
         let values =
-            [Value::Null, i64::MIN.into(), f64::MIN_POSITIVE.into(), "né\0".into(), vec![0u8, 255].into()];
+            [Value::Null, i64::MIN.into(), f64::MIN_POSITIVE.into(), "né\0".into(), Value::InvalidText(vec![b'a', 0xe9]), vec![0u8, 255].into()];
         let text = sealed(&values);
-        assert_eq!(open(&CursorKey::default(), 7, &text, 5).as_deref(), Some(&values[..]));
+        assert_eq!(open(&CursorKey::default(), 7, &text, 6).as_deref(), Some(&values[..]));
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
     }
 

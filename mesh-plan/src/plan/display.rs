@@ -150,6 +150,7 @@ impl fmt::Display for DisplayValue<'_> {
             Value::Integer(value) => write!(f, "{value}"),
             Value::Real(value) => write!(f, "{value:?}"),
             Value::Text(value) => write!(f, "{value:?}"),
+            Value::InvalidText(value) => write!(f, "{:?}", String::from_utf8_lossy(value)),
             Value::Bytes(value) => write!(f, "bytes {value:?}"),
         }
     }

@@ -150,7 +150,7 @@ fn comparand(comparand: &Comparand<Value>) -> usize {
 pub(crate) fn value(value: &Value) -> usize {
     match value {
         Value::Text(content) => text(content),
-        Value::Bytes(content) => list(content, |_| 0),
+        Value::InvalidText(content) | Value::Bytes(content) => list(content, |_| 0),
         Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 0,
     }
 }

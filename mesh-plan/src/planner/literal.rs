@@ -8,12 +8,10 @@ use uuid::Uuid;
 
 use crate::plan::Column;
 use crate::shape::number_text;
+use crate::value::canonical::EXACT_DIGITS;
 use crate::value::key::decode;
 use crate::value::time::{self, Time};
 use crate::{Key, RecordId, Value};
-
-/// The number of decimal digits that a 64-bit float holds exactly.
-const EXACT_DIGITS: usize = 15;
 
 /// Converts a literal to a value of that type. An error contains the values that the field takes and the value that was found
 /// instead. `SPEC §3.7`
@@ -23,6 +21,7 @@ pub(crate) fn value(
     literal: &Literal,
 ) -> Result<Value, (&'static str, String)> {
     let Some(ty) = ty else { return Ok(as_written(literal)) };
+    let is_mixed = matches!(form, Some(TimeForm::Mixed { .. }));
     let value = match ty {
         FieldType::String => text(literal).map(Value::from),
         FieldType::Integer => integer(literal).map(Value::Integer),
@@ -46,10 +45,17 @@ pub(crate) fn value(
         FieldType::Date => text(literal).and_then(time::parse_date).map(|date| time::stored_date(date, form)),
         FieldType::Uuid => {
             let is_uuid = |text: &&str| text.len() == 36 && Uuid::try_parse(text).is_ok();
-            text(literal).filter(is_uuid).map(Value::from)
+            text(literal).filter(is_uuid).map(|text| uuid(form, text))
         }
         // Operators on these types take no value.
         FieldType::Json | FieldType::Binary => None,
+    };
+    let value = match literal {
+        // A column of several types has other values, which are found as they are read.
+        Literal::Integer(value) if is_mixed && ty == FieldType::Number => Some(Value::Integer(*value)),
+        Literal::Boolean(_) => value,
+        _ if is_mixed => value.or_else(|| Some(as_written(literal))),
+        _ => value,
     };
     value.ok_or_else(|| (takes(Some(ty)), describe(literal)))
 }
@@ -87,6 +93,13 @@ pub(crate) fn key(columns: &[Column], id: RecordId<'_>) -> Option<Key> {
 pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> Option<Value> {
     let canonical =
         |text: &str| text.parse::<i64>().ok().filter(|value| itoa::Buffer::new().format(*value) == text);
+    if let Some(TimeForm::Mixed { separator, fraction, zulu }) = form {
+        // An id without a type is compared as text.
+        let of_type = || id(ty, Some(TimeForm::Text { separator, fraction, zulu }), text);
+        let number = || text.parse().ok().filter(|value| number_text(*value) == text).map(Value::Real);
+        let found = ty.and_then(|_| of_type().or_else(number));
+        return found.or_else(|| Some(text.into()));
+    }
     match ty {
         None => Some(canonical(text).map_or_else(|| Value::Text(text.to_owned()), Value::Integer)),
         Some(FieldType::Integer | FieldType::Bigint) => canonical(text).map(Value::Integer),
@@ -101,6 +114,14 @@ pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> O
         }
         Some(FieldType::Json) => None,
         Some(ty) => value(Some(ty), form, &Literal::Text(text.to_owned())).ok(),
+    }
+}
+
+/// Returns a UUID in the form of its column.
+fn uuid(form: Option<TimeForm>, text: &str) -> Value {
+    match (form, Uuid::try_parse(text)) {
+        (Some(TimeForm::UuidBytes), Ok(uuid)) => uuid.as_bytes().to_vec().into(),
+        _ => text.into(),
     }
 }
 
@@ -146,7 +167,7 @@ fn decimal(text: &str) -> Option<Value> {
 }
 
 /// Returns whether a text is a number without exponent.
-pub(super) fn is_decimal(text: &str) -> bool {
+pub(crate) fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     [whole, fraction].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))

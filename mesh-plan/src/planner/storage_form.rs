@@ -14,6 +14,8 @@ const DAY_SECONDS: i64 = 86_400;
 /// Returns a comparison or a list of values in the form of the column.
 pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predicate {
     match (left.ty, left.stored, left.time_form) {
+        // The comparison converts both sides.
+        (.., Some(TimeForm::Mixed { .. })) => predicate,
         (Some(FieldType::Boolean), Some(FieldType::String), _) => boolean_in_text(predicate),
         (Some(FieldType::Boolean), stored, _) if is_number(stored) => match predicate {
             Predicate::Compare { source, op, value } => {
@@ -34,7 +36,8 @@ pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predica
 
 /// Returns whether the form of a comparison with the column depends on the compared value.
 pub(super) fn is_rewritten(left: &Comparable<'_>) -> bool {
-    matches!(
+    let is_mixed = matches!(left.time_form, Some(TimeForm::Mixed { .. }));
+    !is_mixed && matches!(
         (left.ty, left.stored, left.time_form),
         (Some(FieldType::Boolean), Some(FieldType::String), _)
             | (Some(FieldType::Date), _, Some(TimeForm::UnixSeconds | TimeForm::UnixMillis))

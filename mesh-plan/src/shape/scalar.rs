@@ -92,6 +92,8 @@ fn write_number(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>
     let quoted = match ty {
         Some(Datetime) => time::from_number(form, value).map(Cow::Owned),
         Some(Date) => time::day_from_number(form, value).map(Cow::Owned),
+        // Conditions take decimals without an exponent.
+        Some(Decimal) if text.contains('e') => Some(Cow::Owned(value.to_string())),
         Some(Bigint | Decimal | String | Uuid) => Some(Cow::Borrowed(text)),
         _ => None,
     };

@@ -2,7 +2,7 @@
 
 use mesh_schema::TableName;
 use sea_query::extension::postgres::PgFunc;
-use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, Query, SelectStatement};
+use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, SelectStatement};
 
 use super::statement::Statement;
 use crate::plan::CompareOp;
@@ -79,13 +79,6 @@ pub(super) fn is_not_true(condition: Expr) -> Expr {
 /// Returns a SQLite column without its type affinity, which would convert the other side of a comparison.
 pub(super) fn without_affinity(column: Expr) -> Expr {
     Expr::cust_with_expr("+?", column)
-}
-
-/// Selects the elements of a JSON array in SQLite, without a type affinity.
-pub(super) fn values_of_json(array: Expr) -> SelectStatement {
-    let mut values = Query::select();
-    values.expr(without_affinity(Expr::col("value"))).from_function(Func::cust("json_each").arg(array), "l");
-    values
 }
 
 /// Applies a collation.

@@ -53,6 +53,11 @@ pub(super) trait Dialect {
         param
     }
 
+    /// Returns the value to assign to a column of the given storage type, whose current value is `current`.
+    fn updated(&self, _current: Expr, new: Expr, _native: Option<&NativeType>) -> Expr {
+        new
+    }
+
     /// Returns the clause with which an insertion returns columns, if the database has one that the builder does not render.
     fn returning(&self, _columns: &[&str]) -> Option<String> {
         None

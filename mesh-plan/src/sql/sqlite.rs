@@ -6,6 +6,8 @@
 
 mod dialect;
 mod keyset;
+mod list;
+mod operand;
 mod param;
 mod prefix;
 mod statements;
@@ -20,6 +22,7 @@ use crate::sql::statement::Statement;
 use crate::sql::write::{self, SetReference, Step};
 pub use dialect::Probe;
 use dialect::Sqlite;
+pub use list::element;
 pub use param::Param;
 pub(crate) use prefix::has_beginning;
 pub use statements::{NodeRows, Statements};
@@ -34,6 +37,11 @@ pub mod functions {
     pub const ILIKE: &str = "mesh_ilike";
     /// `(document, pointer, type)`: the scalar that [`crate::JsonPointer::find`] finds.
     pub const JSON: &str = "mesh_json";
+    /// `(value, type)`: the form of a value that is the same for all values with the same meaning ([`crate::canonical`]). The
+    /// type is the name of a field type.
+    pub const VALUE: &str = "mesh_value";
+    /// `(element)`: the value of an element in a list ([`super::element`]).
+    pub const ELEMENT: &str = "mesh_element";
     /// Aggregate `(value)`: the sum, which overflows only if the total does.
     pub const SUM: &str = "mesh_sum";
 }

@@ -21,7 +21,7 @@ pub(crate) fn parse_date(text: &str) -> Option<Date> {
 /// Returns a day in the form of its column.
 pub(crate) fn stored_date(date: Date, form: Option<TimeForm>) -> Value {
     match form {
-        None => Value::Text(date.to_string()),
+        None | Some(TimeForm::Mixed { .. } | TimeForm::UuidBytes) => Value::Text(date.to_string()),
         Some(_) => Time { utc: date.into(), fraction: 0, has_zone: false }.stored(form),
     }
 }
@@ -75,12 +75,24 @@ impl Time {
                 let exact = fraction_digits(self.utc.subsec_nanosecond());
                 Value::Text(text(self.utc, separator, exact.max(fraction.into()), zulu))
             }
+            // The form is not one of times.
+            Some(TimeForm::UuidBytes) => self.stored(None),
+            Some(TimeForm::Mixed { separator, fraction, zulu }) => {
+                self.stored(Some(TimeForm::Text { separator, fraction, zulu }))
+            }
             Some(TimeForm::UnixSeconds) if self.utc.subsec_nanosecond() == 0 => {
                 Value::Integer(since_epoch.as_secs())
             }
             Some(TimeForm::UnixSeconds) => Value::Real(since_epoch.as_secs_f64()),
             Some(TimeForm::UnixMillis) => Value::Integer(since_epoch.as_nanos().div_euclid(1_000_000) as i64),
         }
+    }
+}
+
+impl Time {
+    /// Returns the text in UTC that has the same order as the time, and is the same for all texts of the time.
+    pub(crate) fn canonical(self) -> Value {
+        text(self.utc, 'T', fraction_digits(self.utc.subsec_nanosecond()), false).into()
     }
 }
 

@@ -9,9 +9,9 @@ use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
 use crate::{
-    ColumnPair, Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId,
+    Column, ColumnPair, Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId,
     FieldList, FieldType, FieldWrites, ForeignKey, IdField, KeyReference, Member, NativeType, Piece, Table,
-    TableName, Writable,
+    TableName, TimeForm, Writable,
 };
 
 impl<'a> Loader<'a> {
@@ -36,6 +36,7 @@ impl<'a> Loader<'a> {
             ..Entity::default()
         };
         self.fields(&path, document, stored, &mut entity);
+        mark_mixed(&mut entity);
         entity.id = self.id_fields(&path, document, &entity);
         for (name, computed) in document.computed.iter() {
             self.computed(&path, name, computed, &mut entity);
@@ -208,7 +209,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Adopts types, nullability and descriptions of the fields' columns from the catalog.
+    /// Adopts types, nullability, forms and descriptions of the fields' columns from the catalog.
     fn storage(&mut self, path: &str, document: &EntityDocument, stored: &Table, entity: &mut Entity) {
         for (index, name) in document.fields.iter().enumerate() {
             let Some(field) = self.field(path, name, entity) else { continue };
@@ -357,6 +358,15 @@ fn native_types(table: &Table) -> HashMap<String, NativeType> {
     known.collect()
 }
 
+/// Gives the columns that hold values in several forms a storage type, so that statements convert them.
+fn mark_mixed(entity: &mut Entity) {
+    let mixed = entity.fields.iter().filter(|field| matches!(field.time_form, Some(TimeForm::Mixed { .. })));
+    let mixed: Vec<_> = mixed.map(|field| (field.column.clone(), NativeType::mixed(field.ty))).collect();
+    if !mixed.is_empty() {
+        Arc::make_mut(&mut entity.native).extend(mixed);
+    }
+}
+
 /// Copies the properties of a field's column from the catalog. Returns whether the table has that column.
 fn copy_column_properties(field: &mut Field, stored: &Table) -> bool {
     let Some((name, column)) = find_column(stored, &field.column) else { return false };
@@ -370,7 +380,8 @@ fn copy_column_properties(field: &mut Field, stored: &Table) -> bool {
     if field.generated {
         field.writable = FieldWrites::default();
     }
-    field.time_form = column.and_then(|column| column.time_form);
+    let form = |column: &Column| column.sampled.form(field.ty, column.ty, column.time_form);
+    field.time_form = column.and_then(form);
     field.description = column.and_then(|column| column.description.clone());
     true
 }

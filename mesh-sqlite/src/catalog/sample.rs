@@ -1,13 +1,13 @@
-//! Time forms of columns, detected from a few of their values within a time limit. `SPEC §5.5`
+//! Forms of the values in columns, detected from some of their values within a time limit. `SPEC §5.5`
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_schema::{Column, FieldType, Table, TimeForm};
+use mesh_schema::{CellKinds, Column, FieldType, Table, TimeForm};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
-use sea_query::{Expr, ExprTrait as _, Query, SqliteQueryBuilder};
+use sea_query::{Order, Query, SqliteQueryBuilder};
 
 use super::{concerns_database, reason};
 use crate::pool::interrupt::{Budget, Interrupt};
@@ -16,6 +16,8 @@ use crate::pool::interrupt::{Budget, Interrupt};
 const TABLE_TIME: Duration = Duration::from_millis(250);
 /// The time limit for all tables, which delay the start of a server.
 const TOTAL_TIME: Duration = Duration::from_secs(3);
+/// The number of rows at either end of a table that are read, which takes a few milliseconds.
+const SAMPLED_ROWS: u64 = 10_000;
 /// The largest number that is read as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: u64 = 100_000_000_000;
 
@@ -33,9 +35,9 @@ impl Sampler {
         Ok(Self { interrupt: Interrupt::new(connection)?, end: Instant::now() + TOTAL_TIME, times })
     }
 
-    /// Detects the time forms of time columns, and adds a note for each form that stays unknown. Returns only errors
-    /// that concern the whole database.
-    pub(super) fn fill_time_forms(
+    /// Detects the kinds of values in columns that can hold values of any type, and the time forms of time columns. Adds a note
+    /// for each form that stays unknown. Returns only errors that concern the whole database.
+    pub(super) fn fill_forms(
         &self,
         connection: &Connection,
         table: &mut Table,
@@ -51,37 +53,40 @@ impl Sampler {
         let holds_times = |column: &Column| {
             matches!(column.ty, Some(FieldType::Datetime | FieldType::Date)) || is_named(column)
         };
-        if !table.columns.iter().any(holds_times) {
-            return Ok(());
-        }
-        self.within_time(|| {
-            for column in table.columns.iter_mut().filter(|column| holds_times(column)) {
+        let has_times: Vec<bool> = table.columns.iter().map(holds_times).collect();
+        let mut samples = vec![Sample::default(); table.columns.len()];
+        let cause = match self.within_time(|| sample(connection, table, &mut samples)) {
+            Ok(()) => None,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                Some("sampling took too long".to_owned())
+            }
+            Err(error) if concerns_database(&error) => return Err(error),
+            Err(error) => Some(reason(&error)),
+        };
+        let columns = table.columns.iter_mut().zip(samples).zip(has_times);
+        for ((column, Sample { mut kinds, mut forms }), has_times) in columns {
+            if has_times {
                 let path = format!("{}.{}", table.name, column.name);
-                let mut counts = Vec::new();
-                let cause = match count_forms(connection, &table.name, &column.name, &mut counts) {
-                    Ok(()) => None,
-                    Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-                        Some("sampling took too long".to_owned())
-                    }
-                    Err(error) if concerns_database(&error) => return Err(error),
-                    Err(error) => Some(reason(&error)),
-                };
                 // The most frequent form comes first. Among equally frequent forms, points in time come first.
-                counts.sort_by_key(|(form, count)| (usize::MAX - count, !matches!(form, ValueForm::Time(_))));
+                forms.sort_by_key(|(form, count)| (usize::MAX - count, !matches!(form, ValueForm::Time(_))));
                 // Values that were read before an error count like any others.
-                match cause {
-                    Some(cause) if counts.is_empty() => {
+                match &cause {
+                    Some(cause) if forms.is_empty() => {
                         notes.push(format!("The time form of column '{path}' is unknown: {cause}"));
                     }
-                    _ => notes.extend(note(&counts, &path)),
+                    _ => notes.extend(note(&forms, &path)),
                 }
-                column.time_form = match counts.first() {
+                column.time_form = match forms.first() {
                     Some((ValueForm::Time(form), _)) => Some(*form),
                     _ => None,
                 };
+                if forms.len() > 1 || matches!(forms.first(), Some((ValueForm::Other, _))) {
+                    kinds.insert(CellKinds::OTHER_TIME);
+                }
             }
-            Ok(())
-        })
+            column.sampled = kinds;
+        }
+        Ok(())
     }
 
     /// Runs `work` and interrupts the statements of the connection after the time limit of one table.
@@ -104,35 +109,79 @@ enum ValueForm {
     Other,
 }
 
-/// Counts the values of each form in a sample of a column.
-fn count_forms(
-    connection: &Connection,
-    table: &str,
-    column: &str,
-    counts: &mut Vec<(ValueForm, usize)>,
-) -> Result<(), Error> {
-    // The inner limit keeps a column of NULLs from being read to its end.
-    let first = Query::select()
-        .expr_as(Expr::col(("t", column.to_owned())), "v")
-        .from_as(("main", table.to_owned()), "t")
-        .limit(1_000)
-        .take();
-    let sql = Query::select()
-        .column(("s", "v"))
-        .from_subquery(first, "s")
-        .and_where(Expr::col(("s", "v")).is_not_null())
-        .limit(25)
-        .to_string(SqliteQueryBuilder);
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let form = form_of(row.get_ref(0)?);
-        match counts.iter_mut().find(|(known, _)| *known == form) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((form, 1)),
+/// The values that were found in a column.
+#[derive(Clone, Default)]
+struct Sample {
+    kinds: CellKinds,
+    /// The number of values of each time form.
+    forms: Vec<(ValueForm, usize)>,
+}
+
+/// Reads the first and the last rows of a table, which may have been written by different programs.
+fn sample(connection: &Connection, table: &Table, samples: &mut [Sample]) -> Result<(), Error> {
+    let columns = table.columns.iter().map(|column| ("t", column.name.clone()));
+    let select =
+        Query::select().columns(columns).from_as(("main", table.name.clone()), "t").limit(SAMPLED_ROWS).take();
+    let last = table.row_id.as_ref().map(|row_id| {
+        let mut last = select.clone();
+        last.order_by(("t", row_id.clone()), Order::Desc).take()
+    });
+    for select in [Some(select), last].into_iter().flatten() {
+        let mut statement = connection.prepare(&select.to_string(SqliteQueryBuilder))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            for (index, sample) in samples.iter_mut().enumerate() {
+                sample.add(row.get_ref(index)?);
+            }
         }
     }
     Ok(())
+}
+
+impl Sample {
+    fn add(&mut self, value: ValueRef<'_>) {
+        if value == ValueRef::Null {
+            return;
+        }
+        self.kinds.insert(kind(value));
+        let form = form_of(value);
+        match self.forms.iter_mut().find(|(known, _)| *known == form) {
+            Some((_, count)) => *count += 1,
+            None => self.forms.push((form, 1)),
+        }
+    }
+}
+
+/// Returns the kind of a value.
+fn kind(value: ValueRef<'_>) -> CellKinds {
+    const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+    match value {
+        ValueRef::Null => CellKinds::default(),
+        ValueRef::Integer(0 | 1) => CellKinds::BIT,
+        ValueRef::Integer(value) if value.unsigned_abs() > EXACT => CellKinds::LARGE_INTEGER,
+        ValueRef::Integer(_) => CellKinds::INTEGER,
+        ValueRef::Real(value) if value.fract() == 0.0 => CellKinds::WHOLE,
+        ValueRef::Real(_) => CellKinds::REAL,
+        ValueRef::Blob(bytes) if bytes.len() == 16 => CellKinds::UUID_BYTES,
+        ValueRef::Blob(_) => CellKinds::BYTES,
+        ValueRef::Text(text) => match std::str::from_utf8(text) {
+            Err(_) => CellKinds::INVALID_TEXT,
+            Ok("0" | "1" | "true" | "false") => CellKinds::BOOLEAN_TEXT,
+            Ok(text) if text.parse().is_ok_and(|value: i64| value.to_string() == text) => {
+                CellKinds::INTEGER_TEXT
+            }
+            Ok(text) if is_uuid(text.as_bytes()) => CellKinds::UUID_TEXT,
+            Ok(_) => CellKinds::TEXT,
+        },
+    }
+}
+
+fn is_uuid(text: &[u8]) -> bool {
+    let fits = |(index, byte): (usize, &u8)| match index {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.iter().enumerate().all(fits)
 }
 
 /// Returns a note for a column whose values have no known form, or several forms.
@@ -144,7 +193,7 @@ fn note(counts: &[(ValueForm, usize)], path: &str) -> Option<String> {
             let total: usize = counts.iter().map(|(_, count)| count).sum();
             let forms = counts.iter().map(|(form, count)| format!("{form} ({count} of {total})"));
             let list = forms.collect::<Vec<_>>().join(", ");
-            Some(format!("Column '{path}' has several time forms, and the first one is used: {list}"))
+            Some(format!("Column '{path}' has several time forms: {list}. Comparisons convert them, without an index; times are written in the first one"))
         }
     }
 }
@@ -160,6 +209,7 @@ impl fmt::Display for ValueForm {
             }
             Self::Time(TimeForm::UnixSeconds) => f.write_str("Unix seconds"),
             Self::Time(TimeForm::UnixMillis) => f.write_str("Unix milliseconds"),
+            Self::Time(TimeForm::UuidBytes | TimeForm::Mixed { .. }) => Ok(()),
             Self::Day => f.write_str("YYYY-MM-DD"),
             Self::Other => f.write_str("an unknown form"),
         }

@@ -15,6 +15,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
         (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
+        _ if class(left) == TEXT && class(right) == TEXT => bytes(left).cmp(bytes(right)),
         _ => match (Number::from_value(left), Number::from_value(right)) {
             (Some(left), Some(right)) => left.compare(right),
             _ => class(left).cmp(&class(right)),
@@ -22,11 +23,22 @@ pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     }
 }
 
+/// The class of texts.
+const TEXT: u8 = 2;
+
+fn bytes(text: &Value) -> &[u8] {
+    match text {
+        Value::Text(text) => text.as_bytes(),
+        Value::InvalidText(text) => text,
+        _ => &[],
+    }
+}
+
 fn class(value: &Value) -> u8 {
     match value {
         Value::Null => 0,
         Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 1,
-        Value::Text(_) => 2,
+        Value::Text(_) | Value::InvalidText(_) => TEXT,
         Value::Bytes(_) => 3,
     }
 }
@@ -44,7 +56,7 @@ impl Number {
             Value::Boolean(value) => Some(Self::Integer((*value).into())),
             Value::Integer(value) => Some(Self::Integer(*value)),
             Value::Real(value) => Some(Self::Real(*value)),
-            Value::Null | Value::Text(_) | Value::Bytes(_) => None,
+            Value::Null | Value::Text(_) | Value::InvalidText(_) | Value::Bytes(_) => None,
         }
     }
 

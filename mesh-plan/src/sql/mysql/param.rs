@@ -128,7 +128,7 @@ fn array(class: &TypeClass, values: &[Value]) -> String {
         Value::Integer(value) => value.into(),
         Value::Real(value) => value.into(),
         Value::Text(text) => text.into(),
-        Value::Null | Value::Bytes(_) => serde_json::Value::Null,
+        Value::Null | Value::InvalidText(_) | Value::Bytes(_) => serde_json::Value::Null,
     });
     serde_json::Value::Array(values.collect()).to_string()
 }
@@ -206,7 +206,7 @@ impl fmt::Display for Param {
             Binding::Value(Value::Integer(value)) => write!(f, "{value}"),
             Binding::Value(Value::Real(value)) => write!(f, "{value:?}"),
             Binding::Value(Value::Text(value)) => write!(f, "{value:?}"),
-            Binding::Value(Value::Bytes(value)) => write!(f, "{} bytes", value.len()),
+            Binding::Value(Value::InvalidText(value) | Value::Bytes(value)) => write!(f, "{} bytes", value.len()),
             Binding::Id(0, _) => f.write_str("the id"),
             Binding::Id(part, _) => write!(f, "part {part} of the id"),
             Binding::Session(slot, _) => write!(f, "the session's value {slot}"),

@@ -161,7 +161,7 @@ impl TypeClass {
                     Some(value) => bound(Value::Integer(value)),
                     None => decimal(text),
                 },
-                Value::Null | Value::Bytes(_) => None,
+                Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
             },
             Self::Single => number(value).map(|number| {
                 let fits = number.abs() <= f64::from(f32::MAX);
@@ -257,7 +257,7 @@ impl TypeClass {
 /// Returns the value as the text that the database would write for it; `None` for NULL.
 pub(super) fn value_text(value: &Value) -> Option<String> {
     match value {
-        Value::Null => None,
+        Value::Null | Value::InvalidText(_) => None,
         Value::Boolean(value) => Some(value.to_string()),
         Value::Integer(value) => Some(value.to_string()),
         Value::Real(value) => Some(number_text(*value)),

@@ -139,7 +139,7 @@ impl TypeClass {
                 }),
                 Value::Text(text) if is_canonical(text) => Some((text.clone(), "int8")),
                 Value::Text(text) => is_decimal(text).then(|| (text.clone(), "numeric")),
-                Value::Null | Value::Bytes(_) => None,
+                Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
             },
             Self::Real4 => number(value).map(|number| {
                 let fits = !number.is_finite() || number.abs() <= f64::from(f32::MAX);
@@ -228,7 +228,7 @@ impl TypeClass {
 /// Returns the value as the text that the database would write for it; `None` for NULL and for text that it cannot store.
 pub(super) fn value_text(value: &Value) -> Option<String> {
     match value {
-        Value::Null => None,
+        Value::Null | Value::InvalidText(_) => None,
         Value::Boolean(value) => Some(value.to_string()),
         Value::Integer(value) => Some(value.to_string()),
         Value::Real(value) => Some(real(*value)),

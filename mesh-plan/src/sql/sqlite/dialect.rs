@@ -1,19 +1,24 @@
-//! The SQL dialect of SQLite. Operands are plain expressions, because SQLite compares values of all types.
+//! The SQL dialect of SQLite.
 
 use mesh_ql::AggregateFn;
 use mesh_schema::{NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SelectStatement, SqliteQueryBuilder, TableRef};
 
 use super::functions;
+use super::list;
+use super::operand::Operand;
 use super::param::Param;
 use super::prefix;
 use crate::plan::{Aggregate, Comparand, CompareOp};
 use crate::sql::custom;
 use crate::sql::dialect::Dialect;
 use crate::sql::links::table;
-use crate::sql::predicate::compare;
 use crate::sql::statement::{Params, Statement};
 use crate::{JsonPointer, JsonType, Value};
+
+/// The maximum number of values of a list that are bound one by one. Longer lists are one parameter, so that SQLite's limit of
+/// 32,766 parameters is not reached.
+const LISTED_MAX: usize = 64;
 
 #[derive(Clone, Copy)]
 pub(super) struct Sqlite<'a> {
@@ -55,7 +60,7 @@ fn value_or_input((value, slot): (&Value, Option<usize>)) -> Param {
 
 impl Dialect for Sqlite<'_> {
     type Param = Param;
-    type Operand = Expr;
+    type Operand = Operand;
 
     const NULL_IS_SMALLEST: bool = true;
     const REORDERS_EXISTS: bool = false;
@@ -78,16 +83,30 @@ impl Dialect for Sqlite<'_> {
         Param::Id(part)
     }
 
-    fn operand(&self, expr: Expr, _: Option<&NativeType>) -> Expr {
-        expr
+    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
+        Operand::new(expr, native)
     }
 
-    fn with_expr(&self, _: Expr, expr: Expr) -> Expr {
-        expr
+    fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
+        Operand { expr, ..operand }
     }
 
-    fn parent_key(&self, operand: Expr, is_same_type: bool) -> Expr {
-        if is_same_type { operand } else { custom::without_affinity(operand) }
+    fn comparable(&self, operand: Operand) -> Operand {
+        Operand { expr: operand.comparable(), ..operand }
+    }
+
+    fn updated(&self, current: Expr, new: Expr, native: Option<&NativeType>) -> Expr {
+        let current = Operand::new(current, native);
+        if current.mixed.is_none() {
+            return new;
+        }
+        // A value that was read and is written back stays as it is stored.
+        let is_equal = current.compare(CompareOp::Eq, new.clone());
+        Expr::case(is_equal, current).finally(new).into()
+    }
+
+    fn parent_key(&self, operand: Operand, is_same_type: bool) -> Expr {
+        if is_same_type { operand.expr } else { custom::without_affinity(operand.expr) }
     }
 
     fn has_few_rows(&self, params: &Params<Param>, rows: &SelectStatement) -> bool {
@@ -98,55 +117,85 @@ impl Dialect for Sqlite<'_> {
         table(name)
     }
 
-    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
-        compare(left, op, right)
+    fn compare_same_type(
+        &self,
+        left: Expr,
+        op: CompareOp,
+        right: Expr,
+        native: Option<&NativeType>,
+    ) -> Expr {
+        Operand::key(left, native).compare(op, right)
     }
 
     fn is_in_subquery(&self, left: Expr, select: SelectStatement, _: Option<&NativeType>) -> Expr {
         left.in_subquery(select)
     }
 
-    fn equal(&self, left: Expr, right: Expr) -> Expr {
-        left.eq(right)
+    fn equal(&self, left: Operand, right: Operand) -> Expr {
+        let mixed = left.mixed.clone().or(right.mixed);
+        Operand { mixed, ..left }.compare(CompareOp::Eq, right.expr)
     }
 
     fn compare(
         &self,
         params: &mut Params<Param>,
-        left: Expr,
+        left: Operand,
         op: CompareOp,
         value: (&Value, Option<usize>),
     ) -> Expr {
-        compare(left, op, params.add(value_or_input(value)))
+        left.compare(op, params.add(value_or_input(value)))
     }
 
-    fn compare_session(&self, params: &mut Params<Param>, left: Expr, op: CompareOp, slot: usize) -> Expr {
-        compare(left, op, params.add(Param::Session(slot)))
+    fn compare_session(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        op: CompareOp,
+        slot: usize,
+    ) -> Expr {
+        left.compare(op, params.add(Param::Session(slot)))
     }
 
-    fn is_in_session(&self, params: &mut Params<Param>, left: Expr, slot: usize, negated: bool) -> Expr {
-        let values = custom::values_of_json(params.add(Param::SessionList(slot)));
-        if negated { left.not_in_subquery(values) } else { left.in_subquery(values) }
+    fn is_in_session(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        slot: usize,
+        negated: bool,
+    ) -> Expr {
+        left.is_in_list(params.add(Param::SessionList(slot)), negated)
     }
 
     fn is_in(
         &self,
         params: &mut Params<Param>,
-        left: Expr,
+        left: Operand,
         values: &[Comparand<Value>],
         negated: bool,
     ) -> Expr {
-        let values = values.iter().map(|value| params.add(value_or_input(value.parts())));
+        if values.len() > LISTED_MAX {
+            let parts = values.iter().map(Comparand::parts);
+            let list = if parts.clone().all(|(_, slot)| slot.is_none()) {
+                Param::Value(list::array(parts.map(|(value, _)| value)))
+            } else {
+                Param::List(parts.map(|(value, slot)| (value.clone(), slot)).collect())
+            };
+            return left.is_in_list(params.add(list), negated);
+        }
+        let values = values.iter().map(|value| left.form(params.add(value_or_input(value.parts()))));
+        let values: Vec<Expr> = values.collect();
+        let left = left.comparable();
         if negated { left.is_not_in(values) } else { left.is_in(values) }
     }
 
     fn like(
         &self,
         params: &mut Params<Param>,
-        left: Expr,
+        left: Operand,
         pattern: (&str, Option<usize>),
         ignore_case: bool,
     ) -> Expr {
+        let left = left.comparable();
         // No index contains the result of a function.
         let is_stored = !ignore_case && !matches!(left, Expr::FunctionCall(_));
         let range = if is_stored { prefix::range(params, &left, pattern) } else { None };
@@ -160,15 +209,15 @@ impl Dialect for Sqlite<'_> {
         }
     }
 
-    fn json(&self, params: &mut Params<Param>, document: Expr, at: &JsonPointer, ty: JsonType) -> Expr {
+    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
         let at = params.add(Param::Value(at.to_string().into()));
         let ty = Expr::Constant(ty.name().into());
-        Func::cust(functions::JSON).arg(document).arg(at).arg(ty).into()
+        Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), None)
     }
 
-    fn aggregate(&self, call: &Aggregate, column: Option<Expr>) -> Expr {
+    fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {
         // SQLite would count all rows of a table for `count(*)` in one step, which cannot be interrupted.
-        let Some(column) = column else { return Func::count(Expr::cust("1")).into() };
+        let Some(column) = column else { return Operand::new(Func::count(Expr::cust("1")).into(), None) };
         let (function, distinct) = match call.function {
             AggregateFn::Count => ("COUNT", call.distinct),
             AggregateFn::Sum => (functions::SUM, call.distinct),
@@ -177,6 +226,10 @@ impl Dialect for Sqlite<'_> {
             AggregateFn::Min => ("MIN", false),
             AggregateFn::Max => ("MAX", false),
         };
-        custom::aggregate(function, column, distinct.then_some("DISTINCT ?"))
+        let is_value = matches!(call.function, AggregateFn::Min | AggregateFn::Max);
+        let compares = is_value || distinct;
+        let values = if compares { column.comparable() } else { column.expr };
+        let expr = custom::aggregate(function, values, distinct.then_some("DISTINCT ?"));
+        Operand { expr, mixed: column.mixed.filter(|_| is_value) }
     }
 }

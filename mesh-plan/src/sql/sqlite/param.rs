@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::prefix;
+use super::{list, prefix};
 use crate::Value;
 use crate::plan::{Plan, Target};
 
@@ -23,6 +23,8 @@ pub enum Param {
     Session(usize),
     /// A JSON array of the session's values in the list of that slot ([`crate::Plan::session_values`]).
     SessionList(usize),
+    /// A list of values. Those with a slot are in [`crate::Plan::inputs`].
+    List(Vec<(Value, Option<usize>)>),
     /// The value of a parameter, by its index into [`crate::Plan::inputs`].
     Input(usize),
     /// A bound of the texts that begin as the pattern in the input with this index does: the exclusive upper bound if the flag
@@ -45,12 +47,19 @@ impl Param {
 
     /// Returns the value to bind in a run of the plan; `None` for a constant, for a cell of the parent's row, and for a value
     /// of a write.
-    pub fn for_read<'p>(&self, plan: &'p Plan) -> Option<Cow<'p, Value>> {
+    pub fn for_read<'p>(&'p self, plan: &'p Plan) -> Option<Cow<'p, Value>> {
         let found = |value: Option<&'p Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         Some(match (self, plan.target()) {
             (Self::Id(part), Target::Point(id)) => found(id.get(*part)),
             (Self::Session(slot), _) => Cow::Borrowed(plan.session_value(*slot)),
-            (Self::SessionList(slot), _) => Cow::Owned(json_array(plan.session_values(*slot)).into()),
+            (Self::SessionList(slot), _) => Cow::Owned(list::array(plan.session_values(*slot))),
+            (Self::List(values), _) => {
+                let value = |(value, slot): &'p (Value, Option<usize>)| match slot {
+                    Some(slot) => plan.inputs().get(*slot).unwrap_or(value),
+                    None => value,
+                };
+                Cow::Owned(list::array(values.iter().map(value)))
+            }
             (Self::Input(slot), _) => found(plan.inputs().get(*slot)),
             (Self::PatternBound(slot, is_end), _) => match plan.inputs().get(*slot) {
                 Some(Value::Text(pattern)) => Cow::Owned(prefix::bound(pattern, *is_end).into()),
@@ -68,19 +77,6 @@ impl Param {
     }
 }
 
-/// Returns the values as a JSON array. A value that it cannot represent becomes NULL: it equals no value of a column that is
-/// compared with a list.
-fn json_array(values: &[Value]) -> String {
-    let values = values.iter().map(|value| match value {
-        Value::Boolean(value) => serde_json::Value::from(i64::from(*value)),
-        Value::Integer(value) => (*value).into(),
-        Value::Real(value) => (*value).into(),
-        Value::Text(text) if !text.contains('\0') => text.as_str().into(),
-        Value::Null | Value::Text(_) | Value::Bytes(_) => serde_json::Value::Null,
-    });
-    serde_json::Value::Array(values.collect()).to_string()
-}
-
 impl fmt::Display for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -90,6 +86,7 @@ impl fmt::Display for Param {
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
             Self::SessionList(slot) => write!(f, "the session's list {slot}"),
+            Self::List(values) => write!(f, "a list of {} values", values.len()),
             Self::Input(slot) | Self::Limit(slot, 0) => write!(f, "the parameters' value {slot}"),
             Self::PatternBound(slot, _) => write!(f, "a beginning of the parameters' value {slot}"),
             Self::Limit(slot, more) => write!(f, "the parameters' value {slot} and {more}"),
@@ -99,7 +96,7 @@ impl fmt::Display for Param {
             Self::Value(Value::Integer(value)) => write!(f, "{value}"),
             Self::Value(Value::Real(value)) => write!(f, "{value:?}"),
             Self::Value(Value::Text(value)) => write!(f, "{value:?}"),
-            Self::Value(Value::Bytes(value)) => write!(f, "{} bytes", value.len()),
+            Self::Value(Value::InvalidText(value) | Value::Bytes(value)) => write!(f, "{} bytes", value.len()),
         }
     }
 }

@@ -8,9 +8,10 @@ use sea_query::{
 
 use super::dialect::{Probe, Sqlite};
 use super::keyset;
+use super::operand::Operand;
 use super::param::Param;
 use crate::Value;
-use crate::plan::{ColumnSource, Join, JoinForm, Node, PageSize, Plan, Target};
+use crate::plan::{ColumnSource, CompareOp, Join, JoinForm, Node, PageSize, Plan, Target};
 use crate::sql::custom::count_rows;
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::links::{JUNCTION, linked, table, table_operand};
@@ -153,11 +154,18 @@ impl Lowering<'_> {
         let junction = parent.and_then(|(_, join)| UniquePairs::of(&join.link));
         // The junction's column is equal to the target's column, and an index on it may have the rows in order.
         let values = |source: &ColumnSource| match (&junction, source) {
-            (Some(pairs), ColumnSource::Column(column)) if column == pairs.target => pairs.column(pairs.to),
+            (Some(pairs), ColumnSource::Column(column)) if column == pairs.target => {
+                Operand::new(pairs.column(pairs.to), node.native.get(column))
+            }
             _ => operands.get(source),
         };
         for (part, id) in node.id.iter().enumerate().filter(|_| point) {
-            select.and_where(values(&id.source).eq(params.add(Param::Id(part))));
+            let param = params.add(Param::Id(part));
+            let native = match &id.source {
+                ColumnSource::Column(column) => node.native.get(column),
+                _ => None,
+            };
+            select.and_where(sqlite.compare_same_type(values(&id.source).expr, CompareOp::Eq, param, native));
         }
         if let Some((parent, join)) = parent {
             let mut keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
@@ -177,11 +185,11 @@ impl Lowering<'_> {
             if let Some(having) = &grouping.having {
                 groups.and_where(predicate::lower(&sqlite, &mut params, &values, having));
             }
-            show(&mut groups, node, node.columns.iter().map(|column| values(&column.source)).collect());
+            show(&mut groups, node, node.columns.iter().map(|column| values(&column.source).expr).collect());
             let select = complete(sqlite, node, groups, limit, &mut params, &values);
             return (params.render(&select, SqliteQueryBuilder), Vec::new(), 0);
         }
-        let columns = node.columns.iter().map(|column| values(&column.source)).collect();
+        let columns = node.columns.iter().map(|column| values(&column.source).expr).collect();
         let mut rows = SelectBuilder { select, params, columns, joined_count: 0 };
         let place = Place { alias: &alias, offset: 0, presence: None };
         let joins = self.joins(&mut rows, (node, place), joins_max);
@@ -229,9 +237,8 @@ impl Lowering<'_> {
         let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
         rows.joined_count += 1;
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
-        let keys = pairs
-            .iter()
-            .map(|pair| sqlite.parent_key(operand(parent_place.alias, &pair.parent), join.is_same_type));
+        let key = |pair: &ColumnPair| Operand::new(operand(parent_place.alias, &pair.parent), None);
+        let keys = pairs.iter().map(|pair| sqlite.parent_key(key(pair), join.is_same_type));
         let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
         let values = |source: &ColumnSource| table_operand(&sqlite, &node.native, &alias, source);
         if let Some(filter) = &node.filter {
@@ -239,7 +246,7 @@ impl Lowering<'_> {
         }
         rows.select.join_as(JoinType::LeftJoin, table(&node.table), alias.clone(), condition);
         let offset = rows.columns.len();
-        rows.columns.extend(node.columns.iter().map(|column| values(&column.source)));
+        rows.columns.extend(node.columns.iter().map(|column| values(&column.source).expr));
         let compared = pairs.first().map(|pair| operand(&alias, &pair.target));
         let presence = match known_presence(join, pairs) {
             Some(column) => offset + column,
@@ -380,12 +387,15 @@ fn complete(
     let sorted = |source: &ColumnSource| {
         let shown = node.order.iter().find(|key| key.source == *source).and_then(|key| key.column);
         match shown.filter(|_| is_subquery(node, source)) {
-            Some(column) => Expr::col(sort_name(column)),
+            Some(column) => sqlite.with_expr(columns(source), Expr::col(sort_name(column))),
             None => columns(source),
         }
     };
     let ordered = |mut select: SelectStatement| {
         order_by(&mut select, sort_terms(&sqlite, &sorted, &node.order));
+        for (term, order) in keyset::tie_breaks(&sorted, &node.order) {
+            select.order_by_expr(term, order);
+        }
         if let Some(limit) = limit {
             select.limit(limit);
         }

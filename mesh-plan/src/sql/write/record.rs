@@ -14,7 +14,7 @@ impl<D: Dialect> Steps<D> {
             self.find(subject, id, EmptyResult::Subject);
             self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
         } else {
-            let cells = self.cells(subject, values);
+            let cells = self.updated_cells(subject, values);
             let keeps_id = subject.id_columns().all(|id| values.iter().all(|value| &*value.column != id));
             if keeps_id && self.dialect.counts_updated() {
                 self.set_counted(subject, id, cells);
@@ -27,6 +27,17 @@ impl<D: Dialect> Steps<D> {
             }
             self.return_id(subject);
         }
+    }
+
+    /// Returns the columns that an update sets.
+    fn updated_cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+        let cells = self.cells(subject, values);
+        let updated = |(name, value): (String, Expr)| {
+            let native = subject.entity().native.get(&name);
+            let value = self.dialect.updated(Expr::col(name.clone()), value, native);
+            (name, value)
+        };
+        cells.into_iter().map(updated).collect()
     }
 
     /// Adds a step that returns the id of a record after an update has set the columns in `cells`.

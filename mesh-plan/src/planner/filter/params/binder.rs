@@ -206,7 +206,7 @@ impl<'v> Binder<'v> {
             Value::Boolean(_) => 'b',
             Value::Integer(_) => 'i',
             Value::Real(_) => 'r',
-            Value::Text(_) => 't',
+            Value::Text(_) | Value::InvalidText(_) => 't',
             Value::Bytes(_) => 'x',
         });
         let slot = self.inputs.len();

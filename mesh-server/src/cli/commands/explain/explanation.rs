@@ -120,6 +120,7 @@ fn value_to_json(value: &Value) -> Json {
         Value::Integer(value) => json!(value),
         Value::Real(value) => json!(value),
         Value::Text(value) => json!(value),
+        Value::InvalidText(value) => json!(String::from_utf8_lossy(value)),
         Value::Bytes(value) => json!(BASE64.encode(value)),
     }
 }
