@@ -66,6 +66,37 @@ impl Mutation {
         self.reply.as_deref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
     }
 
+    /// Returns the field of a column that the write sets to NULL although it may not be empty. The record whose columns the
+    /// write sets comes first, since the other one may have a column of the same name. For messages.
+    pub fn emptied_field(&self, column: &str) -> Option<&str> {
+        let other = self.action.other().map(|other| &other.subject);
+        let first = match self.action.assigned(&self.subject) {
+            Some(subject) => Some(subject),
+            None => self.action.linked(&self.subject).map(|(subject, _)| subject),
+        };
+        let subjects = first.into_iter().chain([&self.subject]).chain(other);
+        subjects.into_iter().find_map(|subject| subject.field_of_column(column))
+    }
+
+    /// Returns the fields that the write sets to NULL although they may not be empty. For messages.
+    pub fn emptied_fields(&self) -> Vec<String> {
+        let is_filled = |subject: &Subject, column: &str| {
+            let entity = subject.entity();
+            entity.field_of_column(column).is_some_and(|id| !entity.field(id).nullable)
+        };
+        let (subject, columns): (_, Vec<&str>) = match self.action.assigned(&self.subject) {
+            Some(subject) => {
+                let empty = self.action.values().iter().filter(|value| value.value == Value::Null);
+                (subject, empty.map(|value| &*value.column).collect())
+            }
+            None => match self.action.linked(&self.subject) {
+                Some(linked) => linked,
+                None => return Vec::new(),
+            },
+        };
+        subject.fields_of_columns(columns.into_iter().filter(|column| is_filled(subject, column)))
+    }
+
     /// Returns the entity whose record the reply shows: the related one if a relation is written.
     pub fn written(&self) -> &Subject {
         self.action.other().map_or(&self.subject, |other| &other.subject)
@@ -142,6 +173,18 @@ impl Action {
             Self::Create { .. } | Self::Update { .. } | Self::Merge { .. } => Some(subject),
             Self::CreateChild { other, .. } => Some(&other.subject),
             _ => None,
+        }
+    }
+
+    /// Returns the record of which a relation's link is a column, if the action only writes that link.
+    fn linked<'m>(&'m self, subject: &'m Subject) -> Option<(&'m Subject, Vec<&'m str>)> {
+        let other = self.other()?;
+        match &other.key {
+            LinkKey::InSubject(key) => Some((subject, key.set.iter().map(|pair| &*pair.parent).collect())),
+            LinkKey::InRelated(key) => {
+                Some((&other.subject, key.set.iter().map(|pair| &*pair.target).collect()))
+            }
+            LinkKey::Junction { .. } => None,
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Table {
     pub name: String,
     /// The columns, in table order.
     pub columns: Vec<Column>,
+    /// Whether its declaration says what a violated rule does, other than ending the statement: SQLite's `ON CONFLICT`.
+    pub resolves_conflicts: bool,
     /// Column names of the primary key, in key order; empty if there is none.
     pub primary_key: Vec<String>,
     /// Column sets of unique constraints, without the primary key.

@@ -90,6 +90,8 @@ pub struct Entity {
     pub description: Option<String>,
     /// The storage types of all columns of its table, including columns that are not fields; empty if unknown.
     pub native: Arc<HashMap<String, NativeType>>,
+    /// Whether the declaration of its table says what a violated rule does ([`crate::Table::resolves_conflicts`]).
+    pub resolves_conflicts: bool,
     /// The sets of columns that the database guarantees to be unique; empty if unknown.
     pub unique: Vec<Vec<String>>,
     /// The foreign keys of its table; empty if unknown.

@@ -163,7 +163,17 @@ impl Reader<'_> {
         let mut foreign_keys = keys::foreign_keys(self.connection, &object.name)?;
         foreign_keys.retain(|foreign_key| foreign_key.columns.iter().all(is_readable));
         let constraints = constraints::read(self.connection, &object.name, &readable)?;
+        let resolutions = constraints::resolutions(self.connection, &object.name)?;
+        if !resolutions.is_empty() {
+            let clauses = resolutions.join(", ");
+            self.notes.push(format!(
+                "Table '{}' declares ON CONFLICT {clauses}: writes through the server that violate its rules fail instead, \
+                 so that no record is replaced that the writer may not see",
+                object.name
+            ));
+        }
         let mut table = Table {
+            resolves_conflicts: !resolutions.is_empty(),
             constraints,
             row_id: self.row_id(object, &raw),
             unique: unique.filter(|set| !same_columns(set, &primary_key)).collect(),

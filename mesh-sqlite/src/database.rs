@@ -17,7 +17,7 @@ use mesh_schema::{Catalog, TableName};
 use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
-use crate::pool::{DEFAULT_TIMEOUT, connect, slow_read_thread, thread_connection};
+use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, connect, slow_read_thread, thread_connection};
 use crate::read::{self, failed, sort_bound};
 use current_file::{CurrentFile, OpenFile};
 
@@ -90,7 +90,11 @@ impl Database {
     /// The file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let path = self.path();
-        let contents = connect(&path).and_then(|mut connection| catalog::read(&mut connection, times));
+        let contents = connect(&path).and_then(|mut connection| {
+            // Another server may be changing the journal mode.
+            connection.busy_timeout(OPEN_TIMEOUT)?;
+            catalog::read(&mut connection, times)
+        });
         let (catalog, notes) = contents.map_err(|error| OpenError::new(&path, error))?;
         Ok(Contents { catalog, notes })
     }

@@ -1,6 +1,7 @@
 //! Identities of database files, which other programs may replace while they are open.
 
 pub(crate) mod data_version;
+pub(crate) mod journal_mode;
 
 use std::path::{Path, PathBuf};
 

@@ -25,6 +25,9 @@ use slow_read_queue::SlowReadQueue;
 /// The time limit for reads and writes without a deadline.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The time limit for waiting for other processes when a file is opened.
+pub(crate) const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The default memory for the prepared statements of a thread's connection, in bytes.
 const STATEMENT_BYTES: usize = 8 << 20;
 /// The length of the file that is mapped into memory, in bytes. Mapping saves a copy of each page that is read.
@@ -46,7 +49,10 @@ impl Pool {
     /// Opens the file and checks that it can be read.
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
         let first = Reader::open(path, mapped)?;
+        // Another server may be changing the journal mode.
+        first.connection.busy_timeout(OPEN_TIMEOUT)?;
         first.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        first.connection.busy_timeout(Duration::ZERO)?;
         Ok(Self {
             path: path.to_owned(),
             slow_reads: SlowReadQueue::new(),

@@ -16,8 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
@@ -26,12 +25,12 @@ use layout::NewerLayout;
 use nonces::Presence;
 use revoked_sessions::RevokedSessions;
 
+use crate::file::journal_mode::switch_to_wal;
+
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The time limit for waiting for a writer in another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time between attempts to switch to WAL mode.
-const RETRY: Duration = Duration::from_millis(5);
 
 /// The limits of a state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,24 +98,9 @@ impl State {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    use_wal(&connection)?;
+    switch_to_wal(&connection, BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
-}
-
-/// Switches to WAL mode. SQLite does not wait for another connection that does the same, so this function tries again.
-fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
-    let end = Instant::now() + BUSY_TIMEOUT;
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end =>
-            {
-                thread::sleep(RETRY);
-            }
-            result => return result,
-        }
-    }
 }
 
 /// Returns the number that a statement selects.

@@ -33,9 +33,10 @@ use crate::database::Database;
 use crate::database::current_file::CurrentFile;
 use crate::error::OpenError;
 use crate::file::FileIdentity;
+use crate::file::journal_mode::switch_to_wal;
 use crate::functions::add_functions;
 use crate::pool::interrupt::{Budget, Interrupt};
-use crate::pool::{self, DEFAULT_TIMEOUT, Reader};
+use crate::pool::{self, DEFAULT_TIMEOUT, OPEN_TIMEOUT, Reader};
 use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, StatementTree};
 use failure::failed;
@@ -51,8 +52,6 @@ const FORMS: usize = 256;
 const REPLIES: usize = 64;
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
 const CACHED_TEXT: usize = 4 * 1024;
-/// The time limit for waiting for other processes when a file is opened.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for waiting for other processes when the log is emptied.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -165,8 +164,7 @@ impl WriteConnection {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None));
         }
         connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK")?;
-        let mode: rusqlite::Result<String> =
-            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
+        let mode = switch_to_wal(&connection, OPEN_TIMEOUT);
         if !mode.as_ref().is_ok_and(|mode| mode.eq_ignore_ascii_case("wal")) {
             tracing::warn!("the database could not be switched to WAL mode: reads wait for each commit");
         }

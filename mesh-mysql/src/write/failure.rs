@@ -138,9 +138,7 @@ fn fields_in(rule: Rule, cause: &ServerError, mutation: &Mutation) -> Vec<String
         Rule::NotEmpty => {
             let column = named_after(&format!(" {}", cause.message), " Column ")
                 .or_else(|| named_after(&format!(" {}", cause.message), " Field "));
-            let field = column.and_then(|column| {
-                subjects.iter().find_map(|subject| subject.field_of_column(&column)).map(str::to_owned)
-            });
+            let field = column.and_then(|column| mutation.emptied_field(&column).map(str::to_owned));
             field.into_iter().collect()
         }
         // `Duplicate entry 'x' for key 'name'`, in MySQL `'table.name'`. The value may contain anything.

@@ -50,7 +50,22 @@ pub mod functions {
 /// for tables, but not for views. If it does, an update that keeps the id has no `RETURNING` clause. SQLite would fill a
 /// temporary table for the clause, which is a quarter of its work for an update.
 pub fn write_steps(mutation: &Mutation, counts_updated: bool) -> Vec<Step<Param>> {
-    write::lower(mutation, Sqlite { counts_updated, ..Sqlite::PLAIN })
+    let mut steps = write::lower(mutation, Sqlite { counts_updated, ..Sqlite::PLAIN });
+    steps.iter_mut().for_each(|step| abort_conflicts(&mut step.statement.sql, mutation));
+    steps
+}
+
+/// Makes a statement fail if it violates a rule. Otherwise a table may replace records that policies hide from the writer. Other
+/// tables need no clause, which would also apply to the statements of their triggers.
+fn abort_conflicts(sql: &mut String, mutation: &Mutation) {
+    let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
+    if subjects.into_iter().flatten().any(|subject| subject.entity().resolves_conflicts) {
+        for command in ["INSERT", "UPDATE"] {
+            if sql.starts_with(command) {
+                sql.insert_str(command.len(), " OR ABORT");
+            }
+        }
+    }
 }
 
 /// Returns the foreign keys that a write sets.
@@ -83,7 +98,8 @@ pub fn creation_batches(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutati
 /// length whose creations are alike. Its parameters are the values of the records. It returns their ids in the same order:
 /// SQLite collects the rows that a statement returns, and returns them after it has inserted all of them.
 pub fn create_many(run: &[Mutation]) -> Option<String> {
-    let statement = write::many::create(run, Sqlite::PLAIN)?;
+    let mut statement = write::many::create(run, Sqlite::PLAIN)?;
+    abort_conflicts(&mut statement.sql, run.first()?);
     Some(statement.sql)
 }
 

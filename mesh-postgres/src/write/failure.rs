@@ -167,6 +167,9 @@ fn fields_in(rule: Rule, cause: &DbError, mutation: &Mutation) -> Vec<String> {
     let subjects: Vec<&Subject> = subjects.into_iter().flatten().filter(of_table).collect();
     let field =
         |column: &str| subjects.iter().find_map(|subject| subject.field_of_column(column)).map(str::to_owned);
+    if let (Rule::NotEmpty, Some(column)) = (rule, cause.column()) {
+        return mutation.emptied_field(column).map(str::to_owned).into_iter().collect();
+    }
     if let Some(column) = cause.column() {
         return field(column).into_iter().collect();
     }

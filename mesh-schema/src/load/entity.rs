@@ -30,6 +30,7 @@ impl<'a> Loader<'a> {
             table: stored.map_or(table, Table::full_name),
             description: stored.and_then(|table| table.description.clone()),
             native: Arc::new(stored.map(native_types).unwrap_or_default()),
+            resolves_conflicts: stored.is_some_and(|table| table.resolves_conflicts),
             unique: stored.map(unique_keys).unwrap_or_default(),
             constraints: stored.map(|table| table.constraints.clone().into()).unwrap_or_default(),
             foreign_keys: stored.map(|table| self.foreign_keys(table)).unwrap_or_default(),

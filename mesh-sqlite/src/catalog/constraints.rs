@@ -3,11 +3,33 @@
 
 use mesh_plan::sql::text::{self, Token};
 use mesh_schema::Constraint;
-use rusqlite::{Connection, Error};
+use rusqlite::{Connection, Error, OptionalExtension as _};
 
 const STATEMENTS: &str = "\
     SELECT type = 'index', name, sql FROM main.sqlite_schema \
     WHERE lower(tbl_name) = lower(?1) AND type IN ('table', 'index') AND sql IS NOT NULL ORDER BY rowid";
+
+const DECLARATION: &str =
+    "SELECT sql FROM main.sqlite_schema WHERE lower(name) = lower(?1) AND type = 'table' AND sql IS NOT NULL";
+
+/// Returns the ways in which the declaration of a table resolves violations, other than by ending the statement.
+pub(super) fn resolutions(connection: &Connection, table: &str) -> Result<Vec<&'static str>, Error> {
+    let mut statement = connection.prepare_cached(DECLARATION)?;
+    let sql = statement.query_row([table], |row| row.get::<_, String>(0)).optional();
+    // Text that is not UTF-8 is read as if it had a clause of each kind.
+    let Ok(sql) = sql else { return Ok(RESOLUTIONS.to_vec()) };
+    let tokens = text::tokens(sql.as_deref().unwrap_or_default());
+    let has = |way: &&str| {
+        tokens.windows(3).any(|part| {
+            matches!(part, [on, conflict, found]
+                if is_word(on, "ON") && is_word(conflict, "CONFLICT") && is_word(found, way))
+        })
+    };
+    Ok(RESOLUTIONS.into_iter().filter(has).collect())
+}
+
+/// The words after `ON CONFLICT` that do not only end the statement.
+const RESOLUTIONS: [&str; 4] = ["REPLACE", "IGNORE", "FAIL", "ROLLBACK"];
 
 /// Reads the named checks and the indexes of a table with these columns.
 pub(super) fn read(connection: &Connection, table: &str, columns: &[&str]) -> Result<Vec<Constraint>, Error> {

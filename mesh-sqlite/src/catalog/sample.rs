@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mesh_schema::{CellKinds, Column, FieldType, Table, TimeForm};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
-use sea_query::{Order, Query, SqliteQueryBuilder};
+use sea_query::{Order, Query, SelectStatement, SqliteQueryBuilder};
 
 use super::{concerns_database, reason};
 use crate::pool::interrupt::{Budget, Interrupt};
@@ -120,22 +120,33 @@ struct Sample {
 /// Reads the first and the last rows of a table, which may have been written by different programs.
 fn sample(connection: &Connection, table: &Table, samples: &mut [Sample]) -> Result<(), Error> {
     let columns = table.columns.iter().map(|column| ("t", column.name.clone()));
-    let select =
+    let first =
         Query::select().columns(columns).from_as(("main", table.name.clone()), "t").limit(SAMPLED_ROWS).take();
-    let last = table.row_id.as_ref().map(|row_id| {
-        let mut last = select.clone();
-        last.order_by(("t", row_id.clone()), Order::Desc).take()
-    });
-    for select in [Some(select), last].into_iter().flatten() {
-        let mut statement = connection.prepare(&select.to_string(SqliteQueryBuilder))?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            for (index, sample) in samples.iter_mut().enumerate() {
-                sample.add(row.get_ref(index)?);
-            }
+    let is_all = add_rows(connection, &first, samples)? < SAMPLED_ROWS;
+    match &table.row_id {
+        Some(row_id) if !is_all => {
+            let last = first.clone().order_by(("t", row_id.clone()), Order::Desc).take();
+            add_rows(connection, &last, samples).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Adds the rows of a statement to the samples of its columns. Returns the number of rows.
+fn add_rows(
+    connection: &Connection,
+    select: &SelectStatement,
+    samples: &mut [Sample],
+) -> Result<u64, Error> {
+    let mut statement = connection.prepare(&select.to_string(SqliteQueryBuilder))?;
+    let (mut rows, mut count) = (statement.query([])?, 0);
+    while let Some(row) = rows.next()? {
+        count += 1;
+        for (index, sample) in samples.iter_mut().enumerate() {
+            sample.add(row.get_ref(index)?);
         }
     }
-    Ok(())
+    Ok(count)
 }
 
 impl Sample {

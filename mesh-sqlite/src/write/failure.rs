@@ -15,6 +15,10 @@ pub(super) fn failed(error: Error, mutation: &Mutation, connection: &Connection)
     };
     let message = message.as_deref().unwrap_or_default();
     let rule = match (cause.code, cause.extended_code) {
+        // SQLite reports NULL in an integer key as a value of another type.
+        (ErrorCode::TypeMismatch, _) if !mutation.emptied_fields().is_empty() => {
+            return WriteError::conflict_of(Rule::NotEmpty, mutation.emptied_fields());
+        }
         (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => return unfit(message, mutation),
         (ErrorCode::ConstraintViolation, code) => match code {
             ffi::SQLITE_CONSTRAINT_UNIQUE

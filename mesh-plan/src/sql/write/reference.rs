@@ -1,12 +1,12 @@
 //! Selects of the records that foreign keys refer to, for databases that do not report which foreign key was violated.
 
+use mesh_schema::KeyReference;
 use sea_query::{Expr, ExprTrait as _, Query};
 
 use super::super::dialect::Dialect;
-use super::super::statement::{Params, Statement};
-use crate::mutation::{Mutation, Subject};
-use crate::{Value, mutation::Assignment};
-use mesh_schema::KeyReference;
+use super::super::statement::Statement;
+use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
+use crate::Value;
 
 /// A foreign key that a write sets.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,36 +17,67 @@ pub struct SetReference<P> {
     pub statement: Statement<P>,
 }
 
-/// Returns the foreign keys whose columns are all set to values other than NULL.
-pub(in crate::sql) fn references<D: Dialect>(
+/// Returns the foreign keys of which the write sets a column, and none to NULL. A record that a key refers to is searched for
+/// with the values of its other columns before the write.
+pub(in crate::sql) fn references<D: Dialect + Clone>(
     mutation: &Mutation,
     dialect: &D,
 ) -> Vec<SetReference<D::Param>> {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };
     let keys = subject.entity().foreign_keys.iter();
-    keys.filter_map(|key| reference(subject, key, action.values(), dialect)).collect()
+    keys.filter_map(|key| reference(mutation, subject, key, dialect)).collect()
 }
 
-fn reference<D: Dialect>(
+fn reference<D: Dialect + Clone>(
+    mutation: &Mutation,
     subject: &Subject,
     key: &KeyReference,
-    values: &[Assignment],
     dialect: &D,
 ) -> Option<SetReference<D::Param>> {
-    let mut params = Params::new(None);
-    let mut select = Query::select();
-    select.expr(Expr::Constant(1.into())).from(dialect.table(&key.table));
+    let mut steps = Steps::new(dialect.clone());
+    let mut target = Query::select();
+    target.expr(Expr::Constant(1.into())).from(dialect.table(&key.table));
+    // A key with NULL refers to nothing.
+    let mut refers_to_nothing = Vec::new();
     let mut fields = Vec::new();
+    let values = mutation.action().values();
     for pair in &key.pairs {
-        let set = values.iter().find(|value| value.column.eq_ignore_ascii_case(&pair.parent))?;
-        // A key with NULL refers to nothing.
-        if set.value == Value::Null {
-            return None;
-        }
-        fields.extend(subject.field_of_column(&set.column).map(str::to_owned));
-        let value = params.add(dialect.value(&set.value));
-        select.and_where(Expr::col(pair.target.clone()).eq(value));
+        let value = match values.iter().find(|value| value.column.eq_ignore_ascii_case(&pair.parent)) {
+            Some(set) if set.value == Value::Null => return None,
+            Some(set) => {
+                fields.extend(subject.field_of_column(&set.column).map(str::to_owned));
+                steps.value(&set.value)
+            }
+            None => {
+                let current = steps.unset_value(mutation, &pair.parent)?;
+                refers_to_nothing.push(current.clone().is_null());
+                current
+            }
+        };
+        target.and_where(Expr::col(pair.target.clone()).eq(value));
     }
-    Some(SetReference { fields, statement: params.render(&select, dialect.builder()) })
+    if fields.is_empty() {
+        return None;
+    }
+    let found = refers_to_nothing.into_iter().fold(Expr::exists(target), Expr::or);
+    let mut select = Query::select();
+    select.expr(Expr::Constant(1.into())).and_where(found);
+    Some(SetReference { fields, statement: steps.params.render(&select, dialect.builder()) })
+}
+
+impl<D: Dialect> Steps<D> {
+    /// Returns the value of a column that a write does not set; `None` if it is unknown.
+    fn unset_value(&mut self, mutation: &Mutation, column: &str) -> Option<Expr> {
+        let subject = mutation.subject();
+        match mutation.action() {
+            Action::Update { id, .. } => Some(self.cell(subject, id, TARGET, column)),
+            Action::CreateChild { id, other, .. } => {
+                let LinkKey::InRelated(key) = &other.key else { return None };
+                let pair = key.all().find(|pair| pair.target.eq_ignore_ascii_case(column))?;
+                Some(self.cell(subject, id, TARGET, &pair.parent))
+            }
+            _ => None,
+        }
+    }
 }

@@ -119,7 +119,7 @@ fn literal(value: &Value) -> String {
         Value::Integer(value) => value.to_string(),
         Value::Real(value) => format!("{value:?}"),
         Value::Text(value) => format!("'{}'", value.replace('\'', "''")),
-        Value::Bytes(value) => {
+        Value::InvalidText(value) | Value::Bytes(value) => {
             let digits: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("x'{digits}'")
         }
