@@ -31,9 +31,9 @@ use crate::{PlanError, PlanErrorKind, Value};
 use columns::Columns;
 use context::{NodeContext, Scope, nearest};
 pub(crate) use filter::params::ParamInput;
-pub(crate) use literal::is_decimal;
 use filter::params::Recorder;
 pub use limits::Limits;
+pub(crate) use literal::is_decimal;
 use policy_condition::Slots;
 pub use query_source::QuerySource;
 

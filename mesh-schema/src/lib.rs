@@ -17,7 +17,9 @@ pub mod policy;
 mod serialize;
 
 pub use builder::{EntityBuilder, SchemaBuilder};
-pub use catalog::{Catalog, CellKinds, Column, Constraint, ForeignKey, NativeKind, NativeType, Size, Table, TimeForm};
+pub use catalog::{
+    Catalog, CellKinds, Column, Constraint, ForeignKey, NativeKind, NativeType, Size, Table, TimeForm,
+};
 pub use document::{
     ComputedDocument, Document, EntityDocument, Entries, FieldList, IdField, JoinDocument, ThroughDocument,
     Writable,

@@ -41,7 +41,6 @@ use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, StatementTree};
 use failure::failed;
 use queue::{Job, Queue, ResultSender};
-use script::ScriptResult;
 use wal::WriteAheadLog;
 
 /// The number of prepared statements that the connection caches.
@@ -90,24 +89,32 @@ impl Database {
 }
 
 impl Writer {
-    async fn write(&self, mutation: Mutation, context: Context) -> Result<Written, WriteError> {
+    async fn write(&self, mutation: Mutation, context: Context) -> Outcome<Written, WriteError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+        let gate = context.commit_gate.unwrap_or_default();
         let written = self
             .queue
             .run(&self.connection, deadline, |done| Job::Write {
                 mutation: Box::new(mutation),
+                gate,
                 done: ResultSender::new(done),
             })
-            .await?;
+            .await;
         self.empty_log_if_long();
-        Ok(written)
+        written
     }
 
-    async fn run_script(&self, script: Arc<dyn Script>, context: Context) -> ScriptResult {
+    async fn run_script(
+        &self,
+        script: Arc<dyn Script>,
+        context: Context,
+    ) -> Outcome<Vec<StepResult>, ScriptError> {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let results = self.queue.run(&self.connection, deadline, |done| Job::Script { script, done }).await?;
+        let gate = context.commit_gate.unwrap_or_default();
+        let job = |done| Job::Script { script, gate, done };
+        let results = self.queue.run(&self.connection, deadline, job).await;
         self.empty_log_if_long();
-        Ok(results)
+        results
     }
 
     fn empty_log_if_long(&self) {
@@ -125,7 +132,7 @@ impl fmt::Debug for Writer {
 
 impl Mutator for Writer {
     fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
-        Box::pin(async { self.write(mutation, context).await.into() })
+        Box::pin(self.write(mutation, context))
     }
 
     fn transact(
@@ -133,7 +140,7 @@ impl Mutator for Writer {
         script: Arc<dyn Script>,
         context: Context,
     ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(async { self.run_script(script, context).await.into() }))
+        Some(Box::pin(self.run_script(script, context)))
     }
 }
 
@@ -203,22 +210,23 @@ impl WriteConnection {
         }
     }
 
-    /// Reads the reply of a committed write. Returns `None` if another connection has to read it.
-    fn read_reply(&mut self, mutation: &Mutation, id: &Key) -> Option<JsonBody> {
-        let plan = mutation.reply(id)?;
+    /// Reads the reply of a write in its transaction; `None` if it has none.
+    fn read_reply(&mut self, mutation: &Mutation, id: &Key) -> Result<Option<JsonBody>, ResolveError> {
+        let Some(plan) = mutation.reply(id) else { return Ok(None) };
+        let lowered;
         let statements = match self.replies.get_mut(plan.id()) {
             Some(statements) => &*statements,
             None => {
-                let statements = read::lower(&self.reader, &plan);
-                sort_bound::check(&self.reader, &plan, &statements).ok()?;
-                if statements.iter().any(|statement| statement.sql.len() > CACHED_TEXT) {
-                    return None;
+                lowered = read::lower(&self.reader, &plan);
+                sort_bound::check(&self.reader, &plan, &lowered)?;
+                if lowered.iter().all(|statement| statement.sql.len() <= CACHED_TEXT) {
+                    self.replies.insert(plan.id().clone(), lowered.clone(), 1);
                 }
-                self.replies.insert(plan.id().clone(), statements, 1);
-                self.replies.get_mut(plan.id())?
+                &lowered
             }
         };
-        StatementTree::prepare(&self.reader.connection, statements).ok()?.run(&plan).ok()
+        let mut tree = StatementTree::prepare(&self.reader.connection, statements).map_err(read::failed)?;
+        tree.run(&plan).map(Some)
     }
 
     /// Begins a transaction in the file that is at the path.

@@ -204,8 +204,14 @@ mod tests {
 
     #[test]
     fn values_are_decoded_as_they_were_encoded() {
-        let values =
-            [Value::Null, i64::MIN.into(), f64::MIN_POSITIVE.into(), "né\0".into(), Value::InvalidText(vec![b'a', 0xe9]), vec![0u8, 255].into()];
+        let values = [
+            Value::Null,
+            i64::MIN.into(),
+            f64::MIN_POSITIVE.into(),
+            "né\0".into(),
+            Value::InvalidText(vec![b'a', 0xe9]),
+            vec![0u8, 255].into(),
+        ];
         let text = sealed(&values);
         assert_eq!(open(&CursorKey::default(), 7, &text, 6).as_deref(), Some(&values[..]));
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));

@@ -37,11 +37,12 @@ pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predica
 /// Returns whether the form of a comparison with the column depends on the compared value.
 pub(super) fn is_rewritten(left: &Comparable<'_>) -> bool {
     let is_mixed = matches!(left.time_form, Some(TimeForm::Mixed { .. }));
-    !is_mixed && matches!(
-        (left.ty, left.stored, left.time_form),
-        (Some(FieldType::Boolean), Some(FieldType::String), _)
-            | (Some(FieldType::Date), _, Some(TimeForm::UnixSeconds | TimeForm::UnixMillis))
-    )
+    !is_mixed
+        && matches!(
+            (left.ty, left.stored, left.time_form),
+            (Some(FieldType::Boolean), Some(FieldType::String), _)
+                | (Some(FieldType::Date), _, Some(TimeForm::UnixSeconds | TimeForm::UnixMillis))
+        )
 }
 
 /// Returns the value of a write in the form of the column.

@@ -61,7 +61,9 @@ fn whole(value: f64) -> Value {
 
 fn of_text(ty: Option<FieldType>, text: Cow<'_, str>) -> Value {
     let other = match ty {
-        Some(FieldType::Datetime) => Time::parse(&text).map(Time::canonical).or_else(|| with_separator(&text)),
+        Some(FieldType::Datetime) => {
+            Time::parse(&text).map(Time::canonical).or_else(|| with_separator(&text))
+        }
         Some(FieldType::Date) => with_separator(&text),
         Some(FieldType::Uuid) if text.len() == 36 => {
             Uuid::try_parse(&text).ok().map(|uuid| uuid.to_string().into())

@@ -57,7 +57,9 @@ impl CellKinds {
         declared: Option<FieldType>,
         times: Option<TimeForm>,
     ) -> Option<TimeForm> {
-        use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+        use FieldType::{
+            Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid,
+        };
         const INTEGERS: CellKinds = CellKinds::BIT.or(CellKinds::INTEGER);
         const REALS: CellKinds = CellKinds::WHOLE.or(CellKinds::REAL);
         const NUMBERS: CellKinds = INTEGERS.or(REALS).or(CellKinds::LARGE_INTEGER);

@@ -9,9 +9,9 @@ use super::tie_break::tie_break;
 use super::{Loader, default_table, is_reserved_entity};
 use crate::document::template::{self, Part};
 use crate::{
-    Column, ColumnPair, Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field, FieldId,
-    FieldList, FieldType, FieldWrites, ForeignKey, IdField, KeyReference, Member, NativeType, Piece, Table,
-    TableName, TimeForm, Writable,
+    Column, ColumnPair, Computed, ComputedDocument, Entity, EntityDocument, EntityId, Entries, Field,
+    FieldId, FieldList, FieldType, FieldWrites, ForeignKey, IdField, KeyReference, Member, NativeType, Piece,
+    Table, TableName, TimeForm, Writable,
 };
 
 impl<'a> Loader<'a> {

@@ -120,8 +120,11 @@ struct Sample {
 /// Reads the first and the last rows of a table, which may have been written by different programs.
 fn sample(connection: &Connection, table: &Table, samples: &mut [Sample]) -> Result<(), Error> {
     let columns = table.columns.iter().map(|column| ("t", column.name.clone()));
-    let first =
-        Query::select().columns(columns).from_as(("main", table.name.clone()), "t").limit(SAMPLED_ROWS).take();
+    let first = Query::select()
+        .columns(columns)
+        .from_as(("main", table.name.clone()), "t")
+        .limit(SAMPLED_ROWS)
+        .take();
     let is_all = add_rows(connection, &first, samples)? < SAMPLED_ROWS;
     match &table.row_id {
         Some(row_id) if !is_all => {
@@ -133,11 +136,7 @@ fn sample(connection: &Connection, table: &Table, samples: &mut [Sample]) -> Res
 }
 
 /// Adds the rows of a statement to the samples of its columns. Returns the number of rows.
-fn add_rows(
-    connection: &Connection,
-    select: &SelectStatement,
-    samples: &mut [Sample],
-) -> Result<u64, Error> {
+fn add_rows(connection: &Connection, select: &SelectStatement, samples: &mut [Sample]) -> Result<u64, Error> {
     let mut statement = connection.prepare(&select.to_string(SqliteQueryBuilder))?;
     let (mut rows, mut count) = (statement.query([])?, 0);
     while let Some(row) = rows.next()? {
@@ -204,7 +203,9 @@ fn note(counts: &[(ValueForm, usize)], path: &str) -> Option<String> {
             let total: usize = counts.iter().map(|(_, count)| count).sum();
             let forms = counts.iter().map(|(form, count)| format!("{form} ({count} of {total})"));
             let list = forms.collect::<Vec<_>>().join(", ");
-            Some(format!("Column '{path}' has several time forms: {list}. Comparisons convert them, without an index; times are written in the first one"))
+            Some(format!(
+                "Column '{path}' has several time forms: {list}. Comparisons convert them, without an index; times are written in the first one"
+            ))
         }
     }
 }

@@ -1,10 +1,12 @@
-//! Writes that are committed together.
+//! Writes that are committed together, each with its reply.
 //!
 //! A commit waits for the disk and takes most of the work of a write, so writes that arrive during a commit share the
-//! next one. A write that fails undoes only itself: SQLite undoes a statement that fails, and a write with several
-//! statements that change data has a savepoint. In three cases, all writes of the group are rolled back and each gets
-//! its own transaction: a write ends the transaction (an interrupt, `RAISE(ROLLBACK)`), a write fails but keeps some
-//! changes (`RAISE(FAIL)`), or the commit fails.
+//! next one. The reply of a write is read before the commit, so that a failure undoes the write (`SPEC §23`). A write that fails
+//! undoes only itself: SQLite undoes a statement that fails, and a write with a reply or with several statements that
+//! change data has a savepoint. A write or a reply that takes long is undone, and run alone after the group. In four cases, all
+//! writes of the group are rolled back and each gets its own transaction: a write ends the transaction (an interrupt,
+//! `RAISE(ROLLBACK)`), a write fails but keeps some changes (`RAISE(FAIL)`), a write may no longer be committed, or the
+//! commit fails.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +14,7 @@ mod tests;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{ResolveError, WriteError};
+use mesh_plan::{Mutation, ResolveError, WriteError, Written};
 
 use super::WriteConnection;
 use super::failure::failed;
@@ -27,52 +29,52 @@ const ACCEPT_TIME: Duration = Duration::from_millis(2);
 /// milliseconds, like a read on a thread of the runtime. A write that exceeds it gets its own transaction.
 const SHARED_BUDGET: Budget =
     Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
-/// The shared budget of the replies of a group, while other writes wait: less than a millisecond.
-const REPLIES_BUDGET: Budget =
-    Budget { checks: Some(10), time: Some(Duration::from_millis(1)), deadline: None };
+/// What became of a write in a shared transaction.
+enum Added {
+    /// It is part of the transaction, or has failed and is undone.
+    Done(WriteResult),
+    /// It takes long and is undone.
+    Slow,
+    /// The transaction has ended, or has to end.
+    Ended,
+}
 
 impl WriteConnection {
     /// Runs a write and the writes that wait behind it in one transaction.
     pub(super) fn run(&mut self, first: QueuedWrite, queue: &Queue) {
         let mut group = vec![(self.begin_with(&first), first)];
+        let mut alone = Vec::new();
         let is_done = match group.first() {
-            Some((Ok(_), _)) => self.add_waiting(&mut group, queue) && self.commit_all(&mut group),
+            Some((Ok(_), _)) => {
+                self.add_waiting(&mut group, &mut alone, queue) && self.commit_all(&mut group)
+            }
             // The write has failed and is rolled back.
             _ => true,
         };
         self.rollback();
         if is_done {
-            self.read_replies(&mut group);
             let results = group.into_iter().map(|(written, waiting)| (waiting.done, written));
-            return ResultSender::send_all(results.collect());
+            ResultSender::send_all(results.collect());
+        } else {
+            let group = group.into_iter().map(|(_, waiting)| waiting);
+            alone = group.chain(alone).collect();
         }
-        for (_, waiting) in group {
+        for waiting in alone {
             let written = self.run_alone(&waiting);
             ResultSender::send_all(vec![(waiting.done, written)]);
         }
     }
 
-    /// Reads the replies of writes in one snapshot. Most pages that the replies need are still in the cache of this
-    /// connection, while every commit empties the caches of other connections. A reply that takes long is left to a
-    /// connection for reads.
-    fn read_replies(&mut self, group: &mut [(WriteResult, QueuedWrite)]) {
-        self.reader.interrupt.begin(REPLIES_BUDGET);
-        if self.execute("BEGIN").is_err() {
-            return;
-        }
-        for (written, waiting) in group {
-            if let Ok(written) = written {
-                written.body = self.read_reply(&waiting.mutation, &written.id);
-            }
-        }
-        self.rollback();
-    }
-
     /// Runs a write in a transaction of its own.
     fn run_alone(&mut self, waiting: &QueuedWrite) -> WriteResult {
         let written = self.begin_with(waiting).and_then(|written| {
-            self.execute("COMMIT")
-                .map_err(|error| failed(error, &waiting.mutation, &self.reader.connection))?;
+            if !waiting.gate.begin() {
+                return Err(ResolveError::TimedOut.into());
+            }
+            self.execute("COMMIT").map_err(|error| {
+                waiting.gate.reopen();
+                failed(error, &waiting.mutation, &self.reader.connection)
+            })?;
             Ok(written)
         });
         if written.is_err() {
@@ -85,66 +87,91 @@ impl WriteConnection {
     fn begin_with(&mut self, waiting: &QueuedWrite) -> WriteResult {
         self.begin(waiting.deadline)?;
         let written = self.run_steps(&waiting.mutation)?;
+        let written = self.with_reply(&waiting.mutation, written)?;
         if Instant::now() >= waiting.deadline {
             return Err(ResolveError::TimedOut.into());
         }
         Ok(written)
     }
 
-    /// Adds waiting writes to the transaction. Returns `false` if the transaction has ended.
-    fn add_waiting(&self, group: &mut Vec<(WriteResult, QueuedWrite)>, queue: &Queue) -> bool {
+    /// Adds waiting writes to the transaction, and those that take long to `alone`. Returns `false` if the transaction has
+    /// ended.
+    fn add_waiting(
+        &mut self,
+        group: &mut Vec<(WriteResult, QueuedWrite)>,
+        alone: &mut Vec<QueuedWrite>,
+        queue: &Queue,
+    ) -> bool {
         let begun = Instant::now();
         while group.len() < MAX_GROUP_SIZE
             && begun.elapsed() < ACCEPT_TIME
             && let Some(next) = next_write(queue)
         {
-            let written = if Instant::now() < next.deadline { self.add(&next) } else { Some(Err(busy())) };
-            let has_ended = written.is_none();
-            group.push((written.unwrap_or_else(|| Err(busy())), next));
-            if has_ended {
-                return false;
+            let is_late = Instant::now() >= next.deadline;
+            match if is_late { Added::Done(Err(busy())) } else { self.add(&next) } {
+                Added::Done(written) => group.push((written, next)),
+                Added::Slow => alone.push(next),
+                Added::Ended => {
+                    group.push((Err(busy()), next));
+                    return false;
+                }
             }
         }
         true
     }
 
-    /// Adds a write to the transaction. Returns `None` if the transaction has ended or has to end.
-    fn add(&self, waiting: &QueuedWrite) -> Option<WriteResult> {
-        let connection = &self.reader.connection;
+    /// Adds a write to the transaction.
+    fn add(&mut self, waiting: &QueuedWrite) -> Added {
         self.reader.interrupt.begin(SHARED_BUDGET);
         let steps = self.steps(&waiting.mutation);
-        let has_savepoint = steps.iter().rev().skip(1).any(|step| !step.is_read());
-        if has_savepoint {
-            self.execute("SAVEPOINT one").ok()?;
+        let has_savepoint =
+            waiting.mutation.has_reply() || steps.iter().rev().skip(1).any(|step| !step.is_read());
+        if has_savepoint && self.execute("SAVEPOINT one").is_err() {
+            return Added::Ended;
         }
-        let before = connection.total_changes();
+        let before = self.reader.connection.total_changes();
         let written = self.run_each(&waiting.mutation, &steps);
+        let written = written.and_then(|written| self.with_reply(&waiting.mutation, written));
         let took_long = matches!(written, Err(WriteError::Failed(ResolveError::TimedOut)));
-        if took_long || connection.is_autocommit() {
-            return None;
+        if self.reader.connection.is_autocommit() {
+            return Added::Ended;
         }
         if has_savepoint {
-            if written.is_err() {
-                self.execute("ROLLBACK TO one").ok()?;
+            self.reader.interrupt.begin(Budget::default());
+            let undone = if written.is_err() { self.execute("ROLLBACK TO one") } else { Ok(()) };
+            if undone.and_then(|()| self.execute("RELEASE one")).is_err() {
+                return Added::Ended;
             }
-            self.execute("RELEASE one").ok()?;
-        } else if written.is_err() && connection.total_changes() != before {
-            return None;
+            return if took_long { Added::Slow } else { Added::Done(written) };
         }
-        Some(written)
+        let keeps_changes = written.is_err() && self.reader.connection.total_changes() != before;
+        if took_long || keeps_changes { Added::Ended } else { Added::Done(written) }
     }
 
-    /// Commits the transaction of a group. Returns `false` if the commit failed and the group has several writes, any
-    /// of which may be the cause.
+    /// Reads the reply of a write in its transaction.
+    fn with_reply(&mut self, mutation: &Mutation, written: Written) -> WriteResult {
+        let body = self.read_reply(mutation, &written.id)?;
+        Ok(Written { body, ..written })
+    }
+
+    /// Commits the transaction of a group. Returns `false` if a write may no longer be committed, or if the commit failed and
+    /// the group has several writes, any of which may be the cause.
     fn commit_all(&self, group: &mut [(WriteResult, QueuedWrite)]) -> bool {
         self.reader.interrupt.begin(Budget::default());
-        match (self.execute("COMMIT"), group) {
-            (Ok(()), _) => true,
-            (Err(error), [(written, waiting)]) => {
+        let gates = || group.iter().filter(|(written, _)| written.is_ok()).map(|(_, waiting)| &waiting.gate);
+        let closed = gates().position(|gate| !gate.begin());
+        if let Some(begun) = closed {
+            gates().take(begun).for_each(|gate| gate.reopen());
+            return false;
+        }
+        let Err(error) = self.execute("COMMIT") else { return true };
+        gates().for_each(|gate| gate.reopen());
+        match group {
+            [(written, waiting)] => {
                 *written = Err(failed(error, &waiting.mutation, &self.reader.connection));
                 true
             }
-            (Err(_), _) => false,
+            _ => false,
         }
     }
 }

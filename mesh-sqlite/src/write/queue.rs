@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{Mutation, ResolveError, Script, WriteError, Written};
+use mesh_plan::{CommitGate, Mutation, Outcome, ResolveError, Script, WriteError, Written};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -22,9 +22,9 @@ pub(super) type WriteResult = Result<Written, WriteError>;
 /// A job that waits for the connection, with the sender of its result.
 pub(super) enum Job {
     /// A write, which may share its transaction.
-    Write { mutation: Box<Mutation>, done: ResultSender },
+    Write { mutation: Box<Mutation>, gate: Arc<CommitGate>, done: ResultSender },
     /// A script, which gets a transaction of its own.
-    Script { script: Arc<dyn Script>, done: oneshot::Sender<ScriptResult> },
+    Script { script: Arc<dyn Script>, gate: Arc<CommitGate>, done: oneshot::Sender<ScriptResult> },
 }
 
 impl Job {
@@ -61,6 +61,7 @@ struct QueuedJob {
 pub(super) struct QueuedWrite {
     pub(super) mutation: Box<Mutation>,
     pub(super) deadline: Instant,
+    pub(super) gate: Arc<CommitGate>,
     pub(super) done: ResultSender,
 }
 
@@ -99,14 +100,14 @@ impl ResultSender {
 impl Queue {
     /// Runs a job after all jobs before it. A job that is cancelled while it waits is not run.
     ///
-    /// # Errors
-    /// [`ResolveError::Busy`] if the job has not begun by its deadline, and the errors of the job.
+    /// It fails with [`ResolveError::Busy`] if it has not begun by its deadline, and with its own errors. If it panics, it may
+    /// have been committed.
     pub(super) async fn run<T, E: From<ResolveError>>(
         self: &Arc<Self>,
         connection: &Arc<Mutex<WriteConnection>>,
         deadline: Instant,
         job: impl FnOnce(oneshot::Sender<Result<T, E>>) -> Job,
-    ) -> Result<T, E> {
+    ) -> Outcome<T, E> {
         let (done, mut written) = oneshot::channel();
         let job = job(done);
         let (number, is_served) = {
@@ -122,12 +123,12 @@ impl Queue {
         }
         let written = match tokio::time::timeout_at(deadline.into(), &mut written).await {
             Ok(written) => written,
-            Err(_) if self.remove(number) => return Err(ResolveError::Busy.into()),
+            Err(_) if self.remove(number) => return Outcome::NotCommitted(ResolveError::Busy.into()),
             // The job has begun.
             Err(_) => written.await,
         };
         // The runtime has ended, or a write has panicked.
-        written.unwrap_or_else(|_| Err(ResolveError::Panicked("a write".to_owned()).into()))
+        written.map_or_else(|_| Outcome::unknown("a write panicked"), Outcome::from)
     }
 
     /// Removes a write. Returns whether it was waiting.
@@ -151,8 +152,8 @@ impl Queue {
             waiting.pop_front();
         }
         match waiting.pop_front()? {
-            QueuedJob { job: Job::Write { mutation, done }, deadline, .. } => {
-                Some(QueuedWrite { mutation, deadline, done })
+            QueuedJob { job: Job::Write { mutation, gate, done }, deadline, .. } => {
+                Some(QueuedWrite { mutation, deadline, gate, done })
             }
             script => {
                 waiting.push_front(script);
@@ -180,12 +181,12 @@ impl QueueWorker {
             let run = || {
                 let mut connection = connection.lock();
                 match queue.next() {
-                    Some(QueuedJob { job: Job::Write { mutation, done }, deadline, .. }) => {
-                        connection.run(QueuedWrite { mutation, deadline, done }, &queue);
+                    Some(QueuedJob { job: Job::Write { mutation, gate, done }, deadline, .. }) => {
+                        connection.run(QueuedWrite { mutation, deadline, gate, done }, &queue);
                     }
-                    Some(QueuedJob { job: Job::Script { script, done }, deadline, .. }) => {
+                    Some(QueuedJob { job: Job::Script { script, gate, done }, deadline, .. }) => {
                         // The receiver is gone if the request was cancelled.
-                        let _ = done.send(connection.run_script(&*script, deadline));
+                        let _ = done.send(connection.run_script(&*script, deadline, &gate));
                     }
                     None => {}
                 }

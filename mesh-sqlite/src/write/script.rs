@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
-    Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult, Subject,
-    Target, WriteError,
+    CommitGate, Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
+    StepResult, Subject, Target, WriteError,
 };
 use rusqlite::{CachedStatement, Statement};
 
@@ -33,11 +33,16 @@ pub(super) type ScriptResult = Result<Vec<StepResult>, ScriptError>;
 
 impl WriteConnection {
     /// Runs a script in a transaction.
-    pub(super) fn run_script(&mut self, script: &dyn Script, deadline: Instant) -> ScriptResult {
-        let mut results = self.try_script(script, deadline, true);
+    pub(super) fn run_script(
+        &mut self,
+        script: &dyn Script,
+        deadline: Instant,
+        gate: &CommitGate,
+    ) -> ScriptResult {
+        let mut results = self.try_script(script, (deadline, gate), true);
         if let Err(Failure::InBatch) = results {
             self.rollback();
-            results = self.try_script(script, deadline, false);
+            results = self.try_script(script, (deadline, gate), false);
         }
         results.map_err(|failure| {
             self.rollback();
@@ -52,7 +57,7 @@ impl WriteConnection {
     fn try_script(
         &mut self,
         script: &dyn Script,
-        deadline: Instant,
+        (deadline, gate): (Instant, &CommitGate),
         many: bool,
     ) -> Result<Vec<StepResult>, Failure> {
         self.begin(deadline).map_err(|error| ScriptError::new(0, error))?;
@@ -79,7 +84,13 @@ impl WriteConnection {
             }
             done.push(StepResult { step, ids, bodies });
         }
-        self.execute("COMMIT").map_err(|error| self.commit_failed(error, &done))?;
+        if !gate.begin() {
+            return Err(ScriptError::new(done.len(), ResolveError::TimedOut).into());
+        }
+        self.execute("COMMIT").map_err(|error| {
+            gate.reopen();
+            self.commit_failed(error, &done)
+        })?;
         Ok(done)
     }
 

@@ -206,7 +206,9 @@ impl fmt::Display for Param {
             Binding::Value(Value::Integer(value)) => write!(f, "{value}"),
             Binding::Value(Value::Real(value)) => write!(f, "{value:?}"),
             Binding::Value(Value::Text(value)) => write!(f, "{value:?}"),
-            Binding::Value(Value::InvalidText(value) | Value::Bytes(value)) => write!(f, "{} bytes", value.len()),
+            Binding::Value(Value::InvalidText(value) | Value::Bytes(value)) => {
+                write!(f, "{} bytes", value.len())
+            }
             Binding::Id(0, _) => f.write_str("the id"),
             Binding::Id(part, _) => write!(f, "part {part} of the id"),
             Binding::Session(slot, _) => write!(f, "the session's value {slot}"),

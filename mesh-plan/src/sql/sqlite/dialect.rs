@@ -117,13 +117,7 @@ impl Dialect for Sqlite<'_> {
         table(name)
     }
 
-    fn compare_same_type(
-        &self,
-        left: Expr,
-        op: CompareOp,
-        right: Expr,
-        native: Option<&NativeType>,
-    ) -> Expr {
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
         Operand::key(left, native).compare(op, right)
     }
 
@@ -146,23 +140,11 @@ impl Dialect for Sqlite<'_> {
         left.compare(op, params.add(value_or_input(value)))
     }
 
-    fn compare_session(
-        &self,
-        params: &mut Params<Param>,
-        left: Operand,
-        op: CompareOp,
-        slot: usize,
-    ) -> Expr {
+    fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
         left.compare(op, params.add(Param::Session(slot)))
     }
 
-    fn is_in_session(
-        &self,
-        params: &mut Params<Param>,
-        left: Operand,
-        slot: usize,
-        negated: bool,
-    ) -> Expr {
+    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
         left.is_in_list(params.add(Param::SessionList(slot)), negated)
     }
 

@@ -20,13 +20,16 @@ pub(super) fn after(
 ) -> Expr {
     let keys = order.iter().zip(nulls).enumerate().map(|(index, (key, is_null))| (index, key, *is_null));
     let terms = keys.clone().map(|(index, key, is_null)| (index, key, is_null, columns(&key.source)));
-    let terms = terms.chain(keys.filter_map(|(index, key, is_null)| {
-        Some((index, key, is_null, as_stored(columns(&key.source))?))
-    }));
+    let terms =
+        terms.chain(keys.filter_map(|(index, key, is_null)| {
+            Some((index, key, is_null, as_stored(columns(&key.source))?))
+        }));
     let terms: Vec<_> = terms.collect();
-    let keys = terms
-        .iter()
-        .map(|(_, key, is_null, operand)| CursorKey { key, column: operand.comparable(), is_null: *is_null });
+    let keys = terms.iter().map(|(_, key, is_null, operand)| CursorKey {
+        key,
+        column: operand.comparable(),
+        is_null: *is_null,
+    });
     keyset::after(keys, |term, _, op| match terms.get(term) {
         Some((index, .., operand)) => operand.compare(op, params.add(Param::After(*index))),
         None => Expr::null(),

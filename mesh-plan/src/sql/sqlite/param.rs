@@ -96,7 +96,9 @@ impl fmt::Display for Param {
             Self::Value(Value::Integer(value)) => write!(f, "{value}"),
             Self::Value(Value::Real(value)) => write!(f, "{value:?}"),
             Self::Value(Value::Text(value)) => write!(f, "{value:?}"),
-            Self::Value(Value::InvalidText(value) | Value::Bytes(value)) => write!(f, "{} bytes", value.len()),
+            Self::Value(Value::InvalidText(value) | Value::Bytes(value)) => {
+                write!(f, "{} bytes", value.len())
+            }
         }
     }
 }

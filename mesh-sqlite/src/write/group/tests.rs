@@ -1,12 +1,13 @@
 //! Writes that wait for each other, and how they fail.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use mesh_plan::{
-    Context, Error, Fields, Mesh, Mutator as _, RecordId, Rule, WriteError, WriteReply, WriteRequest,
-    WriteTarget,
+    CommitGate, Context, Error, Fields, Limits, Mesh, Mutator as _, Outcome, RecordId, Rule, WriteError,
+    WriteReply, WriteRequest, WriteTarget,
 };
 use mesh_ql::Format;
 use mesh_schema::Document;
@@ -115,10 +116,10 @@ async fn writes_that_wait_are_committed_together() {
     assert!(t.commits() - before < 10, "{} commits", t.commits() - before);
 }
 
-/// A reply shows the record with the least number in the new record's group: one group has 10 records, another has
-/// 50,000.
+/// The replies show the records in the new record's group: one group has 10 records, another one 50,000, of which all are read
+/// to find the first one in the order, and more are shown than the bound permits.
 #[tokio::test]
-async fn a_light_reply_is_read_by_the_writer_and_another_after_it() {
+async fn a_reply_is_read_before_the_commit_and_its_failure_undoes_the_write_alone() {
     let file = File::new(
         "PRAGMA journal_mode = wal;
          CREATE TABLE t (id INTEGER PRIMARY KEY, of INTEGER, n INTEGER);
@@ -135,19 +136,58 @@ async fn a_light_reply_is_read_by_the_writer_and_another_after_it() {
     let schema = document.unwrap().load(Some(&catalog)).unwrap();
     let writer = database.writer().unwrap();
     let mesh = Mesh::builder(schema).default_resolver(database).default_mutator(writer.clone());
-    let mesh = mesh.build().unwrap();
-    let query = r#"{"t": {"$select": {"same": {"$select": {"n": true},
+    let mesh = mesh.limits(Limits { rows: 1_000, ..Limits::default() }).build().unwrap();
+    let least = r#"{"t": {"$select": {"same": {"$select": {"n": true},
         "$orderBy": [{"field": "n", "direction": "asc"}], "$page": {"first": 1}}}}}"#;
-    for (body, is_light, least) in [(r#"{"of":1}"#, true, -9), (r#"{"of":2}"#, false, -50_000)] {
+    let all = r#"{"t": {"$select": {"same": {"$select": {"n": true}}}}}"#;
+    let create = async |body: &str, query: &str| {
         let fields = Fields::parse(body.as_bytes()).unwrap();
         let request = WriteRequest::new(WriteTarget::Create { entity: "t" }).with_fields(&fields);
         let mutation = mesh.plan_write(&request.with_reply((Format::Json, query))).unwrap();
-        let written = writer.mutate(mutation.clone(), Context::new("test")).await.into_result().unwrap();
-        assert_eq!(written.body.is_some(), is_light, "{body}");
-        let reply = mesh.write(mutation, &Context::new("test")).await.into_result().unwrap();
-        let shown: serde_json::Value = serde_json::from_slice(&reply.body.unwrap().unwrap().bytes).unwrap();
-        assert_eq!(shown["same"][0]["n"], least, "{shown}");
-    }
+        writer.mutate(mutation, Context::new("test")).await.into_result()
+    };
+    let held = writer.connection.lock();
+    let mut creating = Box::pin(join_all([
+        create(r#"{"of":1,"n":1}"#, least),
+        create(r#"{"of":2,"n":2}"#, least),
+        create(r#"{"of":2,"n":3}"#, all),
+        create(r#"{"of":1,"n":4}"#, all),
+    ]));
+    assert!((&mut creating).now_or_never().is_none());
+    drop(held);
+    let replies = creating.await;
+    let shown: Vec<Option<i64>> = replies
+        .iter()
+        .map(|reply| {
+            let body = reply.as_ref().ok()?.body.as_ref().expect("it is read by the writer");
+            serde_json::from_slice::<serde_json::Value>(&body.bytes).unwrap()["same"][0]["n"].as_i64()
+        })
+        .collect();
+    assert_eq!(shown, [Some(-9), Some(-50_000), None, Some(-1)]);
+    assert!(matches!(replies[2], Err(WriteError::Failed(ResolveError::TooLarge { .. }))), "{replies:?}");
+    let stored = "SELECT group_concat(n) FROM (SELECT n FROM t WHERE n > 0 ORDER BY n)";
+    let stored: String = file.connect().query_row(stored, [], |row| row.get(0)).unwrap();
+    assert_eq!(stored, "1,2,4");
+}
+
+#[tokio::test]
+async fn a_write_that_was_given_up_is_not_committed_with_its_group() {
+    let t = TestDatabase::new();
+    let gate = Arc::new(CommitGate::default());
+    assert!(gate.close());
+    let fields = Fields::parse(br#"{"n":5}"#).unwrap();
+    let request = WriteRequest::new(WriteTarget::Create { entity: "t" }).with_fields(&fields);
+    let mutation = t.mesh.plan_write(&request).unwrap();
+    let held = t.writer.connection.lock();
+    let given_up = t.writer.mutate(mutation, Context::new("test").with_commit_gate(gate));
+    let mut creating =
+        Box::pin(futures_util::future::join3(t.create(r#"{"n":1}"#), given_up, t.create(r#"{"n":2}"#)));
+    assert!((&mut creating).now_or_never().is_none());
+    drop(held);
+    let (first, given_up, last) = creating.await;
+    assert!(first.is_ok() && last.is_ok(), "{first:?} {last:?}");
+    assert!(matches!(given_up, Outcome::NotCommitted(_)), "{given_up:?}");
+    assert_eq!((t.numbers("t"), t.numbers("log")), (vec![1, 2], vec![1, 2]));
 }
 
 #[tokio::test]
