@@ -6,12 +6,13 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
-    HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, Response, StatusCode};
 use mesh_plan::Mesh;
+use mesh_wire::ETag;
 
-use crate::assets::{self, Asset};
+use crate::assets::Asset;
 use crate::execute::execute;
 use crate::json;
 use crate::view_as::may_view_as;
@@ -193,18 +194,14 @@ fn cached(
     content_type: &'static str,
     policy: &'static str,
 ) -> Response<Bytes> {
-    let tag = format!("\"{}\"", assets::digest(&body));
-    let tags = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let has = |one: &str| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag;
-    let unchanged = tags.flat_map(|value| value.split(',')).any(|one| has(one.trim()));
+    let tag = ETag::new(&body);
+    let held = tag.matching_tag(headers);
     let mut reply = reply(body, content_type, policy);
-    if unchanged {
+    if held.is_some() {
         *reply.status_mut() = StatusCode::NOT_MODIFIED;
         *reply.body_mut() = Bytes::new();
     }
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        reply.headers_mut().insert(ETAG, tag);
-    }
+    reply.headers_mut().insert(ETAG, held.unwrap_or(tag).value());
     reply
 }
 

@@ -19,7 +19,7 @@ pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// Returns the JSON Schema of JSON queries on a schema, for collection and point reads. `SPEC §3`
 pub fn of_queries(schema: &Schema, limits: &Limits) -> Value {
-    let names = Names::new(schema);
+    let names = Names::new(schema, &[], &[]);
     let mut roots = Map::new();
     let mut defs = Map::new();
     for (entity, name) in names.entities() {

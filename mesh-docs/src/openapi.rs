@@ -13,6 +13,8 @@ mod sessions;
 mod uploads;
 mod writes;
 
+use std::collections::HashSet;
+
 use mesh_plan::Registration;
 use mesh_schema::{Entity, Schema};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
@@ -20,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json::set;
 use crate::json_schema::DIALECT;
-use crate::names::Names;
+use crate::names::{Names, folded};
 
 /// The features of the described server.
 #[derive(Clone, Debug, Default)]
@@ -82,8 +84,8 @@ impl Options {
 
 /// Returns the description of a server as a JSON document.
 pub fn document(schema: &Schema, options: &Options) -> Value {
-    let names = Names::new(schema);
-    let mut api = Api { schema, names: &names, options, paths: Map::new() };
+    let names = Names::new(schema, &components::OWN, &["created", "updated"]);
+    let mut api = Api { schema, names: &names, options, paths: Map::new(), operations: HashSet::new() };
     for (entity, name) in names.entities() {
         api.reads(entity, name);
         if options.mutations {
@@ -143,6 +145,8 @@ struct Api<'s> {
     options: &'s Options,
     /// Operations by path and method.
     paths: Map<String, Value>,
+    /// The ids of the operations, folded.
+    operations: HashSet<String>,
 }
 
 impl Api<'_> {
@@ -151,7 +155,13 @@ impl Api<'_> {
         format!("{}/{}", self.options.base, segment(name))
     }
 
-    fn add(&mut self, path: &str, method: &str, operation: Value) {
+    /// Adds an operation. Its id is changed if generators of code would not distinguish it from that of another one.
+    fn add(&mut self, path: &str, method: &str, mut operation: Value) {
+        let id = operation.get("operationId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let numbered = (2..).map(|number| format!("{id}.{number}"));
+        let unique =
+            std::iter::once(id.clone()).chain(numbered).find(|id| self.operations.insert(folded(id)));
+        set(&mut operation, "operationId", unique.unwrap_or(id));
         set(self.paths.entry(path).or_insert_with(|| json!({})), method, operation);
     }
 

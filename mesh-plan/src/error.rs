@@ -217,6 +217,12 @@ pub enum ResolveError {
         /// The bound.
         rows: usize,
     },
+    /// An export has more records than the bound allows. `SPEC §16.3`
+    #[error("The export has more than {records} records (bound `export.rows`); narrow it with `$where`")]
+    ExportTooLong {
+        /// The bound.
+        records: u64,
+    },
     /// The response has more bytes than the bound allows. `SPEC §3.11`
     #[error(
         "The response has more than {bytes} bytes (bound `response_bytes`); select less, or read fewer records with `$page`"

@@ -74,6 +74,12 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
         weight <= cache.capacity.div_ceil(2) && cache.entries > 0
     }
 
+    /// Removes all entries.
+    pub fn clear(&self) {
+        let mut cache = self.0.write();
+        *cache = LocalGenerations::bounded(cache.entries, cache.capacity);
+    }
+
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.0.read().len()

@@ -260,6 +260,7 @@ impl Persisted {
         let checked = query.check_with(|request| mesh.check(&request.with_principal(principal)));
         checked.map_err(RegisterError::Query)?;
         let is_in_memory = self.in_memory_by_id(id).is_some();
+        let mut is_new = false;
         let query = match self.find_by_id(id).await.map_err(RegisterError::Store)? {
             // A client must not change the query for the clients that registered it.
             Some(known) if !query.params.is_empty() && query.params != known.params => {
@@ -268,10 +269,17 @@ impl Persisted {
             Some(_) if is_in_memory => return Ok(id),
             // The query is stored again, so that a full store removes it after queries that are no longer in use.
             Some(known) => known,
-            None => Arc::new(query),
+            None => {
+                is_new = true;
+                Arc::new(query)
+            }
         };
         if let Some(store) = &self.store {
             store.save(&query).await.map_err(RegisterError::Store)?;
+            if is_new {
+                // A full store has removed another query, which is no longer registered.
+                self.recent.clear();
+            }
         }
         self.add_recent(query);
         Ok(id)

@@ -66,6 +66,7 @@ mod pipeline;
 #[cfg(feature = "purge")]
 mod purge;
 mod rates;
+pub mod regular_file;
 mod routes;
 mod uploads;
 

@@ -46,12 +46,16 @@ impl Database {
     /// The file is missing, cannot be read or is not a SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         slow_read_thread::record_processors();
-        // SQLite reports many causes with one message; these two are the usual ones.
+        // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
             return Err(OpenError::new(path, "it is a folder"));
         }
         if !path.exists() {
             return Err(OpenError::new(path, "there is no such file"));
+        }
+        // Opening a pipe would block until another program writes to it.
+        if !path.is_file() {
+            return Err(OpenError::new(path, "it is not a regular file"));
         }
         let file = CurrentFile::open(path).map_err(|error| OpenError::new(path, error))?;
         Ok(Self { file: Arc::new(file) })

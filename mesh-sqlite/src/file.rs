@@ -1,18 +1,26 @@
-//! Identities of database files, which other programs may replace while they are open.
+//! Identities of database files, which other programs may replace while they are open, and the paths of files beside them.
 
 pub(crate) mod data_version;
 pub(crate) mod journal_mode;
 
 use std::path::{Path, PathBuf};
 
+/// Returns the path of a file that belongs to a database: the path of the database with a suffix. Symbolic links are
+/// resolved, as in SQLite, so that programs that open a database by different paths use the same files.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut path = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned()).into_os_string();
+    path.push(suffix);
+    path.into()
+}
+
 /// The device and inode number of a file, which differ between successive files at one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileId(u64, u64);
+pub(crate) struct FileId(u64, u64);
 
 impl FileId {
     /// Returns the identity of the file at a path, if there is one.
     #[cfg(unix)]
-    fn from_path(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
 
         std::fs::metadata(path).ok().map(|file| Self(file.dev(), file.ino()))
@@ -20,7 +28,7 @@ impl FileId {
 
     /// Returns the same identity for every file, because files have no inode numbers on this platform.
     #[cfg(not(unix))]
-    fn from_path(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         path.exists().then_some(Self(0, 0))
     }
 }
@@ -69,8 +77,6 @@ impl FileIdentity {
     }
 
     fn log_path(&self) -> PathBuf {
-        let mut name = self.path.as_os_str().to_owned();
-        name.push("-wal");
-        name.into()
+        beside(&self.path, "-wal")
     }
 }

@@ -11,16 +11,17 @@ mod revoked_sessions;
 mod sessions;
 
 use std::error::Error;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use mesh_integrity::StoreError;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::file::{FileId, beside};
 use layout::NewerLayout;
 use nonces::Presence;
 use revoked_sessions::RevokedSessions;
@@ -57,6 +58,8 @@ pub struct State {
 
 struct Inner {
     path: PathBuf,
+    /// The file that is open.
+    id: FileId,
     limits: StateLimits,
     /// The connection for lookups, which are short enough for a thread of the runtime.
     lookups: Mutex<Connection>,
@@ -70,11 +73,10 @@ struct Inner {
 }
 
 impl State {
-    /// Returns the default path of the state of a database: `<database>.mesh-state`.
+    /// Returns the default path of the state of a database: `<database>.mesh-state`. Symbolic links are resolved, so that all
+    /// servers of a database share its state. Hard links and bind mounts cannot be resolved.
     pub fn default_path(database: &Path) -> PathBuf {
-        let mut name = OsString::from(database);
-        name.push(".mesh-state");
-        name.into()
+        beside(database, ".mesh-state")
     }
 
     /// Opens or creates a file, and checks that it can be written. A file of an earlier version is migrated; earlier servers
@@ -111,13 +113,17 @@ fn count(connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
 
 impl Inner {
     fn open(path: &Path, limits: StateLimits) -> Result<Self, BoxError> {
+        let before = FileId::from_path(path);
         let mut durable = connect(path)?;
+        let id = FileId::from_path(path).filter(|id| before.is_none_or(|before| before == *id));
+        let id = id.ok_or(Gone)?;
         layout::migrate(&mut durable)?;
         let revoked = RevokedSessions::new(path, connect(path)?);
         let fast = connect(path)?;
         fast.pragma_update(None, "synchronous", "NORMAL")?;
         let inner = Self {
             path: path.to_owned(),
+            id,
             limits,
             lookups: Mutex::new(connect(path)?),
             durable: Mutex::new(durable),
@@ -129,7 +135,14 @@ impl Inner {
             next_sweep: AtomicU64::new(0),
         };
         inner.recover_nonces()?;
+        inner.check_file()?;
         Ok(inner)
+    }
+
+    /// Checks that the open file is still the one at the path. Other servers do not see what is written to a file that was
+    /// replaced or removed, so a session that one of them has ended would be accepted here.
+    fn check_file(&self) -> Result<(), StoreError> {
+        if FileId::from_path(&self.path) == Some(self.id) { Ok(()) } else { Err(StoreError::new(Gone)) }
     }
 }
 
@@ -137,10 +150,26 @@ impl Inner {
 async fn run_blocking<T: Send + 'static>(
     inner: &Arc<Inner>,
     work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
-) -> Result<T, BoxError> {
+) -> Result<T, StoreError> {
     let inner = Arc::clone(inner);
-    Ok(tokio::task::spawn_blocking(move || work(&inner)).await??)
+    let working = tokio::task::spawn_blocking(move || {
+        inner.check_file()?;
+        work(&inner).map_err(StoreError::new)
+    });
+    working.await.map_err(StoreError::new)?
 }
+
+/// The error after the file was replaced or removed. A file that is put back can be used again.
+#[derive(Debug)]
+struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the state file was replaced or removed; put it back, or restart the server")
+    }
+}
+
+impl Error for Gone {}
 
 /// The error for a state file that cannot be used.
 #[derive(Debug)]

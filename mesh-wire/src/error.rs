@@ -286,8 +286,7 @@ impl WireError {
     pub fn method_not_allowed(method: &Method, allow: AllowedMethods) -> Self {
         let message = match *method {
             Method::GET | Method::HEAD if allow.is_empty() => format!(
-                "{method} is not available on this path, because the feature that serves it is turned off on this server; to read relations, use a query \
-                 on their record"
+                "{method} is not available on this path; to read relations, use a query on their record"
             ),
             _ if allow.is_empty() => {
                 format!(

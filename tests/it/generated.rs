@@ -1,6 +1,7 @@
 //! Files generated for tools: types, clients and descriptions.
 
 mod live;
+mod names;
 mod python;
 mod roles;
 mod schemas;

@@ -12,4 +12,5 @@ mod policies;
 mod rates;
 pub(crate) mod replay;
 mod side_routes;
+mod state;
 mod tls;

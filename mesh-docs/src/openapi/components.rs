@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 use super::component;
 use crate::json::set;
 
-/// Names of the schemas that do not depend on the entities. Names of entities have no dot.
+/// Names of the schemas that do not depend on the entities.
 pub(super) const ERROR: &str = "mesh.error";
 pub(super) const PAGE_INFO: &str = "mesh.pageInfo";
 pub(super) const GROUP: &str = "mesh.group";
 pub(super) const UPLOADED: &str = "mesh.uploaded";
 pub(super) const LINK: &str = "mesh.link";
+/// All of them, and the first part of the ids of operations that do not depend on an entity.
+pub(super) const OWN: [&str; 6] = ["mesh", ERROR, PAGE_INFO, GROUP, UPLOADED, LINK];
 
 /// Returns the type of an entity's ids in paths. For a key of several fields it is an array, whose items are joined by
 /// commas in a path. `SPEC §15`

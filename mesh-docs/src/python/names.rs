@@ -13,9 +13,9 @@ const KEYWORDS: [&str; 35] = [
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// Names that the annotations of the module use.
-pub(super) const MODULE: [&str; 9] =
-    ["Any", "TypedDict", "TypeVar", "mesh", "E", "int", "float", "str", "bool"];
+/// Names that the module imports, and those that its annotations use.
+pub(super) const MODULE: [&str; 10] =
+    ["annotations", "Any", "TypedDict", "TypeVar", "mesh", "E", "int", "float", "str", "bool"];
 
 /// Names of members that entities and relations have besides fields.
 const MEMBERS: [&str; 6] = ["self", "select", "new", "change", "some", "none"];

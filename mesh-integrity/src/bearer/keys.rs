@@ -73,6 +73,9 @@ impl KeySet {
                 Err(why) => unused.push(format!("key {number}: {why}")),
             }
         }
+        if items.is_empty() {
+            return Err(KeySetError::Empty);
+        }
         if keys.is_empty() {
             return Err(KeySetError::NoneUsable { unused: unused.join("; ") });
         }
@@ -278,6 +281,9 @@ pub enum KeySetError {
     /// The document has no list of keys.
     #[error("it has no list 'keys'")]
     NoKeys,
+    /// The list has no keys.
+    #[error("its list 'keys' is empty")]
+    Empty,
     /// The list has too many keys.
     #[error("it has more than {KEYS_MAX} keys")]
     TooManyKeys,

@@ -88,6 +88,13 @@ impl ConnectUrl {
             }
             SslMode::Verify => {
                 let roots = match certificates {
+                    // Opening a pipe would block until another program writes to it.
+                    Some(file) if file.exists() && !file.is_file() => {
+                        let file = file.display();
+                        return Err(
+                            invalid(format!("'ssl-ca' is {file}, which is not a regular file")).into()
+                        );
+                    }
                     Some(file) => vec![file.into()],
                     None => {
                         let found = rustls_native_certs::load_native_certs().certs.into_iter();

@@ -62,6 +62,39 @@ impl QueryStore for CountingStore {
     }
 }
 
+/// A store that keeps a number of queries and removes the oldest.
+struct SmallStore(usize, Mutex<Vec<PersistedQuery>>);
+
+impl QueryStore for SmallStore {
+    fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
+        let found = self.1.lock().unwrap().iter().find(|query| query.id() == id).cloned();
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
+        let mut kept = self.1.lock().unwrap();
+        kept.push(query.clone());
+        if kept.len() > self.0 {
+            kept.remove(0);
+        }
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[test]
+fn a_query_that_a_full_store_has_removed_is_unknown_even_if_it_was_in_use() {
+    let mesh = mesh();
+    let store = Arc::new(SmallStore(3, Mutex::default()));
+    let queries = Persisted::new(Registration::Open).memory(3, Persisted::TEXT_BYTES).store(store);
+    let mut ids = Vec::new();
+    for number in 0..6 {
+        let query = PersistedQuery::new(Format::Ql, format!("{}{TITLES}", " ".repeat(number)));
+        ids.push(done(queries.register(&mesh, query, None)).unwrap());
+        let known = |id: &QueryId| done(queries.find(&id.to_string())).unwrap().is_some();
+        assert_eq!(ids.iter().filter(|id| known(id)).count(), ids.len().min(3), "after {number}");
+    }
+}
+
 #[test]
 fn ids_follow_from_format_and_text() {
     // printf 'ql\0{ post title }' | sha256sum

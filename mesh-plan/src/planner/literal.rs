@@ -141,16 +141,19 @@ fn text(literal: &Literal) -> Option<&str> {
     }
 }
 
-/// Returns the value of a whole number that fits 64 bits, such as `1` or `1.0`.
+/// Returns the value of a whole number that fits 64 bits, such as `1` or `1.0`. A float that [`is_exact`] does not accept may
+/// have been rounded from another number.
 fn integer(literal: &Literal) -> Option<i64> {
     match literal {
         Literal::Integer(value) => Some(*value),
-        Literal::Number(value) => {
-            let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(value);
-            fits.then_some(*value as i64)
-        }
+        Literal::Number(value) => (value.fract() == 0.0 && is_exact(*value)).then_some(*value as i64),
         _ => None,
     }
+}
+
+/// Returns whether a number is so small that no other whole number has the same float.
+pub(crate) fn is_exact(number: f64) -> bool {
+    number.abs() < 2f64.powi(53)
 }
 
 /// Converts numeric text to a number if that is exact, and to text otherwise.
@@ -226,6 +229,14 @@ mod tests {
         check(FieldType::Integer, 1.5, None);
         check(FieldType::Integer, "1", None);
         check(FieldType::Integer, 1e19, None);
+        check(FieldType::Integer, -9_007_199_254_740_991.0, Some(Value::Integer(-9_007_199_254_740_991)));
+        for rounded in
+            ["9007199254740992.0", "9007199254740993.0", "-9007199254740993e0", "90071992547409930e-1"]
+        {
+            let number: serde_json::Value = serde_json::from_str(rounded).unwrap();
+            check(FieldType::Integer, number.clone(), None);
+            check(FieldType::Bigint, number, None);
+        }
         check(FieldType::Bigint, "9007199254740993", Some(Value::Integer(9_007_199_254_740_993)));
         check(FieldType::Bigint, "x", None);
         check(FieldType::Decimal, "0.99", Some(Value::Real(0.99)));

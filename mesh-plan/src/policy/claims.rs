@@ -8,6 +8,8 @@ use std::sync::Arc;
 use mesh_ql::Literal;
 use serde_json::Value as Json;
 
+use crate::planner::literal::is_exact;
+
 /// Values that the issuer of a session has attested, by name. Conditions of policies compare with them
 /// ([`super::SessionValue`]). Cheap to clone. `Debug` shows no values.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -64,8 +66,8 @@ impl fmt::Debug for Claims {
 }
 
 impl ClaimValue {
-    /// Returns the value of a JSON scalar or of a list of scalars; `None` for `null`, objects and lists of them. Whole
-    /// numbers beyond 64 bits lose digits, so such ids have to be texts.
+    /// Returns the value of a JSON scalar or of a list of scalars; `None` for `null`, objects and lists of them, and for numbers
+    /// that may have been rounded: they have a fraction or more than 64 bits, and are 2^53 or more. Such ids have to be texts.
     pub fn from_json(json: &Json) -> Option<Self> {
         match json {
             Json::Array(items) => items.iter().map(literal).collect::<Option<_>>().map(Self::Many),
@@ -88,8 +90,9 @@ fn literal(json: &Json) -> Option<Literal> {
         Json::String(text) => Literal::Text(text.clone()),
         Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
             (Some(integer), ..) => Literal::Integer(integer),
-            (None, None, Some(number)) => Literal::Number(number),
-            _ => Literal::Text(number.to_string()),
+            (None, Some(integer), _) => Literal::Text(integer.to_string()),
+            (None, None, Some(number)) if is_exact(number) => Literal::Number(number),
+            _ => return None,
         },
         Json::Null | Json::Array(_) | Json::Object(_) => return None,
     })
@@ -161,6 +164,19 @@ mod tests {
         let principal = Principal::new("1", "s").with_claim("teamIds", vec![Literal::Integer(4711)]);
         let text = format!("{principal:?} {:?}", principal.claims.get("teamIds"));
         assert!(text.contains("teamIds") && !text.contains("4711"), "{text}");
+    }
+
+    #[test]
+    fn numbers_that_may_have_been_rounded_are_no_claims() {
+        let claim = |json: &str| ClaimValue::from_json(&serde_json::from_str(json).unwrap());
+        assert_eq!(claim("9007199254740993"), Some(Literal::Integer(9_007_199_254_740_993).into()));
+        assert_eq!(claim("18446744073709551615"), Some("18446744073709551615".into()));
+        assert_eq!(claim("7.0"), Some(Literal::Number(7.0).into()));
+        for rounded in
+            ["9007199254740993.0", "[1, 9007199254740993.0]", "-9007199254740993e0", "18446744073709551617"]
+        {
+            assert_eq!(claim(rounded), None, "{rounded}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Records as lines of CSV. `SPEC §16.2`
 
+use mesh_schema::FieldType;
+
 use super::{Cells, Flow, RowSource, Shaper, scalar};
-use crate::ResolveError;
 use crate::plan::{Node, Output};
+use crate::{ResolveError, ValueRef};
 
 /// Writes the line of names: those of the selection, with the names of to-one relations before those of their fields.
 pub(super) fn write_names(out: &mut Vec<u8>, node: &Node) {
@@ -67,6 +69,10 @@ pub(super) fn record<S: RowSource>(
                     }
                     None => scalar::write(&mut shaper.out, ty, form, cell),
                 }
+                if ty == Some(FieldType::Json) && !matches!(cell, ValueRef::Null) {
+                    json_text(&mut shaper.out, start);
+                    continue;
+                }
             }
             (Output::Computed { template, .. }, Some(row)) => shaper.computed(node, row, template)?,
         }
@@ -96,6 +102,15 @@ fn related<S: RowSource>(
         shaper.out.extend(std::iter::repeat_n(b',', names.len().saturating_sub(1)));
     }
     Ok(())
+}
+
+/// Converts the JSON of a value of the type `json` at the end of `out` to a CSV value: its JSON text, so that different values
+/// differ.
+fn json_text(out: &mut Vec<u8>, start: usize) {
+    if out.get(start).is_some_and(|first| !matches!(first, b'-' | b'0'..=b'9' | b't' | b'f')) {
+        let json = out.split_off(start);
+        quote(out, &json);
+    }
 }
 
 /// Converts the JSON of a scalar at the end of `out` to a CSV value.

@@ -89,9 +89,9 @@ impl<'p> ExportWriter<'p> {
     /// source has more rows.
     ///
     /// # Errors
-    /// Errors of the source and of `send`, [`ResolveError::TooLarge`] if there are more records than the page of the plan has,
-    /// or more objects in one than [`Plan::rows_max`], and [`ResolveError::TooManyBytes`] for a record of more bytes than
-    /// [`Plan::bytes_max`].
+    /// Errors of the source and of `send`, [`ResolveError::ExportTooLong`] if there are more records than the page of the plan
+    /// has, [`ResolveError::TooLarge`] for more objects in one than [`Plan::rows_max`], and [`ResolveError::TooManyBytes`] for a
+    /// record of more bytes than [`Plan::bytes_max`].
     pub fn write<S: RowSource>(
         &mut self,
         source: &mut S,
@@ -107,9 +107,7 @@ impl<'p> ExportWriter<'p> {
                 return Ok(Flow::Stop);
             }
             if records == records_max {
-                return Err(ResolveError::TooLarge {
-                    rows: usize::try_from(*records_max).unwrap_or(usize::MAX),
-                });
+                return Err(ResolveError::ExportTooLong { records: *records_max });
             }
             left -= 1;
             *records += 1;

@@ -86,7 +86,7 @@ fn operands() {
             "$where": {"value": [1, 2], "field": "id", "op": "eq"}
                 Operator 'eq' takes one value, not an array @ 2:21 (user)
             "$where": {"field": "id", "op": "eq", "value": {"a": 1}}
-                A value must be a scalar, or {"$param": name}; found the key 'a' @ 2:49 (user)
+                A value to compare with must be a string, a number or a boolean, or {"$param": name}; found the key 'a' @ 2:49 (user)
             "$where": {"field": "id", "op": "in", "value": 1}
                 Operator 'in' needs an array as 'value' @ 2:48 (user)
             "$where": {"field": "id", "op": "in"}
@@ -96,7 +96,7 @@ fn operands() {
             "$where": {"field": "id", "op": "in", "value": [1, [2]]}
                 A value to compare with must be a string, a number or a boolean, not an array @ 2:52 (user)
             "$where": {"field": "id", "op": "nin", "value": ["a", {}]}
-                A value must be a scalar, or {"$param": name} @ 2:55 (user)
+                A value to compare with must be a string, a number or a boolean, or {"$param": name} @ 2:55 (user)
             "$where": {"field": "id", "op": "isNull", "value": true}
                 Operator 'isNull' takes no 'value' @ 2:43 (user)
             "$where": {"field": "id", "op": "isNotNull", "value": [null]}

@@ -234,11 +234,11 @@ fn parameters() {
             "$where": {"field": "id", "op": "eq", "value": {"$param": 1}}
                 '$param' must be a string, not a number @ 2:59 (user)
             "$where": {"field": "id", "op": "eq", "value": {}}
-                A value must be a scalar, or {"$param": name} @ 2:48 (user)
+                A value to compare with must be a string, a number or a boolean, or {"$param": name} @ 2:48 (user)
             "$where": {"field": "id", "op": "eq", "value": {"param": "a"}}
-                A value must be a scalar, or {"$param": name}; found the key 'param' @ 2:49 (user)
+                A value to compare with must be a string, a number or a boolean, or {"$param": name}; found the key 'param' @ 2:49 (user)
             "$where": {"field": "id", "op": "eq", "value": {"$param": "a", "type": "integer"}}
-                A value must be a scalar, or {"$param": name}; found the key 'type' @ 2:64 (user)
+                A value to compare with must be a string, a number or a boolean, or {"$param": name}; found the key 'type' @ 2:64 (user)
             "$where": {"field": "id", "op": "isNull", "value": {"$param": "a"}}
                 Operator 'isNull' takes no 'value' @ 2:43 (user)
             "$page": {"first": {"$param": ""}}

@@ -15,5 +15,6 @@ pub(super) mod persisted;
 pub(super) mod purge;
 pub(super) mod run;
 pub(super) mod schema_reload;
+pub(super) mod state;
 pub(super) mod tools;
 pub(super) mod uploads;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mesh_server::regular_file;
+
 use crate::cli::failure::Failure;
 use crate::cli::output::print_stderr;
 use crate::config::{Config, EffectiveSettings, FILE_VARIABLE, Flags, LoadedConfig, SettingsFile};
@@ -34,7 +36,7 @@ pub(crate) fn load_with_faults(flags: Flags, file: Option<&Path>) -> Result<Load
 }
 
 fn read(path: &Path) -> Result<SettingsFile, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = regular_file::read_to_string(path).map_err(|error| {
         Failure::usage_error(format!("cannot read the configuration {}: {error}", path.display()))
     })?;
     Ok(SettingsFile { path: path.to_owned(), text })

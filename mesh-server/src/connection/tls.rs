@@ -17,6 +17,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::regular_file;
+
 /// How often the certificate files are checked by default.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -137,6 +139,9 @@ impl fmt::Debug for ReloadedCertificate {
 type FileVersion = Option<(SystemTime, u64)>;
 
 fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
+    for path in [certificate, key] {
+        regular_file::check(path).map_err(|error| TlsError::unreadable(path, &pem::Error::Io(error)))?;
+    }
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| TlsError::unreadable(certificate, &error))?;
     if chain.is_empty() {

@@ -86,7 +86,7 @@ impl Bearer {
     pub(crate) async fn request_refresh(&self) -> RefreshOutcome {
         match &self.shared.refresh {
             Some(refresh) => refresh.request().await,
-            None => RefreshOutcome::TooSoon,
+            None => RefreshOutcome::Fixed,
         }
     }
 

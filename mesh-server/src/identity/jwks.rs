@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -20,6 +20,7 @@ use super::refresh::Refresh;
 use crate::https_client::{HttpsClient, is_loopback};
 use crate::observability::error_log::with_causes;
 use crate::pipeline::body::BoxError;
+use crate::regular_file;
 
 /// The maximum length of a document in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -117,7 +118,7 @@ impl fmt::Display for Jwks {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, BoxError> {
     let mut document = Vec::new();
-    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut document)?;
+    regular_file::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut document)?;
     if document.len() > MAX_BYTES { Err(too_long()) } else { Ok(document) }
 }
 
@@ -144,7 +145,7 @@ async fn fetch(uri: Uri) -> Result<Vec<u8>, BoxError> {
 
 impl Bearer {
     /// Creates bearers whose keys are read from a location, and starts a task that reads them again at this interval, when a
-    /// token names an unknown key (at most once a minute), and when the file has changed. The task ends with the last clone.
+    /// token names an unknown key (a few times a minute), and when the file has changed. The task ends with the last clone.
     ///
     /// The first read is awaited. If it fails, requests with bearers are refused with 503 until a later one succeeds.
     ///

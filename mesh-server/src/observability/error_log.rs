@@ -20,6 +20,7 @@ pub(crate) fn resolve_error(request_id: &str, error: &ResolveError) {
     match error {
         // These are sent to the client unchanged.
         ResolveError::TooLarge { .. }
+        | ResolveError::ExportTooLong { .. }
         | ResolveError::TooManyBytes { .. }
         | ResolveError::SortTooLarge { .. }
         | ResolveError::SumOverflow => {}

@@ -18,6 +18,8 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use wal_index::WalIndex;
 
+use super::beside;
+
 /// The offset of the journal mode in the header of the file. The change counter follows six bytes after it.
 const JOURNAL_MODE: u64 = 18;
 /// The journal mode of databases with a WAL, as stored in the header.
@@ -96,9 +98,8 @@ impl VersionReader {
         if self.file_version()?.0.first_chunk() != Some(&WAL) {
             return None;
         }
-        let mut name = self.path.clone().into_os_string();
-        name.push("-shm");
-        self.wal_index.get_or_init(|| WalIndex::open(open_once(Path::new(&name)).ok()?)).as_ref()?;
+        let index = || WalIndex::open(open_once(&beside(&self.path, "-shm")).ok()?);
+        self.wal_index.get_or_init(index).as_ref()?;
         self.wal.store(true, Ordering::Release);
         Some(())
     }

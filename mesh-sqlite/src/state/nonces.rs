@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use mesh_integrity::{
@@ -15,6 +15,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::sessions::to_sql_time;
 use super::{BoxError, Inner, State, run_blocking};
+use crate::file::beside;
 
 const MARK: &str = "SELECT time FROM nonce_mark";
 /// Raises the mark, unless servers of earlier versions may run.
@@ -34,9 +35,8 @@ pub(super) struct Presence(File);
 impl Presence {
     /// Takes the lock that all servers of a state file share.
     pub(super) fn open(state: &Path) -> io::Result<Self> {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-servers");
-        let file = OpenOptions::new().create(true).read(true).append(true).open(PathBuf::from(name))?;
+        let path = beside(state, "-servers");
+        let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
         // If locking fails, servers share all nonces.
         let _ = file.lock_shared();
         Ok(Self(file))
@@ -55,7 +55,7 @@ impl State {
         &self,
         work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        run_blocking(&self.inner, work).await.map_err(StoreError::Failed)
+        run_blocking(&self.inner, work).await
     }
 }
 

@@ -11,6 +11,7 @@ use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 use rusqlite::params;
 
 use super::{Inner, State, count, run_blocking};
+use crate::file::beside;
 
 /// The interval between deletions of expired entries, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
@@ -20,8 +21,10 @@ const REVOKE: &str = "INSERT OR REPLACE INTO revocation (session, until) VALUES 
 impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         self.sweep_when_due(now);
-        let found = self.inner.revoked.contains(session, &self.inner.lookups);
-        Either::Left(ready(found.map_err(StoreError::new)))
+        let found = self.inner.check_file().and_then(|()| {
+            self.inner.revoked.contains(session, &self.inner.lookups).map_err(StoreError::new)
+        });
+        Either::Left(ready(found))
     }
 
     fn revoke(
@@ -32,7 +35,7 @@ impl RevocationStore for State {
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
             let revoking = run_blocking(&self.inner, move |inner| inner.revoke(session, expires_at, now));
-            if !revoking.await.map_err(StoreError::Failed)? {
+            if !revoking.await? {
                 return Err(StoreError::Full);
             }
             self.inner.signal_earlier_servers().map_err(StoreError::new)
@@ -74,9 +77,7 @@ impl Inner {
     /// Notifies servers of version 0.1.0 of a revocation: they compare the length of a file beside the state, which exists if
     /// such a server has been started.
     fn signal_earlier_servers(&self) -> io::Result<()> {
-        let mut path = self.path.as_os_str().to_owned();
-        path.push("-signal");
-        match OpenOptions::new().append(true).open(path) {
+        match OpenOptions::new().append(true).open(beside(&self.path, "-signal")) {
             Ok(mut signal) => signal.write_all(b"."),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),

@@ -42,6 +42,52 @@ async fn a_revocation_is_visible_to_others_and_survives_a_restart() {
     assert!(open(&file).is_revoked(id(1), 0).await.unwrap());
 }
 
+#[cfg(unix)]
+#[test]
+fn all_paths_to_a_database_have_one_state() {
+    let file = File::new("");
+    let state = State::default_path(&file.path());
+    let folder = file.folder();
+    std::fs::create_dir(folder.join("links")).unwrap();
+    std::os::unix::fs::symlink("../t.db", folder.join("links/relative.db")).unwrap();
+    std::os::unix::fs::symlink(folder.join("links/relative.db"), folder.join("chain.db")).unwrap();
+    std::os::unix::fs::symlink(folder, folder.join("folder")).unwrap();
+    for path in ["links/relative.db", "chain.db", "folder/t.db", "links/../t.db", "./t.db"] {
+        assert_eq!(State::default_path(&folder.join(path)), state, "{path}");
+    }
+}
+
+/// A server must not go on with a file that other servers do not use.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_is_no_longer_at_its_path_is_not_used() {
+    let file = File::new("");
+    let state = open(&file);
+    let (path, aside) = (state.path().to_owned(), file.folder().join("aside"));
+    let rename = |from: &Path, to: &Path| {
+        for suffix in ["-wal", "-shm", ""] {
+            let name = |path: &Path| format!("{}{suffix}", path.display());
+            std::fs::rename(name(from), name(to)).unwrap();
+        }
+    };
+    let assert_unusable = async |what: &str| {
+        assert!(matches!(state.is_revoked(id(1), 0).await, Err(StoreError::Failed(_))), "{what}");
+        assert!(state.revoke(id(1), 1_000, 0).await.is_err(), "{what}");
+        assert!(state.insert(vec![nonce(1, "nonce", 2_000)], 0).await.is_err(), "{what}");
+        assert!(state.claim(1_000, 1_000).await.is_err(), "{what}");
+        assert!(state.mark().await.is_err(), "{what}");
+    };
+    rename(&path, &aside);
+    assert_unusable("it was removed").await;
+    let other = open(&file);
+    assert_unusable("it was replaced").await;
+    other.revoke(id(1), 1_000, 0).await.unwrap();
+    rename(&path, &file.folder().join("other"));
+    rename(&aside, &path);
+    assert!(!state.is_revoked(id(1), 0).await.unwrap(), "it was put back");
+    assert!(other.is_revoked(id(1), 0).await.is_err());
+}
+
 /// Concurrent logouts and lookups of several processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_logouts_are_all_visible() {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::Writer;
+use crate::file::beside;
 
 /// The length of the log in bytes at which it is emptied, and by which it grows until the next attempt if another process
 /// keeps a snapshot.
@@ -19,7 +20,7 @@ const WRITES_PER_CHECK: u32 = 16;
 /// The log of a database.
 #[derive(Debug)]
 pub(super) struct WriteAheadLog {
-    path: PathBuf,
+    database: PathBuf,
     /// The length at which the log is emptied.
     next: AtomicU64,
     /// The number of writes so far.
@@ -29,10 +30,8 @@ pub(super) struct WriteAheadLog {
 
 impl WriteAheadLog {
     pub(super) fn new(database: &Path) -> Self {
-        let mut path = database.as_os_str().to_owned();
-        path.push("-wal");
         Self {
-            path: path.into(),
+            database: database.to_owned(),
             next: AtomicU64::new(GROWTH_BOUND),
             writes: AtomicU32::new(0),
             is_emptying: AtomicBool::new(false),
@@ -40,7 +39,7 @@ impl WriteAheadLog {
     }
 
     fn length(&self) -> u64 {
-        std::fs::metadata(&self.path).map_or(0, |file| file.len())
+        std::fs::metadata(beside(&self.database, "-wal")).map_or(0, |file| file.len())
     }
 
     /// Counts a write. Returns whether the log is so long that it has to be emptied.

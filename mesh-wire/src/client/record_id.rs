@@ -1,5 +1,7 @@
 //! Ids of records in paths and bodies.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::route::percent;
@@ -22,6 +24,24 @@ pub enum RecordId {
 }
 
 impl RecordId {
+    /// Returns the id that a path segment names. Only characters that would otherwise separate parts or begin an escape have
+    /// to be percent-encoded, so a text that is no segment is taken literally.
+    ///
+    /// ```
+    /// use mesh_wire::client::RecordId;
+    ///
+    /// for (segment, sent) in [("7", "7"), ("2,d%2C2,1", "2,d%2C2,1"), ("a%2Cb", "a%2Cb"), ("a b", "a%20b"), ("50%", "50%25")] {
+    ///     assert_eq!(RecordId::from_segment(segment).to_segment(), sent);
+    /// }
+    /// ```
+    pub fn from_segment(segment: &str) -> Self {
+        let decoded = |part: &str| percent::decode(part).ok().map(Cow::into_owned);
+        match segment.split(',').map(decoded).collect() {
+            Some(parts) if segment.contains('%') => Self::Parts(parts),
+            _ => segment.into(),
+        }
+    }
+
     /// Returns the id as a percent-encoded path segment. Commas in [`RecordId::Text`] are kept: they separate the parts
     /// of a key of several fields, and the server reads them as part of the text if the key has one field.
     pub fn to_segment(&self) -> String {

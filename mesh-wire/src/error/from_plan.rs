@@ -100,7 +100,9 @@ impl From<WriteError> for WireError {
 impl From<ResolveError> for WireError {
     fn from(error: ResolveError) -> Self {
         match error {
-            ResolveError::TooLarge { .. } | ResolveError::TooManyBytes { .. } => {
+            ResolveError::TooLarge { .. }
+            | ResolveError::ExportTooLong { .. }
+            | ResolveError::TooManyBytes { .. } => {
                 Self::validation(error.to_string()).with_code(Code::ResultTooLarge)
             }
             ResolveError::SumOverflow => Self::validation(error.to_string()).with_code(Code::SumOverflow),

@@ -26,8 +26,7 @@ impl IfMatch {
             return Ok(None);
         }
         let mut digests = Vec::new();
-        let mut is_any = false;
-        let mut is_empty = true;
+        let (mut is_any, mut count) = (false, 0_usize);
         for line in lines {
             let mut rest = line;
             while !rest.is_empty() {
@@ -37,13 +36,13 @@ impl IfMatch {
                     tag if !is_weak => digests.extend(digest(tag)),
                     _ => {}
                 }
-                is_empty = false;
+                count = count.saturating_add(1);
                 rest = after;
             }
         }
-        match (is_any, is_empty) {
-            (_, true) => Err(malformed()),
-            (true, _) => Ok(Some(Self::Any)),
+        match (is_any, count) {
+            (true, 1) => Ok(Some(Self::Any)),
+            (true, _) | (_, 0) => Err(malformed()),
             (false, _) => Ok(Some(Self::Digests(digests))),
         }
     }
@@ -124,7 +123,7 @@ mod tests {
         let both = Ok(Some(IfMatch::Digests(vec![ETag::digest(b"a"), ETag::digest(b"b")])));
         assert_eq!(parse(&[&a, &b]), both);
         assert_eq!(parse(&[&format!(" {a} , \"other\",W/{b} , {b}")]), both);
-        assert_eq!(parse(&[&a, "*"]), Ok(Some(IfMatch::Any)));
+        assert_eq!(parse(&[" * "]), Ok(Some(IfMatch::Any)));
         assert_eq!(parse(&[]), Ok(None));
     }
 
@@ -136,8 +135,10 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", "abc", "\"abc", "W/*", "\"a\" \"b\"", "**", "\"a\";"] {
+        for text in ["", "abc", "\"abc", "W/*", "\"a\" \"b\"", "**", "\"a\";", "*, \"a\"", "\"a\", *", "*, *"]
+        {
             assert!(parse(&[text]).is_err_and(|error| error.contains("list of entity tags")), "{text}");
         }
+        assert!(parse(&["\"a\"", "*"]).is_err(), "the lines are one list");
     }
 }

@@ -46,7 +46,7 @@ impl ETag {
 
     /// Returns this tag in the form in which `If-None-Match` lists it, which may be the tag of an encoded body. A cache
     /// refreshes the entry whose tag equals the tag of the 304.
-    pub(super) fn matching_tag(&self, headers: &HeaderMap) -> Option<Self> {
+    pub fn matching_tag(&self, headers: &HeaderMap) -> Option<Self> {
         headers.get_all(IF_NONE_MATCH).iter().find_map(|line| {
             let line = line.as_bytes().trim_ascii();
             if line == b"*" {

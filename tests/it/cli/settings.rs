@@ -26,6 +26,41 @@ fn unknown_key_suggests_the_nearest() {
     assert!(said.contains("lisen") && said.contains("dept"), "{said}");
 }
 
+/// Opening a pipe blocks until another program writes to it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused() {
+    let blog = Database::blog();
+    let pipe = blog.dir.path().join("pipe").display().to_string();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let url = blog.url();
+    let settings = |text: &str| blog.dir.write("mesh.toml", text);
+    let secret = "integrity.enabled = true\nintegrity.secret_file = ";
+    let jwks = format!("bearer.jwks = 'file:{pipe}'\n");
+    for (arguments, file) in [
+        (&["--database", &pipe][..], String::new()),
+        (&["--database", &url, "--schema", &pipe], String::new()),
+        (&["--database", &url], format!("{secret}'{pipe}'\n")),
+        (&["--database", &url], format!("persisted.preload = '{pipe}'\n")),
+        (&["--database", &url], format!("tls.cert = '{pipe}'\ntls.key = '{pipe}'\n")),
+        (&["--database", &url], jwks),
+        (
+            &["--database", &format!("mysql://x@127.0.0.1:1/x?ssl-mode=verify-ca&ssl-ca={pipe}")],
+            String::new(),
+        ),
+        (
+            &["--database", &format!("postgres://x@127.0.0.1:1/x?sslmode=verify-full&sslrootcert={pipe}")],
+            String::new(),
+        ),
+    ] {
+        let output = run(&[&["check", "--config", &settings(&file)], arguments].concat());
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        assert!(output.status.code().is_some_and(|code| code > 0), "{arguments:?} {file}: {said}");
+        assert!(said.contains("not a regular file"), "{arguments:?} {file}: {said}");
+    }
+    assert_fails(&run(&["check", "--config", &pipe]), 2, &["pipe", "not a regular file"]);
+}
+
 #[test]
 fn flag_overrides_variable_overrides_file() {
     let blog = Database::blog();

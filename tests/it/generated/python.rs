@@ -13,7 +13,7 @@ use super::shop::{guarded, shop};
 const SECRET: &str = "the secret of an issuer, 32 bytes or more";
 
 /// Returns the folder of the programs.
-fn programs() -> PathBuf {
+pub(super) fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/python")
 }
 
@@ -32,7 +32,7 @@ fn project(program: &str, modules: &[(&str, &[&str])]) -> TempDir {
 }
 
 /// Runs mypy and pyright on some files, and returns what each of them reports.
-fn checked(tools: &PythonTools, folder: &TempDir, files: &[&str]) -> [(bool, String); 2] {
+pub(super) fn checked(tools: &PythonTools, folder: &TempDir, files: &[&str]) -> [(bool, String); 2] {
     let mut mypy = Command::new(&tools.mypy);
     mypy.args(["--strict", "--python-version", "3.10", "--no-color-output"]).args(files);
     let mut pyright = Command::new("node");
@@ -44,7 +44,7 @@ fn checked(tools: &PythonTools, folder: &TempDir, files: &[&str]) -> [(bool, Str
 }
 
 #[track_caller]
-fn python(tools: &PythonTools, folder: &TempDir, arguments: &[&str]) -> String {
+pub(super) fn python(tools: &PythonTools, folder: &TempDir, arguments: &[&str]) -> String {
     let mut command = Command::new(&tools.python);
     command.args(["-W", "always::ResourceWarning"]).args(arguments).current_dir(folder.path());
     let output = command.output().expect("python runs");

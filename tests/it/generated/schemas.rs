@@ -12,7 +12,7 @@ use crate::support::sessions::{Deployment, Session};
 
 /// Runs a script with the tools and these files.
 #[track_caller]
-fn script(name: &str, tools: &Path, files: &[&str]) -> String {
+pub(super) fn script(name: &str, tools: &Path, files: &[&str]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/schemas").join(name);
     let output = Command::new("node").arg(script).arg(tools).args(files).output().expect("node runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

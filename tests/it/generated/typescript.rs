@@ -11,7 +11,7 @@ use super::shop::{guarded, shop};
 use crate::support::sessions::Deployment;
 
 /// Returns the folder of the programs and their compiler settings.
-fn programs() -> PathBuf {
+pub(super) fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/typescript")
 }
 
@@ -36,7 +36,7 @@ fn project(schema: &str, database: &Database, guarded: &Deployment) -> TempDir {
 }
 
 #[track_caller]
-fn node(folder: &Path, arguments: &[&str]) -> String {
+pub(super) fn node(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("node").args(arguments).current_dir(folder).output().expect("node runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{arguments:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
@@ -44,12 +44,13 @@ fn node(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// The oldest supported compiler and the newest one, as packages of the tools, with arguments.
-const COMPILERS: [(&str, &[&str]); 2] = [("typescript-5-0", &[]), ("typescript", &["--erasableSyntaxOnly"])];
+pub(super) const COMPILERS: [(&str, &[&str]); 2] =
+    [("typescript-5-0", &[]), ("typescript", &["--erasableSyntaxOnly"])];
 
 /// Arguments for a browser, whose library is in the settings, and for Node without the library of browsers.
 const ENVIRONMENTS: [&[&str]; 2] = [&[], &["--lib", "es2022", "--types", "node", "--skipLibCheck"]];
 
-fn compiler(tools: &Path, name: &str) -> String {
+pub(super) fn compiler(tools: &Path, name: &str) -> String {
     tools.join("node_modules").join(name).join("bin/tsc").display().to_string()
 }
 

@@ -112,9 +112,9 @@ type CheckedSelect<S, E, N, P> = [AllKeys<P>] extends [never]
   : {
       readonly [F in AllKeys<P>]?: F extends Keys<N>
         ? F extends keyof Part<S, E, "relations">
-          ? CheckedNode<S, Target<Part<S, E, "relations">[F]>, At<P, F>, LevelOf<Part<S, E, "relations">[F]>> | undefined
+          ? CheckedNode<S, Target<Part<S, E, "relations">[F]>, At<P, F>, LevelOf<Part<S, E, "relations">[F]>> | undefined | Inherited<F>
           : F extends keyof Part<S, E, "fields">
-            ? true | undefined
+            ? true | undefined | Inherited<F>
             : N extends Grouping | { readonly $distinct: unknown }
               ? Refused<Missing<F, Keys<N>>>
               : CheckedAlias<S, E, F, At<P, F>>

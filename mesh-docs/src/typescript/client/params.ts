@@ -44,10 +44,10 @@ export interface Defaults<N> {
   readonly [defaults]?: N;
 }
 /** The types of parameters, and the values of those that are not sent. */
-export type Declared<S, Q> = { readonly [N in keyof Params<S, Q>]?: { readonly type: Exclude<keyof Literals, "scalar">; readonly default?: Params<S, Q>[N] } };
+export type Declared<S, Q> = { readonly [N in keyof Params<S, Q>]?: { readonly type: Exclude<keyof Literals, "scalar">; readonly default?: Params<S, Q>[N] } | Inherited<N> };
 type Defaulted<D> = { [N in keyof D]: D[N] extends { readonly default: unknown } ? N : never }[keyof D];
 type Optional<Q> = Q extends Defaults<infer N> ? N : never;
-type Given<P, N> = { readonly [K in Exclude<keyof P, N>]: P[K] } & { readonly [K in Extract<keyof P, N>]?: P[K] };
+type Given<P, N> = [N] extends [never] ? P : { readonly [K in Exclude<keyof P, N>]: P[K] } & { readonly [K in Extract<keyof P, N>]?: P[K] | Inherited<K> };
 /** The last argument of a call that sends a query: with `params` if the query has parameters. */
 export type Sending<S, Q, More = unknown> = [keyof Params<S, Q>] extends [never]
   ? [call?: Call & More]

@@ -138,19 +138,25 @@ type NodeOf<S, R, Open> = R extends Many<infer T> ? ManyNode<S, T, Open> : R ext
 /** A relation under another name. */
 type RelationAlias<S, E, R extends keyof Part<S, E, "relations">> = { readonly $relation: Text<R> } & NodeOf<S, Part<S, E, "relations">[R], true>;
 /** What other names may stand for. `object` accepts the rest, which `Checked` restricts. */
-type Aliased<S, E> = {
-  readonly [alias: string]:
-    | true
+type Aliased<S, E> =
+  | true
+  | undefined
+  | object
+  | { readonly $field: Text<keyof Part<S, E, "fields">> }
+  | { [R in keyof Part<S, E, "relations">]: RelationAlias<S, E, R> }[keyof Part<S, E, "relations">];
+type Names<S, E, Open> = Part<S, E, "fields"> & Part<S, E, "relations"> & (Open extends true ? { readonly [alias: string]: unknown } : unknown);
+/** A selection of fields and relations; `undefined` selects nothing. One mapped type, because each part of an intersection has the members of `Object`. */
+export type Select<S, E, Open = false> = {
+  readonly [K in keyof Names<S, E, Open>]?:
     | undefined
-    | object
-    | { readonly $field: Text<keyof Part<S, E, "fields">> }
-    | { [R in keyof Part<S, E, "relations">]: RelationAlias<S, E, R> }[keyof Part<S, E, "relations">];
+    | Inherited<K>
+    | (K extends keyof Part<S, E, "fields">
+        ? true
+        : K extends keyof Part<S, E, "relations">
+          ? NodeOf<S, Part<S, E, "relations">[K], Open>
+          : Aliased<S, E>);
 };
-/** A selection of fields and relations; `undefined` selects nothing. */
-export type Select<S, E, Open = false> = { readonly [F in keyof Part<S, E, "fields">]?: true | undefined } & {
-  readonly [R in keyof Part<S, E, "relations">]?: NodeOf<S, Part<S, E, "relations">[R], Open> | undefined;
-} & (Open extends true ? Aliased<S, E> : unknown);
 /** A query of a collection, without aliases: one entity with its root node. */
-export type Query<S, Open = false> = { readonly [E in keyof S]?: RootNode<S, E, Open> };
+export type Query<S, Open = false> = { readonly [E in keyof S]?: RootNode<S, E, Open> | Inherited<E> };
 /** A query of one record, without aliases. */
-export type PointQuery<S, Open = false> = { readonly [E in keyof S as Part<S, E, "id"> extends null ? never : E]?: OneNode<S, E, Open> };
+export type PointQuery<S, Open = false> = { readonly [E in keyof S as Part<S, E, "id"> extends null ? never : E]?: OneNode<S, E, Open> | Inherited<E> };

@@ -43,6 +43,8 @@ export interface Many<E, Link = unknown> {
 
 type Part<S, E, P extends keyof EntityTypes> = E extends keyof S ? (S[E] extends { [K in P]: infer T } ? T : never) : never;
 type Text<T> = T & string;
+/** What TypeScript takes a member to be where it is left out and `Object` has one of this name. */
+type Inherited<K> = K extends keyof Object ? Object[K] : never;
 type Flat<T> = { -readonly [K in keyof T]: T[K] } & {};
 /** The keys of all members of a union, and the type of one of them. */
 type AllKeys<T> = T extends object ? keyof T : never;

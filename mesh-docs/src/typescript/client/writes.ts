@@ -9,11 +9,13 @@ interface Taken extends Literals {
 export type Fields<S, E, Kind extends "creatable" | "updatable"> = {
   readonly [F in keyof Part<S, E, "kinds"> & Part<S, E, Kind>]?:
     | Taken[Part<S, E, "kinds">[F] & keyof Taken]
+    | Inherited<F>
     | (F extends keyof Part<S, E, "fields"> ? Extract<Part<S, E, "fields">[F], null> : never);
 };
 /** The fields of a new record. Those that a relation sets may be left out. */
-export type NewFields<S, E, Set = never> = Fields<S, E, "creatable"> &
-  Required<Pick<Fields<S, E, "creatable">, Exclude<Part<S, E, "required">, Set> & keyof Fields<S, E, "creatable">>>;
+export type NewFields<S, E, Set = never> = [Exclude<Part<S, E, "required">, Set>] extends [never]
+  ? Fields<S, E, "creatable">
+  : Fields<S, E, "creatable"> & Required<Pick<Fields<S, E, "creatable">, Exclude<Part<S, E, "required">, Set> & keyof Fields<S, E, "creatable">>>;
 /** Entities with records that can be created, or updated. */
 export type Writable<S, Kind extends "creatable" | "updatable"> = { [E in keyof S]: [Part<S, E, Kind>] extends [never] ? never : Text<E> }[keyof S];
 /** Entities with records that can be deleted. */

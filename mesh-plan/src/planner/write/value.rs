@@ -73,7 +73,7 @@ fn id_text(text: &str) -> Option<String> {
     match literal_of(text)? {
         Literal::Text(text) => Some(text),
         Literal::Integer(value) => Some(value.to_string()),
-        Literal::Number(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+        Literal::Number(value) if value.fract() == 0.0 && literal::is_exact(value) => {
             Some((value as i64).to_string())
         }
         Literal::Number(_) => Some(text.to_owned()),
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(id("\"a,b\""), "a,b");
         assert_eq!(id("-7"), "-7");
         assert_eq!([id("7.0"), id("7e2")], ["7", "700"]);
-        assert_eq!([id("7.5"), id("9e15"), id("9e18")], ["7.5", "9e15", "9e18"]);
+        assert_eq!([id("7.5"), id("9e15"), id("9e18")], ["7.5", "9000000000000000", "9e18"]);
         assert_eq!([id("true"), id("null"), id("[7]")], ["refused"; 3]);
         let parts = |text| match JsonId::parse(text) {
             Some(JsonId::Parts(parts)) => parts.join(" | "),

@@ -164,26 +164,27 @@ pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
 /// Parses a cursor; `null` means that there is none.
 fn cursor(parser: &mut Parser<'_>, key: &str) -> Result<Option<Spanned<OrParam<String>>>, SyntaxError> {
     let span = parser.span();
+    let expected = format_args!("'{key}' must be a cursor (a string) or null");
     if let Some(cursor) = parser.take_text() {
         return Ok(Some(Spanned::new(OrParam::Value(cursor.value.into_owned()), span)));
     }
     match parser.token() {
-        Token::OpenBrace => Ok(Some(Spanned::new(param(parser)?, span))),
+        Token::OpenBrace => Ok(Some(Spanned::new(param(parser, expected)?, span))),
         Token::Name("null") => {
             parser.advance();
             Ok(None)
         }
-        _ => Err(mismatch(parser, format_args!("'{key}' must be a cursor (a string) or null"))),
+        _ => Err(mismatch(parser, expected)),
     }
 }
 
 fn page_size(parser: &mut Parser<'_>, key: &str) -> Result<Spanned<OrParam<u32>>, SyntaxError> {
     let span = parser.span();
-    if *parser.token() == Token::OpenBrace {
-        return Ok(Spanned::new(param(parser)?, span));
-    }
     let bound = parser.limits.page_max;
     let expected = format_args!("'{key}' must be a whole number from 1 to the bound `page_max` ({bound})");
+    if *parser.token() == Token::OpenBrace {
+        return Ok(Spanned::new(param(parser, expected)?, span));
+    }
     let number = match *parser.token() {
         Token::Integer(number) => number as f64,
         Token::Number(number) => number,

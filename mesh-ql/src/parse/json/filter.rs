@@ -328,12 +328,13 @@ fn literal(parser: &mut Parser<'_>) -> Result<Spanned<OrParam<Literal>>, SyntaxE
     if let Some(flag) = boolean(parser) {
         return value(Literal::Boolean(flag));
     }
+    let expected = "A value to compare with must be a string, a number or a boolean";
     let literal = match *parser.token() {
         Token::Integer(value) => Literal::Integer(value),
         Token::Number(value) => Literal::Number(value),
-        Token::OpenBrace => return Ok(Spanned::new(param(parser)?, span)),
+        Token::OpenBrace => return Ok(Spanned::new(param(parser, expected)?, span)),
         Token::Name("null") => return Err(parser.error(None, NULL_COMPARISON)),
-        _ => return Err(mismatch(parser, "A value to compare with must be a string, a number or a boolean")),
+        _ => return Err(mismatch(parser, expected)),
     };
     parser.advance();
     value(literal)

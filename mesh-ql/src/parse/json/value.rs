@@ -113,9 +113,9 @@ pub(super) fn choice<T: Copy>(
 }
 
 /// Parses `{"$param": name}`, which stands for a value. `SPEC §19.1`
-pub(super) fn param<T>(parser: &mut Parser<'_>) -> Result<OrParam<T>, SyntaxError> {
+pub(super) fn param<T>(parser: &mut Parser<'_>, expected: impl Display) -> Result<OrParam<T>, SyntaxError> {
     let mut param = None;
-    let expected = "A value must be a scalar, or {\"$param\": name}";
+    let expected = &*format!("{expected}, or {{\"$param\": name}}");
     let start = object(parser, expected, |parser, key| {
         if key.value != "$param" {
             let message = format!("{expected}; found the key {}", Quoted(&key));

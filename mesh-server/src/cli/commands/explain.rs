@@ -8,8 +8,9 @@ use std::io;
 
 use clap::Args;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{Error, Join, Mesh, Node, Plan, Request, ResolveError};
+use mesh_plan::{Error, Join, Mesh, Node, Plan, RecordId, Request, ResolveError};
 use mesh_schema::TableName;
+use mesh_wire::client as wire;
 
 use crate::cli::args::role::check_role;
 use crate::cli::args::{QueryTextArgs, RoleArgs, SourceArgs};
@@ -30,7 +31,7 @@ pub(crate) struct ExplainArgs {
     role: RoleArgs,
     #[command(flatten)]
     pub(crate) text: QueryTextArgs,
-    /// Explain the point read of this id instead of the collection read
+    /// Explain the point read of this id, as it stands in a path (2,a%2Cb), instead of the collection read
     #[arg(long, allow_negative_numbers = true)]
     id: Option<String>,
     /// Print JSON: the conditions with their origin and values, the statements, and the warnings
@@ -45,8 +46,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         check_role(role, &source.schema)?;
     }
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits()).build()?;
-    let request = match &args.id {
-        Some(id) => Request::point(format, &text, id),
+    let id = args.id.as_deref().map(|id| wire::RecordId::from_segment(id).to_segment());
+    let request = match &id {
+        Some(id) => Request::point(format, &text, RecordId::Segment(id)),
         None => Request::collection(format, &text),
     };
     let (params, principal) = (args.text.params()?, args.role.principal()?);

@@ -12,7 +12,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use mesh_plan::ExportFormat;
 use mesh_ql::{Format, Limits, ParamValues, Position, Query};
-use mesh_wire::client::{self as wire, ReplyError};
+use mesh_wire::client::{self as wire, RecordId, ReplyError};
 use mesh_wire::{ErrorKind, QuerySource};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(crate) struct QueryArgs {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) text: QueryTextArgs,
-    /// Read the record with this id instead of the collection
+    /// Read the record with this id, as it stands in a path (2,a%2Cb), instead of the collection
     #[arg(long, allow_negative_numbers = true)]
     pub(crate) id: Option<String>,
     /// Read all pages and print their items
@@ -101,8 +101,9 @@ impl QueryReader<'_> {
     fn request(&self, format: Format, id: Option<&str>) -> Result<Request<Bytes>, Failure> {
         let (endpoint, text) = (&self.client.endpoint, self.typed);
         let params = serde_json::to_string(&self.params)?;
+        let id = id.map(RecordId::from_segment);
         let request = if text.len() + params.len() > HEADER_QUERY {
-            wire::post(endpoint, format, text, id.map(Into::into))
+            wire::post(endpoint, format, text, id)
         } else {
             let entity = parse(format, text)?.entity;
             let source = QuerySource::Text { format, text: text.to_owned() };

@@ -12,7 +12,7 @@ use http::header::CONTENT_LENGTH;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use mesh_uploads::{ContentHash, ContentHasher, ContentType, Statement};
-use mesh_wire::client::{self as wire, UploadForm, UploadTarget};
+use mesh_wire::client::{self as wire, RecordId, UploadForm, UploadTarget};
 use serde_json::{Map, Value};
 
 use crate::cli::client::{Client, ServerArgs, json_body, random};
@@ -81,8 +81,11 @@ async fn send_file(client: &Client, args: &UploadArgs, content_type: &ContentTyp
         meta_hash: args.meta.as_ref().map(|meta| ContentHash::digest(meta.as_bytes())),
     };
     let form = UploadForm::new(random()?);
-    let target =
-        UploadTarget::Attach { entity: &args.entity, id: &args.id.as_str().into(), field: &args.field };
+    let target = UploadTarget::Attach {
+        entity: &args.entity,
+        id: &RecordId::from_segment(&args.id),
+        field: &args.field,
+    };
     let mut request = wire::upload(&client.endpoint, target, &statement.to_string(), &form)?;
     let name = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let before = form.before(args.meta.as_deref(), &name, content_type.as_str());

@@ -1,7 +1,6 @@
 //! Builds the application from settings, once at start and again for each new schema.
 
 use std::future::ready;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -17,21 +16,20 @@ use mesh_server::{
     Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, ClientLimits, Events, Exports, Integrity, Rates,
     Uploads,
 };
-use mesh_sqlite::StateLimits;
 use mesh_wire::Cors;
 
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::Failure;
 use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::bearer::{bearer, read_secret};
 use crate::cli::server::data_source::nothing_to_serve;
-use crate::cli::server::database::{Database, StateStores, Writer};
-use crate::cli::server::database_url::DatabaseUrl;
+use crate::cli::server::database::{Database, Writer};
 use crate::cli::server::internal_tables::served_internal_tables;
 use crate::cli::server::persisted::persisted;
+use crate::cli::server::state::{self, StateStores};
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
 use crate::cli::server::{admin, audit, entity_settings};
-use crate::config::{Config, Store, Users};
+use crate::config::{Config, Users};
 
 /// The label for deriving the secret of cursors.
 const CURSOR_LABEL: &str = "mesh cursor";
@@ -73,7 +71,8 @@ impl AppFactory {
         let writes = config.mutations.enabled || config.uploads.enabled;
         let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
         let secret = secret(config)?;
-        let state = state(config, database.as_ref()).await?;
+        let admin = admin::admin(database.as_ref());
+        let state = state::open(config, database.as_ref(), admin.health()).await?;
         let changes = Changes::new();
         if config.follows_changes()
             && let Some(database) = &database
@@ -84,7 +83,6 @@ impl AppFactory {
             Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
             None => None,
         };
-        let admin = admin::admin(database.as_ref());
         let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
         let api_keys = api_keys(config, database.as_ref()).await?;
         let bearer = bearer(config, admin.health()).await?;
@@ -353,50 +351,4 @@ fn users(users: &Users) -> UsersTable {
         role: optional(&users.role),
         tenant: optional(&users.tenant),
     }
-}
-
-/// Opens the store of state that outlives the server. If it cannot be written, a warning is logged and state stays in memory.
-///
-/// # Errors
-/// The state was written by a newer server. If it were ignored, ended sessions would be accepted.
-async fn state(config: &Config, database: Option<&Database>) -> Result<Option<StateStores>, Failure> {
-    if config.state.store == Store::Memory || !(config.integrity.enabled || config.persisted.enabled) {
-        return Ok(None);
-    }
-    let queries = config.persisted.max_entries;
-    let opened = if let Some(Database::Postgres(database)) = database {
-        match database.state(queries).await {
-            Ok(state) => StateStores::with_attempts(state).await.map_err(|error| (false, chain(&error))),
-            Err(error) => Err((error.is_newer_layout(), error.to_string())),
-        }
-    } else if let Some(Database::MySql(database)) = database {
-        match database.state(queries).await {
-            Ok(state) => StateStores::with_attempts(state).await.map_err(|error| (false, chain(&error))),
-            Err(error) => Err((error.is_newer_layout(), error.to_string())),
-        }
-    } else {
-        let Some(path) = state_path(config) else { return Ok(None) };
-        let limits = StateLimits { queries, ..StateLimits::default() };
-        match mesh_sqlite::State::open(&path, limits) {
-            Ok(state) => StateStores::new(state).await.map_err(|error| (false, chain(&error))),
-            Err(error) => Err((error.is_newer_layout(), error.to_string())),
-        }
-    };
-    match opened {
-        Ok(state) => Ok(Some(state)),
-        Err((true, error)) => Err(Failure::usage_error(error)),
-        Err((false, error)) => {
-            tracing::warn!("{error}; ended sessions and registered queries are kept in memory only");
-            Ok(None)
-        }
-    }
-}
-
-/// Returns the file of the state: the configured one, or one beside the database.
-fn state_path(config: &Config) -> Option<PathBuf> {
-    let beside = || match DatabaseUrl::parse(config.database.as_deref()?) {
-        Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::default_path(&path)),
-        _ => None,
-    };
-    config.state.path.clone().or_else(beside)
 }

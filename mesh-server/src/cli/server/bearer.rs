@@ -1,12 +1,12 @@
 //! Bearers from the settings.
 
-use std::fs;
 use std::future::ready;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use mesh_integrity::Secret;
 use mesh_integrity::bearer::{BearerVerifier, KeySet};
-use mesh_server::{Bearer, Health, Jwks};
+use mesh_server::{Bearer, Health, Jwks, regular_file};
 
 use crate::cli::failure::{Failure, chain};
 use crate::config::Config;
@@ -82,7 +82,9 @@ pub(crate) fn read_secret(
     let bytes = match (text, file) {
         (Some(secret), _) => secret.0.clone().into_bytes(),
         (None, Some(path)) => {
-            let mut bytes = fs::read(path).map_err(|error| {
+            let mut bytes = Vec::new();
+            let read = regular_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+            read.map_err(|error| {
                 Failure::usage_error(format!("cannot read the secret in {}: {error}", path.display()))
             })?;
             // Editors end a file with a line break, which is not part of the secret.

@@ -2,6 +2,7 @@
 
 use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
+use mesh_server::regular_file;
 
 use crate::cli::failure::Failure;
 use crate::cli::server::database::Database;
@@ -127,7 +128,7 @@ impl SchemaText {
     fn read(config: &Config) -> Result<Self, Failure> {
         let Some(path) = &config.schema else { return Ok(Self { file: String::new(), text: None }) };
         let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match regular_file::read_to_string(path) {
             Ok(text) => Ok(Self { file, text: Some(text) }),
             Err(error) => Err(Failure::usage_error(format!("cannot read the schema {file}: {error}"))),
         }

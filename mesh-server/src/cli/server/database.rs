@@ -1,13 +1,10 @@
 //! The database of a command: SQLite, PostgreSQL or MySQL behind one type.
 
 use std::io;
-use std::sync::Arc;
 
-use mesh_integrity::{
-    AttemptStore, NonceStore, NonceTable, RevocationStore, SharedNonces, StoreError, UsersTable,
-};
+use mesh_integrity::UsersTable;
 use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, QueryStore, ResolveError, Usage};
+use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, ResolveError, Usage};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;
@@ -36,45 +33,6 @@ pub(crate) enum Writer {
     Postgres(mesh_postgres::Writer),
     /// To a server of MySQL or MariaDB.
     MySql(mesh_mysql::Writer),
-}
-
-/// The stores of state that outlives a server.
-#[derive(Clone)]
-pub(crate) struct StateStores {
-    /// Ended sessions.
-    pub(crate) revocations: Arc<dyn RevocationStore>,
-    /// Used nonces.
-    pub(crate) nonces: Arc<dyn NonceStore>,
-    /// The last timestamp whose nonces another process may have used, in milliseconds since the Unix epoch.
-    pub(crate) unknown_until: u64,
-    /// Registered queries.
-    pub(crate) queries: Arc<dyn QueryStore>,
-    /// Login attempts, if several servers count them together.
-    pub(crate) attempts: Option<Arc<dyn AttemptStore>>,
-}
-
-impl StateStores {
-    /// Uses one store for revocations, nonces and queries.
-    pub(crate) async fn new(
-        store: impl RevocationStore + NonceTable + QueryStore + Clone,
-    ) -> Result<Self, StoreError> {
-        let (nonces, unknown_until) = SharedNonces::open(store.clone()).await?;
-        Ok(Self {
-            revocations: Arc::new(store.clone()),
-            nonces: Arc::new(nonces),
-            unknown_until,
-            queries: Arc::new(store),
-            attempts: None,
-        })
-    }
-
-    /// Uses one store for all state, login attempts included.
-    pub(crate) async fn with_attempts(
-        store: impl RevocationStore + NonceTable + QueryStore + AttemptStore + Clone,
-    ) -> Result<Self, StoreError> {
-        let attempts: Arc<dyn AttemptStore> = Arc::new(store.clone());
-        Ok(Self { attempts: Some(attempts), ..Self::new(store).await? })
-    }
 }
 
 impl Database {

@@ -1,16 +1,15 @@
 //! The registry of persisted queries, and the file of queries that are registered at start.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use mesh_plan::{Mesh, ParamDeclarations, Persisted, PersistedQuery};
 use mesh_ql::Format;
-use mesh_server::Mcp;
+use mesh_server::{Mcp, regular_file};
 use serde::Deserialize;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database::StateStores;
+use crate::cli::server::state::StateStores;
 use crate::config::Config;
 
 /// Builds the registry of persisted queries, registers the queries of the configured file, and adds them to the tools for
@@ -52,7 +51,7 @@ pub(crate) struct PreloadedQuery {
 /// Reads a file of queries.
 pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Failure> {
     let name = path.display();
-    let text = fs::read_to_string(path)
+    let text = regular_file::read_to_string(path)
         .map_err(|error| Failure::usage_error(format!("cannot read the queries in {name}: {error}")))?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::usage_error(format!(

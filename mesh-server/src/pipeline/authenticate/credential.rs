@@ -91,7 +91,7 @@ async fn verify(
     if let Err(BearerError::UnknownKey) = verified {
         verified = match cx.before_deadline(bearer.request_refresh()).await {
             Some(RefreshOutcome::Read) => bearer.verify(token),
-            Some(RefreshOutcome::TooSoon) => verified,
+            Some(RefreshOutcome::Fixed) => verified,
             Some(RefreshOutcome::Busy) | None => Err(BearerError::NoKeys),
         };
     }

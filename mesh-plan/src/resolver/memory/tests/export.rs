@@ -71,6 +71,42 @@ fn csv_has_quoted_text_empty_null_and_the_fields_of_to_one_relations() {
 }
 
 #[test]
+fn values_of_the_type_json_are_their_json_text_in_csv() {
+    let schema = Schema::builder()
+        .entity("note", |it| it.field("id", FieldType::Integer).field("data", FieldType::Json).table("notes"))
+        .build()
+        .unwrap();
+    let texts = [
+        "[]",
+        "\"[]\"",
+        "5",
+        "\"5\"",
+        "true",
+        "\"true\"",
+        "null",
+        "\"null\"",
+        "\"a\\n\"",
+        "{\"a\":\"b\"}",
+        "\"\"",
+    ];
+    let notes = (1..).zip(texts).map(|(id, text)| vec![Value::from(id), text.into()]);
+    let notes = notes.chain([vec![Value::from(99_i64), Value::Null]]);
+    let tables = Tables::new().with("notes", ["id", "data"], notes);
+    let mesh = Mesh::builder(schema).default_resolver(tables).build().unwrap();
+    let query = json!({"note": {"$select": {"data": true}}});
+    let csv = export(&mesh, ExportFormat::Csv, &query).unwrap();
+    let cells: Vec<_> = csv.split("\r\n").skip(1).collect();
+    let read = |cell: &str| match cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => cell.to_owned(),
+    };
+    let (last, rest) = cells.split_last().unwrap();
+    let (null, values) = rest.split_last().unwrap();
+    assert_eq!((*last, *null), ("", ""), "only NULL is empty");
+    assert_eq!(values.iter().map(|cell| read(cell)).collect::<Vec<_>>(), texts);
+}
+
+#[test]
 fn text_of_csv_is_kept_exactly() {
     let texts = ["", "a \"quoted\" word", "two\nlines, a comma", "back\\slash", "tab\t", "ü", "\u{1}"];
     let users = texts.iter().enumerate().map(|(id, text)| vec![Value::from(id as i64), (*text).into()]);
@@ -127,5 +163,5 @@ fn an_export_of_too_many_records_fails() {
     let query = |entity: &str| json!({entity: {"$select": {"id": true}}});
     assert!(export(&mesh, ExportFormat::Ndjson, &query("tag")).is_ok());
     let failed = export(&mesh, ExportFormat::Ndjson, &query("user"));
-    assert!(matches!(failed, Err(Error::Resolve(ResolveError::TooLarge { rows: 3 }))), "{failed:?}");
+    assert!(matches!(failed, Err(Error::Resolve(ResolveError::ExportTooLong { records: 3 }))), "{failed:?}");
 }
