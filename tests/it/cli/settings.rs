@@ -58,7 +58,8 @@ fn a_pipe_in_place_of_a_file_is_refused() {
         assert!(output.status.code().is_some_and(|code| code > 0), "{arguments:?} {file}: {said}");
         assert!(said.contains("not a regular file"), "{arguments:?} {file}: {said}");
     }
-    assert_fails(&run(&["check", "--config", &pipe]), 2, &["pipe", "not a regular file"]);
+    let served = run(&["serve", "--listen", "127.0.0.1:0", "--config", &pipe]);
+    assert_fails(&served, 2, &["pipe", "not a regular file"]);
 }
 
 #[test]

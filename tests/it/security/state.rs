@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mesh_tests::{Database, Request, Server, run};
+use mesh_tests::{Database, Request, Server, run, wait_until};
 
 use crate::support::sessions::{Deployment, Session, why};
 
@@ -63,10 +63,11 @@ fn sessions_are_refused_while_the_state_file_is_gone() {
         }
         assert_eq!(session.get(&server, "/post/1", TITLE).status, 503);
         assert_eq!(session.logout(&server).status, 503);
-        assert_eq!(ready(), 503);
+        wait_until("the server is not ready", || ready() == 503);
     }
     fs::rename(&aside, &path).unwrap();
-    assert_eq!((session.get(&server, "/post/1", TITLE).status, ready()), (200, 200));
+    assert_eq!(session.get(&server, "/post/1", TITLE).status, 200);
+    wait_until("the server is ready", || ready() == 200);
 }
 
 /// Servers that open one database by different paths share its state.
