@@ -52,7 +52,7 @@ impl Database {
             let target = ConnectUrl::parse(url)?;
             // Another provider may already be installed; either one works.
             let _ = rustls::crypto::ring::default_provider().install_default();
-            let (_, mut conn) = target.hosts.open(Purpose::Write, &[], 0).await?;
+            let (_, mut conn) = target.hosts.open(Purpose::Write, &[]).await?;
             let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
             let replicates: Option<(String, String)> = conn.query_first(IS_IN_CLUSTER).await?;
             conn.disconnect().await?;

@@ -15,6 +15,7 @@ use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
+use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
 
 impl From<PoolError> for ResolveError {
@@ -48,7 +49,8 @@ pub(crate) async fn run(
     statements: &StatementCache,
 ) -> Result<JsonBody, ResolveError> {
     let read = statements.of_plan(plan);
-    let rows = pool.run(&read.statement.sql, &params(plan, &read), RowBudget::of_plan(plan)).await;
+    let (params, budget) = (params(plan, &read), RowBudget::of_plan(plan));
+    let rows = pool.read(&read.statement.sql, &params, budget, bytes_of_tables(read.tables)).await;
     let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, read.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)
 }

@@ -125,6 +125,12 @@ pub enum PlanErrorKind {
         "The path '{path}' leads through '{relation}', which has many records; use a condition on the relation"
     )]
     PathThroughMany { path: String, relation: String },
+    #[error("The path leads through more relations than the bound `path_hops` ({bound}) allows")]
+    TooManyHops { bound: usize },
+    #[error(
+        "The paths of the query lead through more relations than the bound `query_hops` ({bound}) allows in total"
+    )]
+    TooManyHopsInQuery { bound: usize },
     #[error(
         "{control} does not accept paths such as '{path}'; paths are allowed only in `$where`, and in `$orderBy` of reads that are neither grouped nor distinct"
     )]

@@ -70,8 +70,7 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
 
     /// Returns whether an entry of this weight would be kept.
     pub fn accepts(&self, weight: usize) -> bool {
-        let cache = self.0.read();
-        weight <= cache.capacity.div_ceil(2) && cache.entries > 0
+        self.0.read().accepts(weight)
     }
 
     /// Removes all entries.
@@ -162,6 +161,16 @@ impl<K: Hash + Eq, V> LocalGenerations<K, V> {
     /// Adds an entry, or replaces the one with that key. An entry that is heavier than a generation is not kept.
     pub fn insert(&mut self, key: K, value: V, weight: usize) {
         drop(self.replace(key, value, weight));
+    }
+
+    /// Adds an entry as [`Self::insert`] does, and returns the values that it displaces.
+    pub fn displace(&mut self, key: K, value: V, weight: usize) -> impl Iterator<Item = V> + use<K, V> {
+        self.replace(key, value, weight).into_values().map(|entry| entry.value)
+    }
+
+    /// Returns whether an entry of this weight would be kept.
+    pub fn accepts(&self, weight: usize) -> bool {
+        weight <= self.capacity.div_ceil(2) && self.entries > 0
     }
 
     /// Returns the number of entries.

@@ -71,6 +71,7 @@ mod persisted;
 mod plan;
 mod planner;
 pub mod policy;
+mod repeats;
 mod resolver;
 mod rows;
 mod script;
@@ -103,6 +104,7 @@ pub use plan::{
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};
 pub use policy::Principal;
+pub use repeats::Repeats;
 pub use resolver::memory;
 pub use resolver::{
     Answer, BoxFuture, Context, Export, ExportSink, MaybeReady, Resolver, Trace, TracedStatement, Usage,

@@ -75,8 +75,8 @@ pub(crate) fn plan(
     param_input: ParamInput<'_>,
 ) -> Result<Planned, PlanError> {
     let params = Recorder::new(param_input, limits);
-    let mut planner =
-        Planner { view, schema: &view.schema, limits, slots: Slots::new(limits.query.in_values), params };
+    let slots = Slots::new(limits.query.in_values);
+    let mut planner = Planner { view, schema: &view.schema, limits, slots, params, hops: 0 };
     let entity = find_entity(&view.schema, &query.entity, query.entity.span)?;
     let role = if kind == ReadKind::Point { Role::Point } else { Role::Collection };
     if let (ReadKind::Export, Some(page)) = (kind, &query.root.controls.page) {
@@ -179,6 +179,8 @@ struct Planner<'a> {
     slots: Slots,
     /// The parameters of conditions and pages.
     params: Recorder<'a>,
+    /// The number of relations in the paths that were planned.
+    hops: usize,
 }
 
 impl<'a> Planner<'a> {

@@ -10,6 +10,7 @@
 mod custom;
 mod dialect;
 mod group;
+mod join_room;
 mod keyset;
 mod links;
 pub mod mysql;

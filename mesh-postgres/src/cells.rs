@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use mesh_plan::sql::postgres::Layout;
-use mesh_plan::{Cells, Flow, JoinForm, Node, ResolveError, RowSource, Value, ValueRef};
+use mesh_plan::{Cells, Flow, Node, ResolveError, RowSource, Value, ValueRef};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 use uuid::Uuid;
@@ -60,7 +60,7 @@ impl<'f> NodeRowSource<'f> {
     /// bounded.
     pub(super) fn new(fetched: &'f LevelRows, layout: &'f Layout, node: &Node) -> Self {
         let joins = layout.joins.iter().zip(&node.joins).map(|(layout, join)| Self {
-            is_joined_record: join.form == JoinForm::Record,
+            is_joined_record: layout.presence.is_some(),
             ..Self::new(fetched, layout, &join.node)
         });
         Self { fetched, layout, is_joined_record: false, joins: joins.collect() }

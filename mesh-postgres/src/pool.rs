@@ -433,7 +433,10 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let link = Arc::clone(&self.link);
         if link.is_free() {
-            self.idle.add(link);
+            // A connection without a slot is one more than the settings allow.
+            if self.slot.is_some() {
+                self.idle.add(link);
+            }
         } else if link.is_running()
             && let Ok(runtime) = Handle::try_current()
         {

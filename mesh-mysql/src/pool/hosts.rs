@@ -55,18 +55,13 @@ impl Hosts {
 
     /// Opens a connection: for reads to each server in turn, for writes to the first server of the URL. Servers that
     /// cannot be reached are skipped. Also returns the index of the server.
-    pub(crate) async fn open(
-        &self,
-        purpose: Purpose,
-        init: &[String],
-        statements: usize,
-    ) -> Result<(usize, Conn), PoolError> {
+    pub(crate) async fn open(&self, purpose: Purpose, init: &[String]) -> Result<(usize, Conn), PoolError> {
         let mut failed = PoolError::TimedOut;
         for index in self.order(purpose) {
             let Some(host) = self.hosts.get(index) else { continue };
             let limit = if self.has_several() { FAILOVER_TIMEOUT } else { CONNECT_TIMEOUT };
             let opening = async {
-                let mut conn = self.open_host(index, init, statements).await?;
+                let mut conn = self.open_host(index, init).await?;
                 let is_ready = !self.has_several() || is_ready(&mut conn).await?;
                 Ok::<_, Error>((conn, is_ready))
             };
@@ -85,16 +80,12 @@ impl Hosts {
     }
 
     /// Opens a connection to a server.
-    pub(super) async fn open_host(
-        &self,
-        index: usize,
-        init: &[String],
-        statements: usize,
-    ) -> Result<Conn, Error> {
+    pub(super) async fn open_host(&self, index: usize, init: &[String]) -> Result<Conn, Error> {
         let host = self.hosts.get(index).ok_or(DriverError::PoolDisconnected)?;
+        // The connection's owner decides which statements are kept.
         let builder = || {
             let builder = OptsBuilder::from_opts(host.opts.clone());
-            builder.init(init.to_vec()).stmt_cache_size(statements)
+            builder.init(init.to_vec()).stmt_cache_size(0)
         };
         match Conn::new(builder()).await {
             // The server has no TLS.

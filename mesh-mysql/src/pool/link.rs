@@ -8,6 +8,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::oneshot::{self, Receiver};
 
 use super::row_budget::RowBudget;
+use super::statements::{Statements, bytes_of_text};
 use super::{PoolError, is_stale};
 
 /// A connection. At most one statement runs on it.
@@ -22,6 +23,7 @@ pub(crate) struct Link {
     /// Whether a statement has begun whose result has not arrived completely.
     is_running: bool,
     in_transaction: bool,
+    statements: Statements,
 }
 
 /// The result of a statement that writes.
@@ -34,12 +36,13 @@ pub(crate) struct Outcome {
 }
 
 impl Link {
-    pub(super) fn new(conn: Conn, host: usize) -> Self {
+    pub(super) fn new(conn: Conn, host: usize, statements: Statements) -> Self {
         let (mut open, end) = oneshot::channel();
         let runtime = Handle::current();
         // The task ends with the connection or with the runtime.
         runtime.spawn(async move { open.closed().await });
-        Self { conn, host, runtime: runtime.id(), end, is_running: false, in_transaction: false }
+        let (runtime, is_running, in_transaction) = (runtime.id(), false, false);
+        Self { conn, host, runtime, end, is_running, in_transaction, statements }
     }
 
     /// Returns whether the runtime that opened the connection has ended.
@@ -78,7 +81,9 @@ impl Link {
     pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Outcome, Error> {
         self.is_running = true;
         let running = async {
-            let mut result = self.conn.exec_iter(sql, to_params(params)).await?;
+            let bytes = bytes_of_text(sql);
+            let statement = self.statements.prepare(&mut self.conn, sql, bytes).await?;
+            let mut result = self.conn.exec_iter(&statement, to_params(params)).await?;
             let returns_rows = !result.columns_ref().is_empty();
             let found = result.affected_rows();
             let mut rows = Vec::new();
@@ -90,19 +95,21 @@ impl Link {
             Ok(Outcome { rows, affected })
         };
         let result = running.await;
-        self.record_result(result)
+        self.finish(result).await
     }
 
-    /// Runs a statement, and collects its rows while they are within the budget.
+    /// Runs a statement, for which the database needs some bytes, and collects its rows while they are within the budget.
     pub(crate) async fn query_within(
         &mut self,
         sql: &str,
         params: &[Value],
         mut budget: RowBudget,
+        bytes: usize,
     ) -> Result<Vec<Row>, PoolError> {
         self.is_running = true;
         let running = async {
-            let mut result = self.conn.exec_iter(sql, to_params(params)).await?;
+            let statement = self.statements.prepare(&mut self.conn, sql, bytes).await?;
+            let mut result = self.conn.exec_iter(&statement, to_params(params)).await?;
             let mut rows = Vec::new();
             while let Some(row) = result.next().await? {
                 budget.spend(&row)?;
@@ -112,8 +119,8 @@ impl Link {
             Ok(rows)
         };
         match running.await {
-            Err(PoolError::Failed(error)) => self.record_result(Err(error)).map_err(PoolError::Failed),
-            Ok(rows) => Ok(self.record_result(Ok(rows))?),
+            Err(PoolError::Failed(error)) => self.finish(Err(error)).await.map_err(PoolError::Failed),
+            Ok(rows) => Ok(self.finish(Ok(rows)).await?),
             Err(exceeded) => Err(exceeded),
         }
     }
@@ -136,6 +143,15 @@ impl Link {
         self.execute(how).await?;
         self.in_transaction = false;
         Ok(())
+    }
+
+    /// Ends a prepared statement.
+    async fn finish<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        if matches!(result, Ok(_) | Err(Error::Server(_))) {
+            // If this fails, the connection is lost, which its next statement reports.
+            drop(self.statements.close_unkept(&mut self.conn).await);
+        }
+        self.record_result(result)
     }
 
     /// Records the end of a statement. After an error that does not come from the server, the state of the connection

@@ -17,6 +17,7 @@ use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
+use crate::pool::statements::bytes_of_tables;
 use crate::read;
 use crate::settings::DEFAULT_TIMEOUT;
 
@@ -250,7 +251,8 @@ impl Writer {
         read: &ReadStatement,
     ) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
-        let rows = link.query_within(&read.statement.sql, &params, budget).await;
+        let rows =
+            link.query_within(&read.statement.sql, &params, budget, bytes_of_tables(read.tables)).await;
         let failed = |error| match &error {
             PoolError::Failed(cause) if is_transient(cause) => Failure::Transient(read::failed(error, plan)),
             _ => Failure::Final(read::failed(error, plan)),

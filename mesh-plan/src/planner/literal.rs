@@ -13,6 +13,11 @@ use crate::value::key::decode;
 use crate::value::time::{self, Time};
 use crate::{Key, RecordId, Value};
 
+/// The number of digits of a decimal before its point, in PostgreSQL. Other databases take fewer.
+const WHOLE_DIGITS_MAX: usize = 131_072;
+/// The number of digits of a decimal after its point, in PostgreSQL. Other databases take fewer.
+const FRACTION_DIGITS_MAX: usize = 16_383;
+
 /// Converts a literal to a value of that type. An error contains the values that the field takes and the value that was found
 /// instead. `SPEC §3.7`
 pub(crate) fn value(
@@ -169,11 +174,13 @@ fn decimal(text: &str) -> Option<Value> {
     Some(real.unwrap_or_else(|| text.into()))
 }
 
-/// Returns whether a text is a number without exponent.
+/// Returns whether a text is a number without exponent, with no more digits than any database takes.
 pub(crate) fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    [whole, fraction].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    [(whole, WHOLE_DIGITS_MAX), (fraction, FRACTION_DIGITS_MAX)]
+        .iter()
+        .all(|(part, max)| (1..=*max).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Describes the values that a field of that type takes.
@@ -241,6 +248,10 @@ mod tests {
         check(FieldType::Bigint, "x", None);
         check(FieldType::Decimal, "0.99", Some(Value::Real(0.99)));
         check(FieldType::Decimal, "1e5", None);
+        let fraction = |digits| format!("0.{}", "1".repeat(digits));
+        check(FieldType::Decimal, &fraction(16_383), Some(fraction(16_383).into()));
+        check(FieldType::Decimal, &fraction(16_384), None);
+        check(FieldType::Decimal, &"1".repeat(131_073), None);
         check(FieldType::Decimal, "123456789012345678901.5", Some("123456789012345678901.5".into()));
         check(FieldType::Number, 3, Some(Value::Real(3.0)));
         check(FieldType::Boolean, 1, None);

@@ -11,6 +11,11 @@ use super::{Planner, filter, group, order, select};
 use crate::plan::{Column, ColumnSource, Grouping, Node, Predicate, Related};
 use crate::{PlanError, PlanErrorKind};
 
+/// The largest number of relations in one path. `SPEC §14.9`
+const PATH_HOPS_MAX: usize = 10;
+/// The largest number of relations in all paths of a query. `SPEC §14.9`
+const QUERY_HOPS_MAX: usize = 32;
+
 impl Planner<'_> {
     /// Plans a condition on the records of a relation.
     pub(super) fn relation_condition(
@@ -43,6 +48,11 @@ impl Planner<'_> {
         name: &'q Name,
         control: &'static str,
     ) -> Result<Comparable<'q>, PlanError> {
+        self.hops += hops(name);
+        if self.hops > QUERY_HOPS_MAX {
+            let bound = QUERY_HOPS_MAX;
+            return Err(scope.context.error(name.span, PlanErrorKind::TooManyHopsInQuery { bound }));
+        }
         let schema = self.schema;
         let mut visible = |below: Scope<'_>, target| self.related_node(below, target);
         path(schema, scope, name, (name, control, ""), &mut visible)
@@ -105,6 +115,10 @@ pub(super) fn path<'q>(
     records: &mut dyn FnMut(Scope<'_>, EntityId) -> Result<Node, PlanError>,
 ) -> Result<Comparable<'q>, PlanError> {
     let context = scope.context;
+    if hops(whole) > PATH_HOPS_MAX {
+        let bound = PATH_HOPS_MAX;
+        return Err(context.error(whole.span, PlanErrorKind::TooManyHops { bound }));
+    }
     let Some((step, rest)) = path.split_once('.') else {
         return subject::field_named(context, path, whole, control);
     };
@@ -152,6 +166,11 @@ pub(super) fn path<'q>(
         node.columns.len() - 1
     });
     Ok(Comparable { source: ColumnSource::Related { related, column }, nullable: true, ..found })
+}
+
+/// Returns the number of relations that a path leads through.
+fn hops(path: &str) -> usize {
+    path.matches('.').count()
 }
 
 impl Scope<'_> {

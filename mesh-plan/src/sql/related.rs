@@ -11,6 +11,7 @@ use mesh_schema::{ColumnPair, Link};
 use sea_query::{Expr, ExprTrait as _, Func, JoinType, Query, SelectStatement};
 
 use super::dialect::Dialect;
+use super::join_room::JoinRoom;
 use super::links::{JUNCTION, linked, table_operand};
 use super::order::{order_by, sort_terms};
 use super::statement::Params;
@@ -42,7 +43,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         alias: String,
         rows: &mut SelectStatement,
     ) -> Self {
-        Self::lower(dialect, params, node, alias, (rows, None))
+        Self::lower(dialect, params, node, alias, (rows, None), &mut JoinRoom::default())
     }
 
     /// Lowers the related records of a node whose rows must all be read to find the first ones in their order.
@@ -57,16 +58,18 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             ColumnSource::Related { related, .. } => Some(related),
             _ => None,
         });
-        Self::lower(dialect, params, node, alias, (rows, first))
+        Self::lower(dialect, params, node, alias, (rows, first), &mut JoinRoom::default())
     }
 
-    /// Lowers the related records of a node. Those with the number `grouped` are joined in groups if possible.
+    /// Lowers the related records of a node. Those with the number `grouped` are joined in groups if possible, and records for
+    /// which `room` has no place become subqueries.
     fn lower(
         dialect: &'a D,
         params: &mut Params<D::Param>,
         node: &'a Node,
         alias: String,
         (rows, grouped): (&mut SelectStatement, Option<usize>),
+        room: &mut JoinRoom,
     ) -> Self {
         let mut operands = Self::without_related(dialect, node, alias);
         let required = if D::REORDERS_EXISTS { Vec::new() } else { required(node.filter.as_ref()) };
@@ -79,10 +82,10 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             };
             let lowered = if let Some(groups) = groups {
                 groups
-            } else if is_joined(related) {
-                operands.join(params, related, alias, rows)
-            } else if required.contains(&number) && related.is_unique {
-                operands.join_condition(params, related, alias, rows)
+            } else if is_joined(related) && room.take_related(related) {
+                operands.join(params, related, alias, (rows, room))
+            } else if required.contains(&number) && related.is_unique && room.take_related(related) {
+                operands.join_condition(params, related, alias, (rows, room))
             } else {
                 operands.subquery(params, related, alias, required.contains(&number))
             };
@@ -140,7 +143,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         params: &mut Params<D::Param>,
         related: &'a Related,
         alias: String,
-        rows: &mut SelectStatement,
+        (rows, room): (&mut SelectStatement, &mut JoinRoom),
     ) -> RelatedOperands<D> {
         let node = &related.node;
         let mut condition = self.linked(related, &alias);
@@ -149,7 +152,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             condition = condition.and(predicate::lower(self.dialect, params, &columns, filter));
         }
         rows.join_as(JoinType::LeftJoin, self.dialect.table(&node.table), alias.clone(), condition);
-        let below = RowOperands::new(self.dialect, params, node, alias, rows);
+        let below = RowOperands::lower(self.dialect, params, node, alias, (rows, None), room);
         let columns = node.columns.iter().map(|column| below.get(&column.source)).collect();
         RelatedOperands { exists: Expr::Constant(true.into()), columns }
     }
@@ -160,7 +163,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         params: &mut Params<D::Param>,
         related: &'a Related,
         alias: String,
-        rows: &mut SelectStatement,
+        (rows, room): (&mut SelectStatement, &mut JoinRoom),
     ) -> RelatedOperands<D> {
         let node = &related.node;
         let linked = self.linked(related, &alias);
@@ -170,7 +173,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         };
         let present = Expr::col((alias.clone(), key.to_owned())).is_not_null();
         rows.join_as(JoinType::LeftJoin, self.dialect.table(&node.table), alias.clone(), linked);
-        let below = RowOperands::new(self.dialect, params, node, alias, rows);
+        let below = RowOperands::lower(self.dialect, params, node, alias, (rows, None), room);
         let operands = |source: &ColumnSource| below.get(source);
         let exists = match &node.filter {
             Some(filter) => present.and(predicate::lower(self.dialect, params, &operands, filter)),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mesh_plan::Repeats;
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
@@ -27,6 +28,8 @@ pub(crate) struct ConnectUrl {
     /// The schemas that follow the schema of built-in objects in the search path; `None` for the default of the
     /// database.
     pub(crate) schemas: Option<Vec<String>>,
+    /// The statements that came before on a connection to this URL.
+    pub(super) repeats: Arc<Repeats>,
 }
 
 impl ConnectUrl {
@@ -42,8 +45,9 @@ impl ConnectUrl {
         let Params { config, trust, attrs } = parse_params(url).map_err(invalid)?;
         let configs = each_host(&config).map_err(invalid)?;
         let hosts = Arc::new(Hosts::new(configs.iter().map(host_name).collect(), attrs));
-        let after_check = String::new();
-        Ok(Self { configs, hosts, after_check, tls: tls::connector(&trust)?, name, schemas: None })
+        let (after_check, repeats) = Default::default();
+        let tls = tls::connector(&trust)?;
+        Ok(Self { configs, hosts, after_check, tls, name, schemas: None, repeats })
     }
 
     /// Returns a URL for each host, and requires the host to be in the state that `attrs` specifies.

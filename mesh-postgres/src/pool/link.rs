@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::{join, join_all, try_join, try_join3};
-use mesh_plan::Generations;
+use mesh_plan::{Generations, Repeats};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
@@ -42,6 +42,8 @@ type Prepared = Arc<OnceCell<Statement>>;
 pub(crate) struct Link {
     client: Client,
     statements: Generations<Box<str>, Prepared>,
+    /// The statements that came before, on this connection or another one.
+    repeats: Arc<Repeats>,
     tls: MakeRustlsConnect,
     hosts: Arc<Hosts>,
     /// The timeline of the primary when the connection was opened; 0 if the URL does not ask for a primary.
@@ -85,6 +87,7 @@ impl Link {
         let link = Self {
             client,
             statements: Generations::new(settings.statements),
+            repeats: Arc::clone(&target.repeats),
             tls: target.tls.clone(),
             hosts: Arc::clone(&target.hosts),
             timeline: 0,
@@ -115,9 +118,13 @@ impl Link {
         Ok(row.unwrap_or_default())
     }
 
-    /// Runs a statement, prepared unless there is a pooler or its plan would take too much of the server's memory.
+    /// Runs a statement, which is prepared as [`Self::prepare_repeated`] describes.
     pub(crate) async fn query(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, Error> {
-        self.track(async { self.stream(sql, params).await?.try_collect().await }).await
+        let rows = async {
+            let prepared = self.prepare_repeated(sql).await?;
+            self.stream(prepared, sql, params).await?.try_collect().await
+        };
+        self.track(rows).await
     }
 
     /// Runs a statement inside a transaction, and collects its rows while they are within the budget.
@@ -147,7 +154,7 @@ impl Link {
                 if failed.is_some() {
                     break;
                 }
-                match self.query(sql, params).await {
+                match self.query_once(sql, params).await {
                     Ok(rows) => all.push(rows),
                     Err(error) => failed = Some(error),
                 }
@@ -173,14 +180,11 @@ impl Link {
 
     /// Returns the prepared statements; `None` if one cannot be prepared or would not be kept.
     async fn prepare_all(&self, statements: &[(&str, Vec<TextParam<'_>>)]) -> Option<Vec<Statement>> {
-        if self.has_pooler {
-            return None;
-        }
         let mut prepared = Vec::with_capacity(statements.len());
         for (sql, _) in statements {
-            prepared.push(self.track(self.prepare(sql)).await.ok()??);
+            prepared.push(self.track(self.prepare_repeated(sql)).await.ok()?);
         }
-        Some(prepared)
+        prepared.into_iter().collect()
     }
 
     /// Runs a statement without preparing it.
@@ -226,10 +230,11 @@ impl Link {
         params: &[TextParam<'_>],
         budget: RowBudget,
     ) -> Result<(Vec<Row>, Duration), PoolError> {
-        self.track(self.prepare(sql)).await?;
+        let prepared = self.track(self.prepare_repeated(sql)).await?;
         // The futures send their requests when they are first polled, and an empty statement is answered immediately.
         let begin = async { Ok(self.execute("").await.map(|()| Instant::now())) };
-        let (begun, rows) = try_join(begin, self.query_within(sql, params, budget)).await?;
+        let (begun, rows) =
+            try_join(begin, self.collect_within(self.stream(prepared, sql, params), budget)).await?;
         let (begun, rows) = (begun?, rows?);
         Ok((rows, begun.elapsed()))
     }
@@ -241,8 +246,18 @@ impl Link {
         params: &[TextParam<'_>],
         budget: RowBudget,
     ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
+        let rows = async { self.stream(self.prepare_repeated(sql).await?, sql, params).await };
+        self.collect_within(rows, budget).await
+    }
+
+    /// Collects the rows of a statement while they are within the budget.
+    async fn collect_within(
+        &self,
+        rows: impl Future<Output = Result<RowStream, Error>>,
+        budget: RowBudget,
+    ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
         self.running.fetch_add(1, Ordering::Relaxed);
-        let rows = async { collect(self.stream(sql, params).await?, budget).await };
+        let rows = async { collect(rows.await?, budget).await };
         let rows = match rows.await {
             Ok(Err(exceeded)) => return Err(exceeded),
             Ok(Ok(rows)) => Ok(rows),
@@ -252,8 +267,12 @@ impl Link {
         Ok(rows)
     }
 
-    async fn stream(&self, sql: &str, params: &[TextParam<'_>]) -> Result<RowStream, Error> {
-        let prepared = if self.has_pooler { None } else { self.prepare(sql).await? };
+    async fn stream(
+        &self,
+        prepared: Option<Statement>,
+        sql: &str,
+        params: &[TextParam<'_>],
+    ) -> Result<RowStream, Error> {
         match prepared {
             Some(statement) => self.client.query_raw(&statement, params).await,
             None => self.stream_once(sql, params).await,
@@ -269,7 +288,8 @@ impl Link {
     /// the last part is taken.
     pub(crate) async fn open_rows(&self, sql: &str, params: &[TextParam<'_>]) -> Result<OpenRows<'_>, Error> {
         self.running.fetch_add(1, Ordering::Relaxed);
-        Ok(OpenRows { stream: Box::pin(self.stream(sql, params).await?), running: &self.running })
+        let stream = Box::pin(self.stream_once(sql, params).await?);
+        Ok(OpenRows { stream, running: &self.running })
     }
 
     /// Begins a transaction with the settings of a session.
@@ -298,6 +318,15 @@ impl Link {
     /// Returns a statement that is already prepared.
     pub(super) fn prepared(&self, sql: &str) -> Option<Statement> {
         self.statements.get(sql)?.get().cloned()
+    }
+
+    /// Returns a prepared statement; `None` if there is a pooler, if the statement would take too much of the server's memory,
+    /// or if it did not come before: most statements that a client makes up never come again.
+    async fn prepare_repeated(&self, sql: &str) -> Result<Option<Statement>, Error> {
+        if self.has_pooler || self.statements.get(sql).is_none() && !self.repeats.is_repeat(sql) {
+            return Ok(None);
+        }
+        self.prepare(sql).await
     }
 
     /// Returns a prepared statement, from the cache if possible; `None` if it would not be kept.

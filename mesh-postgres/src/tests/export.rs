@@ -93,6 +93,10 @@ async fn an_export_whose_reader_is_gone_or_late_leaves_nothing_behind() {
     cluster.execute(FAMILIES);
     let served = Served::open(&cluster, &Settings::default()).await;
     let query = r#"{"parent":{"$select":{"id":true,"text":true}}}"#;
+    // The connection of an export is one more than the settings allow, so it is closed.
+    let idle = served.database.usage().idle;
+    items(start(&served, query, Context::new("test")), Vec::new()).await;
+    assert_eq!(served.database.usage().idle, idle);
     let (mut pieces, task) = start(&served, query, Context::new("test"));
     pieces.recv().await.unwrap();
     drop(pieces);

@@ -1,7 +1,11 @@
 //! Relational queries that are refused, and the related records of those that are not.
 
+use mesh_ql::Format;
+use mesh_schema::{FieldType, JoinDocument, Schema};
+use serde_json::json;
+
 use super::plan;
-use crate::{Error, PlanErrorKind};
+use crate::{Error, Mesh, PlanErrorKind, Request};
 
 /// Returns the message that refuses a read of posts or users with these members.
 fn message(entity: &str, members: &str) -> String {
@@ -92,6 +96,34 @@ fn paths_through_one_relation_share_its_record() {
         plan.node().related.iter().map(|related| (related.name.as_str(), columns(related))).collect();
     let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     assert_eq!(related, [("author$", names(&["name", "id"])), ("reviewer$", names(&["name"]))]);
+}
+
+#[test]
+fn hops_of_paths_are_bounded() {
+    let mesh = Mesh::builder(
+        Schema::builder()
+            .entity("user", |user| user.field("id", FieldType::Integer).field("name", FieldType::String))
+            .relation("user.boss", JoinDocument::one("user", "users.id = users.boss_id"))
+            .build()
+            .unwrap(),
+    )
+    .build()
+    .unwrap();
+    let refusal = |filter: &[usize], order: &[usize]| {
+        let path = |hops: &usize| format!("{}name", "boss.".repeat(*hops));
+        let filter: Vec<_> =
+            filter.iter().map(|hops| json!({"field": path(hops), "op": "eq", "value": "a"})).collect();
+        let order: Vec<_> =
+            order.iter().map(|hops| json!({"field": path(hops), "direction": "asc"})).collect();
+        let read = json!({"$select": {"id": true}, "$where": {"and": filter}, "$orderBy": order});
+        let query = json!({"user": read}).to_string();
+        mesh.plan(&Request::collection(Format::Json, &query)).err().map(|error| error.to_string())
+    };
+    assert_eq!(refusal(&[10, 10, 2], &[10]), None);
+    let path = refusal(&[1], &[11]).unwrap();
+    assert!(path.contains("bound `path_hops` (10)"), "{path}");
+    let query = refusal(&[10, 10, 3], &[10]).unwrap();
+    assert!(query.contains("bound `query_hops` (32)"), "{query}");
 }
 
 #[test]

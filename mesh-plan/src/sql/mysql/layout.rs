@@ -14,6 +14,8 @@ pub struct ReadStatement {
     pub levels: usize,
     /// The layout of the root node and its joins.
     pub layout: Layout,
+    /// The number of tables that the database plans for the statement. A table counts once for each place that reads it.
+    pub tables: usize,
 }
 
 /// The positions of the columns of one node.

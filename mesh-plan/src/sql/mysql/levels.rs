@@ -21,14 +21,11 @@ use crate::plan::{
 use crate::sql::custom::count_rows;
 use crate::sql::dialect::Dialect as _;
 use crate::sql::group;
+use crate::sql::join_room::{JoinRoom, tables, tables_of_join};
 use crate::sql::order::sort_terms;
 use crate::sql::predicate;
 use crate::sql::related::{RowOperands, typed_placeholder};
 use crate::sql::statement::Params;
-
-/// The maximum number of tables that the statement of a level joins. The database joins at most 61, including the tables of
-/// conditions.
-const PARTS_MAX: usize = 40;
 
 impl ReadStatement {
     /// Lowers a plan.
@@ -58,9 +55,10 @@ impl ReadStatement {
             root.total = Some(lowering.total(node));
         }
         let levels = lowering.levels.len();
+        let tables = render::tables_read(&lowering.levels);
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
         render::resolve_indexes(&mut root, &indexes);
-        Self { statement, levels, layout: root }
+        Self { statement, levels, layout: root, tables }
     }
 }
 
@@ -145,7 +143,7 @@ impl<'p> Lowering<'p> {
         };
         let rows = self.rows(node, number, &columns, None, limit);
         let kind = if self.point { LevelRows::One } else { LevelRows::Ordered(self.sort(node, &alias)) };
-        self.levels.push(Level::new(rows, alias.clone(), kind));
+        self.push_level(node, None, Level::new(rows, alias.clone(), kind));
         self.page = node.page.as_ref().filter(|_| !self.point).map(|page| page.size);
         self.add(node, &Position { level: 0, alias: &alias, path: &[] }, columns, None)
     }
@@ -185,9 +183,7 @@ impl<'p> Lowering<'p> {
             let keys: Vec<usize> =
                 join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
             let path: Vec<usize> = position.path.iter().copied().chain([index]).collect();
-            if let (JoinForm::Record, Some(pairs), true) =
-                (join.form, leads_to_one(join), self.has_room(position.level))
-            {
+            if let Some(pairs) = leads_to_one(join).filter(|_| self.has_room(position.level, join)) {
                 joins.push(self.add_joined(join, node, pairs, &keys, &Position { path: &path, ..*position }));
                 continue;
             }
@@ -203,9 +199,18 @@ impl<'p> Lowering<'p> {
         Layout { level: position.level, columns, presence, joins, total: None }
     }
 
-    /// Returns whether another table can be joined to those of a level.
-    fn has_room(&self, level: usize) -> bool {
-        self.levels.get(level).is_some_and(|level| level.parts.len() < PARTS_MAX)
+    fn push_level(&mut self, node: &Node, parent: Option<usize>, level: Level) {
+        let room = JoinRoom::of_repeated(node, &|join| leads_to_one(join).is_some());
+        self.levels.push(Level { parent, room, tables: tables(node), ..level });
+    }
+
+    /// Takes the room for a record in a level. Returns whether there was enough.
+    fn has_room(&mut self, level: usize, join: &Join) -> bool {
+        self.levels.get_mut(level).is_some_and(|level| {
+            let has_room = level.room.take(join);
+            level.tables += if has_room { tables_of_join(join) } else { 0 };
+            has_room
+        })
     }
 
     /// Adds a to-one relation to the rows of its parents.
@@ -299,7 +304,7 @@ impl<'p> Lowering<'p> {
         let direct = parents.level.is_none().then_some(limit);
         let rows = self.rows(node, number, &columns, Some(&parents), direct);
         let here = self.levels.len();
-        self.levels.push(Level { parent: Some(*level), ..Level::new(rows, alias.clone(), kind) });
+        self.push_level(node, Some(*level), Level::new(rows, alias.clone(), kind));
         self.add(node, &Position { level: here, alias: &alias, path }, columns, None)
     }
 
@@ -326,6 +331,7 @@ impl<'p> Lowering<'p> {
         let level = self.levels.len();
         let mut counted = Level::new(rows, rows_alias(number), LevelRows::One);
         counted.shown.push((count, Expr::col(column_name(count)), "SIGNED"));
+        counted.tables = tables(node);
         self.levels.push(counted);
         (level, count)
     }
@@ -338,11 +344,13 @@ impl<'p> Lowering<'p> {
     }
 }
 
-/// Returns the columns that link a to-one relation to its parents; `None` unless the database ensures that there is at most one
+/// Returns the columns that link a to-one relation to its parents; `None` for other relations, and unless the database ensures that there is at most one
 /// record, and both sides have the same types.
 fn leads_to_one(join: &Join) -> Option<&[mesh_schema::ColumnPair]> {
     match &join.link {
-        Link::Direct { pairs } if join.is_unique && join.is_same_type => Some(pairs),
+        Link::Direct { pairs } if join.form == JoinForm::Record && join.is_unique && join.is_same_type => {
+            Some(pairs)
+        }
         _ => None,
     }
 }

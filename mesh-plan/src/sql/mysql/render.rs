@@ -10,6 +10,7 @@ use sea_query::{
 use super::layout::Layout;
 use super::param::Param;
 use crate::sql::custom::cast;
+use crate::sql::join_room::JoinRoom;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
 
@@ -52,6 +53,9 @@ pub(super) struct Level {
     /// The aliases of the subqueries that it takes columns from. The first one has the rows.
     pub(super) parts: Vec<String>,
     pub(super) has_children: bool,
+    pub(super) room: JoinRoom,
+    /// The number of tables that its statement reads, without those of its parents.
+    pub(super) tables: usize,
     /// The columns that the response needs: number, expression and type.
     pub(super) shown: Vec<(usize, Expr, &'static str)>,
 }
@@ -59,7 +63,8 @@ pub(super) struct Level {
 impl Level {
     pub(super) fn new(rows: SelectStatement, part: String, kind: LevelRows) -> Self {
         let select = Query::select().from_subquery(rows, part.clone()).take();
-        Self { select, rows: kind, parent: None, parts: vec![part], has_children: false, shown: Vec::new() }
+        let (parts, shown, room) = (vec![part], Vec::new(), JoinRoom::default());
+        Self { select, rows: kind, parent: None, parts, has_children: false, room, tables: 1, shown }
     }
 
     /// Returns the number of a row, which orders the rows of a parent.
@@ -72,6 +77,16 @@ impl Level {
             | LevelRows::SeveralParents { .. } => Expr::col(ROW_NUMBER),
         }
     }
+}
+
+/// Returns the number of tables that the statement of all levels reads. MariaDB evaluates the parents of a level anew for it.
+pub(super) fn tables_read(levels: &[Level]) -> usize {
+    let mut all = Vec::with_capacity(levels.len());
+    for level in levels {
+        let parents: usize = level.parent.and_then(|parent| all.get(parent).copied()).unwrap_or_default();
+        all.push(level.tables + parents);
+    }
+    all.iter().sum()
 }
 
 fn level_name(number: usize) -> String {

@@ -22,11 +22,11 @@ pub struct ReadStatement {
 /// The positions of the columns of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
-    /// The level whose rows contain the columns. A to-one relation is in the level of its parent.
+    /// The level whose rows contain the columns.
     pub level: usize,
     /// The index in a row of each of the node's columns; `None` for columns that only the statement needs.
     pub columns: Vec<Option<usize>>,
-    /// For a to-one relation, the index of a cell that is NULL if there is no record.
+    /// For a to-one relation in the level of its parent, the index of a cell that is NULL if there is no record.
     pub presence: Option<usize>,
     /// The layouts of its joins, in the plan's order.
     pub joins: Vec<Self>,

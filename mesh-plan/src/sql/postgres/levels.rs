@@ -1,4 +1,5 @@
-//! The levels of a plan: one for the root, and one for each to-many relation.
+//! The levels of a plan: one for the root, one for each to-many relation, and one for each to-one relation that does not fit into
+//! the level of its parent.
 
 use std::collections::VecDeque;
 
@@ -74,7 +75,7 @@ pub(super) struct Lowering<'p> {
     pending: VecDeque<PendingRelation<'p>>,
 }
 
-/// A to-many relation that has no level yet. The level of its parents exists.
+/// A relation that has no level yet. The level of its parents exists.
 struct PendingRelation<'p> {
     join: &'p Join,
     parent: &'p Node,
@@ -185,27 +186,28 @@ impl<'p> Lowering<'p> {
         }
         let mut joins = Vec::with_capacity(node.joins.len());
         for (index, join) in node.joins.iter().enumerate() {
-            let keys = join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
+            let keys: Vec<usize> =
+                join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
             let path: Vec<usize> = position.path.iter().copied().chain([index]).collect();
-            joins.push(match join.form {
-                JoinForm::Records | JoinForm::Group | JoinForm::Groups => {
-                    let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
-                    let key = id.map_or(ParentKey::Columns(keys), ParentKey::Id);
-                    if let (ParentKey::Columns(_), Some(level)) = (&key, self.levels.get_mut(position.level))
-                    {
-                        level.has_children = true;
-                    }
-                    let level = position.level;
-                    self.pending.push_back(PendingRelation { join, parent: node, level, key, path });
-                    Layout::default()
-                }
-                JoinForm::Record => {
-                    self.add_joined(join, node, &keys, &Position { path: &path, ..*position })
-                }
-            });
+            if join.form == JoinForm::Record && self.has_room(position.level, join) {
+                joins.push(self.add_joined(join, node, &keys, &Position { path: &path, ..*position }));
+                continue;
+            }
+            let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
+            let key = id.map_or(ParentKey::Columns(keys), ParentKey::Id);
+            if let (ParentKey::Columns(_), Some(level)) = (&key, self.levels.get_mut(position.level)) {
+                level.has_children = true;
+            }
+            self.pending.push_back(PendingRelation { join, parent: node, level: position.level, key, path });
+            joins.push(Layout::default());
         }
         let columns = columns.into_iter().map(Some).collect();
         Layout { level: position.level, columns, presence, joins, total: None }
+    }
+
+    /// Takes the room for a record in a level. Returns whether there was enough.
+    fn has_room(&mut self, level: usize, join: &Join) -> bool {
+        self.levels.get_mut(level).is_some_and(|level| level.room.take(join))
     }
 
     /// Adds a to-one relation to the rows of its parents.
@@ -248,7 +250,7 @@ impl<'p> Lowering<'p> {
         self.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
     }
 
-    /// Adds a to-many relation as a level.
+    /// Adds a relation as a level.
     fn add_level(&mut self, relation: &PendingRelation<'p>) -> Layout {
         let PendingRelation { join, parent, level, key, path } = relation;
         let node = &join.node;
@@ -261,10 +263,14 @@ impl<'p> Lowering<'p> {
         let linked =
             linked(&self.dialect, parent, (&join.link, node), (&table_alias(number), JUNCTION), keys);
         let rows_max = self.rows_max as u64 + 1;
-        let limit = node.page.as_ref().map_or(rows_max, |page| match page.size {
-            PageSize::Rows(rows) => Ord::min(rows_max, rows.into()),
-            PageSize::Input(slot) => param::limit(&mut self.params, slot, 0),
-        });
+        let limit = match &node.page {
+            _ if join.form == JoinForm::Record => 1,
+            None => rows_max,
+            Some(page) => match page.size {
+                PageSize::Rows(rows) => Ord::min(rows_max, rows.into()),
+                PageSize::Input(slot) => param::limit(&mut self.params, slot, 0),
+            },
+        };
         let rows = self.rows(node, number, &columns, Some(linked), Some(limit));
         let mut select = Query::select();
         match key {

@@ -10,6 +10,7 @@ use sea_query::{
 use super::layout::Layout;
 use super::param::Param;
 use crate::sql::custom::cast;
+use crate::sql::join_room::JoinRoom;
 use crate::sql::order::{SortTerm, order_by};
 use crate::sql::statement::{Params, Statement};
 
@@ -31,6 +32,7 @@ pub(super) struct Level {
     pub(super) parent: Option<usize>,
     /// The aliases of the subqueries that it takes columns from.
     pub(super) parts: Vec<String>,
+    pub(super) room: JoinRoom,
     pub(super) has_children: bool,
     /// Whether there is at most one row.
     pub(super) is_one: bool,

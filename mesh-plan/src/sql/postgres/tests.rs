@@ -272,3 +272,20 @@ fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
              [Some("1")]
     "#]].assert_eq(&out);
 }
+
+/// The memory for planning grows faster than the number of joined tables.
+#[test]
+fn relations_that_do_not_fit_into_a_level_are_levels() {
+    let authors = |count: usize| {
+        let authors: Vec<_> = (0..count)
+            .map(|it| format!(r#""a{it}":{{"$relation":"author","$select":{{"id":true}}}}"#))
+            .collect();
+        let query = format!(r#"{{"post":{{"$select":{{"id":true,{}}}}}}}"#, authors.join(","));
+        let plan = mesh().plan(&Request::collection(Format::Json, &query)).unwrap();
+        let read = ReadStatement::from_plan(&plan, &Features::default());
+        let joins =
+            read.statement.sql.split("UNION").map(|part| part.matches("LEFT JOIN").count()).sum::<usize>();
+        (read.levels, joins)
+    };
+    assert_eq!([1, 16, 17, 199].map(authors), [(1, 1), (1, 16), (2, 16), (184, 16)]);
+}

@@ -14,14 +14,12 @@ use crate::Value;
 use crate::plan::{ColumnSource, CompareOp, Join, JoinForm, Node, PageSize, Plan, Target};
 use crate::sql::custom::count_rows;
 use crate::sql::dialect::{Dialect as _, Operands};
+use crate::sql::join_room::JoinRoom;
 use crate::sql::links::{JUNCTION, linked, table, table_operand};
 use crate::sql::order::{order_by, sort_terms};
 use crate::sql::related::{RowOperands, is_subquery};
 use crate::sql::statement::{Params, Statement};
 use crate::sql::{group, predicate};
-
-/// The maximum number of to-one relations that are joined to the rows of one statement. SQLite joins at most 64 tables.
-const JOINED_MAX: usize = 24;
 
 /// The statements of a plan, as a tree with the same form as its nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +100,8 @@ struct SelectBuilder {
     select: SelectStatement,
     params: Params<Param>,
     columns: Vec<Expr>,
-    joined_count: usize,
+    room: JoinRoom,
+    has_joined: bool,
 }
 
 /// The place of a node's rows in a statement.
@@ -120,15 +119,11 @@ impl Lowering<'_> {
     fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
         let start = self.nodes;
         let limit = limit(node, parent.map(|(_, join)| join), point);
-        let (mut statement, mut joins, joined_count) =
-            self.statement(node, parent, (point, limit), JOINED_MAX);
-        if joined_count > 0
-            && limit.is_some()
-            && !node.order.is_empty()
-            && self.sqlite.probe.sorts(&statement)
-        {
+        let (mut statement, mut joins, has_joined) =
+            self.statement(node, parent, (point, limit), JoinRoom::default());
+        if has_joined && limit.is_some() && !node.order.is_empty() && self.sqlite.probe.sorts(&statement) {
             self.nodes = start;
-            (statement, joins, _) = self.statement(node, parent, (point, limit), 0);
+            (statement, joins, _) = self.statement(node, parent, (point, limit), JoinRoom::none());
         }
         let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
         let counts = node.page.as_ref().is_some_and(|page| page.total);
@@ -136,16 +131,16 @@ impl Lowering<'_> {
         Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
     }
 
-    /// Lowers a node and at most `joins_max` to-one relations that are joined to it. At the root of a point read, the statement
+    /// Lowers a node and the to-one relations that are joined to it, for which there is room. At the root of a point read, the statement
     /// reads the record with one id; below a root, it reads the rows of one parent. Also returns the statements of the nodes
-    /// below the node, and the number of joined relations.
+    /// below the node, and whether a relation is joined.
     fn statement(
         &mut self,
         node: &Node,
         parent: Option<(&Node, &Join)>,
         (point, limit): (bool, Option<Limit>),
-        joins_max: usize,
-    ) -> (Statement<Param>, Vec<Statements>, usize) {
+        room: JoinRoom,
+    ) -> (Statement<Param>, Vec<Statements>, bool) {
         let (sqlite, alias) = (self.sqlite, self.alias());
         let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
         let mut select = Query::select();
@@ -187,16 +182,16 @@ impl Lowering<'_> {
             }
             show(&mut groups, node, node.columns.iter().map(|column| values(&column.source).expr).collect());
             let select = complete(sqlite, node, groups, limit, &mut params, &values);
-            return (params.render(&select, SqliteQueryBuilder), Vec::new(), 0);
+            return (params.render(&select, SqliteQueryBuilder), Vec::new(), false);
         }
         let columns = node.columns.iter().map(|column| values(&column.source).expr).collect();
-        let mut rows = SelectBuilder { select, params, columns, joined_count: 0 };
+        let mut rows = SelectBuilder { select, params, columns, room, has_joined: false };
         let place = Place { alias: &alias, offset: 0, presence: None };
-        let joins = self.joins(&mut rows, (node, place), joins_max);
-        let SelectBuilder { mut select, mut params, columns, joined_count } = rows;
+        let joins = self.joins(&mut rows, (node, place));
+        let SelectBuilder { mut select, mut params, columns, has_joined, .. } = rows;
         show(&mut select, node, columns);
         let select = complete(sqlite, node, select, limit, &mut params, &values);
-        (params.render(&select, SqliteQueryBuilder), joins, joined_count)
+        (params.render(&select, SqliteQueryBuilder), joins, has_joined)
     }
 
     /// Returns the alias of the next node's table.
@@ -206,20 +201,15 @@ impl Lowering<'_> {
     }
 
     /// Lowers the nodes below a node.
-    fn joins(
-        &mut self,
-        rows: &mut SelectBuilder,
-        (node, place): (&Node, Place<'_>),
-        joins_max: usize,
-    ) -> Vec<Statements> {
+    fn joins(&mut self, rows: &mut SelectBuilder, (node, place): (&Node, Place<'_>)) -> Vec<Statements> {
         let lower = |join: &Join| match &join.link {
             Link::Direct { pairs }
                 if join.is_unique
                     && join.form == JoinForm::Record
                     && join.node.related.is_empty()
-                    && rows.joined_count < joins_max =>
+                    && rows.room.take(join) =>
             {
-                self.join(rows, (node, place), (join, pairs), joins_max)
+                self.join(rows, (node, place), (join, pairs))
             }
             _ => self.node(&join.node, Some((node, join)), false),
         };
@@ -232,10 +222,9 @@ impl Lowering<'_> {
         rows: &mut SelectBuilder,
         (parent, parent_place): (&Node, Place<'_>),
         (join, pairs): (&Join, &[ColumnPair]),
-        joins_max: usize,
     ) -> Statements {
         let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
-        rows.joined_count += 1;
+        rows.has_joined = true;
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
         let key = |pair: &ColumnPair| Operand::new(operand(parent_place.alias, &pair.parent), None);
         let keys = pairs.iter().map(|pair| sqlite.parent_key(key(pair), join.is_same_type));
@@ -262,7 +251,7 @@ impl Lowering<'_> {
             },
         };
         let place = Place { alias: &alias, offset, presence: Some(presence) };
-        let joins = self.joins(rows, (node, place), joins_max);
+        let joins = self.joins(rows, (node, place));
         Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
     }
 }
