@@ -7,6 +7,7 @@
 //! `MESH_SOAK_TIMES=1`, so that the times of honest requests are compared.
 
 mod attacker;
+mod attacks_on_databases;
 mod http2;
 mod traffic;
 
