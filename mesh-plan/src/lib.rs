@@ -60,6 +60,7 @@
 
 #![deny(missing_docs)]
 
+mod attempts;
 mod by_address;
 mod change;
 mod error;
@@ -80,6 +81,7 @@ mod shape;
 pub mod sql;
 mod value;
 
+pub use attempts::{Attempts, CommitAnswer, Failure};
 pub use change::{Change, Changes, Listener};
 pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Node, Plan, Predicate, Target};
+use crate::script::SingleWrite;
 #[cfg(feature = "sql")]
 use crate::sql::text;
 use crate::value::key;
@@ -450,7 +451,18 @@ impl Written {
 pub trait Mutator: Send + Sync + 'static {
     /// Executes a write. It fails with [`WriteError::NotFound`] if a record that the write needs does not exist, [`WriteError::Conflict`] if a rule of the
     /// storage forbids it, and any other failure.
-    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>>;
+    ///
+    /// By default, the write is a script of one step.
+    fn mutate(&self, mutation: Mutation, context: Context) -> BoxFuture<'_, Outcome<Written, WriteError>> {
+        Box::pin(async move {
+            match self.transact(Arc::new(SingleWrite::new(mutation)), context) {
+                Some(running) => running.await.map(SingleWrite::result).map_err(WriteError::from),
+                None => {
+                    Outcome::NotCommitted(WriteError::new("the mutator executes neither writes nor scripts"))
+                }
+            }
+        })
+    }
 
     /// Runs a script in one transaction and returns the results of its steps. The storage also executes the reads of the
     /// script, in place of the resolvers of their entities. `None`, the default, means that the storage has no transactions

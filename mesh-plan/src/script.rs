@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::mutation::{Action, Mutation, Subject};
+use crate::mutation::{Action, Mutation, Subject, Written};
 use crate::plan::Plan;
 use crate::{Change, Error, JsonBody, Key, ResolveError, WriteError};
 
@@ -44,6 +44,8 @@ pub struct StepResult {
     pub ids: Vec<Key>,
     /// For a write, the reply of each mutation, or `None` for a reply without a body; for a read, its response.
     pub bodies: Vec<Option<JsonBody>>,
+    /// Whether an [`Action::Merge`] has created its record.
+    pub created: bool,
 }
 
 impl StepResult {
@@ -111,6 +113,38 @@ impl ScriptError {
 impl From<ResolveError> for ScriptError {
     fn from(error: ResolveError) -> Self {
         Self::new(0, error)
+    }
+}
+
+impl From<ScriptError> for WriteError {
+    fn from(failure: ScriptError) -> Self {
+        match *failure.error {
+            Error::Write(error) => error,
+            Error::Resolve(error) => error.into(),
+            error => Self::new(error),
+        }
+    }
+}
+
+/// A single write as a script.
+pub(crate) struct SingleWrite(Arc<[Mutation]>);
+
+impl SingleWrite {
+    pub(crate) fn new(mutation: Mutation) -> Self {
+        Self(Arc::from([mutation]))
+    }
+
+    /// Returns the result of the write.
+    pub(crate) fn result(results: Vec<StepResult>) -> Written {
+        let Some(mut done) = results.into_iter().next() else { return Written::default() };
+        let id = done.ids.pop().unwrap_or_default();
+        Written { id, created: done.created, body: done.bodies.pop().flatten() }
+    }
+}
+
+impl Script for SingleWrite {
+    fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error> {
+        Ok(done.is_empty().then(|| ScriptStep::Write(Arc::clone(&self.0))))
     }
 }
 

@@ -161,7 +161,8 @@ impl OtherServers {
         let announcement = self.announce();
         // A server that is not counted here starts listening later, and then requires the current position.
         let params = [self.process(), TextParam::text(&announcement.token)];
-        let rows = link.query_once(ANNOUNCE_POSITION, &params).await.unwrap_or_default();
+        let announcing = tokio::time::timeout(LEASE, link.query_once(ANNOUNCE_POSITION, &params)).await;
+        let rows = announcing.ok().and_then(Result::ok).unwrap_or_default();
         let row = rows.first();
         self.replicas.require(link, row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))

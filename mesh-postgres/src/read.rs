@@ -56,22 +56,6 @@ pub(crate) async fn run(
     }
 }
 
-/// Reads a plan on a connection.
-///
-/// # Errors
-/// The connection is lost, or the prepared statement is out of date.
-pub(crate) async fn run_on(
-    link: &Link,
-    plan: &Plan,
-    read: &ReadStatement,
-) -> Result<Result<JsonBody, ResolveError>, PoolError> {
-    let (params, budget) = (params(plan, read), RowBudget::of_plan(plan));
-    match link.query_bounded(&read.statement.sql, &params, budget).await {
-        Err(error) if error.is_unreachable() => Err(error),
-        rows => Ok(shape(plan, read, rows)),
-    }
-}
-
 /// Returns the parameters of a plan's statement.
 pub(crate) fn params<'s>(plan: &Plan, statement: &'s ReadStatement) -> Vec<TextParam<'s>> {
     statement.statement.params.iter().map(|param| TextParam(param.for_read(plan))).collect()

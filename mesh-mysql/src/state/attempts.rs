@@ -6,13 +6,13 @@
 use std::time::SystemTime;
 
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
-use mesh_plan::Value;
+use mesh_plan::{Attempts, Value};
 use mysql_async::Error;
 
 use super::{State, number};
 use crate::cells::integer;
 use crate::pool::PoolError;
-use crate::write::{TRIES, is_transient};
+use crate::write::is_transient;
 
 /// Creates the row of a key, or locks it for the update that follows. `INSERT IGNORE` would lock it for reading, and
 /// two servers that both do so cannot update it.
@@ -63,7 +63,9 @@ impl AttemptStore for State {
             let mut tries = 1;
             loop {
                 match self.count(&keys, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < TRIES && is_transient(&error) => tries += 1,
+                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                        tries += 1
+                    }
                     counted => return counted.map_err(StoreError::new),
                 }
             }

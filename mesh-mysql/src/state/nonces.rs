@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
-use mesh_plan::Value;
+use mesh_plan::{Attempts, Value};
 use mysql_async::{Error, Row};
 
 use super::{State, number};
 use crate::cells::{integer, value};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
-use crate::write::{TRIES, is_transient};
+use crate::write::is_transient;
 
 /// The interval at which a server records that it runs.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
@@ -151,7 +151,9 @@ impl NonceTable for State {
             let mut tries = 1;
             loop {
                 match self.claim_up_to(time, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < TRIES && is_transient(&error) => tries += 1,
+                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                        tries += 1
+                    }
                     done => return done.map_err(StoreError::new),
                 }
             }
@@ -164,7 +166,9 @@ impl NonceTable for State {
             let mut tries = 1;
             loop {
                 match self.insert_all(&nonces, now, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < TRIES && is_transient(&error) => tries += 1,
+                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                        tries += 1
+                    }
                     done => return done.map_err(StoreError::new),
                 }
             }

@@ -2,13 +2,15 @@
 
 use mesh_plan::sql::SetReference;
 use mesh_plan::sql::mysql::{self, Product};
-use mesh_plan::{Key, Mutation, ResolveError, Rule, Subject, WriteError};
+use mesh_plan::{
+    Failure, Key, Mutation, ResolveError, Rule, ScriptError, ScriptStep, StepResult, Subject, WriteError,
+};
 use mysql_async::{Error, ServerError};
 
-use super::{Failure, params, try_failure};
+use super::params;
 use crate::catalog::PRIMARY;
 use crate::pool::link::Link;
-use crate::pool::{PoolError, code, is_one_of};
+use crate::pool::{PoolError, code, is_one_of, is_stale};
 
 /// Numbers of errors that concern the written values.
 mod number {
@@ -29,12 +31,42 @@ mod number {
         [1264, 1265, 1292, 1366, 1367, 1406, 1411, 1416, 1906, 3105, 3140, 3156, 4161];
 }
 
+/// Returns the failure of an attempt for an error before COMMIT, or for a COMMIT that was refused.
+pub(super) fn failure_by<E>(error: &Error, failed: E) -> Failure<E> {
+    match error {
+        // On a cluster, another server has committed a conflicting transaction first.
+        error if is_one_of(error, &[code::DEADLOCK]) => Failure::Conflict(failed),
+        error if is_stale(error) => Failure::Stale(failed),
+        _ => Failure::Final(failed),
+    }
+}
+
+/// Returns whether a transaction that was not committed may succeed if it is tried again.
+pub(crate) fn is_transient(error: &Error) -> bool {
+    !matches!(failure_by(error, ()), Failure::Final(()))
+}
+
+/// Returns the failure of a write for an error that does not need the search of [`statement_failure`].
+pub(super) fn write_failure(error: &Error, mutation: &Mutation) -> Failure<WriteError> {
+    failure_by(error, write_error(error, mutation))
+}
+
+/// Converts an error that does not concern the values of a write.
+pub(super) fn resolve_error(error: &Error) -> ResolveError {
+    match error {
+        Error::Server(cause) if !is_unavailable(cause.code) => {
+            ResolveError::from(PoolError::Failed(Error::Server(cause.clone())))
+        }
+        _ => {
+            log(error);
+            ResolveError::Busy
+        }
+    }
+}
+
 /// Maps a database error to a write error.
-pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
-    let Error::Server(cause) = error else {
-        log(error);
-        return ResolveError::Busy.into();
-    };
+fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
+    let Error::Server(cause) = error else { return resolve_error(error).into() };
     let rule = match cause.code {
         number::DUPLICATE | number::DUPLICATE_NAMED => Rule::Unique,
         number::NULL_COLUMN | number::NO_DEFAULT => Rule::NotEmpty,
@@ -42,17 +74,26 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         number::CHECK_OF_VIEW | number::CHECK_OF_MYSQL | number::CHECK_OF_MARIADB => Rule::Check,
         number::SIGNAL => Rule::Other,
         code if number::UNFIT.contains(&code) => return unfit(cause, mutation),
-        _ if is_unavailable(cause.code) => {
-            log(error);
-            return ResolveError::Busy.into();
-        }
-        _ => return ResolveError::from(PoolError::Failed(error_of(cause))).into(),
+        _ => return resolve_error(error).into(),
     };
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
+/// Returns the failure for a COMMIT that was refused. Any write may be the cause.
+pub(super) fn commit_failure(error: &Error, done: &[StepResult]) -> Failure<ScriptError> {
+    let written = done.iter().enumerate().rev().find_map(|(index, result)| match &result.step {
+        ScriptStep::Write(mutations) => mutations.last().map(|mutation| (index, mutation)),
+        _ => None,
+    });
+    let failed = match written {
+        Some((step, mutation)) => ScriptError::of_write(step, 0, mutation, write_error(error, mutation)),
+        None => resolve_error(error).into(),
+    };
+    failure_by(error, failed)
+}
+
 /// Logs the reason why a write failed. Most writes that lose a deadlock succeed when they are tried again.
-pub(super) fn log(error: &Error) {
+fn log(error: &Error) {
     match is_one_of(error, &[code::DEADLOCK]) {
         true => tracing::debug!("a write failed: {error}"),
         false => tracing::warn!("a write failed: {error}"),
@@ -60,17 +101,13 @@ pub(super) fn log(error: &Error) {
 }
 
 /// Returns whether the database cannot be written now.
-pub(super) fn is_unavailable(number: u16) -> bool {
+fn is_unavailable(number: u16) -> bool {
     /// The database is read-only, the disk is full, another transaction blocks the write, or the cluster is
     /// unavailable.
     const UNAVAILABLE: [u16; 10] =
         [1021, code::NOT_READY, 1114, 1180, 1223, 1290, 1792, 1836, 3024, code::LOCK_WAIT_TIMEOUT];
     UNAVAILABLE.contains(&number)
         || [code::DEADLOCK, code::SHUTDOWN, code::KILLED, code::TOO_MANY_CONNECTIONS].contains(&number)
-}
-
-fn error_of(cause: &ServerError) -> Error {
-    Error::Server(cause.clone())
 }
 
 /// Returns the failure for an error of a statement. If the error does not name the foreign key that refers to a missing
@@ -80,8 +117,8 @@ pub(super) async fn statement_failure(
     mutation: &Mutation,
     error: &Error,
     product: Product,
-) -> Failure {
-    match try_failure(error, mutation) {
+) -> Failure<WriteError> {
+    match write_failure(error, mutation) {
         Failure::Final(WriteError::Conflict { rule: Rule::Reference, fields, .. }) if fields.is_empty() => {
             let mut missing = Vec::new();
             for SetReference { fields, statement } in mysql::references(mutation, product) {

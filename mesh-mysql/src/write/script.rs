@@ -1,76 +1,28 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::mysql::{self, Param, ReadStatement};
 use mesh_plan::{
-    Context, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult,
+    Failure, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult,
     Subject, Target, WriteError,
 };
 use mysql_async::{Error, Row};
 
-use super::failure::{is_unavailable, log, write_error};
-use super::{BEGIN, Failure, Writer, commit_failure, is_transient, key_of, params};
+use super::failure::{failure_by, is_transient, resolve_error};
+use super::{Writer, key_of, params};
 use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
 use crate::pool::statements::bytes_of_tables;
 use crate::read;
-use crate::settings::DEFAULT_TIMEOUT;
 
-/// The result of a step: the ids of the written records, and the bodies.
-type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>);
+/// The result of a step: the ids of the written records, the bodies, and whether a merge has created its record.
+type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>, bool);
 
 impl Writer {
-    pub(super) async fn run_script(
-        &self,
-        script: Arc<dyn Script>,
-        context: Context,
-    ) -> Result<Vec<StepResult>, ScriptError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let script = &*script;
-        let running = async {
-            let mut tries = 1;
-            loop {
-                match self.try_script(script, tries > 1).await {
-                    Ok(ran) => return Ok::<_, ScriptError>(ran),
-                    Err(failure) => failure.retry(&mut tries).await?,
-                }
-            }
-        };
-        let ran = tokio::time::timeout_at(deadline.into(), running).await;
-        ran.map_err(|_| ResolveError::TimedOut)?
-    }
-
-    /// Runs a script in a transaction.
-    async fn try_script(
-        &self,
-        script: &dyn Script,
-        fresh: bool,
-    ) -> Result<Vec<StepResult>, Failure<ScriptError>> {
-        let link = self.pool.take(fresh).await;
-        let mut link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
-        link.begin(BEGIN).await.map_err(|error| at_step(0, &error))?;
-        let done = match self.run_all(&mut link, script).await {
-            Ok(done) => done,
-            Err(failure) => {
-                // If a statement is still running, the connection is closed with its transaction.
-                if !link.is_running() {
-                    let _ = link.end("ROLLBACK").await;
-                }
-                return Err(failure);
-            }
-        };
-        match self.end(&mut link).await {
-            Ok(()) => Ok(done),
-            Err(error) => Err(commit_failure(&error, commit_error(&error, &done))),
-        }
-    }
-
-    async fn run_all(
+    /// Runs the steps of a script inside the transaction.
+    pub(super) async fn run_all(
         &self,
         link: &mut Link,
         script: &dyn Script,
@@ -80,7 +32,7 @@ impl Writer {
             let number = done.len();
             let next = script.next(&done).map_err(|error| Failure::Final(ScriptError::new(number, error)))?;
             let Some(step) = next else { return Ok(done) };
-            let (ids, bodies) = match &step {
+            let (ids, bodies, created) = match &step {
                 ScriptStep::Write(mutations) => self.write_all(link, mutations, number).await?,
                 ScriptStep::Read { plan, lock } => {
                     if let Some(subject) = lock {
@@ -88,14 +40,14 @@ impl Writer {
                     }
                     let body = self.read_on(link, plan).await;
                     let body = body.map_err(|it| it.map(|error| ScriptError::new(number, error)))?;
-                    (Vec::new(), vec![Some(body)])
+                    (Vec::new(), vec![Some(body)], false)
                 }
                 _ => {
                     let error = ResolveError::new("a script has a step of an unknown kind");
                     return Err(Failure::Final(ScriptError::new(number, error)));
                 }
             };
-            done.push(StepResult { step, ids, bodies });
+            done.push(StepResult { step, ids, bodies, created });
         }
     }
 
@@ -126,7 +78,7 @@ impl Writer {
         mutations: &[Mutation],
         step: usize,
     ) -> Result<StepOutput, Failure<ScriptError>> {
-        let mut ids = Vec::with_capacity(mutations.len());
+        let (mut ids, mut merged) = (Vec::with_capacity(mutations.len()), false);
         while let Some(left) = mutations.get(ids.len()..).filter(|left| !left.is_empty()) {
             let count = match mysql::create_many(left, self.statements.product) {
                 Some((statement, count)) => {
@@ -142,15 +94,16 @@ impl Writer {
             };
             for (item, mutation) in mutations.iter().enumerate().skip(ids.len()).take(count) {
                 let written = self.run_steps(link, mutation).await;
-                let at = |error| ScriptError::of_write(step, item, mutation, error);
-                ids.push(written.map_err(|failure| failure.map(at))?.id);
+                let written = written.map_err(|failure| of_write(failure, step, item, mutation))?;
+                ids.push(written.id);
+                merged |= written.created;
             }
         }
         let bodies = self.read_replies(link, mutations, &ids).await;
         let failed = |(item, failure): (usize, Failure<ResolveError>)| {
             failure.map(|error| ScriptError::new(step, error).at_item(item))
         };
-        Ok((ids, bodies.map_err(failed)?))
+        Ok((ids, bodies.map_err(failed)?, merged))
     }
 
     /// Creates records with one statement. Returns `None` if this fails because one of them cannot be created; its
@@ -164,7 +117,7 @@ impl Writer {
         link.execute("SAVEPOINT many").await?;
         let (ended, ids) = match self.try_create(link, statement, alike).await {
             Ok(Some(ids)) => ("RELEASE SAVEPOINT many", Some(ids)),
-            Err(error) if !matches!(error, Error::Server(_)) || is_transient(&error) => return Err(error),
+            Err(error) if is_transient(&error) => return Err(error),
             Ok(None) | Err(_) => ("ROLLBACK TO SAVEPOINT many", None),
         };
         link.execute(ended).await?;
@@ -253,9 +206,12 @@ impl Writer {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let rows =
             link.query_within(&read.statement.sql, &params, budget, bytes_of_tables(read.tables)).await;
-        let failed = |error| match &error {
-            PoolError::Failed(cause) if is_transient(cause) => Failure::Transient(read::failed(error, plan)),
-            _ => Failure::Final(read::failed(error, plan)),
+        let failed = |error| {
+            let failure = match &error {
+                PoolError::Failed(cause) => failure_by(cause, ()),
+                _ => Failure::Final(()),
+            };
+            failure.map(|()| read::failed(error, plan))
         };
         Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
@@ -266,27 +222,21 @@ async fn query(link: &mut Link, statement: &Statement<Param>, id: &Key) -> Resul
     link.query(&statement.sql, &params(statement, id)).await
 }
 
-/// Returns the failure of a step for an error that does not concern the values of a write.
-fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
-    let failed = match error {
-        Error::Server(cause) if !is_unavailable(cause.code) => ResolveError::new(cause.clone()),
-        _ => {
-            log(error);
-            ResolveError::Busy
-        }
+/// Returns the failure of a write of a step. A write that has raced with another one may succeed when it is repeated.
+fn of_write(
+    failure: Failure<WriteError>,
+    step: usize,
+    item: usize,
+    mutation: &Mutation,
+) -> Failure<ScriptError> {
+    let failure = match failure {
+        Failure::Final(error) if mutation.is_raced(&error) => Failure::Conflict(error),
+        failure => failure,
     };
-    let failed = ScriptError::new(step, failed);
-    if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
+    failure.map(|error| ScriptError::of_write(step, item, mutation, error))
 }
 
-/// Converts the error of a commit, which reports a deferred constraint, so any write may be the cause.
-fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
-    let written = done.iter().enumerate().rev().find_map(|(index, result)| match &result.step {
-        ScriptStep::Write(mutations) => mutations.last().map(|mutation| (index, mutation)),
-        _ => None,
-    });
-    match written {
-        Some((step, mutation)) => ScriptError::of_write(step, 0, mutation, write_error(error, mutation)),
-        None => ScriptError::new(0, WriteError::from(ResolveError::Busy)),
-    }
+/// Returns the failure of a step for an error that does not concern the values of a write.
+fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
+    failure_by(error, ScriptError::new(step, resolve_error(error)))
 }

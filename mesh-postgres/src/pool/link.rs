@@ -352,11 +352,6 @@ impl Link {
         result
     }
 
-    /// Returns whether a pooler may assign another connection to each transaction.
-    pub(crate) fn has_pooler(&self) -> bool {
-        self.has_pooler
-    }
-
     /// Returns whether a statement is running.
     pub(crate) fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0

@@ -1,27 +1,55 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
 use mesh_plan::sql::postgres::{self, Conversion, Features};
-use mesh_plan::{Assignment, Key, Mutation, ResolveError, Rule, Subject, Value, WriteError};
+use mesh_plan::{
+    Assignment, Failure, Key, Mutation, ResolveError, Rule, ScriptError, ScriptStep, StepResult, Subject,
+    Value, WriteError,
+};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::{Failure, try_failure};
 use crate::error::with_causes;
+use crate::pool::is_stale;
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
-/// Maps a database error to a write error.
-pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
-    let Some(cause) = error.as_db_error() else {
-        tracing::warn!("a write failed: {}", with_causes(error));
-        return ResolveError::Busy.into();
-    };
+/// Returns the failure of an attempt for an error before COMMIT, or for a COMMIT that was refused.
+pub(super) fn failure_by<E>(error: &Error, failed: E) -> Failure<E> {
+    let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+    match error.code() {
+        Some(code) if conflicts.contains(code) => Failure::Conflict(failed),
+        _ if is_stale(error) => Failure::Stale(failed),
+        _ => Failure::Final(failed),
+    }
+}
+
+/// Returns the failure of a write for an error that does not need the search of [`statement_failure`].
+pub(super) fn write_failure(error: &Error, mutation: &Mutation) -> Failure<WriteError> {
+    failure_by(error, write_error(error, mutation))
+}
+
+/// Converts an error that does not concern the values of a write.
+pub(super) fn resolve_error(error: &Error) -> ResolveError {
     let busy = [
         SqlState::READ_ONLY_SQL_TRANSACTION,
         SqlState::TOO_MANY_CONNECTIONS,
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
     ];
+    match error.code() {
+        Some(&SqlState::QUERY_CANCELED) => return ResolveError::TimedOut,
+        Some(code) if !busy.contains(code) && !code.code().starts_with("40") => {
+            return ResolveError::new(with_causes(error));
+        }
+        _ => {}
+    }
+    tracing::warn!("a write failed: {}", with_causes(error));
+    ResolveError::Busy
+}
+
+/// Maps a database error to a write error.
+fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
+    let Some(cause) = error.as_db_error() else { return resolve_error(error).into() };
     let is_of_class = |class: &str| cause.code().code().starts_with(class);
     let rule = match *cause.code() {
         SqlState::UNIQUE_VIOLATION => Rule::Unique,
@@ -33,7 +61,6 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         // An exception of a trigger.
         SqlState::RAISE_EXCEPTION => Rule::Other,
         _ if is_of_class("23") => Rule::Other,
-        SqlState::QUERY_CANCELED => return ResolveError::TimedOut.into(),
         // A generated column, or a value that the type of its column cannot represent or that is too long for an index.
         // If the value is an id, no record has it.
         ref code
@@ -42,27 +69,35 @@ pub(super) fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         {
             return not_found(cause, mutation).unwrap_or_else(|| unfit(cause, mutation));
         }
-        ref code if busy.contains(code) || is_of_class("40") => {
-            tracing::warn!("a write failed: {cause}");
-            return ResolveError::Busy.into();
+        _ => {
+            return match resolve_error(error) {
+                // Some types have other codes for texts that they cannot read.
+                ResolveError::Failed(_) if assigned(cause, mutation).is_some() => unfit(cause, mutation),
+                failed => failed.into(),
+            };
         }
-        // Some types have other codes for texts that they cannot read.
-        _ if assigned(cause, mutation).is_some() => return unfit(cause, mutation),
-        _ => return WriteError::new(with_causes(error)),
     };
     WriteError::conflict_of(rule, fields_in(rule, cause, mutation))
 }
 
-/// Maps an error of a commit. If the connection was lost, the write may have been committed.
-pub(super) fn commit_error(error: &Error, mutation: &Mutation) -> WriteError {
-    let lost = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN];
-    match error.as_db_error() {
-        Some(cause) if !lost.contains(cause.code()) => write_error(error, mutation),
-        _ => {
-            tracing::warn!("a write failed during COMMIT: {}", with_causes(error));
-            WriteError::new("unconfirmed")
+/// Returns the failure for a COMMIT that was refused because of a deferred constraint or a concurrent transaction. The
+/// cause is the first write of the values that the error names, or else the last write.
+pub(super) fn commit_failure(error: &Error, done: &[StepResult]) -> Failure<ScriptError> {
+    let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
+        ScriptStep::Write(mutations) => Some((step, mutations)),
+        _ => None,
+    });
+    let writes: Vec<_> = steps
+        .flat_map(|(step, mutations)| mutations.iter().enumerate().map(move |(item, it)| (step, item, it)))
+        .collect();
+    let is_cause = |mutation: &Mutation| error.as_db_error().is_some_and(|it| is_about(it, mutation));
+    let failed = match writes.iter().find(|(.., mutation)| is_cause(mutation)).or_else(|| writes.last()) {
+        Some((step, item, mutation)) => {
+            ScriptError::of_write(*step, *item, mutation, write_error(error, mutation))
         }
-    }
+        None => resolve_error(error).into(),
+    };
+    failure_by(error, failed)
 }
 
 /// Returns the failure for an error of a statement. An error names at most one of the values that are at fault, so they
@@ -72,8 +107,8 @@ pub(super) async fn statement_failure(
     mutation: &Mutation,
     error: &Error,
     features: &Features,
-) -> Failure {
-    match try_failure(error, mutation) {
+) -> Failure<WriteError> {
+    match write_failure(error, mutation) {
         Failure::Final(WriteError::Value(_)) => {
             let refused = refused_columns(link, mutation, features).await;
             let named = error.as_db_error().and_then(|cause| assigned(cause, mutation));
@@ -198,7 +233,7 @@ fn key_in(cause: &DbError) -> Option<(Vec<String>, &str)> {
 }
 
 /// Returns whether the key that the error concerns is among the values of a write.
-pub(super) fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
+fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
     let action = mutation.action();
     let Some((columns, values)) = key_in(cause) else { return false };
     let Some(subject) = action.assigned(mutation.subject()) else { return false };

@@ -1,80 +1,32 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
 use std::future::ready;
-use std::sync::Arc;
-use std::time::Instant;
 
 use mesh_plan::sql::Statement;
 use mesh_plan::sql::postgres::{self, Param, ReadStatement};
 use mesh_plan::{
-    BoxFuture, Context, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
+    BoxFuture, Failure, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
     StepResult, Subject, Target, WriteError,
 };
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
-use super::failure::{self, is_about};
-use super::{CommitAnnouncement, Failure, Writer, is_transient, key_of};
+use super::failure::{failure_by, resolve_error};
+use super::{Writer, key_of};
 use crate::cells::{LevelRows, NodeRowSource};
-use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
+use crate::pool::{PoolError, is_stale};
 use crate::read;
-use crate::settings::DEFAULT_TIMEOUT;
 use crate::sql::TextParam;
 
-/// The result of a step: the ids of the written records, and the bodies.
-type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>);
+/// The result of a step: the ids of the written records, the bodies, and whether a merge has created its record.
+type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>, bool);
 
 impl Writer {
-    pub(super) async fn run_script(
-        &self,
-        script: Arc<dyn Script>,
-        context: Context,
-    ) -> Result<Vec<StepResult>, ScriptError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let script = &*script;
-        let running = async {
-            let mut tries = 1;
-            loop {
-                match self.try_script(script, tries > 1).await {
-                    Ok(ran) => return Ok::<_, ScriptError>(ran),
-                    Err(failure) => failure.retry(&mut tries)?,
-                }
-            }
-        };
-        let ran = tokio::time::timeout_at(deadline.into(), running).await;
-        let (results, announced) = ran.map_err(|_| ResolveError::TimedOut)??;
-        self.wait_for_acknowledgements(announced, deadline).await?;
-        Ok(results)
-    }
-
-    /// Runs a script in a transaction.
-    async fn try_script(
-        &self,
-        script: &dyn Script,
-        fresh: bool,
-    ) -> Result<(Vec<StepResult>, CommitAnnouncement<'_>), Failure<ScriptError>> {
-        let link = self.pool.take(fresh).await;
-        let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
-        link.begin().await.map_err(|error| at_step(0, &error))?;
-        let done = match self.run_all(&link, script).await {
-            Ok(done) => done,
-            Err(failure) => {
-                // If a statement is still running, the connection is closed with its transaction.
-                if !link.is_running() {
-                    let _ = link.end("ROLLBACK").await;
-                }
-                return Err(failure);
-            }
-        };
-        match self.end(&link).await {
-            Ok(announced) => Ok((done, announced)),
-            Err(failure) => Err(failure.map(|error| commit_error(&error, &done))),
-        }
-    }
-
-    async fn run_all(
+    /// Runs the steps of a script in a transaction, which stays open. If the first step is a single write, the transaction
+    /// begins in the same round trip.
+    pub(super) async fn run_all(
         &self,
         link: &Link,
         script: &dyn Script,
@@ -84,22 +36,29 @@ impl Writer {
             let number = done.len();
             let next = script.next(&done).map_err(|error| Failure::Final(ScriptError::new(number, error)))?;
             let Some(step) = next else { return Ok(done) };
-            let (ids, bodies) = match &step {
-                ScriptStep::Write(mutations) => self.write_all(link, mutations, number).await?,
+            let is_single = matches!(&step, ScriptStep::Write(mutations) if mutations.len() == 1);
+            if number == 0 && !is_single {
+                link.begin().await.map_err(|error| at_step(0, &error))?;
+            }
+            let (ids, bodies, created) = match &step {
+                ScriptStep::Write(mutations) => match &**mutations {
+                    [mutation] => self.write_one(link, mutation, number).await?,
+                    mutations => self.write_all(link, mutations, number).await?,
+                },
                 ScriptStep::Read { plan, lock } => {
                     if let Some(subject) = lock {
                         self.lock(link, plan, subject, number).await?;
                     }
                     let body = self.read_on(link, plan).await;
                     let body = body.map_err(|it| it.map(|error| ScriptError::new(number, error)))?;
-                    (Vec::new(), vec![Some(body)])
+                    (Vec::new(), vec![Some(body)], false)
                 }
                 _ => {
                     let error = ResolveError::new("a script has a step of an unknown kind");
                     return Err(Failure::Final(ScriptError::new(number, error)));
                 }
             };
-            done.push(StepResult { step, ids, bodies });
+            done.push(StepResult { step, ids, bodies, created });
         }
     }
 
@@ -128,7 +87,30 @@ impl Writer {
         if found.map_err(|error| at_step(step, &error))?.is_empty() { Err(not_found()) } else { Ok(()) }
     }
 
-    /// Executes writes, and reads their replies.
+    /// Executes a write, and reads its reply. If it is the first step, it begins the transaction.
+    async fn write_one(
+        &self,
+        link: &Link,
+        mutation: &Mutation,
+        step: usize,
+    ) -> Result<StepOutput, Failure<ScriptError>> {
+        let opening = async {
+            match step {
+                0 => link.begin().await,
+                _ => Ok(()),
+            }
+        };
+        let written = self.run_steps(link, mutation, opening).await;
+        let written = written.map_err(|failure| of_write(failure, step, 0, mutation))?;
+        let body = match mutation.reply(&written.id) {
+            Some(plan) => self.read_on(link, &plan).await.map(Some),
+            None => Ok(None),
+        };
+        let body = body.map_err(|failure| failure.map(|error| ScriptError::new(step, error)))?;
+        Ok((vec![written.id], vec![body], written.created))
+    }
+
+    /// Executes several writes, and reads their replies.
     async fn write_all(
         &self,
         link: &Link,
@@ -151,12 +133,12 @@ impl Writer {
             };
             for (item, mutation) in mutations.iter().enumerate().skip(ids.len()).take(count) {
                 let written = self.run_steps(link, mutation, ready(Ok(()))).await;
-                let at = |error| ScriptError::of_write(step, item, mutation, error);
-                ids.push(written.map_err(|failure| failure.map(at))?.id);
+                ids.push(written.map_err(|failure| of_write(failure, step, item, mutation))?.id);
             }
         }
         let bodies = self.read_replies(link, mutations, &ids).await;
-        Ok((ids, bodies.map_err(|failure| failure.map(|error| ScriptError::new(step, error)))?))
+        let bodies = bodies.map_err(|failure| failure.map(|error| ScriptError::new(step, error)))?;
+        Ok((ids, bodies, false))
     }
 
     /// Creates records with one statement. Returns `None` if this fails because one of them cannot be created; its
@@ -171,7 +153,7 @@ impl Writer {
         let (ended, ids) = match self.try_create(link, statement, alike).await {
             Ok(Some(ids)) => ("RELEASE many", Some(ids)),
             Ok(None) => ("ROLLBACK TO many", None),
-            Err(error) if error.as_db_error().is_none() || is_transient(&error) => return Err(error),
+            Err(error) if !matches!(failure_by(&error, ()), Failure::Final(())) => return Err(error),
             Err(_) => ("ROLLBACK TO many", None),
         };
         link.execute(ended).await?;
@@ -268,9 +250,12 @@ impl Writer {
     ) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let rows = link.query_bounded(&read.statement.sql, &params, budget).await;
-        let failed = |error| match &error {
-            PoolError::Failed(cause) if is_transient(cause) => Failure::Transient(read::failed(error, plan)),
-            _ => Failure::Final(read::failed(error, plan)),
+        let failed = |error| {
+            let failure = match &error {
+                PoolError::Failed(cause) => failure_by(cause, ()),
+                _ => Failure::Final(()),
+            };
+            failure.map(|()| read::failed(error, plan))
         };
         Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
@@ -280,7 +265,7 @@ impl Writer {
 /// it is a record of a view whose rows cannot be locked.
 fn cannot_lock(error: &Error) -> bool {
     let codes = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::FEATURE_NOT_SUPPORTED];
-    !is_transient(error) && error.code().is_some_and(|code| codes.contains(code))
+    !is_stale(error) && error.code().is_some_and(|code| codes.contains(code))
 }
 
 /// Restarts the transaction, with one snapshot for all its statements. A write of a record that another transaction has
@@ -297,34 +282,21 @@ async fn query(link: &Link, statement: &Statement<Param>, id: &Key) -> Result<Ve
     link.query(&statement.sql, &params).await
 }
 
-/// Returns the failure of a step for an error that does not concern the values of a write.
-fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
-    let failed = match error.as_db_error() {
-        Some(_) => ResolveError::new(crate::error::with_causes(error)),
-        None => {
-            tracing::warn!("a transaction failed: {}", crate::error::with_causes(error));
-            ResolveError::Busy
-        }
+/// Returns the failure of a write of a step. A write that has raced with another one may succeed when it is repeated.
+fn of_write(
+    failure: Failure<WriteError>,
+    step: usize,
+    item: usize,
+    mutation: &Mutation,
+) -> Failure<ScriptError> {
+    let failure = match failure {
+        Failure::Final(error) if mutation.is_raced(&error) => Failure::Conflict(error),
+        failure => failure,
     };
-    let failed = ScriptError::new(step, failed);
-    if is_transient(error) { Failure::Transient(failed) } else { Failure::Final(failed) }
+    failure.map(|error| ScriptError::of_write(step, item, mutation, error))
 }
 
-/// Converts the error of a commit, which reports a deferred constraint. The cause is the first write of the values that
-/// the error names, or else the last write.
-fn commit_error(error: &Error, done: &[StepResult]) -> ScriptError {
-    let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
-        ScriptStep::Write(mutations) => Some((step, mutations)),
-        _ => None,
-    });
-    let writes: Vec<_> = steps
-        .flat_map(|(step, mutations)| mutations.iter().enumerate().map(move |(item, it)| (step, item, it)))
-        .collect();
-    let is_cause = |mutation: &Mutation| error.as_db_error().is_some_and(|it| is_about(it, mutation));
-    match writes.iter().find(|(.., mutation)| is_cause(mutation)).or_else(|| writes.last()) {
-        Some((step, item, mutation)) => {
-            ScriptError::of_write(*step, *item, mutation, failure::commit_error(error, mutation))
-        }
-        None => ScriptError::new(0, WriteError::from(ResolveError::Busy)),
-    }
+/// Returns the failure of a step for an error that does not concern the values of a write.
+fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
+    failure_by(error, ScriptError::new(step, resolve_error(error)))
 }

@@ -82,7 +82,7 @@ impl WriteConnection {
             if Instant::now() >= deadline {
                 return Err(ScriptError::new(done.len(), ResolveError::TimedOut).into());
             }
-            done.push(StepResult { step, ids, bodies });
+            done.push(StepResult { step, ids, bodies, created: false });
         }
         if !gate.begin() {
             return Err(ScriptError::new(done.len(), ResolveError::TimedOut).into());

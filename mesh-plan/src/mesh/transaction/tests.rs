@@ -34,7 +34,7 @@ impl Mutator for Arc<Storage> {
                 };
                 self.steps.lock().unwrap().push(name.to_owned());
                 let ids = (1..=count as i64).map(Key::from).collect();
-                done.push(StepResult { step, ids, bodies: vec![Some(body); count] });
+                done.push(StepResult { step, ids, bodies: vec![Some(body); count], created: false });
             }
             Ok(done)
         };
