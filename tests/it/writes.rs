@@ -9,6 +9,7 @@ mod keys;
 mod links;
 mod many;
 mod merge;
+mod outcomes;
 mod own_effects;
 mod races;
 mod relations;

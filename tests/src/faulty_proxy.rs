@@ -1,5 +1,6 @@
 //! A proxy between a server and its database or bucket that delays, holds, cuts or half-closes connections for a test.
 
+use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -26,6 +27,21 @@ pub enum Fault {
     CutAnswers,
     /// Sends no more answers but passes on the bytes of the server, like a database that has sent a FIN and keeps reading.
     HalfClose,
+    /// Does this to a piece of bytes of the server that contains the text, such as a statement.
+    At(&'static str, Strike),
+}
+
+/// What happens to a statement and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strike {
+    /// The connection is closed in place of passing the statement on.
+    LoseStatement,
+    /// The statement is held until the fault ends.
+    HoldStatement,
+    /// The statement is passed on, and the connection is closed when the answer arrives.
+    LoseAnswer,
+    /// The statement is passed on, and its answer is held until the fault ends.
+    HoldAnswer,
 }
 
 /// A proxy on a loopback port in front of a Unix socket or another port. Its connections end when this value is dropped.
@@ -48,6 +64,8 @@ struct State {
     /// Connections with a lower number are lost: their bytes are discarded.
     lost_before: usize,
     ended: bool,
+    /// The connections whose next answers [`Fault::At`] concerns.
+    struck: HashSet<usize>,
     connections: Vec<(TcpStream, Upstream)>,
 }
 
@@ -111,6 +129,7 @@ impl FaultyProxy {
     pub fn set(&self, fault: Fault) {
         let mut state = self.shared.lock();
         state.fault = fault;
+        state.struck.clear();
         match fault {
             Fault::Cut => state.close_all(),
             Fault::HalfClose => {
@@ -234,7 +253,7 @@ impl Shared {
         let mut buffer = [0; 1 << 14];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             let piece = buffer.get(..length).unwrap_or_default();
-            match self.wait(number, is_answer) {
+            match self.wait(number, (!is_answer).then_some(piece)) {
                 Verdict::Pass if to.write_all(piece).is_ok() => {}
                 Verdict::Discard => {}
                 _ => break,
@@ -253,9 +272,9 @@ impl Shared {
         }
     }
 
-    /// Waits until a piece may be passed on.
-    fn wait(&self, number: usize, is_answer: bool) -> Verdict {
-        let start = Instant::now();
+    /// Waits until a piece may be passed on: these bytes of the server, or an answer.
+    fn wait(&self, number: usize, sent: Option<&[u8]>) -> Verdict {
+        let (start, is_answer) = (Instant::now(), sent.is_none());
         let mut state = self.lock();
         loop {
             if state.ended {
@@ -272,6 +291,22 @@ impl Shared {
                 Fault::Cut | Fault::CutAnswers => return Verdict::Close,
                 Fault::HalfClose => return Verdict::Discard,
                 Fault::Hold | Fault::HoldAnswers => None,
+                Fault::At(text, strike) => {
+                    let contains =
+                        |sent: &[u8]| sent.windows(text.len()).any(|window| window == text.as_bytes());
+                    let is_struck = sent.map_or_else(|| state.struck.contains(&number), contains);
+                    match (is_struck, strike) {
+                        (true, Strike::LoseStatement) => return Verdict::Close,
+                        (true, Strike::HoldStatement) if !is_answer => None,
+                        (true, Strike::LoseAnswer) if is_answer => return Verdict::Close,
+                        (true, Strike::HoldAnswer) if is_answer => None,
+                        (true, Strike::LoseAnswer | Strike::HoldAnswer) => {
+                            state.struck.insert(number);
+                            return Verdict::Pass;
+                        }
+                        _ => return Verdict::Pass,
+                    }
+                }
                 Fault::Delay(delay) => match delay.checked_sub(start.elapsed()) {
                     None | Some(Duration::ZERO) => return Verdict::Pass,
                     left => left,

@@ -39,7 +39,7 @@ mod server;
 mod wait;
 
 pub use browser::Browser;
-pub use faulty_proxy::{Fault, FaultyProxy};
+pub use faulty_proxy::{Fault, FaultyProxy, Strike};
 pub use fixture::{Database, TempDir};
 pub use galera::Galera;
 pub use issuer::{Answer, Issuer, SigningKey};
