@@ -86,8 +86,7 @@ impl Network {
 #[track_caller]
 fn assert_not_acknowledged(reply: &(u16, Value)) {
     let (status, body) = reply;
-    let message = body["message"].as_str().unwrap_or_default();
-    if !(*status == 500 && message.contains("may or may not have been committed")) {
+    if !(*status == 500 && body["code"] == "OUTCOME_UNKNOWN") {
         assert_refused(Fault::None, reply);
     }
 }

@@ -138,7 +138,7 @@ fn a_write_that_may_have_been_made_is_not_repeated_and_says_so() {
         primary.kill();
         writing.join().unwrap()
     });
-    assert!(status == 500 && body.contains("may or may not have been committed"), "{status} {body}");
+    assert!(status == 500 && body.contains("OUTCOME_UNKNOWN"), "{status} {body}");
 
     // Without a primary a write is refused and has no effect.
     let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
