@@ -12,12 +12,6 @@ pub(crate) mod shared;
 
 use std::sync::Arc;
 
-use http::{Request, Response};
-
-use crate::clients::Peer;
-use crate::pipeline;
-use crate::pipeline::body::{Body, RequestBody};
-use crate::rates::client_address::ClientAddress;
 use shared::Shared;
 
 /// An application that answers requests, built with [`App::builder`]. Cheap to clone; clones share everything.
@@ -27,25 +21,15 @@ pub struct App {
 }
 
 impl App {
-    /// Answers a request. Every failure, a panic included, becomes an error reply.
-    ///
-    /// The client's address is taken from the extension [`ClientAddress`], if there is one.
-    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
-    where
-        B: hyper::body::Body + Send + 'static,
-        B::Data: Send,
-    {
-        let (head, body) = request.into_parts();
-        let peer =
-            head.extensions.get::<ClientAddress>().map(|address| Peer { address: *address, outbox: None });
-        let body = RequestBody::new(body, self.shared.limits.body_timeout);
-        pipeline::handle(&self.shared, &head, peer.as_ref(), body).await
-    }
-
     /// Ends all event streams and refuses new ones, for the shutdown of a server.
     pub fn end_streams(&self) {
         if let Some(hub) = &self.shared.hub {
             hub.close();
         }
+    }
+
+    /// Waits until the writes and logouts whose clients have left are completed and recorded, for the shutdown of a server.
+    pub async fn effects_ended(&self) {
+        self.shared.clients.effects.ended().await;
     }
 }

@@ -1,7 +1,8 @@
-//! Limits on the resources that each client can hold: connections, uploads, event streams and unread replies.
+//! Limits on the resources that clients can hold: connections, requests, uploads, event streams and unread replies.
 //! `SPEC §12.6`
 
 mod counts;
+mod effect_count;
 mod outbox;
 mod shared_event;
 mod unsent_budget;
@@ -11,13 +12,16 @@ use std::sync::Arc;
 
 use mesh_integrity::SessionId;
 use mesh_wire::WireError;
+use tokio::sync::Semaphore;
 
 use crate::rates::client_address::{ClientAddress, counted_address};
 pub(crate) use counts::CountGuard;
 use counts::Counts;
+use effect_count::EffectCount;
+pub(crate) use effect_count::EffectGuard;
 pub(crate) use outbox::Outbox;
 pub(crate) use shared_event::{EventShare, SharedEvent, UnsentAccount};
-pub(crate) use unsent_budget::{GuardedBytes, MAX_UNCOUNTED_BYTES, UnsentBudget};
+pub(crate) use unsent_budget::{GuardedBytes, MAX_UNCOUNTED_BYTES, UnsentBudget, UnsentPermit};
 
 /// Seconds after which a client should repeat a request that exceeded its share.
 const RETRY_AFTER: u32 = 1;
@@ -28,7 +32,7 @@ const RESERVE_DIVISOR: usize = 4;
 /// The share of the connections up to which an address may use the reserve, as a divisor.
 const RESERVE_ACCESS_DIVISOR: usize = 16;
 
-/// Limits on the resources that one client may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share the
+/// Limits on the resources that clients may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share the
 /// counts, so pass clones of one value to applications that replace each other.
 ///
 /// ```
@@ -43,6 +47,14 @@ pub struct ClientLimits {
     exports_per_address: usize,
     streams_per_address: usize,
     streams_per_session: usize,
+    /// Permits for the requests that may wait at a time.
+    pub(crate) requests: Arc<Semaphore>,
+    /// The number of these permits.
+    max_requests: usize,
+    pub(crate) effects: EffectCount,
+    /// Permits for the large replies that may be compressed at a time.
+    #[cfg(feature = "compression")]
+    pub(crate) compressions: Arc<Semaphore>,
     connections: Arc<Counts<IpAddr>>,
     uploads: Arc<Counts<IpAddr>>,
     exports: Arc<Counts<IpAddr>>,
@@ -52,6 +64,8 @@ pub struct ClientLimits {
 }
 
 impl ClientLimits {
+    /// The default number of requests of all clients that may wait.
+    pub const REQUESTS: usize = 500;
     /// The default number of connections of one address.
     pub const CONNECTIONS_PER_ADDRESS: usize = 2_500;
     /// The default number of uploads of one address. Each takes up to 24 MiB of the 512 MiB of memory that the unfinished
@@ -76,6 +90,11 @@ impl ClientLimits {
             exports_per_address: Self::EXPORTS_PER_ADDRESS,
             streams_per_address: Self::STREAMS_PER_ADDRESS,
             streams_per_session: Self::STREAMS_PER_SESSION,
+            requests: Arc::new(Semaphore::new(Self::REQUESTS)),
+            max_requests: Self::REQUESTS,
+            effects: EffectCount::default(),
+            #[cfg(feature = "compression")]
+            compressions: Arc::new(Semaphore::new(crate::pipeline::compress::MAX_AT_A_TIME)),
             connections: Arc::default(),
             uploads: Arc::default(),
             exports: Arc::default(),
@@ -83,6 +102,16 @@ impl ClientLimits {
             session_streams: Arc::default(),
             unsent: Arc::default(),
         }
+    }
+
+    /// Sets how many requests of all clients may wait at a time for a database, a resolver or a handler of the application.
+    /// Further requests are refused at once, since they would only wait longer. Reads that a back end answers without
+    /// waiting do not count.
+    #[must_use]
+    pub fn requests(mut self, requests: usize) -> Self {
+        self.max_requests = requests.min(Semaphore::MAX_PERMITS);
+        self.requests = Arc::new(Semaphore::new(self.max_requests));
+        self
     }
 
     /// Sets the maximum number of open connections of one client address; in IPv6, of each /64 network. Connections of
@@ -177,6 +206,11 @@ impl ClientLimits {
     ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
         let message = "Too many concurrent exports from this address; retry later";
         acquire(&self.exports, address, self.exports_per_address, message)
+    }
+
+    /// Returns the number of requests that wait.
+    pub(crate) fn waiting_requests(&self) -> usize {
+        self.max_requests.saturating_sub(self.requests.available_permits())
     }
 
     /// Returns the largest numbers of connections, uploads, event streams and unread bytes that any one address has.

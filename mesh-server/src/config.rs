@@ -324,10 +324,11 @@ impl Config {
         }
     }
 
-    /// Returns the limits on the resources that one client may hold.
+    /// Returns the limits on the resources that clients may hold.
     pub(crate) fn client_limits(&self) -> ClientLimits {
         let limits = &self.limits;
         ClientLimits::new()
+            .requests(limits.requests)
             .connections_per_address(limits.connections_per_address)
             .uploads_per_address(limits.uploads_per_address)
             .exports_per_address(limits.exports_per_address)
@@ -343,7 +344,6 @@ impl Config {
             body_bytes: self.limits.body_bytes,
             request_timeout: self.request_timeout,
             body_timeout: self.body_timeout,
-            requests: self.limits.requests,
         }
     }
 }

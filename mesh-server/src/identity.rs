@@ -2,7 +2,6 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod bearer;
-pub(crate) mod failure_limiter;
 #[cfg(feature = "jwks")]
 pub(crate) mod jwks;
 pub(crate) mod refresh;
@@ -17,7 +16,6 @@ use mesh_wire::WireError;
 
 use api_keys::ApiKeys;
 use bearer::Bearer;
-use failure_limiter::FailureLimiter;
 
 use crate::observability::record::CallerKind;
 
@@ -32,7 +30,6 @@ pub(crate) struct Identities {
     pub(crate) anonymous: Option<Arc<Principal>>,
     /// The principal of all requests, if one client of this process sends them.
     pub(crate) local: Option<Arc<Principal>>,
-    pub(crate) failures: FailureLimiter,
 }
 
 impl Default for Identities {
@@ -43,7 +40,6 @@ impl Default for Identities {
             unsigned: true,
             anonymous: None,
             local: None,
-            failures: FailureLimiter::default(),
         }
     }
 }

@@ -9,12 +9,14 @@ pub(crate) mod body;
 #[cfg(feature = "compression")]
 pub(crate) mod compress;
 pub(crate) mod context;
+pub(crate) mod effects;
 pub(crate) mod header_plans;
 pub(crate) mod query;
 pub(crate) mod read;
 pub(crate) mod respond;
 pub(crate) mod route;
 
+use std::borrow::Borrow;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -29,6 +31,7 @@ use mesh_wire::RequestHead;
 use mesh_wire::{RequestId, Route, WireError};
 use tracing::Instrument as _;
 
+use crate::App;
 use crate::app::shared::Shared;
 use crate::clients::{CountGuard, Peer};
 use crate::observability::record::RequestRecord;
@@ -37,24 +40,44 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::routes;
 use crate::routes::collection::ReplyForm;
 use context::{RequestContext, trace_context};
+use effects::{Completed, Effects};
 use query::Target;
 use route::RouteMatch;
 
-/// Answers a request. Every failure, including a panic, becomes an error reply.
-pub(crate) async fn handle(
+/// Answers a request. Every failure, including a panic, becomes an error reply. If the future is dropped, a request whose
+/// effects have begun continues in a task of its own.
+pub(crate) async fn handle<A>(app: A, head: Parts, peer: Option<Peer>, body: RequestBody) -> Response<Body>
+where
+    A: Borrow<App> + Send + Sync + 'static,
+{
+    if head.method.is_safe() {
+        return answer_and_report(&app.borrow().shared, &head, peer.as_ref(), None, body).await;
+    }
+    let request = |effects: Arc<Effects>| async move {
+        answer_and_report(&app.borrow().shared, &head, peer.as_ref(), Some(&effects), body).await
+    };
+    Completed::new(request).await
+}
+
+async fn answer_and_report(
     shared: &Arc<Shared>,
     head: &Parts,
     peer: Option<&Peer>,
+    effects: Option<&Arc<Effects>>,
     body: RequestBody,
 ) -> Response<Body> {
     let record = RequestRecord::new(trace_context(shared, &head.headers));
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
-    let cx = RequestContext::new(shared, head, &request_id, &record, peer);
+    let cx = RequestContext::new(shared, head, (&request_id, &record), peer, effects);
     let mut under_way = None;
     let outcome = {
         // The future is pinned, so that it is not moved into the adapters.
         let answering = pin!(answer(&cx, body, &mut under_way));
-        AssertUnwindSafe(answering).catch_unwind().instrument(cx.span()).await
+        let answering = AssertUnwindSafe(answering).catch_unwind().instrument(cx.span());
+        match effects {
+            None => answering.await,
+            Some(effects) => effects::unless_stopped(&cx, effects, answering).await,
+        }
     };
     let mut reply = respond::reply(&cx, outcome).await;
     report::record(&cx, &mut reply);

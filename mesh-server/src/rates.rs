@@ -1,6 +1,7 @@
 //! Rate limits per client address and per session. `SPEC §12.6`
 
 pub(crate) mod client_address;
+pub(crate) mod failure_limiter;
 pub(crate) mod limiter;
 pub(crate) mod rate;
 
@@ -11,19 +12,25 @@ use std::sync::Arc;
 use mesh_wire::WireError;
 
 use client_address::counted_address;
+use failure_limiter::FailureLimiter;
 use limiter::Limiter;
 use rate::Rate;
 
-/// Rate limits for [`crate::AppBuilder::rates`]. By default there are none.
+/// Rate limits for [`crate::AppBuilder::rates`]. By default only invalid credentials are limited. Clones share the counts,
+/// so pass clones of one value to applications that replace each other.
 ///
 /// After a pause a client may send all requests of a rate in one burst; further requests are admitted at that rate.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
     address: Option<(Rate, Arc<Limiter>)>,
     session: Option<(Rate, Arc<Limiter>)>,
+    pub(crate) failures: Arc<FailureLimiter>,
 }
 
 impl Rates {
+    /// The default of [`Self::invalid_credentials_per_minute`].
+    pub const INVALID_CREDENTIALS_PER_MINUTE: u32 = FailureLimiter::PER_MINUTE;
+
     /// Creates rate limits that admit every request.
     pub fn new() -> Self {
         Self::default()
@@ -40,6 +47,14 @@ impl Rates {
     #[must_use]
     pub fn per_session(mut self, rate: Option<Rate>) -> Self {
         self.session = rate.map(|rate| (rate, Arc::new(Limiter::new())));
+        self
+    }
+
+    /// Sets how many invalid bearer tokens and API keys one client address may present per minute; in IPv6, one /64 network.
+    /// The default is [`Self::INVALID_CREDENTIALS_PER_MINUTE`].
+    #[must_use]
+    pub fn invalid_credentials_per_minute(mut self, limit: u32) -> Self {
+        self.failures = Arc::new(FailureLimiter::new(limit));
         self
     }
 

@@ -4,8 +4,8 @@
 //!
 //! 1. [`Statement`]: the JSON that a client signs, with the field, and the hash and type of the file.
 //! 2. [`UploadPolicy`] and [`UploadLimits`]: the accepted files, and limits on the rest of a request.
-//! 3. [`receive`]: turns a body into a verified, durable file that is not visible yet. [`ReceivedUpload::finish`] awaits
-//!    the caller's record and then publishes the file.
+//! 3. [`receive`]: turns a body into a verified file that is not visible yet. [`ReceivedUpload::finish`] makes it durable,
+//!    awaits the caller's record and then publishes the file.
 //! 4. [`BlobStore`]: stores files. [`FileStore`] uses a folder, `S3Store` (feature `s3`) a bucket.
 //! 5. [`recover`]: at start, removes or publishes the files that a crash has left. [`sweep_orphans`] removes files without
 //!    records.

@@ -1,5 +1,5 @@
-//! Receiving of uploads. Bytes are staged while they are hashed and counted, then verified and sealed. The file becomes
-//! visible after the caller has written the record.
+//! Receiving of uploads. Bytes are staged while they are hashed and counted, then verified. They are sealed when the caller
+//! writes the record, and become visible afterwards.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use crate::error::{BoxError, MultipartError, StoreError, UploadError};
 use crate::json;
 use crate::multipart::{self, Part, Parts};
 use crate::policy::{UploadLimits, UploadPolicy};
-use crate::store::{BlobStore, Sealed, Staged};
+use crate::store::{BlobStore, Staged};
 
 /// The size of the blocks that are written to the store, in bytes.
 const BLOCK: usize = 256 * 1024;
@@ -70,7 +70,7 @@ impl StatedParts<'_> {
     }
 }
 
-/// Reads a body and stores its file without publishing it. Memory use does not depend on the size of the file.
+/// Reads a body and stages its file. Memory use does not depend on the size of the file.
 ///
 /// The caller limits the duration of the stream. If the future is dropped, for example because the client disconnects, the
 /// written bytes are removed.
@@ -117,8 +117,7 @@ where
         options.stated.check_meta(None)?;
     }
     let file = StoredFile { key: hash.key(), hash, size, content_type };
-    let sealed = staged.seal(file.key).await?;
-    Ok(ReceivedUpload { file, meta: meta.unwrap_or_else(|| "{}".to_owned()), sealed })
+    Ok(ReceivedUpload { file, meta: meta.unwrap_or_else(|| "{}".to_owned()), staged })
 }
 
 /// A stored or sealed file.
@@ -134,47 +133,41 @@ pub struct StoredFile {
     pub content_type: ContentType,
 }
 
-/// An upload whose file has been verified and is durable. [`ReceivedUpload::finish`] makes it visible.
+/// An upload whose file has been verified. [`ReceivedUpload::finish`] makes it durable and visible. If the value is dropped,
+/// the bytes are removed.
 pub struct ReceivedUpload {
     /// The file.
     pub file: StoredFile,
     /// The text of the part `meta`, a JSON object without repeated names; `{}` if the part is missing.
     pub meta: String,
-    sealed: Box<dyn Sealed>,
+    staged: Box<dyn Staged>,
 }
 
 impl ReceivedUpload {
-    /// Awaits `record`, which writes the record that refers to the file, and then publishes the file.
+    /// Makes the file durable, awaits `record`, which writes the record that refers to it, and then publishes it.
     ///
-    /// Run this in a separate task, so that it completes even if the client disconnects. If it is interrupted,
-    /// [`crate::recover`] publishes or removes the file later.
+    /// Run this so that it completes even if the client disconnects. If it is interrupted, [`crate::recover`] publishes or
+    /// removes the file later.
     ///
     /// # Errors
-    /// [`FinishError`] if the record was not written, or the file could not be published.
+    /// [`FinishError`] if the file could not be made durable, the record was not written, or the file could not be published.
     pub async fn finish<T, E>(
         self,
         record: impl Future<Output = Result<T, RecordError<E>>>,
     ) -> Result<T, FinishError<T, E>> {
+        let sealed = self.staged.seal(self.file.key).await.map_err(FinishError::Seal)?;
         match record.await {
-            Ok(recorded) => match self.sealed.publish().await {
+            Ok(recorded) => match sealed.publish().await {
                 Ok(()) => Ok(recorded),
-                Err(error) => Err(FinishError::Store { recorded, error }),
+                Err(error) => Err(FinishError::Publish { recorded, error }),
             },
             Err(RecordError::Refused(error)) => {
                 // If this fails, recovery removes the file.
-                let _ = self.sealed.discard().await;
+                let _ = sealed.discard().await;
                 Err(FinishError::Record(error))
             }
             Err(RecordError::Unknown(error)) => Err(FinishError::Record(error)),
         }
-    }
-
-    /// Removes the file.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store fails.
-    pub async fn discard(self) -> Result<(), StoreError> {
-        self.sealed.discard().await
     }
 }
 
@@ -199,11 +192,13 @@ pub enum RecordError<E> {
 /// The reason why a received file was not published.
 #[derive(Debug)]
 pub enum FinishError<T, E> {
+    /// The file could not be made durable. The record was not written, and the file is removed.
+    Seal(StoreError),
     /// The record was not written, or may not have been written.
     Record(E),
     /// The record is written, but the store failed. The file is durable; [`crate::publish_if_recorded`] or
     /// [`crate::recover`] will publish it.
-    Store {
+    Publish {
         /// The result of writing the record.
         recorded: T,
         /// The error of the store.

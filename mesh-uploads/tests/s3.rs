@@ -168,7 +168,7 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
     for is_recorded in [false, true] {
         let received = take(&store, "text/plain", b"hello").await;
         let key = received.file.key;
-        drop(received);
+        assert!(received.finish(async { Err::<(), _>(RecordError::Unknown(())) }).await.is_err());
         let under_way = recover(&store, async |_| Ok::<_, ()>(is_recorded)).await.unwrap();
         assert_eq!(under_way, mesh_uploads::RecoveryReport::default());
         assert_eq!(moto.objects().len(), 2);
@@ -182,10 +182,13 @@ async fn what_a_crash_leaves_is_settled_by_the_record() {
     // A reader follows the record before the file is published.
     let received = take(&store, "text/plain", b"fast").await;
     let key = received.file.key;
-    assert!(!publish_if_recorded(&store, key, async { Ok::<_, ()>(false) }).await.unwrap());
-    assert!(publish_if_recorded(&store, key, async { Ok::<_, ()>(true) }).await.unwrap());
-    assert_eq!(bytes_of(&store, key, None).await.as_deref(), Some(&b"fast"[..]));
-    received.finish(recorded()).await.unwrap();
+    let record_then_read = async {
+        assert!(!publish_if_recorded(&store, key, async { Ok::<_, ()>(false) }).await.unwrap());
+        assert!(publish_if_recorded(&store, key, async { Ok::<_, ()>(true) }).await.unwrap());
+        assert_eq!(bytes_of(&store, key, None).await.as_deref(), Some(&b"fast"[..]));
+        recorded().await
+    };
+    received.finish(record_then_read).await.unwrap();
     assert_eq!(moto.objects().len(), 2);
 
     // Refused records leave no objects. Neither do uploads that end early, of one part or several.

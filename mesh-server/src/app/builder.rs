@@ -7,7 +7,6 @@ use mesh_docs::{Docs, Offers, Options};
 use mesh_plan::{Changes, Mesh, Persisted, Principal};
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles};
-use tokio::sync::Semaphore;
 
 use super::App;
 use super::build_error::BuildError;
@@ -20,7 +19,6 @@ use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
 use crate::identity::api_keys::ApiKeys;
 use crate::identity::bearer::Bearer;
-use crate::identity::failure_limiter::FailureLimiter;
 use crate::identity::{self, Identities};
 use crate::integrity::Integrity;
 #[cfg(feature = "mcp")]
@@ -78,9 +76,6 @@ impl App {
             base: BasePath::default(),
             limits,
             profiles: Profiles::default(),
-            admission: Semaphore::new(limits.requests),
-            #[cfg(feature = "compression")]
-            compressions: Arc::new(Semaphore::new(crate::pipeline::compress::MAX_AT_A_TIME)),
             rates: Rates::default(),
             clients: ClientLimits::default(),
             proxies: Proxies::default(),
@@ -120,9 +115,6 @@ impl App {
 }
 
 impl AppBuilder {
-    /// The default of [`AppBuilder::invalid_credentials_per_minute`].
-    pub const INVALID_CREDENTIALS_PER_MINUTE: u32 = FailureLimiter::PER_MINUTE;
-
     /// Sets the base path.
     pub fn base_path(mut self, base: BasePath) -> Self {
         self.shared.base = base;
@@ -132,7 +124,6 @@ impl AppBuilder {
     /// Sets the limits of the transport.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.shared.limits = limits;
-        self.shared.admission = Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS));
         self
     }
 
@@ -142,7 +133,7 @@ impl AppBuilder {
         self
     }
 
-    /// Sets the limits on the resources that one client may hold at a time. `SPEC §12.6`
+    /// Sets the limits on the resources that clients may hold at a time. `SPEC §12.6`
     pub fn client_limits(mut self, limits: ClientLimits) -> Self {
         self.shared.clients = limits;
         self
@@ -228,13 +219,6 @@ impl AppBuilder {
     /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
     pub fn api_keys(mut self, keys: ApiKeys) -> Self {
         self.shared.identities.api_keys = Some(keys);
-        self
-    }
-
-    /// Sets how many invalid bearer tokens and API keys one client address may present per minute; in IPv6, one /64 network.
-    /// The default is [`Self::INVALID_CREDENTIALS_PER_MINUTE`].
-    pub fn invalid_credentials_per_minute(mut self, limit: u32) -> Self {
-        self.shared.identities.failures = FailureLimiter::new(limit);
         self
     }
 

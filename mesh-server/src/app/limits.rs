@@ -13,9 +13,6 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// Total time that the server waits for the data of a body. Each 4 KiB received extends it by one second.
     pub body_timeout: Duration,
-    /// Requests that may wait at a time for a database, a resolver or a handler of the application. Further requests are
-    /// refused at once, since they would only wait longer. Reads that a back end answers without waiting do not count.
-    pub requests: usize,
 }
 
 impl Default for Limits {
@@ -25,7 +22,6 @@ impl Default for Limits {
             body_bytes: 1024 * 1024,
             request_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(15),
-            requests: 500,
         }
     }
 }

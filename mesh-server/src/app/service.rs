@@ -9,6 +9,10 @@ use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
 use mesh_wire::BasePath;
 
+use crate::clients::Peer;
+use crate::pipeline;
+use crate::pipeline::body::RequestBody;
+use crate::rates::client_address::ClientAddress;
 use crate::{App, Body};
 
 /// An [`App`] as a service of hyper and, with the feature `tower`, of tower, for example for a router of axum. It never
@@ -31,6 +35,22 @@ pub struct MeshService {
 }
 
 impl App {
+    /// Answers a request. Every failure, a panic included, becomes an error reply. If the future is dropped after a write has
+    /// begun, the write is completed and recorded nevertheless.
+    ///
+    /// The client's address is taken from the extension [`ClientAddress`], if there is one.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+    {
+        let (head, body) = request.into_parts();
+        let peer =
+            head.extensions.get::<ClientAddress>().map(|address| Peer { address: *address, outbox: None });
+        let body = RequestBody::new(body, self.shared.limits.body_timeout);
+        pipeline::handle(self.clone(), head, peer, body).await
+    }
+
     /// Converts the application into a service.
     pub fn into_service(self) -> MeshService {
         MeshService { app: self, stripped_prefix: BasePath::root() }

@@ -6,7 +6,6 @@ use mesh_docs::Docs;
 use mesh_plan::{Changes, Mesh, Persisted};
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles, response};
-use tokio::sync::Semaphore;
 
 use super::caching::CacheControlValues;
 use super::exports::Exports;
@@ -33,11 +32,6 @@ pub(crate) struct Shared {
     pub(crate) base: BasePath,
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
-    /// Permits for the requests that may wait at a time, as set by `Limits::requests`.
-    pub(crate) admission: Semaphore,
-    /// Permits for the large replies that may be compressed at a time.
-    #[cfg(feature = "compression")]
-    pub(crate) compressions: Arc<Semaphore>,
     pub(crate) rates: Rates,
     pub(crate) clients: ClientLimits,
     pub(crate) proxies: Proxies,

@@ -23,6 +23,12 @@ impl<K: Copy + Eq + Hash> Counts<K> {
         Some(CountGuard { counts: Arc::clone(self), key, amount })
     }
 
+    fn add(&self, key: K, amount: usize) {
+        let mut counts = self.0.lock();
+        let count = counts.entry(key).or_default();
+        *count = count.saturating_add(amount);
+    }
+
     fn subtract(&self, key: K, amount: usize) {
         let mut counts = self.0.lock();
         if let Some(count) = counts.get_mut(&key) {
@@ -66,6 +72,13 @@ pub(crate) struct CountGuard<K: Copy + Eq + Hash> {
 }
 
 impl<K: Copy + Eq + Hash> CountGuard<K> {
+    /// Raises the amount, even above the limit.
+    pub(super) fn grow_to(&mut self, amount: usize) {
+        let missing = amount.saturating_sub(self.amount);
+        self.counts.add(self.key, missing);
+        self.amount += missing;
+    }
+
     /// Reduces the amount, which must not be zero afterwards.
     pub(super) fn shrink_to(&mut self, amount: usize) {
         let excess = self.amount.saturating_sub(amount.max(1));

@@ -165,6 +165,20 @@ pub(crate) struct UnsentPermit {
 }
 
 impl UnsentPermit {
+    /// Counts a reply of another length, even above the budgets, because it can no longer be refused.
+    pub(crate) fn resize(&mut self, length: usize) {
+        self.shrink_to(length);
+        let semaphore = self.all.semaphore();
+        let missing = length.saturating_sub(self.all.num_permits()).min(semaphore.available_permits());
+        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
+        if let Ok(more) = Arc::clone(semaphore).try_acquire_many_owned(missing) {
+            self.all.merge(more);
+        }
+        if let Some(by_address) = &mut self.by_address {
+            by_address.grow_to(length);
+        }
+    }
+
     /// Reduces the permit to a length.
     pub(crate) fn shrink_to(&mut self, length: usize) {
         let excess = self.all.num_permits().saturating_sub(length);

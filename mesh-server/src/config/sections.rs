@@ -8,7 +8,7 @@ use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::Registration;
 use mesh_server::otlp::Endpoint;
-use mesh_server::{AppBuilder, ClientLimits, Purge, Rate};
+use mesh_server::{ClientLimits, Purge, Rate, Rates};
 use mesh_wire::response::CacheControl;
 
 use super::caching::{EntityControls, Tags};
@@ -56,13 +56,13 @@ settings! {
         /// Bytes of answers that wait for the readers of one client address
         unsent_bytes_per_address: usize = ClientLimits::UNSENT_BYTES_PER_ADDRESS, parse::size(65_536, 4 * GIBIBYTE - 1);
         /// Requests that wait for a database or a resolver at a time
-        requests: usize = mesh_server::Limits::default().requests, parse::count(1, 1_000_000);
+        requests: usize = ClientLimits::REQUESTS, parse::count(1, 1_000_000);
         /// Nonces that are remembered for one session
         nonces_per_session: usize = mesh_integrity::Gate::NONCES_PER_SESSION, parse::count(1, 1_000_000);
         /// Failed logins per minute for one account from one address; ten times as many for one account and for one address
         login_per_minute: u32 = mesh_server::Integrity::LOGIN_PER_MINUTE, parse::count(1, 1_000_000);
         /// Invalid bearer tokens and API keys per minute of one client address (IPv6: /64)
-        invalid_credentials_per_minute: u32 = AppBuilder::INVALID_CREDENTIALS_PER_MINUTE, parse::count(1, 1_000_000);
+        invalid_credentials_per_minute: u32 = Rates::INVALID_CREDENTIALS_PER_MINUTE, parse::count(1, 1_000_000);
         /// Levels of a filter
         filter_depth: usize = mesh_ql::Limits::default().filter_depth, parse::count(1, mesh_ql::Limits::MAX_FILTER_DEPTH as u64);
         /// Combinators and conditions of a filter

@@ -106,8 +106,7 @@ impl ConnectionHandler {
     {
         let outbox = peer.outbox.clone();
         let answer = move |app: Arc<App>, head: Parts, body: RequestBody| {
-            let peer = peer.clone();
-            async move { pipeline::handle(&app.shared, &head, Some(&peer), body).await }
+            pipeline::handle(app, head, Some(peer.clone()), body)
         };
         self.serve_connection(stream, outbox, answer).await;
     }

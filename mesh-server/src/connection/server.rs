@@ -5,8 +5,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::unconstrained;
 
 use super::phase::HttpBuilder;
 use super::serve_connection::{ConnectionHandler, Shutdown};
@@ -21,8 +23,8 @@ use crate::{ClientAddress, Current, Metrics};
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long open connections may send further requests during a shutdown. Each reply announces that it is the last.
 const DRAIN_TIME: Duration = Duration::from_millis(250);
-/// How long a shutdown waits for another connection in the listener's backlog.
-const BACKLOG_TIMEOUT: Duration = Duration::from_millis(2);
+/// The most connections that a shutdown takes out of the listener's backlog: as many as Linux keeps there by default.
+const MAX_BACKLOG: usize = 4_096;
 
 /// Serves an [`App`](crate::App) on a listener over HTTP/1.1 and HTTP/2.
 ///
@@ -138,15 +140,15 @@ impl Server {
             }
         }
         shutdown_sender.send_replace(Shutdown::Draining);
-        // The kernel has completed these connections, so their clients expect them to be served.
-        while tokio::time::timeout(BACKLOG_TIMEOUT, acceptor.accept()).await.is_ok() {}
-        drop(acceptor);
+        acceptor.accept_backlog().await;
         self.app.get().end_streams();
         let closed = self.close_connections(&permits, &shutdown_sender);
         if tokio::time::timeout(self.shutdown_timeout, closed).await.is_err() {
             tracing::warn!("requests still active after {:?} are aborted", self.shutdown_timeout);
             shutdown_sender.send_replace(Shutdown::Aborted);
+            self.app.get().shared.clients.effects.stop();
         }
+        self.app.get().effects_ended().await;
         // Dropping the workers waits for their blocking tasks.
         if let Some(workers) = self.workers {
             let _ = tokio::task::spawn_blocking(move || drop(workers)).await;
@@ -192,18 +194,33 @@ impl Acceptor {
     async fn accept(&self) {
         let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
         match self.listener.accept().await {
-            Ok((stream, address)) => {
-                let Ok(share) = self.count_connection(address.ip()) else { return };
-                // Replies are written at once; Nagle's algorithm would only delay them.
-                let _ = stream.set_nodelay(true);
-                if let Err(error) = self.spawn(stream, ClientAddress(address.ip()), (permit, share)) {
-                    tracing::warn!("cannot serve a connection: {error}");
-                }
-            }
+            Ok((stream, address)) => self.serve(stream, address.ip(), permit),
             Err(error) => {
                 tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
+        }
+    }
+
+    /// Serves the connections that the kernel has completed, since their clients expect it, and closes the listener. Clients
+    /// that go on connecting do not delay a shutdown, because it does not wait for them.
+    async fn accept_backlog(self) {
+        // The runtime asks the kernel for them first.
+        tokio::task::yield_now().await;
+        for _ in 0..MAX_BACKLOG {
+            if unconstrained(self.accept()).now_or_never().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Serves a connection in a task, unless its address has too many.
+    fn serve(&self, stream: TcpStream, address: IpAddr, permit: OwnedSemaphorePermit) {
+        let Ok(share) = self.count_connection(address) else { return };
+        // Replies are written at once; Nagle's algorithm would only delay them.
+        let _ = stream.set_nodelay(true);
+        if let Err(error) = self.spawn(stream, ClientAddress(address), (permit, share)) {
+            tracing::warn!("cannot serve a connection: {error}");
         }
     }
 

@@ -10,7 +10,7 @@ use mesh_plan::Generations;
 use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
-use super::failure_limiter::FailureLimiter;
+use crate::rates::failure_limiter::FailureLimiter;
 use super::{KnownCaller, VerifiedCredential};
 use crate::pipeline::admission::RETRY_AFTER;
 

@@ -19,6 +19,7 @@ use crate::identity::KnownCaller;
 use crate::observability::audit::entry::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
+use crate::pipeline::effects::Effects;
 
 /// Returns the trace that a request belongs to. If spans are collected, a request without one starts a trace.
 pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
@@ -47,6 +48,8 @@ pub(crate) struct RequestContext<'r> {
     peer: Option<&'r Peer>,
     /// The data that is reported when the request ends.
     pub(crate) record: &'r RequestRecord,
+    /// Whether the request has begun to change something; `None` if its method is safe.
+    pub(crate) effects: Option<&'r Arc<Effects>>,
     /// When the request times out.
     pub(crate) deadline: Instant,
 }
@@ -56,9 +59,9 @@ impl<'r> RequestContext<'r> {
     pub(super) fn new(
         shared: &'r Arc<Shared>,
         head: &'r Parts,
-        request_id: &'r RequestId,
-        record: &'r RequestRecord,
+        (request_id, record): (&'r RequestId, &'r RequestRecord),
         peer: Option<&'r Peer>,
+        effects: Option<&'r Arc<Effects>>,
     ) -> Self {
         Self {
             shared,
@@ -69,6 +72,7 @@ impl<'r> RequestContext<'r> {
             address: peer.map(|peer| shared.proxies.client(peer.address.0, &head.headers)),
             peer,
             record,
+            effects,
             deadline: record.start + shared.limits.request_timeout,
         }
     }
@@ -80,6 +84,15 @@ impl<'r> RequestContext<'r> {
             .with_commit_timeout(self.shared.limits.request_timeout)
             .with_trace_parent(self.record.trace.map(|trace| trace.to_string().into()))
             .with_principal(caller.principal())
+    }
+
+    /// Returns the context for the transaction of a write, which ends with the server unless it has begun to commit.
+    pub(crate) fn write_context(&self, caller: &Caller) -> Context {
+        let context = self.resolver_context(caller);
+        match self.effects {
+            Some(effects) => context.with_commit_gate(effects.new_gate()),
+            None => context,
+        }
     }
 
     /// Returns the address of the client for which a trusted proxy has forwarded the request.

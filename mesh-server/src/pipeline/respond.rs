@@ -22,18 +22,22 @@ pub(super) async fn reply(
 ) -> Response<Body> {
     let outcome = outcome.unwrap_or_else(|payload| Err(panicked(cx, &*payload)));
     let mut reply = outcome.unwrap_or_else(|error| refusal(cx, &error));
-    let mut permit = None;
-    if let Some(length) = counted_length(cx, reply.body()) {
-        match cx.shared.clients.unsent.admit(cx.address, cx.outbox(), length).await {
-            Ok(admitted) => permit = Some(admitted),
-            Err(error) => reply = refusal(cx, &error),
+    let mut permit = cx.effects.and_then(|effects| effects.take_unsent());
+    match (counted_length(cx, reply.body()), &mut permit) {
+        (Some(length), Some(permit)) => permit.resize(length),
+        (Some(length), None) if !cx.effects.is_some_and(|effects| effects.have_begun()) => {
+            match cx.shared.clients.unsent.admit(cx.address, cx.outbox(), length).await {
+                Ok(admitted) => permit = Some(admitted),
+                Err(error) => reply = refusal(cx, &error),
+            }
         }
+        _ => permit = None,
     }
     if let Some(cors) = &cx.shared.cors {
         cors.apply(cx.head.method, cx.head.headers, reply.headers_mut());
     }
     #[cfg(feature = "compression")]
-    let reply = super::compress::compress(&cx.shared.compressions, cx.head.headers, cx.deadline, reply).await;
+    let reply = super::compress::compress(&cx.shared.clients.compressions, cx.head.headers, cx.deadline, reply).await;
     match permit {
         Some(mut permit) => {
             permit.shrink_to(reply.body().whole().map_or(0, Bytes::len));
@@ -73,5 +77,10 @@ fn panicked(cx: &RequestContext<'_>, payload: &(dyn Any + Send)) -> WireError {
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     tracing::error!(request = %cx.head.request_id, "panicked: {}", text.unwrap_or("no message"));
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.panicked());
-    if route::is_write(cx) { WireError::outcome_unknown() } else { WireError::internal() }
+    // The panic may have followed the commit.
+    if cx.effects.is_some_and(|effects| !effects.prevent()) {
+        WireError::outcome_unknown()
+    } else {
+        WireError::internal()
+    }
 }

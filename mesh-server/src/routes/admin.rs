@@ -42,9 +42,8 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
         (&[("held", "unsent_bytes")], unsent),
     ];
     out.gauge("mesh_client_most", "The most that one client address holds.", &most);
-    let waiting = shared.limits.requests.saturating_sub(shared.admission.available_permits());
     let help = "Requests that wait for the database, a file or an upload.";
-    out.gauge("mesh_requests_waiting", help, &[(&[], waiting as f64)]);
+    out.gauge("mesh_requests_waiting", help, &[(&[], clients.waiting_requests() as f64)]);
     let (by_text, by_header) = (shared.mesh.plans_cached() as f64, shared.header_plans.len() as f64);
     let entries = [(&[("cache", "text")][..], by_text), (&[("cache", "header")], by_header)];
     out.gauge("mesh_plans_cached", "Cached plans, by query text and by query header.", &entries);

@@ -17,6 +17,7 @@ use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::effects;
 use crate::routes::write;
 pub use call::{Call, Reply};
 pub use pattern::PatternError;
@@ -32,9 +33,22 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, WireError> {
     let (caller, body) = authenticate::with_body(cx, Content::Application, body).await?;
     let call = call(cx, &caller, params, body).await?;
-    let handled = admission::run(cx, route.handler.call(call)).await?;
-    let Reply { status, location, body } = handled.unwrap_or_else(|| Err(WireError::timeout()))?;
-    let reads = matches!(*cx.head.method, Method::GET | Method::HEAD) && status.is_none();
+    let is_safe = matches!(*cx.head.method, Method::GET | Method::HEAD);
+    let handling = route.handler.call(call);
+    let handled = if is_safe {
+        admission::run(cx, handling).await?
+    } else {
+        effects::begin_write(cx).await?;
+        // A write of the handler that has begun before the deadline ends within this time.
+        let end = cx.deadline + cx.shared.limits.request_timeout;
+        tokio::time::timeout_at(end.into(), handling).await.ok()
+    };
+    let late = || match cx.effects {
+        Some(effects) if !effects.prevent() => Err(WireError::outcome_unknown()),
+        _ => Err(WireError::timeout()),
+    };
+    let Reply { status, location, body } = handled.unwrap_or_else(late)?;
+    let reads = is_safe && status.is_none();
     let mut response = match body {
         Some(body) if reads => response::read(&cx.head, body, None),
         body => response::written(&cx.head, location, body),
@@ -63,6 +77,7 @@ async fn call(
         changes: cx.shared.changes.clone(),
         base: cx.shared.base.clone(),
         context: cx.resolver_context(caller),
+        effects: cx.effects.cloned(),
         session: caller.session().cloned(),
         params,
         headers: cx.head.headers.clone(),

@@ -48,8 +48,8 @@ pub(crate) async fn answer(
         }
     };
     let (head, body) = reply.into_parts();
-    let body = cx.before_deadline(body.collect()).await.ok_or_else(WireError::timeout)?;
-    let Ok(body) = body.map(|body| body.to_bytes());
+    // The body is in memory. Its write may have taken effect, so no deadline applies.
+    let Ok(body) = body.collect().await.map(|body| body.to_bytes());
     let is_json =
         head.headers.get(CONTENT_TYPE).is_some_and(|ty| ty.as_bytes().starts_with(b"application/json"));
     if !is_json && head.status.is_client_error() {

@@ -3,7 +3,6 @@
 
 mod column;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -25,6 +24,7 @@ use crate::observability::error_log;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::effects;
 use crate::uploads::{Upload, UploadHandler, Uploads};
 
 /// Returns whether a request to a path that uploads share with writes is an upload. `SPEC §11`
@@ -92,14 +92,8 @@ pub(super) async fn upload(
 
     let _open = cx.shared.clients.begin_upload(cx.address)?;
     let received = receive(cx, uploads, (&policy, statement.parts(binds)), body).await?;
-    let meta = match Fields::parse(received.meta.as_bytes()) {
-        Ok(meta) => meta.into_owned(),
-        Err(error) => {
-            // Recovery removes a file that cannot be removed now.
-            let _ = received.discard().await;
-            return Err(WireError::transport(format!("The part 'meta': {error}")));
-        }
-    };
+    let meta = Fields::parse(received.meta.as_bytes());
+    let meta = meta.map_err(|error| WireError::transport(format!("The part 'meta': {error}")))?.into_owned();
     let upload = Upload {
         entity: entity.key.clone(),
         id: path.id.map(|id| id.to_text(entity.id.len()).into_owned()),
@@ -108,7 +102,8 @@ pub(super) async fn upload(
         meta,
         session: caller.session().cloned(),
     };
-    record(cx, &caller, handler, (received, upload)).await
+    effects::begin_write(cx).await?;
+    record(cx, &caller, handler.as_deref(), (received, upload)).await
 }
 
 /// Returns whether a statement must cover all parts, because every signature must be bound. `SPEC §9.1`
@@ -175,7 +170,7 @@ fn find_field<'e>(
     }
 }
 
-/// Stores the body and checks it against the policy and the statement.
+/// Stages the body and checks it against the policy and the statement.
 async fn receive(
     cx: &RequestContext<'_>,
     uploads: &Uploads,
@@ -185,49 +180,47 @@ async fn receive(
     let content_type = headers::single(cx.head.headers, &CONTENT_TYPE)?;
     let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let incoming = ReceiveOptions { content_type, stated, policy, bounds: uploads.bounds };
-    mesh_uploads::receive(&*uploads.store, incoming, body.into_paced(uploads.pace)).await.map_err(|error| {
-        if let UploadError::Store(_) = error {
-            error_log::chain(cx.request_id(), &error);
-        }
-        error.into()
-    })
+    let received = mesh_uploads::receive(&*uploads.store, incoming, body.into_paced(uploads.pace)).await;
+    received.map_err(|error| store_failed(cx, error))
 }
 
-/// Writes the record and publishes the file, in a task that continues if the client disconnects.
+/// Returns the error of an upload, and logs it if the store has failed.
+fn store_failed(cx: &RequestContext<'_>, error: UploadError) -> WireError {
+    if let UploadError::Store(_) = error {
+        error_log::chain(cx.request_id(), &error);
+    }
+    error.into()
+}
+
+/// Makes the file durable, writes the record and publishes the file.
 async fn record(
     cx: &RequestContext<'_>,
     caller: &Caller,
-    handler: Option<Arc<dyn UploadHandler>>,
+    handler: Option<&dyn UploadHandler>,
     (received, upload): (ReceivedUpload, Upload),
 ) -> Result<Response<Body>, WireError> {
-    let shared = Arc::clone(cx.shared);
+    let shared = cx.shared;
     // The upload may have taken long. The remaining work gets the time limit of a request without a body.
     let deadline = Instant::now() + shared.limits.request_timeout;
-    let context = cx.resolver_context(caller).with_deadline(deadline);
-    let request_id = cx.head.request_id.to_string();
+    let context = cx.write_context(caller).with_deadline(deadline);
     let recorded = upload.clone();
-    let recording = tokio::spawn(async move {
-        let written = async {
-            let written = write(&shared, handler.as_deref(), upload, context).await;
-            written.map_err(|error| match error.effect {
-                None | Some(Effect::None) => RecordError::Refused(error),
-                Some(_) => RecordError::Unknown(error),
-            })
-        };
-        match received.finish(written).await {
-            Ok(id) => Ok(id),
-            Err(FinishError::Record(error)) => Err(error),
-            Err(FinishError::Store { recorded, error }) => {
-                // The record is written and the bytes are durable: the first download publishes the file.
-                error_log::chain(&request_id, &error);
-                Ok(recorded)
-            }
+    let written = async {
+        let written = write(shared, handler, upload, context).await;
+        written.map_err(|error| match error.effect {
+            None | Some(Effect::None) => RecordError::Refused(error),
+            Some(_) => RecordError::Unknown(error),
+        })
+    };
+    let id = match received.finish(written).await {
+        Ok(id) => id,
+        Err(FinishError::Record(error)) => return Err(error),
+        Err(FinishError::Seal(error)) => return Err(store_failed(cx, error.into())),
+        Err(FinishError::Publish { recorded, error }) => {
+            // The record is written and the bytes are durable: the first download publishes the file.
+            error_log::chain(cx.request_id(), &error);
+            recorded
         }
-    });
-    let id = recording.await.unwrap_or_else(|error| {
-        error_log::chain(cx.request_id(), &error);
-        Err(WireError::outcome_unknown())
-    })?;
+    };
     let Upload { entity, file, .. } = &recorded;
     tracing::debug!(request = %cx.head.request_id, key = %file.key, size = file.size, "stored");
     if let Some((_, text)) = &id {
@@ -235,7 +228,7 @@ async fn record(
     }
     let new_id = id.as_ref().filter(|_| recorded.id.is_none());
     let location = new_id.map(|(_, text)| cx.shared.location(entity, text));
-    let body = reply(cx.shared, &recorded, id.map(|(shown, _)| shown));
+    let body = reply(shared, &recorded, id.map(|(shown, _)| shown));
     Ok(response::written(&cx.head, location, Some(body)).map(Body::from))
 }
 

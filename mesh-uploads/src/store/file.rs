@@ -278,7 +278,11 @@ impl Staged for StagedFile {
                 let lock = self.file.take();
                 let (folders, content_type) = (Arc::clone(&self.folders), self.content_type.clone());
                 let sealed = SealedFile { folders, path, key, content_type, _lock: lock };
-                sync_folder(&sealed.folders.pending)?;
+                if let Err(error) = sync_folder(&sealed.folders.pending) {
+                    // If this fails too, recovery removes the file.
+                    let _ = remove(&sealed.path);
+                    return Err(error);
+                }
                 Ok(Box::new(sealed) as Box<dyn Sealed>)
             })
             .await

@@ -105,7 +105,10 @@ impl AppFactory {
                 .enabled
                 .then(|| Exports::new().timeout(config.export.timeout).at_once(config.export.at_once)),
             clients: config.client_limits(),
-            rates: Rates::new().per_address(limits.per_address).per_session(limits.per_session),
+            rates: Rates::new()
+                .per_address(limits.per_address)
+                .per_session(limits.per_session)
+                .invalid_credentials_per_minute(limits.invalid_credentials_per_minute),
             spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
             config: config.clone(),
             local: None,
@@ -154,7 +157,6 @@ impl AppFactory {
             .base_path(config.base.clone())
             .limits(config.transport_limits())
             .rates(self.rates.clone())
-            .invalid_credentials_per_minute(config.limits.invalid_credentials_per_minute)
             .client_limits(self.clients.clone())
             .trusted_proxies(config.trusted_proxies.clone())
             .allowed_hosts(config.hosts())

@@ -67,7 +67,7 @@ async fn look_up(cx: &RequestContext<'_>, keys: &ApiKeys, key: &[u8]) -> Result<
     if let Some(known) = keys.cached(key) {
         return Ok(known?);
     }
-    let failures = &cx.shared.identities.failures;
+    let failures = &cx.shared.rates.failures;
     let found = admission::run(cx, keys.find(key, failures, cx.address)).await?;
     let found = found.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?;
     if let Err(ApiKeyError::Unavailable(error)) = &found {
@@ -85,7 +85,7 @@ async fn verify(
     if let Some(known) = bearer.cached(token) {
         return Ok(known?);
     }
-    let failures = &cx.shared.identities.failures;
+    let failures = &cx.shared.rates.failures;
     failures.count(cx.address)?;
     let mut verified = bearer.verify(token);
     if let Err(BearerError::UnknownKey) = verified {

@@ -14,6 +14,7 @@ use mesh_ql::Format;
 use mesh_wire::{BasePath, WireError, response};
 
 use crate::observability::error_log;
+use crate::pipeline::effects::Effects;
 use crate::routes::write::Shape;
 use crate::routes::write::commit::{commit_and_read, fields};
 
@@ -23,6 +24,7 @@ pub struct Call {
     pub(super) changes: Changes,
     pub(super) base: BasePath,
     pub(super) context: Context,
+    pub(super) effects: Option<Arc<Effects>>,
     pub(super) session: Option<Arc<Session>>,
     pub(super) params: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
@@ -114,7 +116,9 @@ impl Call {
         let mutation = self.mesh.plan_write(&request);
         let mutation =
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
-        commit_and_read(&self.mesh, &self.changes, (mutation, None), self.context.clone()).await
+        let mut context = self.context.clone();
+        context.commit_gate = self.effects.as_ref().map(|effects| effects.new_gate());
+        commit_and_read(&self.mesh, &self.changes, (mutation, None), context).await
     }
 
     /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.

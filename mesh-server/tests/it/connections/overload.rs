@@ -3,19 +3,20 @@
 use std::time::{Duration, Instant};
 
 use http::Version;
-use mesh_server::{Limits, Server};
+use mesh_server::{ClientLimits, Limits, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::frames::{Frame, RST_STREAM, Raw};
-use super::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
+use super::served::{ANSWER, Served, app, app_with, ask, text, within};
 
 /// Longer than any wait of a test.
 const LONG: Duration = Duration::from_secs(120);
 
 /// Starts a server that admits two waiting requests.
 async fn serve_two() -> Served {
-    let limits = Limits { requests: 2, request_timeout: LONG, ..Limits::default() };
-    Served::start(Server::new(app_with_limits(limits))).await
+    let limits = Limits { request_timeout: LONG, ..Limits::default() };
+    let app = app_with(|app| app.limits(limits).client_limits(ClientLimits::new().requests(2)));
+    Served::start(Server::new(app)).await
 }
 
 /// Sends requests until one is answered with `status`. Returns how long that took.

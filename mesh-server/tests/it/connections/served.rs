@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mesh_server::mesh_plan::{Applied, Context, Mesh, Plan, ResolveError, Rows};
 use mesh_server::mesh_schema::{FieldType, Schema};
-use mesh_server::{App, Limits, Server, mesh_wire};
+use mesh_server::{App, AppBuilder, Limits, Server, mesh_wire};
 use mesh_tests::PATIENCE;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -81,10 +81,14 @@ impl Drop for Run {
 
 /// Returns an application with four entities: `quick`, `slow` (200 ms), `stuck` (never answers) and `large` (16 MiB).
 pub(crate) fn app() -> App {
-    app_with_limits(Limits::default())
+    app_with(|app| app)
 }
 
 pub(crate) fn app_with_limits(limits: Limits) -> App {
+    app_with(|app| app.limits(limits))
+}
+
+pub(crate) fn app_with(change: impl FnOnce(AppBuilder) -> AppBuilder) -> App {
     let builder = ["quick", "slow", "stuck", "large"].into_iter().fold(Schema::builder(), |schema, name| {
         schema.entity(name, |entity| {
             entity.field("id", if name == "large" { FieldType::String } else { FieldType::Integer })
@@ -109,7 +113,7 @@ pub(crate) fn app_with_limits(limits: Limits) -> App {
             rows.root().push_with(|_| "x".repeat(16 << 20).into());
             Ok::<_, ResolveError>(rows.applied(Applied::FILTER))
         });
-    App::builder(mesh.build().unwrap()).limits(limits).build().unwrap()
+    change(App::builder(mesh.build().unwrap())).build().unwrap()
 }
 
 /// Returns the row of `quick` and `slow`.

@@ -46,18 +46,27 @@ async fn a_dropped_upload_leaves_nothing() {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), removed).await.expect("the file is removed");
+
+    drop(take(&store, &ended(file_part(b"hello"))).await.unwrap());
+    assert_eq!(folder.files(), [""; 0], "a complete file that nothing refers to");
 }
 
-/// The states in which a crash can leave a store. Dropping a handle simulates the end of a process, which releases its
-/// locks.
+/// Leaves a sealed file, as a crash does before the record is known to be written. The handle is dropped, which releases the
+/// lock as the end of a process does.
+async fn leave_sealed(received: ReceivedUpload) -> StorageKey {
+    let key = received.file.key;
+    assert!(received.finish(async { Err::<(), _>(RecordError::Unknown("a crash")) }).await.is_err());
+    key
+}
+
+/// The states in which a crash can leave a store.
 #[tokio::test]
 async fn recovery_publishes_files_with_a_record_only() {
     for is_recorded in [true, false] {
         let folder = Folder::new();
         let store = folder.store();
         let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
-        let key = received.file.key;
-        drop(received);
+        let key = leave_sealed(received).await;
         fs::write(folder.0.join("pending/4000000-0.part"), b"half").unwrap();
         assert_eq!(bytes_of(&store, key).await, None);
 
@@ -75,13 +84,14 @@ async fn recovery_skips_active_and_undecided_files() {
     let store = folder.store();
     let received = take(&store, &ended(file_part(b"hello"))).await.unwrap();
     let other = folder.store();
-    assert_eq!(
-        recover(&other, async |_| Ok::<_, io::Error>(false)).await.unwrap(),
-        crate::RecoveryReport::default()
-    );
-    received.finish(recorded()).await.unwrap();
+    let recovered_meanwhile = async {
+        let done = recover(&other, async |_| Ok::<_, io::Error>(false)).await.unwrap();
+        assert_eq!(done, crate::RecoveryReport::default());
+        recorded().await
+    };
+    received.finish(recovered_meanwhile).await.unwrap();
 
-    drop(take(&store, &ended(file_part(b"second"))).await.unwrap());
+    leave_sealed(take(&store, &ended(file_part(b"second"))).await.unwrap()).await;
     let done = recover(&other, async |_| Err(io::Error::other("no database"))).await.unwrap();
     assert_eq!(done.undecided, 1);
     assert_eq!(recover(&other, async |_| Ok::<_, io::Error>(true)).await.unwrap().published, 1);
@@ -238,19 +248,22 @@ async fn a_failing_store_publishes_nothing_and_keeps_recorded_files() {
                 assert_eq!(folder.files(), [""; 0], "after {steps} steps");
                 continue;
             }
-            Ok(received) => {
-                let result = received.finish(recorded()).await;
-                if let Err(error) = result {
-                    // The record is written, so the bytes must be available.
-                    assert!(matches!(error, FinishError::Store { .. }), "{error:?}");
+            Ok(received) => match received.finish(recorded()).await {
+                Ok(()) => {}
+                Err(FinishError::Seal(_)) => {
+                    assert_eq!(folder.files(), [""; 0], "after {steps} steps");
+                    continue;
+                }
+                // The record is written, so the bytes must be available.
+                Err(error) => {
+                    assert!(matches!(error, FinishError::Publish { .. }), "{error:?}");
                     assert_eq!(bytes_of(&store, key).await, None);
-                    assert!(
-                        publish_if_recorded(&store, key, async { Ok::<_, io::Error>(true) }).await.unwrap()
-                    );
+                    let found = publish_if_recorded(&store, key, async { Ok::<_, io::Error>(true) }).await;
+                    assert!(found.unwrap());
                     assert!(bytes_of(&store, key).await.is_some());
                     continue;
                 }
-            }
+            },
         }
         assert!(steps > 6, "stage, four blocks, seal and publish can fail, and did at {steps} steps");
         break;

@@ -1,0 +1,165 @@
+//! The effects of requests, which do not depend on their clients.
+//!
+//! [`begin_write`] and [`begin`] mark the point from which a request changes something. Until then limits may refuse the
+//! request, and it ends when its client leaves. From then on only the change itself decides the outcome: what remains of
+//! the request, with its audit entry, its metrics and its line of the access log, is completed in a task of its own if
+//! the connection drops it, and no limit turns its answer into another one. A shutdown waits for it, after its timeout
+//! only if it has begun to commit.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::thread;
+
+use http::Response;
+use mesh_plan::{BoxFuture, CommitGate};
+use mesh_wire::WireError;
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::admission::{self, RETRY_AFTER};
+use super::body::Body;
+use super::context::RequestContext;
+use crate::clients::{EffectGuard, UnsentPermit};
+
+/// Whether a request has begun to change something.
+#[derive(Default)]
+pub(crate) struct Effects {
+    begun: OnceLock<Begun>,
+    /// The gate of the latest transaction.
+    gate: Mutex<Option<Arc<CommitGate>>>,
+}
+
+/// What a request with effects holds until it has been reported.
+struct Begun {
+    /// The share of its reply in the budgets of unread bytes.
+    unsent: Mutex<Option<UnsentPermit>>,
+    _admitted: Option<OwnedSemaphorePermit>,
+    _guard: EffectGuard,
+}
+
+impl Effects {
+    /// Returns whether the request has begun to change something.
+    pub(super) fn have_begun(&self) -> bool {
+        self.begun.get().is_some()
+    }
+
+    /// Returns the gate of a transaction that the request begins.
+    pub(crate) fn new_gate(&self) -> Arc<CommitGate> {
+        let gate = Arc::default();
+        *self.gate.lock() = Some(Arc::clone(&gate));
+        gate
+    }
+
+    /// Prevents the latest transaction from committing. Returns `false` if it may be in effect already.
+    pub(crate) fn prevent(&self) -> bool {
+        self.gate.lock().as_ref().is_none_or(|gate| gate.close())
+    }
+
+    /// Takes the share of the reply in the budgets of unread bytes.
+    pub(super) fn take_unsent(&self) -> Option<UnsentPermit> {
+        self.begun.get()?.unsent.lock().take()
+    }
+
+    fn begin(
+        &self,
+        cx: &RequestContext<'_>,
+        admitted: Option<OwnedSemaphorePermit>,
+        unsent: Option<UnsentPermit>,
+    ) {
+        let guard = cx.shared.clients.effects.begin();
+        let _ = self.begun.set(Begun { unsent: Mutex::new(unsent), _admitted: admitted, _guard: guard });
+    }
+}
+
+/// Begins the effects of a request that no limit refuses, such as a login.
+pub(crate) fn begin(cx: &RequestContext<'_>) {
+    if let Some(effects) = cx.effects {
+        effects.begin(cx, None, None);
+    }
+}
+
+/// Begins effects as [`begin`] does, which a shutdown awaits to their end. They have no transaction that could be undone.
+pub(crate) fn begin_unstoppable(cx: &RequestContext<'_>) {
+    begin(cx);
+    // Always true for a new gate.
+    let _ = cx.effects.is_some_and(|effects| effects.new_gate().begin());
+}
+
+/// Begins a write. Every limit that could refuse its answer is checked here, before anything is written.
+///
+/// # Errors
+/// 503 if too many requests wait, 429 or 503 if too many answers are unread.
+pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    // A request with a safe method does not write.
+    let effects = cx.effects.ok_or_else(WireError::internal)?;
+    if effects.have_begun() {
+        return Ok(());
+    }
+    let admitted = admission::admit_owned(cx)?;
+    // The length of the answer is not known yet: there must be room for some of it.
+    let unsent = cx.shared.clients.unsent.admit(cx.address, cx.outbox(), 1).await?;
+    effects.begin(cx, Some(admitted), Some(unsent));
+    Ok(())
+}
+
+/// Awaits an answer, unless the server stops before its effects begin to commit.
+pub(super) async fn unless_stopped(
+    cx: &RequestContext<'_>,
+    effects: &Effects,
+    answering: impl Future<Output = thread::Result<Result<Response<Body>, WireError>>>,
+) -> thread::Result<Result<Response<Body>, WireError>> {
+    let stopped = async {
+        cx.shared.clients.effects.stopped().await;
+        if !effects.prevent() {
+            std::future::pending().await
+        }
+    };
+    tokio::select! {
+        biased;
+        outcome = answering => outcome,
+        () = stopped => Ok(Err(WireError::unavailable(RETRY_AFTER))),
+    }
+}
+
+/// A request that may have effects. If it is dropped after they have begun, a task of its own completes it.
+pub(super) struct Completed {
+    request: Option<BoxFuture<'static, Response<Body>>>,
+    effects: Arc<Effects>,
+}
+
+impl Completed {
+    pub(super) fn new<F>(request: impl FnOnce(Arc<Effects>) -> F) -> Self
+    where
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        let effects = Arc::<Effects>::default();
+        Self { request: Some(Box::pin(request(Arc::clone(&effects)))), effects }
+    }
+}
+
+impl Future for Completed {
+    type Output = Response<Body>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(request) = &mut self.request else { return Poll::Pending };
+        let reply = request.as_mut().poll(cx);
+        if reply.is_ready() {
+            self.request = None;
+        }
+        reply
+    }
+}
+
+impl Drop for Completed {
+    fn drop(&mut self) {
+        if let Some(request) = self.request.take()
+            && self.effects.have_begun()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(request);
+        }
+    }
+}
