@@ -4,6 +4,7 @@ mod audit;
 mod caching;
 mod cancellation;
 mod cluster_examples;
+mod departures;
 mod deploy;
 mod failures;
 mod health;

@@ -312,3 +312,22 @@ fn the_command_sends_a_file() {
     let (status, _, error) = run(&["user", "8", "avatar", "no-such-file"]);
     assert!(status == Some(2) && error.contains("no-such-file"), "{status:?} {error}");
 }
+
+/// Clients that leave as soon as they have sent their files, at moments that are spread over the time of an upload.
+#[test]
+fn abandoned_uploads_leave_nothing_pending() {
+    let files = Files::open();
+    let sent: Vec<_> = (0..100).map(|number: u32| number.to_be_bytes()).collect();
+    for (number, bytes) in sent.iter().enumerate() {
+        let mut connection = files.server.connect();
+        connection.write(&avatar(7, bytes).bytes());
+        for _ in 0..number * 53 % 1_500 {
+            std::thread::yield_now();
+        }
+    }
+    let metrics = || files.send(&Request::new("GET", "/metrics")).text();
+    wait_until("no upload is under way", || metrics().contains("mesh_client_most{held=\"uploads\"} 0\n"));
+    files.settled();
+    // A file that was recorded is published.
+    assert!(files.published().iter().any(|key| files.avatar(7) == json!(key)));
+}

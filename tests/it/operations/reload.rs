@@ -221,3 +221,31 @@ fn reload_of_a_thousand_entities_is_quick() {
     assert!(line.contains("entities=1000"), "{line}");
     eprintln!("{line}");
 }
+
+/// What is counted does not begin again with a new schema.
+#[test]
+fn a_reload_keeps_the_counts_of_limits() {
+    let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;
+    let site = Site::start(
+        schema,
+        "mutations.enabled = true\n[limits]\nrequests = 1\ninvalid_credentials_per_minute = 1\n\
+         [bearer]\nsecret = \"the secret of these tests, 32 bytes or more\"\nanonymous = \"anyone\"\n",
+    );
+    let bad = Request::get("/mesh/post/1", TITLE).header("Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA");
+    let write = || Request::post("/mesh/post", &json!({"title": "x"}).to_string());
+    let lock = site.blog.connect();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut waiting = site.server.connect();
+    waiting.write(&write().bytes());
+    let metrics = || site.server.send(&Request::new("GET", "/metrics")).text();
+    wait_until("a write waits", || metrics().contains("\nmesh_requests_waiting 1\n"));
+    assert_eq!(site.server.send(&bad).status, 401);
+    for reload in 0..3 {
+        assert_eq!(site.server.send(&write()).status, 503, "after {reload} reloads");
+        assert_eq!(site.server.send(&bad).status, 429, "after {reload} reloads");
+        site.server.signal("HUP");
+        site.waits_for_log("the new schema is in use (SIGHUP)", reload + 1);
+    }
+    lock.execute_batch("COMMIT").unwrap();
+    assert_eq!(waiting.read(false).expect("a reply").status, 201);
+}

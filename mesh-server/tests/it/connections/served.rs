@@ -50,6 +50,11 @@ impl Served {
         let _ = self.stop.take().unwrap().send(());
     }
 
+    /// Returns whether the shutdown has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.serving.is_finished()
+    }
+
     /// Waits for the end of the shutdown.
     pub(crate) async fn ended(&mut self) {
         within(PATIENCE, &mut self.serving).await.unwrap();

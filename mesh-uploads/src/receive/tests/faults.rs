@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::*;
 use crate::publish_if_recorded;
-use crate::store::{Blob, BlobInfo};
+use crate::store::{Blob, BlobInfo, Sealed};
 
 #[tokio::test]
 async fn a_body_that_ends_early_leaves_nothing() {
