@@ -34,13 +34,7 @@ pub(crate) struct Identities {
 
 impl Default for Identities {
     fn default() -> Self {
-        Self {
-            bearer: None,
-            api_keys: None,
-            unsigned: true,
-            anonymous: None,
-            local: None,
-        }
+        Self { bearer: None, api_keys: None, unsigned: true, anonymous: None, local: None }
     }
 }
 

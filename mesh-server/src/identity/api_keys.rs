@@ -10,9 +10,9 @@ use mesh_plan::Generations;
 use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
-use crate::rates::failure_limiter::FailureLimiter;
 use super::{KnownCaller, VerifiedCredential};
 use crate::pipeline::admission::RETRY_AFTER;
+use crate::rates::failure_limiter::FailureLimiter;
 
 /// How long a looked-up key is used without another lookup. A revoked key is refused after this time at the latest.
 const LIFETIME: Duration = Duration::from_secs(5);

@@ -37,7 +37,8 @@ pub(super) async fn reply(
         cors.apply(cx.head.method, cx.head.headers, reply.headers_mut());
     }
     #[cfg(feature = "compression")]
-    let reply = super::compress::compress(&cx.shared.clients.compressions, cx.head.headers, cx.deadline, reply).await;
+    let reply =
+        super::compress::compress(&cx.shared.clients.compressions, cx.head.headers, cx.deadline, reply).await;
     match permit {
         Some(mut permit) => {
             permit.shrink_to(reply.body().whole().map_or(0, Bytes::len));

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mesh_tests::{Cluster, Connection, Database, Fault, FaultyProxy, MariaDb, Request, Server, TempDir, wait_until};
+use mesh_tests::{
+    Cluster, Connection, Database, Fault, FaultyProxy, MariaDb, Request, Server, TempDir, wait_until,
+};
 use serde_json::{Value, json};
 
 use crate::support::sessions::Session;
@@ -59,7 +61,9 @@ impl Engine {
     fn url(&self) -> String {
         match self {
             Self::Sqlite(database) => database.url(),
-            Self::Postgres(proxy, _) => format!("postgres://mesh@{}/postgres?sslmode=disable", proxy.address()),
+            Self::Postgres(proxy, _) => {
+                format!("postgres://mesh@{}/postgres?sslmode=disable", proxy.address())
+            }
             Self::MariaDb(proxy, _) => format!("mysql://root@{}/mesh", proxy.address()),
         }
     }
@@ -162,7 +166,13 @@ fn writes() -> Vec<(&'static str, &'static str, &'static str, Option<Value>, i64
     vec![
         ("create", "POST", "/post", Some(post(11)), 11),
         ("list", "POST", "/post", Some(json!([post(12), post(13)])), 13),
-        ("batch", "POST", "/batch", Some(json!({"steps": [{"method": "POST", "path": "/post", "body": post(14)}]})), 14),
+        (
+            "batch",
+            "POST",
+            "/batch",
+            Some(json!({"steps": [{"method": "POST", "path": "/post", "body": post(14)}]})),
+            14,
+        ),
         ("upsert", "PUT", "/post/15", Some(json!({"title": "x"})), 15),
         ("update", "PUT", "/post/1", Some(json!({"title": "x"})), 1),
         ("delete", "DELETE", "/post/2", None, -2),

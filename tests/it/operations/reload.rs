@@ -231,7 +231,8 @@ fn a_reload_keeps_the_counts_of_limits() {
         "mutations.enabled = true\n[limits]\nrequests = 1\ninvalid_credentials_per_minute = 1\n\
          [bearer]\nsecret = \"the secret of these tests, 32 bytes or more\"\nanonymous = \"anyone\"\n",
     );
-    let bad = Request::get("/mesh/post/1", TITLE).header("Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA");
+    let bad =
+        Request::get("/mesh/post/1", TITLE).header("Authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA");
     let write = || Request::post("/mesh/post", &json!({"title": "x"}).to_string());
     let lock = site.blog.connect();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();

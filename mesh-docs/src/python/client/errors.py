@@ -26,6 +26,8 @@ class MeshError(Exception):
     """The step of a batch that failed, counted from 0."""
     fields: Sequence[FieldError]
     """The fields of a write that are at fault."""
+    effect: str | None
+    """What became of a write: `none` if nothing was written, `applied` if it is in effect, `unknown` if it may be."""
     request_id: str | None
     """The id under which the log of the server has the request."""
     retry_after: float | None
@@ -43,6 +45,7 @@ class MeshError(Exception):
         self.column = body.get("column")
         self.step = body.get("step")
         self.fields = [FieldError(field["path"], field["message"]) for field in body.get("fields", ())]
+        self.effect = body.get("effect")
         self.request_id = body.get("requestId")
         self.retry_after = retry_after
         self.body = body

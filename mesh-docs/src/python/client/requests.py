@@ -1,9 +1,20 @@
 # Requests
 
+_RETRIES = 2
+"""How often a request is sent again that a busy server has refused."""
+_PAUSE = 5
+"""The longest pause that a busy server asks for, in seconds. Longer ones are those of rate limits, and are left to the caller."""
+
 
 def _conditions(if_match: str | None, prefer: str | None = None) -> dict[str, str]:
     """Returns the headers of a write."""
     return {name: value for name, value in (("If-Match", if_match), ("Prefer", prefer)) if value is not None}
+
+
+def _may_retry(method: str, path: str, error: MeshError) -> bool:
+    """Returns whether a refused request can be sent again. A write can only if the server says that nothing was written."""
+    unchanged = method == "GET" or path == "" or error.effect == "none"
+    return unchanged and error.status in (429, 503) and error.retry_after is not None and error.retry_after <= _PAUSE
 
 
 class _Sender:
@@ -83,8 +94,8 @@ class _Sender:
         signed: str | None,
         attempt: Callable[[dict[str, str]], T | None],
     ) -> T:
-        """Signs a request and sends it, again if its connection was closed or its bearer has expired."""
-        renewed = False
+        """Signs a request and sends it, again if its connection was closed, its bearer has expired or the server was busy."""
+        renewed, retries = False, _RETRIES
         while True:
             complete = dict(headers)
             token = None if self.session is not None else self._bearer_token()
@@ -101,9 +112,13 @@ class _Sender:
             if isinstance(reply, _Opened):
                 reply = _read_all(reply)
             error = _refusal(reply.status, reply.headers, reply.body)
-            if renewed or not self._renews(error, token):
+            if not renewed and self._renews(error, token):
+                renewed = True
+            elif retries and _may_retry(method, path, error):
+                time.sleep(error.retry_after or 0)
+                retries -= 1
+            else:
                 raise error
-            renewed = True
 
     def _bearer_token(self) -> str | None:
         if self._bearer is None or isinstance(self._bearer, str):

@@ -93,6 +93,8 @@ export class MeshError extends Error {
   readonly step?: number;
   /** The fields of a write that are at fault. */
   readonly fields: readonly FieldError[] = [];
+  /** What became of a write: nothing was written, it is in effect without an answer, or the server does not know. */
+  readonly effect?: "none" | "applied" | "unknown";
 
   constructor(status: number, body: { [key: string]: unknown }) {
     super(typeof body["message"] === "string" ? body["message"] : `The server answered ${status}`);
@@ -105,6 +107,10 @@ export class MeshError extends Error {
 
 /** The maximum length of a query in a header; longer ones are posted. */
 const HEADER = 8192;
+/** How often a request is sent again that a busy server has refused. */
+const RETRIES = 2;
+/** The longest pause that a busy server asks for, in seconds. Longer ones are those of rate limits, and are left to the caller. */
+const PAUSE = 5;
 
 interface Sent extends Call {
   method?: string;
@@ -439,7 +445,7 @@ export class Client<S extends SchemaTypes<S>> {
     await this.#send("/queries", { method: "POST", json: JSON.stringify({ query: text, format: "json", params }) });
   }
 
-  async #send(path: string, sent: Sent, again = true): Promise<Response> {
+  async #send(path: string, sent: Sent, renews = true, retries = RETRIES): Promise<Response> {
     const { method = "GET", query, json, form, signal } = sent;
     const headers: Record<string, string> = { ...sent.headers };
     const url = this.#base + path;
@@ -455,8 +461,13 @@ export class Client<S extends SchemaTypes<S>> {
     const reply = await send(url, { method, headers, body: json ?? form ?? null, ...(signal && { signal }) });
     if (reply.ok) return reply;
     const error = new MeshError(reply.status, (await reply.json().catch(() => ({}))) as { [key: string]: unknown });
-    if (again && this.#renews(error, bearer)) return this.#send(path, sent, false);
-    throw error;
+    if (renews && this.#renews(error, bearer)) return this.#send(path, sent, false, retries);
+    const pause = Number(reply.headers.get("Retry-After") ?? Infinity);
+    // A write is sent again only if the server says that nothing was written.
+    const unchanged = method === "GET" || path === "" || error.effect === "none";
+    if (retries === 0 || !unchanged || (reply.status !== 429 && reply.status !== 503) || !(pause <= PAUSE)) throw error;
+    await new Promise((done) => setTimeout(done, pause * 1000));
+    return this.#send(path, sent, renews, retries - 1);
   }
 
   #token(): Promise<string> | undefined {

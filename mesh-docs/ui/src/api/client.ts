@@ -16,16 +16,25 @@ export interface FieldFault {
   message: string;
 }
 
+/** What became of a write: nothing was written, it is in effect, or it may be. */
+export type Effect = "none" | "applied" | "unknown";
+
 /** An error reply, or the lack of a reply, with status 0. */
 export class RequestError extends Error {
   constructor(
     readonly status: number,
     readonly kind: string,
     message: string,
-    readonly details: { code?: string; path?: string; line?: number; column?: number; requestId?: string; fields?: FieldFault[]; step?: number } = {},
+    readonly details: { code?: string; path?: string; line?: number; column?: number; requestId?: string; fields?: FieldFault[]; step?: number; effect?: Effect } = {},
   ) {
     super(message);
   }
+}
+
+/** The error of a write without a reply: it may have arrived. */
+export function unansweredWrite(): RequestError {
+  const message = "The server cannot be reached, so the write may or may not be in effect: read the record before you send it again";
+  return new RequestError(0, "Unreachable", message, { effect: "unknown" });
 }
 
 export interface QueryRequest {

@@ -1,7 +1,7 @@
 // Writes as they go over the wire, and reads that give the tags for them.
 
 import { base64 } from "../api/bytes";
-import { needsPost, readHeaders, readPath, send, type QueryRequest } from "../api/client";
+import { needsPost, readHeaders, readPath, RequestError, send, unansweredWrite, type QueryRequest } from "../api/client";
 import { bodyMessage, signedHeaders } from "../api/session";
 import { parseJson, type Json } from "../query/json";
 import { printCompact } from "../query/print";
@@ -61,5 +61,7 @@ export async function sendWrite({ method, path, body, unchanged }: Write): Promi
     ...(unchanged && { "X-Mesh-Query": query, "If-Match": unchanged.tag }),
     ...(await signedHeaders(message, { method, path, format: "json" }, true)),
   };
-  return send(path, { method, headers, ...(body !== undefined && { body }) });
+  return send(path, { method, headers, ...(body !== undefined && { body }) }).catch((error: unknown) => {
+    throw error instanceof RequestError && error.status === 0 ? unansweredWrite() : error;
+  });
 }

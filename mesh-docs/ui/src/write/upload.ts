@@ -1,7 +1,7 @@
 // Uploads of files, with their progress.
 
 import { base64, hex, utf8 } from "../api/bytes";
-import { readPath, RequestError, type FieldFault } from "../api/client";
+import { readPath, RequestError, unansweredWrite, type FieldFault } from "../api/client";
 import { credential, session, signedHeaders } from "../api/session";
 
 /** Larger files are hashed only if a session requires it, because hashing needs the whole file in memory. */
@@ -52,7 +52,7 @@ export async function upload(sent: Upload, signal: AbortSignal, progress: (part:
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0);
     request.onload = () => (request.status < 300 ? resolve(request.getResponseHeader("Location")) : reject(errorOf(request)));
-    request.onerror = () => reject(new RequestError(0, "Unreachable", "The server cannot be reached"));
+    request.onerror = () => reject(unansweredWrite());
     request.onabort = () => reject(new DOMException("Cancelled", "AbortError"));
     signal.addEventListener("abort", () => request.abort());
     request.send(form);

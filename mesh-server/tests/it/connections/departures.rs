@@ -10,7 +10,9 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use mesh_server::mesh_plan::memory::Tables;
-use mesh_server::mesh_plan::{Changes, Context, Key, Listener, Mesh, Mutation, ResolveError, WriteError, Written};
+use mesh_server::mesh_plan::{
+    Changes, Context, Key, Listener, Mesh, Mutation, ResolveError, WriteError, Written,
+};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, AuditEntry, AuditLog, AuditSink, Metrics, Server};
 use mesh_tests::PATIENCE;
@@ -101,9 +103,16 @@ impl Site {
         assert_eq!(entries.len(), 1, "{entries:?}");
         let expected = format!(r#""event":"write","outcome":"{outcome}","status":{status}"#);
         assert!(entries[0].contains(&expected), "{entries:?}");
-        let counted = self.metrics.text().lines().filter(|line| {
-            line.starts_with("mesh_requests_total{") && line.contains("/:entity\"") && line.ends_with(" 1")
-        }).count();
+        let counted = self
+            .metrics
+            .text()
+            .lines()
+            .filter(|line| {
+                line.starts_with("mesh_requests_total{")
+                    && line.contains("/:entity\"")
+                    && line.ends_with(" 1")
+            })
+            .count();
         assert_eq!(counted, 1, "{}", self.metrics.text());
         let mut changes = 0;
         while self.changes.try_next().is_some() {
@@ -136,7 +145,9 @@ async fn a_write_is_completed_and_reported_once_whose_client_has_left() {
     for departure in [Close, ResetStream, CloseHttp2, DropFuture] {
         let mut site = Site::new();
         let mut served = Served::start(Server::new(site.app.clone())).await;
-        let open = |site: &Site, count: usize| site.metrics.text().contains(&format!("mesh_connections_open {count}\n"));
+        let open = |site: &Site, count: usize| {
+            site.metrics.text().contains(&format!("mesh_connections_open {count}\n"))
+        };
         match departure {
             Close => {
                 let mut stream = served.connect().await;

@@ -86,7 +86,8 @@ async fn a_shutdown_does_not_wait_for_clients_that_keep_connecting() {
                 let request = text("quick").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
                 while let Ok(mut stream) = std::net::TcpStream::connect(address) {
                     let mut reply = Vec::new();
-                    let asked = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut reply));
+                    let asked =
+                        stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_end(&mut reply));
                     if asked.is_ok() && stopped.load(Ordering::SeqCst) && !reply.is_empty() {
                         answered.fetch_add(1, Ordering::SeqCst);
                     }
