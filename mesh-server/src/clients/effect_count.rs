@@ -16,13 +16,16 @@ struct State {
 }
 
 impl EffectCount {
-    /// Counts a request until the returned value is dropped.
-    pub(crate) fn begin(&self) -> EffectGuard {
-        self.0.send_modify(|state| state.under_way += 1);
-        EffectGuard(Arc::clone(&self.0))
+    /// Counts a request until the returned value is dropped. Returns `None` after [`Self::stop`].
+    pub(crate) fn begin(&self) -> Option<EffectGuard> {
+        let has_begun = self.0.send_if_modified(|state| {
+            state.under_way += usize::from(!state.is_stopping);
+            !state.is_stopping
+        });
+        has_begun.then(|| EffectGuard(Arc::clone(&self.0)))
     }
 
-    /// Gives up what has not begun to commit.
+    /// Gives up what has not begun to commit, and lets nothing more begin.
     pub(crate) fn stop(&self) {
         self.0.send_modify(|state| state.is_stopping = true);
     }

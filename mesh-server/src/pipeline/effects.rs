@@ -68,30 +68,37 @@ impl Effects {
         cx: &RequestContext<'_>,
         admitted: Option<OwnedSemaphorePermit>,
         unsent: Option<UnsentPermit>,
-    ) {
+    ) -> Result<(), WireError> {
         let guard = cx.shared.clients.effects.begin();
+        let guard = guard.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?;
         let _ = self.begun.set(Begun { unsent: Mutex::new(unsent), _admitted: admitted, _guard: guard });
+        Ok(())
     }
 }
 
 /// Begins the effects of a request that no limit refuses, such as a login.
-pub(crate) fn begin(cx: &RequestContext<'_>) {
-    if let Some(effects) = cx.effects {
-        effects.begin(cx, None, None);
-    }
+///
+/// # Errors
+/// 503 if the server stops.
+pub(crate) fn begin(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    cx.effects.map_or(Ok(()), |effects| effects.begin(cx, None, None))
 }
 
 /// Begins effects as [`begin`] does, which a shutdown awaits to their end. They have no transaction that could be undone.
-pub(crate) fn begin_unstoppable(cx: &RequestContext<'_>) {
-    begin(cx);
+///
+/// # Errors
+/// Those of [`begin`].
+pub(crate) fn begin_unstoppable(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    begin(cx)?;
     // Always true for a new gate.
     let _ = cx.effects.is_some_and(|effects| effects.new_gate().begin());
+    Ok(())
 }
 
 /// Begins a write. Every limit that could refuse its answer is checked here, before anything is written.
 ///
 /// # Errors
-/// 503 if too many requests wait, 429 or 503 if too many answers are unread.
+/// 503 if too many requests wait or the server stops, 429 or 503 if too many answers are unread.
 pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
     // A request with a safe method does not write.
     let effects = cx.effects.ok_or_else(WireError::internal)?;
@@ -101,8 +108,7 @@ pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError
     let admitted = admission::admit_owned(cx)?;
     // The length of the answer is not known yet: there must be room for some of it.
     let unsent = cx.shared.clients.unsent.admit(cx.address, cx.outbox(), 1).await?;
-    effects.begin(cx, Some(admitted), Some(unsent));
-    Ok(())
+    effects.begin(cx, Some(admitted), Some(unsent))
 }
 
 /// Awaits an answer, unless the server stops before its effects begin to commit.

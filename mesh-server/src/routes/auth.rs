@@ -32,7 +32,7 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     let credentials = credentials(cx, body).await?;
     let _permit = admission::admit(cx)?;
     // A guess is counted and recorded even if its client does not wait for the answer.
-    effects::begin(cx);
+    effects::begin(cx)?;
     let attempt = integrity.attempts.begin(cx.address)?;
     let account = match in_time(cx, integrity.authenticator.account(&credentials)).await {
         Ok(account) => account,
@@ -142,7 +142,7 @@ pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, Wi
     Credential::read(cx, &headers)?;
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
     let (proof, target) = (proof(&headers), signature_target(cx, "json"));
-    effects::begin_unstoppable(cx);
+    effects::begin_unstoppable(cx)?;
     let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;
     ended.inspect_err(|error| log_unavailable(cx, error))?;
     let session = known.token.session();

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::{
     Changes, Context, Key, Listener, Mesh, Mutation, ResolveError, WriteError, Written,
 };
 use mesh_server::mesh_schema::{FieldType, Schema};
-use mesh_server::{App, AuditEntry, AuditLog, AuditSink, Metrics, Server};
+use mesh_server::{App, AuditEntry, AuditLog, AuditSink, ClientAddress, ClientLimits, Metrics, Server};
 use mesh_tests::PATIENCE;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Semaphore;
@@ -74,6 +74,11 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
+        Self::with("x".to_owned(), ClientLimits::new())
+    }
+
+    /// Creates a site whose record has a title.
+    fn with(title: String, limits: ClientLimits) -> Self {
         let none = || Semaphore::new(0);
         let storage =
             Arc::new(Storage { arrived: none(), before: none(), committing: none(), after: none() });
@@ -85,13 +90,13 @@ impl Site {
         let schema = Schema::builder().entity("post", |post| {
             post.field("id", FieldType::Integer).field("title", FieldType::String).writable()
         });
-        let tables = Tables::new().with("posts", ["id", "title"], [vec![7.into(), "x".into()]]);
+        let tables = Tables::new().with("posts", ["id", "title"], [vec![7.into(), title.into()]]);
         let mesh = Mesh::builder(schema.build().unwrap()).default_resolver(tables).default_mutator(mutator);
         let (sender, entries) = channel();
         let (metrics, audit) = (Metrics::default(), AuditLog::start(Entries(sender)).unwrap());
         let changes = Changes::new();
         let listener = changes.listen();
-        let app = App::builder(mesh.build().unwrap()).mutations(true).changes(changes);
+        let app = App::builder(mesh.build().unwrap()).mutations(true).changes(changes).client_limits(limits);
         let app = app.metrics(metrics.clone()).audit(audit.clone()).build().unwrap();
         Self { app, storage, metrics, audit, entries, changes: listener }
     }
@@ -120,6 +125,13 @@ impl Site {
         }
         assert_eq!(changes, usize::from(outcome == "ok"));
     }
+}
+
+/// Returns a write from one address.
+fn write() -> Request<Full<Bytes>> {
+    let request = Request::post("/mesh/post").header("Content-Type", "application/json");
+    let request = request.extension(ClientAddress([192, 0, 2, 1].into()));
+    request.body(Full::new(Bytes::from(BODY))).unwrap()
 }
 
 fn text() -> String {
@@ -179,11 +191,9 @@ async fn a_write_is_completed_and_reported_once_whose_client_has_left() {
                 }
             }
             DropFuture => {
-                let request = Request::post("/mesh/post").header("Content-Type", "application/json");
-                let request = request.body(Full::new(Bytes::from(BODY))).unwrap();
                 tokio::select! {
                     biased;
-                    _ = site.app.handle(request) => unreachable!("the storage waits"),
+                    _ = site.app.handle(write()) => unreachable!("the storage waits"),
                     () = take(&site.storage.arrived) => {}
                 }
             }
@@ -212,6 +222,29 @@ async fn a_write_whose_body_has_not_arrived_is_not_begun() {
     served.ended().await;
     assert_eq!(site.storage.arrived.available_permits(), 0);
     assert_eq!(site.audit.flush(PATIENCE), 0);
+}
+
+/// An answer that does not fit replaces no write that is in effect; the next write is refused before it begins.
+#[tokio::test]
+async fn bounds_on_unread_answers_are_checked_before_a_write_begins() {
+    let (title, budget) = ("x".repeat(40_000), ClientLimits::new().unsent_bytes(1 << 28, 100_000));
+    let site = Site::with(title, budget);
+    site.storage.before.add_permits(9);
+    site.storage.after.add_permits(9);
+    let mut unread = Vec::new();
+    for _ in 0..3 {
+        let reply = site.app.handle(write()).await;
+        assert_eq!(reply.status(), 201);
+        unread.push(reply);
+    }
+    let begun = site.storage.arrived.available_permits();
+    let refused = site.app.handle(write()).await;
+    assert_eq!((begun, site.storage.arrived.available_permits()), (3, 3));
+    assert_eq!((refused.status().as_u16(), refused.headers().contains_key("retry-after")), (429, true));
+    let body = refused.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.ends_with(br#""effect":"none"}"#), "{body:?}");
+    drop(unread);
+    assert_eq!(site.app.handle(write()).await.status(), 201);
 }
 
 /// After the timeout, a shutdown gives up a write that waits for a lock, and awaits one whose COMMIT was sent.
