@@ -7,17 +7,17 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
-use mesh_schema::{FieldType, Link, Schema, TableName};
+use mesh_schema::{FieldType, Link, NativeKind, NativeType, Schema, TableName};
 use parking_lot::Mutex;
 
-use crate::plan::{Column, Node, Plan, Target};
+use crate::plan::{Column, ColumnSource, Node, Plan, Target};
 use crate::planner::literal;
 use crate::{RecordId, Value};
 
@@ -32,42 +32,84 @@ pub struct Change {
     pub entity: Option<Arc<str>>,
     /// The id of the record as in [`RecordId::Text`]; `None` if any record of the entity may have changed.
     pub id: Option<Arc<str>>,
+    /// Tables whose rows have not changed, if `entity` is `None`.
+    pub except: Option<Arc<BTreeSet<TableName>>>,
 }
 
 impl Change {
     /// Creates a change of one record, which was created, updated or deleted.
     pub fn record(entity: impl Into<Arc<str>>, id: impl Into<Arc<str>>) -> Self {
-        Self { entity: Some(entity.into()), id: Some(id.into()) }
+        Self { id: Some(id.into()), ..Self::entity(entity) }
     }
 
     /// Creates a change of unknown records of an entity.
     pub fn entity(entity: impl Into<Arc<str>>) -> Self {
-        Self { entity: Some(entity.into()), id: None }
+        Self { entity: Some(entity.into()), id: None, except: None }
     }
 
     /// Creates a change after which any record may differ.
     pub fn anything() -> Self {
-        Self { entity: None, id: None }
+        Self { entity: None, id: None, except: None }
+    }
+
+    /// Creates a change after which any record may differ, except the rows of these tables.
+    pub fn outside(tables: Arc<BTreeSet<TableName>>) -> Self {
+        Self { except: Some(tables), ..Self::anything() }
+    }
+
+    /// Returns whether the rows of a table may differ after a change that names no entity.
+    fn may_concern(&self, table: &TableName) -> bool {
+        !self.except.as_ref().is_some_and(|tables| tables.contains(table))
+    }
+
+    /// Returns this change as changes of entities. A change of anything is returned as it is. The rows of a junction count as
+    /// the records that it leads to, because only relations to them read it.
+    pub fn by_entity(&self, schema: &Schema) -> Vec<Self> {
+        if self.except.is_none() {
+            return vec![self.clone()];
+        }
+        let mut keys = BTreeSet::new();
+        for (_, entity) in schema.entities() {
+            if self.may_concern(&entity.table) {
+                keys.insert(entity.key.as_str());
+            }
+            for relation in &entity.relations {
+                if matches!(&relation.link, Link::Through { table, .. } if self.may_concern(table)) {
+                    keys.insert(&schema.entity(relation.target).key);
+                }
+            }
+        }
+        keys.into_iter().map(Self::entity).collect()
     }
 }
 
 impl Plan {
     /// Returns whether a change may affect the response. Entities that share a table change together, and a relation through
-    /// a junction table changes with the entity of that table. The tables that a view reads are unknown, so changes of these
-    /// tables do not count as changes of the view.
+    /// a junction table changes with the entity of that table. A change of a table does not count as a change of the views
+    /// over it: whatever notices changes reports those of views separately.
     pub fn is_touched_by(&self, change: &Change, schema: &Schema) -> bool {
-        let Some(key) = &change.entity else { return true };
-        let Some(id) = schema.find(key) else { return true };
-        let table = &schema.entity(id).table;
         let root = self.node();
+        let Some(key) = &change.entity else {
+            return change.may_concern(&root.table)
+                || is_read_by_descendants(root, &|table| change.may_concern(table));
+        };
+        let Some(id) = schema.find(key) else { return true };
+        let entity = schema.entity(id);
         let is_other = || match (&self.target, &change.id) {
             (Target::Point(read), Some(changed)) if *root.entity == **key => {
                 let changed = literal::key(&root.id, RecordId::Text(changed));
-                changed.is_some_and(|changed| are_different(&changed, read))
+                changed.is_some_and(|changed| are_different(&root.id, &entity.native, (&changed, read)))
             }
             _ => false,
         };
-        (root.table == *table && !is_other()) || is_read_by_descendants(root, table)
+        (root.table == entity.table && !is_other())
+            || is_read_by_descendants(root, &|table| *table == entity.table)
+    }
+
+    /// Returns an entity that the response depends on although the database does not show when it has changed, if there is
+    /// one. The response cannot be followed.
+    pub fn unseen_source<'p>(&'p self, schema: &Schema) -> Option<&'p str> {
+        find_unseen(self.node(), schema)
     }
 
     /// Returns changes that together cover everything that may affect the response. For the entity that is read, this is a
@@ -77,7 +119,9 @@ impl Plan {
     pub fn sources(&self, schema: &Schema) -> Vec<Change> {
         let root = self.node();
         let read = match &self.target {
-            Target::Point(read) if !is_read_by_descendants(root, &root.table) => record_name(&root.id, read),
+            Target::Point(read) if !is_read_by_descendants(root, &|table| *table == root.table) => {
+                record_name(&root.id, read)
+            }
             _ => None,
         };
         let entities = schema.entities().map(|(_, entity)| entity.key.as_str());
@@ -92,14 +136,44 @@ impl Plan {
     }
 }
 
-/// Returns whether two ids certainly identify different records. Texts that differ only in case may identify the same
-/// record, as UUIDs or by a collation.
-fn are_different(one: &[Value], other: &[Value]) -> bool {
-    let differ = |parts: (&Value, &Value)| match parts {
-        (Value::Text(one), Value::Text(other)) => one.to_lowercase() != other.to_lowercase(),
-        (one, other) => one != other,
+/// Returns whether two ids certainly identify different records. Integers do if they differ. Texts do if they are texts of
+/// the storage too, whose comparison depends on a collation at most. Other values, such as numbers with fractions, times and
+/// addresses, may have several texts.
+fn are_different(
+    columns: &[Column],
+    natives: &HashMap<String, NativeType>,
+    (one, other): (&[Value], &[Value]),
+) -> bool {
+    let differ = |(column, (one, other)): (&Column, (&Value, &Value))| match (one, other) {
+        (Value::Integer(one), Value::Integer(other)) => one != other,
+        (Value::Text(one), Value::Text(other)) => is_text(column, natives) && are_different_texts(one, other),
+        _ => false,
     };
-    one.len() != other.len() || one.iter().zip(other).any(differ)
+    one.len() != other.len() || columns.iter().zip(one.iter().zip(other)).any(differ)
+}
+
+/// Returns whether the storage compares the values of a column as texts.
+fn is_text(column: &Column, natives: &HashMap<String, NativeType>) -> bool {
+    let native = match &column.source {
+        ColumnSource::Column(name) => natives.get(name),
+        _ => None,
+    };
+    let is_text_type = |native: &NativeType| match native.kind {
+        NativeKind::Enum => true,
+        NativeKind::BuiltIn => ["text", "varchar", "bpchar", "name", "uuid"].contains(&native.name.as_str()),
+        _ => false,
+    };
+    matches!(column.ty, None | Some(FieldType::String | FieldType::Uuid)) && native.is_none_or(is_text_type)
+}
+
+/// Returns whether no collation makes two texts equal. Collations may ignore case, punctuation and blanks at the end, and
+/// make letters beyond ASCII equal to others.
+fn are_different_texts(one: &str, other: &str) -> bool {
+    let letters = |text: &str| {
+        let letters = text.bytes().filter(u8::is_ascii_alphanumeric);
+        letters.map(|byte| byte.to_ascii_lowercase()).collect::<Vec<_>>()
+    };
+    one.is_ascii() && other.is_ascii() && letters(one) != letters(other)
 }
 
 /// Returns the text of an id; `None` if the id may have several spellings.
@@ -111,14 +185,39 @@ fn record_name(columns: &[Column], key: &[Value]) -> Option<String> {
     }
 }
 
-/// Returns whether a relation below a node, or one that a condition or an order uses, reads a table. The recursion is
-/// bounded by the depth of queries and policies.
-fn is_read_by_descendants(node: &Node, table: &TableName) -> bool {
+/// Returns the links and nodes of the relations below a node, and of those that a condition or an order uses.
+fn relations_of(node: &Node) -> impl Iterator<Item = (&Link, &Node)> {
     let joins = node.joins.iter().map(|join| (&join.link, &join.node));
-    let mut below = joins.chain(node.related.iter().map(|related| (&related.link, &related.node)));
-    below.any(|(link, node)| {
-        let is_junction = matches!(link, Link::Through { table: junction, .. } if junction == table);
-        is_junction || node.table == *table || is_read_by_descendants(node, table)
+    joins.chain(node.related.iter().map(|related| (&related.link, &related.node)))
+}
+
+/// Returns the junction table of a link.
+fn junction_of(link: &Link) -> Option<&TableName> {
+    match link {
+        Link::Through { table, .. } => Some(table),
+        Link::Direct { .. } => None,
+    }
+}
+
+/// Returns whether a relation below a node, or one that a condition or an order uses, reads one of the tables that `is_meant`
+/// selects. The recursion is bounded by the depth of queries and policies.
+fn is_read_by_descendants(node: &Node, is_meant: &impl Fn(&TableName) -> bool) -> bool {
+    relations_of(node).any(|(link, node)| {
+        junction_of(link).is_some_and(is_meant)
+            || is_meant(&node.table)
+            || is_read_by_descendants(node, is_meant)
+    })
+}
+
+/// Returns the first entity at or below a node whose changes the database does not show. A junction counts as the entity that
+/// it leads to.
+fn find_unseen<'p>(node: &'p Node, schema: &Schema) -> Option<&'p str> {
+    if schema.has_unseen_changes(&node.table) {
+        return Some(&node.entity);
+    }
+    relations_of(node).find_map(|(link, node)| {
+        let is_unseen = junction_of(link).is_some_and(|table| schema.has_unseen_changes(table));
+        if is_unseen { Some(&*node.entity) } else { find_unseen(node, schema) }
     })
 }
 

@@ -11,7 +11,7 @@ mod types;
 use std::collections::{HashMap, HashSet};
 
 use mesh_plan::sql::postgres::Features;
-use mesh_schema::{Catalog, Column, ForeignKey, NativeType, Table, TableName};
+use mesh_schema::{Catalog, Column, ForeignKey, NativeType, Table};
 use tokio_postgres::Error;
 
 use self::types::ColumnType;
@@ -79,6 +79,7 @@ pub(super) async fn read(
     let mut keys = keys(link, &ids).await?;
     let mut foreign_keys = foreign_keys(link, &ids, &namespace).await?;
     let mut constraints = constraints::read(link, &ids).await?;
+    let unseen = tables_with_unseen_changes(link, &ids).await?;
     let mut tables = Vec::with_capacity(objects.len());
     for SchemaObject { id, kind, mut table } in objects {
         table.columns = columns.remove(&id).unwrap_or_default();
@@ -86,6 +87,7 @@ pub(super) async fn read(
             notes.push(format!("{} '{}' is left out: it has no columns to read", noun(&kind), table.name));
             continue;
         }
+        table.has_unseen_changes = unseen.contains(&id);
         (table.primary_key, table.unique) = keys.remove(&id).unwrap_or_default();
         table.foreign_keys = foreign_keys.remove(&id).unwrap_or_default();
         let names = table.columns.iter().map(|column| column.name.as_str());
@@ -109,16 +111,6 @@ pub(super) async fn read(
     row_security(link, &ids, &mut notes).await?;
     sample::detect_time_forms(link, (&mut tables, default), times, &mut notes).await?;
     Ok((Catalog { tables }, notes))
-}
-
-/// Returns the tables of all schemas that can have triggers. Tables of the default schema are unqualified.
-pub(super) async fn tables(link: &Link, default: Option<&String>) -> Result<HashSet<TableName>, Error> {
-    let sql = "SELECT CASE WHEN n.nspname = $1::text THEN NULL ELSE n.nspname::text END, c.relname \
-               FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
-               WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition";
-    let default = default.map_or(TextParam(None), |default| TextParam::text(default));
-    let rows = link.query_once(sql, &[default]).await?;
-    Ok(rows.iter().map(|row| TableName { schema: row.get(0), name: row.get(1) }).collect())
 }
 
 /// Returns names as the JSON array that statements take as a parameter.
@@ -167,6 +159,23 @@ async fn row_security(link: &Link, ids: &str, notes: &mut Vec<String>) -> Result
         });
     }
     Ok(())
+}
+
+/// Returns those of the tables and views that read foreign tables, whose rows other databases can change. A materialized view
+/// has rows of its own.
+async fn tables_with_unseen_changes(link: &Link, ids: &str) -> Result<HashSet<u32>, Error> {
+    let sql = "WITH RECURSIVE source AS ( \
+                 SELECT c.oid AS root, c.oid, c.relkind FROM pg_catalog.pg_class AS c WHERE c.oid = ANY($1::oid[]) \
+                 UNION \
+                 SELECT s.root, c.oid, c.relkind FROM source AS s CROSS JOIN LATERAL ( \
+                     SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits AS i WHERE i.inhparent = s.oid \
+                     UNION ALL SELECT d.refobjid FROM pg_catalog.pg_rewrite AS w JOIN pg_catalog.pg_depend AS d \
+                       ON d.objid = w.oid AND d.classid = 'pg_catalog.pg_rewrite'::regclass::oid \
+                         AND d.refclassid = 'pg_catalog.pg_class'::regclass::oid \
+                     WHERE w.ev_class = s.oid AND s.relkind = 'v') AS below \
+                   JOIN pg_catalog.pg_class AS c ON c.oid = below.oid) \
+               SELECT DISTINCT s.root FROM source AS s WHERE s.relkind = 'f'";
+    Ok(link.query_once(sql, &[TextParam::text(ids)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
 /// A table, or a relation that is read like one, without columns and keys.

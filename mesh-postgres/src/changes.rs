@@ -1,9 +1,12 @@
-//! The change feed: notifications of triggers, or the position of the write-ahead log if there are none.
+//! The change feed: notifications of triggers, and the transactions that have ended.
 //!
-//! A notification of the triggers in [`triggers`] names the record. Without them the position of the log is polled a few
-//! times a second while there are listeners; if it has moved, anything may have changed. Behind a pooler, which cannot
-//! pass notifications on, the position is always polled. A lost connection counts as a change of anything.
+//! A notification of the triggers in [`triggers`] names the record. All other tables and views are polled: while there are
+//! listeners, a snapshot is taken a few times a second, which differs from the last one if a transaction that has written
+//! anything has ended. Then any row may have changed, except those of the tables whose triggers report every change.
+//! Behind a pooler, which cannot pass notifications on, everything is polled. A lost connection counts as a change of
+//! anything.
 
+mod coverage;
 mod triggers;
 
 use std::convert::Infallible;
@@ -11,39 +14,46 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_plan::{Change, Changes};
+use tokio::time::MissedTickBehavior;
+use tokio_postgres::Error;
 
 use crate::database::Database;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
-use crate::pool::replicas::{Replicas, WRITE_POSITION, query_position};
+use crate::pool::link::Link;
+use crate::pool::replicas::Replicas;
+use coverage::Coverage;
 
-/// The interval at which the position of the log is polled.
+/// The interval at which snapshots are compared.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The delay before connecting again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 /// The longest wait for an answer, after which the connection counts as lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval at which a connection that only receives notifications is checked: nothing else shows that it is lost.
-const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// The shortest time between equal messages about a lost connection.
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 const LISTEN: &str = "LISTEN mesh_changes";
-const IS_ALIVE: &str = "SELECT 1";
-const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 'mesh_changes' LIMIT 1";
+/// The transactions that a read would see. It also changes with commits that the log does not show yet, or that a read does
+/// not see although the log shows them, because the database waits for a standby.
+const SNAPSHOT: &str = "SELECT pg_catalog.txid_current_snapshot()::text";
 
 impl Database {
     /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned.
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
         let (pool, replicas) = (Arc::clone(&self.listening), Arc::clone(&self.replicas));
+        let default_schema = self.default_schema().cloned();
         async move {
             let mut is_first = true;
             let mut last = String::new();
             loop {
                 let begun = Instant::now();
-                let Err(error) = listen(&pool, &replicas, &changes, &mut is_first).await;
+                let Err(error) = 
+                    listen(&pool, &replicas, &changes, &mut is_first, default_schema.as_ref()).await;
                 let error = with_causes(&*error);
                 // While the database is unavailable, each attempt fails immediately for the same reason.
-                if error != last || begun.elapsed() > CHECK_INTERVAL {
+                if error != last || begun.elapsed() > LOG_INTERVAL {
                     tracing::warn!("cannot listen for changes of the database: {error}");
                 }
                 last = error;
@@ -59,45 +69,72 @@ async fn listen(
     replicas: &Replicas,
     changes: &Changes,
     is_first: &mut bool,
+    default_schema: Option<&String>,
 ) -> Result<Infallible, BoxError> {
     let (link, mut notifications) = pool.connect_listener().await?;
-    let mut has_triggers = false;
     if !pool.has_pooler() {
         with_timeout(link.execute(LISTEN)).await??;
-        has_triggers = !with_timeout(link.query_once(FIND_TRIGGERS, &[])).await??.is_empty();
     }
     // There were no notifications of writes since the last connection was lost.
     if !std::mem::take(is_first) {
         with_timeout(replicas.require_current(&link)).await??;
     }
     changes.notify(Change::anything());
-    let mut last_position = None;
+    let mut poll = Poll { has_pooler: pool.has_pooler(), ..Poll::default() };
+    let mut times = tokio::time::interval(POLL_INTERVAL);
+    times.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         if link.is_replaced() {
             return Err("the primary was replaced".into());
         }
-        let change = if has_triggers {
-            let Ok(received) = tokio::time::timeout(CHECK_INTERVAL, notifications.recv()).await else {
-                with_timeout(link.query_once(IS_ALIVE, &[])).await??;
-                continue;
-            };
-            parse_notification(received.ok_or("the connection ended")?.payload())
-        } else {
+        let due = async {
+            times.tick().await;
             changes.wanted().await;
-            let position = with_timeout(query_position(&link, WRITE_POSITION)).await??;
-            let last = std::mem::replace(&mut last_position, position);
-            if last.is_none() || last == position {
-                tokio::time::sleep(POLL_INTERVAL).await;
-                continue;
-            }
-            Change::anything()
         };
-        // Reads that follow the notification must see the change.
-        with_timeout(replicas.require_current(&link)).await??;
-        changes.notify(change);
+        let change = tokio::select! {
+            received = notifications.recv() => {
+                Some(parse_notification(received.ok_or("the connection ended")?.payload()))
+            }
+            () = due => with_timeout(poll.next(&link, default_schema)).await??,
+        };
+        if let Some(change) = change {
+            // Reads that follow the notification must see the change.
+            with_timeout(replicas.require_current(&link)).await??;
+            changes.notify(change);
+        }
         while let Ok(notification) = notifications.try_recv() {
             changes.notify(parse_notification(notification.payload()));
         }
+    }
+}
+
+/// What the last poll has found.
+#[derive(Default)]
+struct Poll {
+    has_pooler: bool,
+    snapshot: Option<String>,
+    coverage: Coverage,
+}
+
+impl Poll {
+    /// Returns what may have changed since the last poll; before the first one, that is anything.
+    async fn next(&mut self, link: &Link, default_schema: Option<&String>) -> Result<Option<Change>, Error> {
+        let snapshot = link.query_once(SNAPSHOT, &[]).await?.first().map(|row| row.get::<_, String>(0));
+        if snapshot == self.snapshot {
+            return Ok(None);
+        }
+        self.snapshot = snapshot;
+        let mut coverage = Coverage::default();
+        if !self.has_pooler {
+            coverage = Coverage::read(link, default_schema).await?;
+        }
+        // A table whose triggers were just created may have changed before.
+        let change = match coverage.version == self.coverage.version && !coverage.tables.is_empty() {
+            true => Change::outside(Arc::clone(&coverage.tables)),
+            false => Change::anything(),
+        };
+        self.coverage = coverage;
+        Ok(Some(change))
     }
 }
 

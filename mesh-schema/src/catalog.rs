@@ -38,6 +38,8 @@ pub struct Table {
     pub description: Option<String>,
     /// Whether reads include the rows of tables that inherit from this one. Its keys are not unique among all these rows.
     pub has_inheriting_tables: bool,
+    /// Whether its rows can change without a trace in this database, for example because they are stored elsewhere.
+    pub has_unseen_changes: bool,
 }
 
 impl Table {

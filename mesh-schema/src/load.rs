@@ -54,6 +54,8 @@ pub(crate) fn load(
     if let Some(roles) = &document.policies {
         loader.policies(roles);
     }
+    let unseen = catalog.into_iter().flat_map(|catalog| &catalog.tables);
+    loader.schema.unseen = unseen.filter(|table| table.has_unseen_changes).map(Table::full_name).collect();
     if loader.faults.is_empty() { Ok(loader.schema) } else { Err(loader.faults.into()) }
 }
 

@@ -5,7 +5,7 @@
 
 mod computed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -33,6 +33,8 @@ pub struct Schema {
     pub(crate) entities: Vec<Entity>,
     pub(crate) by_key: HashMap<String, EntityId>,
     pub(crate) policies: Option<Entries<RoleDocument>>,
+    /// The tables with [`crate::Table::has_unseen_changes`].
+    pub(crate) unseen: HashSet<TableName>,
 }
 
 impl Schema {
@@ -45,6 +47,11 @@ impl Schema {
     #[expect(clippy::indexing_slicing, reason = "ids are made by the loader of the same schema")]
     pub fn entity(&self, id: EntityId) -> &Entity {
         &self.entities[id.0 as usize]
+    }
+
+    /// Returns whether the rows of a table can change without a trace in the database.
+    pub fn has_unseen_changes(&self, table: &TableName) -> bool {
+        self.unseen.contains(table)
     }
 
     /// Returns the schema as if its document declared no policies.

@@ -53,7 +53,7 @@ impl Hub {
     /// Creates a subscription and waits for its first result.
     ///
     /// # Errors
-    /// The first reading fails or misses the deadline, the client's address has used up its share of unread bytes, or the hub
+    /// The database does not show changes of the records, the first reading fails or misses the deadline, the client's address has used up its share of unread bytes, or the hub
     /// is closed.
     pub(crate) async fn subscribe(
         &self,
@@ -64,6 +64,11 @@ impl Hub {
     ) -> Result<Subscription, WireError> {
         if self.is_closed.load(Ordering::SeqCst) {
             return Err(WireError::unavailable(1));
+        }
+        if let Some(entity) = plan.unseen_source(self.reader.mesh.schema()) {
+            return Err(WireError::validation(format!(
+                "Entity '{entity}' has no streams: the database does not show when its records change"
+            )));
         }
         // Results are shared between principals unless they can depend on the principal.
         let principal = subscriber.principal.clone().filter(|_| self.reader.mesh.is_personal(&plan));

@@ -40,20 +40,20 @@ impl Pending {
         let mut entities = BTreeSet::new();
         let mut precise = BTreeSet::from([tags.many()]);
         let mut coarse = precise.clone();
-        for change in &self.changes {
+        for change in self.changes.iter().flat_map(|change| change.by_entity(schema)) {
             // An entity that the schema does not have may be a table through which others are read.
-            let Some(entity) = change.entity.as_deref().filter(|key| schema.find(key).is_some()) else {
+            let Some(entity) = change.entity.filter(|key| schema.find(key).is_some()) else {
                 return vec![tags.all()];
             };
             precise.insert(match &change.id {
-                Some(id) => tags.record(entity, id),
-                None => tags.records(entity),
+                Some(id) => tags.record(&entity, id),
+                None => tags.records(&entity),
             });
             entities.insert(entity);
         }
         for entity in entities {
-            precise.insert(tags.entity(entity));
-            coarse.extend([tags.entity(entity), tags.records(entity)]);
+            precise.insert(tags.entity(&entity));
+            coarse.extend([tags.entity(&entity), tags.records(&entity)]);
         }
         let fitting = [precise, coarse].into_iter().find(|tags| tags.len() <= MAX_TAGS);
         fitting.map_or_else(|| vec![tags.all()], |tags| tags.into_iter().collect())

@@ -5,7 +5,7 @@ use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 use mesh_server::regular_file;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database::Database;
+use crate::cli::server::database::{Database, block_on};
 use crate::cli::server::internal_tables::without_internal_tables;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
@@ -90,6 +90,12 @@ impl DataSource {
             Ok(schema) => parts.schema = schema,
             Err(failure) => parts.faults.extend(failure.faults),
         }
+        if let (Some(database), Some(schema)) = (&parts.database, &parts.schema) {
+            match block_on(database.schema_notes(schema, config)).map_err(Failure::from).flatten() {
+                Ok(notes) => parts.notes.extend(notes),
+                Err(failure) => parts.faults.extend(failure.faults),
+            }
+        }
         parts
     }
 
@@ -108,11 +114,16 @@ impl DataSource {
             }
         };
         // Loading a large schema takes a while, and this thread serves requests.
-        let config = config.clone();
+        let settings = config.clone();
         let loading = tokio::task::spawn_blocking(move || {
-            document.load(&config, catalog.as_ref(), &mut notes).map(|schema| (schema, notes))
+            document.load(&settings, catalog.as_ref(), &mut notes).map(|schema| (schema, notes))
         });
-        Ok(loading.await.map_err(Failure::from)??)
+        let (schema, mut notes) = loading.await.map_err(Failure::from)??;
+        if let Some(database) = database {
+            let more = database.schema_notes(&schema, config).await;
+            notes.extend(more.map_err(|failure| ReloadError::Unavailable(failure.faults.join("; ")))?);
+        }
+        Ok((schema, notes))
     }
 }
 

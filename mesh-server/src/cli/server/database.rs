@@ -88,6 +88,13 @@ impl Database {
         Ok(catalog)
     }
 
+    /// Returns notes about what the account cannot do with the entities of a schema that is served.
+    pub(crate) async fn schema_notes(&self, schema: &Schema, config: &Config) -> Result<Vec<String>, Failure> {
+        let Self::Postgres(database) = self else { return Ok(Vec::new()) };
+        let note = if config.follows_changes() { database.trigger_note(schema).await? } else { None };
+        Ok(note.into_iter().collect())
+    }
+
     /// Makes the database the resolver of all entities, and the writer their mutator.
     pub(crate) fn add_resolvers(&self, mesh: MeshBuilder, writer: Option<&Writer>) -> MeshBuilder {
         let mesh = match self {
