@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 mod failure;
+mod probe;
 mod script;
 mod transaction;
 

@@ -24,4 +24,4 @@ pub mod text;
 mod write;
 
 pub use statement::Statement;
-pub use write::{EmptyResult, Part, SetReference, Step};
+pub use write::{EmptyResult, Part, SetReference, Step, WriteProbe};

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 mod failure;
+mod probe;
 mod script;
 mod transaction;
 
@@ -25,9 +26,11 @@ use crate::pool::Pool;
 use crate::pool::link::Link;
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
-use crate::sql::TextParam;
+use crate::sql::{self, TextParam};
 use failure::write_failure;
 
+/// Returns whether row-level security of a table applies to the account.
+const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regclass)";
 /// The maximum number of statements that are sent at once.
 const BATCH: usize = 16;
 
@@ -126,6 +129,8 @@ impl Writer {
                 if rows.is_empty()
                     && let Some(error) = step.failure(mutation)
                 {
+                    let is_skipped = step.may_be_skipped() && self.is_skipped(link, step.part.of(mutation)).await;
+                    let error = if is_skipped { step.part.of(mutation).skipped() } else { error };
                     return Err(Failure::Final(error));
                 }
                 if step.returns_id {
@@ -141,6 +146,27 @@ impl Writer {
                 return Ok(Written { id, body: None, created });
             }
         }
+    }
+
+    /// Returns whether the record exists that a statement has not changed, although the account may change it. If it does
+    /// not exist now, a trigger may have deleted it in place of the statement, so the transaction is ended to look again.
+    async fn is_skipped(&self, link: &Link, mutation: &Mutation) -> bool {
+        let Some(find) = postgres::find_written(mutation, &self.statements.features) else { return false };
+        let find = async || {
+            let params: Vec<_> =
+                find.params.iter().map(|param| TextParam(param.for_write(&Key::default()))).collect();
+            link.query_once(&find.sql, &params).await.is_ok_and(|rows| !rows.is_empty())
+        };
+        if !find().await && (link.end("ROLLBACK").await.is_err() || !find().await) {
+            return false;
+        }
+        // Policies may hide the record from the statement alone. Then it does not exist for this write.
+        let table = sql::table(&sql::qualified(
+            mutation.written_table(),
+            self.statements.features.default_schema.as_ref(),
+        ));
+        let hides = link.query_once(HIDES_ROWS, &[TextParam::text(&table)]).await;
+        hides.is_ok_and(|rows| rows.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }
 
     /// Runs statements of a write after `opening`, and returns the rows of those before the first error, with that

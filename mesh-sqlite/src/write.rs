@@ -7,6 +7,7 @@
 pub(crate) mod audit;
 mod failure;
 mod group;
+mod probe;
 mod queue;
 mod script;
 #[cfg(test)]
@@ -292,7 +293,9 @@ impl WriteConnection {
             if rows == 0
                 && let Some(error) = step.failure(mutation)
             {
-                return Err(error);
+                let written = step.part.of(mutation);
+                let is_skipped = step.may_be_skipped() && self.exists(written);
+                return Err(if is_skipped { written.skipped() } else { error });
             }
             if step.returns_id {
                 if rows > 1 {
@@ -303,6 +306,16 @@ impl WriteConnection {
         }
         let created = matches!(mutation.action(), Action::Merge { .. }) && !found;
         Ok(Written { id, body: None, created })
+    }
+}
+
+impl WriteConnection {
+    /// Returns whether the record exists that a statement of a write has not changed.
+    fn exists(&self, mutation: &Mutation) -> bool {
+        let Some(find) = sqlite::find_written(mutation) else { return false };
+        let prepared = self.reader.connection.prepare(&find.sql);
+        let values = find.params.iter().map(|param| param.value());
+        prepared.and_then(|mut find| run_statement(&mut find, values)).is_ok_and(|(rows, _)| rows > 0)
     }
 }
 

@@ -348,6 +348,14 @@ impl WireError {
         )
     }
 
+    /// Creates a 500: a write failed. The cause belongs in the log only.
+    pub fn mutator() -> Self {
+        Self::new(
+            ErrorKind::Resolver,
+            "The data could not be written; the server's log has the cause under this request id",
+        )
+    }
+
     /// Creates a 500 `TIMEOUT`: a resolver or a mutator exceeded its deadline.
     pub fn timeout() -> Self {
         Self::new(ErrorKind::Resolver, "The request took too long and was stopped").with_code(Code::Timeout)

@@ -72,6 +72,17 @@ impl Link {
         self.record_result(result)
     }
 
+    /// Prepares a statement without running or keeping it.
+    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<(), Error> {
+        self.is_running = true;
+        let preparing = async {
+            let statement = self.conn.prep(sql).await?;
+            self.conn.close(statement).await
+        };
+        let result = preparing.await;
+        self.record_result(result)
+    }
+
     /// Runs a statement and collects its rows.
     pub(crate) async fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Error> {
         Ok(self.write(sql, params).await?.rows)

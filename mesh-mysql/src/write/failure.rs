@@ -23,13 +23,18 @@ mod number {
     pub(super) const CHECK_OF_VIEW: u16 = 1369;
     pub(super) const CHECK_OF_MYSQL: u16 = 3819;
     pub(super) const CHECK_OF_MARIADB: u16 = 4025;
-    /// `SIGNAL` in a trigger.
+    /// `SIGNAL` in a trigger, unless it sets another number.
     pub(super) const SIGNAL: u16 = 1644;
+    /// The account lacks a privilege for the database, the table or the column, or for a routine that a trigger uses.
+    pub(super) const NO_PRIVILEGE: [u16; 5] = [1044, 1142, 1143, 1227, 1370];
     /// Values that their columns cannot store: out of range, truncated, of another type, too long; and values of generated
     /// columns and of UUIDs.
     pub(super) const UNFIT: [u16; 13] =
         [1264, 1265, 1292, 1366, 1367, 1406, 1411, 1416, 1906, 3105, 3140, 3156, 4161];
 }
+
+/// The SQLSTATE by convention of `SIGNAL` in a trigger.
+const UNHANDLED_EXCEPTION: &str = "45000";
 
 /// Returns the failure of an attempt for an error before COMMIT, or for a COMMIT that was refused.
 pub(super) fn failure_by<E>(error: &Error, failed: E) -> Failure<E> {
@@ -73,6 +78,11 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         code if number::NO_REFERRED.contains(&code) || number::IS_REFERRED.contains(&code) => Rule::Reference,
         number::CHECK_OF_VIEW | number::CHECK_OF_MYSQL | number::CHECK_OF_MARIADB => Rule::Check,
         number::SIGNAL => Rule::Other,
+        _ if cause.state == UNHANDLED_EXCEPTION => Rule::Other,
+        code if number::NO_PRIVILEGE.contains(&code) => {
+            tracing::info!("the database does not permit a write: {error}");
+            return WriteError::forbidden_by_database();
+        }
         code if number::UNFIT.contains(&code) => return unfit(cause, mutation),
         _ => return resolve_error(error).into(),
     };

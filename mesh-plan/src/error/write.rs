@@ -126,6 +126,17 @@ pub enum WriteError {
         /// Other fields that would be refused too.
         others: Vec<FieldFault>,
     },
+    /// The storage executed the statement without an error, but a trigger or rule skipped or replaced it.
+    #[error(
+        "The database did not {action} the record of '{entity}': a trigger or rule skipped or replaced the statement. Nothing was \
+         written"
+    )]
+    Skipped {
+        /// The entity.
+        entity: String,
+        /// What should have become of the record, as a verb.
+        action: &'static str,
+    },
     /// A value fits the field's type but not its column.
     #[error("{}", .0.first().map_or_else(|| VALUE_DOES_NOT_FIT.to_owned(), ToString::to_string))]
     Value(Vec<FieldFault>),
@@ -169,6 +180,12 @@ impl WriteError {
     /// Creates a failure with a message for the log.
     pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Failed(ResolveError::new(message))
+    }
+
+    /// Creates the error of a write for which the account of the database lacks a privilege, or that a policy of the database
+    /// refuses.
+    pub fn forbidden_by_database() -> Self {
+        Self::Refused("The database does not permit this write".to_owned())
     }
 
     /// Creates the error of a violated rule whose fields are unknown.

@@ -24,10 +24,12 @@ mod tests;
 mod type_class;
 
 use crate::Key;
+use mesh_schema::Schema;
+
 use crate::mutation::{Mutation, Subject};
 use crate::sql::custom;
 use crate::sql::statement::Statement;
-use crate::sql::write::{self, SetReference, Step};
+use crate::sql::write::{self, SetReference, Step, WriteProbe};
 pub use dialect::Product;
 pub use layout::{Layout, ReadStatement};
 pub use param::Param;
@@ -64,6 +66,11 @@ pub fn references(mutation: &Mutation, product: Product) -> Vec<SetReference<Par
 /// Returns the statement that finds a record if it may be written, and locks it.
 pub fn lock(subject: &Subject, id: &Key, product: Product) -> Statement<Param> {
     write::find::find(subject, id, true, dialect::MySql { product, inputs: &[] })
+}
+
+/// Returns statements that show which writes the database would refuse.
+pub fn write_probes(schema: &Schema, product: Product) -> Vec<WriteProbe> {
+    write::probe::probes(schema, dialect::MySql { product, inputs: &[] })
 }
 
 /// Returns the statement that lists the steps in which the database would run `statement`.

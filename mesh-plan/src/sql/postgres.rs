@@ -26,10 +26,12 @@ mod render;
 mod tests;
 mod type_class;
 
+use mesh_schema::Schema;
+
 use crate::mutation::{Mutation, Subject};
 use crate::sql::custom;
 use crate::sql::statement::Statement;
-use crate::sql::write::{self, Step};
+use crate::sql::write::{self, Step, WriteProbe};
 use crate::{Key, Value};
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
@@ -65,6 +67,17 @@ pub fn permitted(subject: &Subject, ids: &[Key], features: &Features) -> Option<
 /// privilege to update it.
 pub fn find(subject: &Subject, id: &Key, locks: bool, features: &Features) -> Statement<Param> {
     write::find::find(subject, id, locks, dialect::Postgres { features, inputs: &[] })
+}
+
+/// Returns the statement that finds the record or the pair of a junction that a write changes or deletes; `None` if it does
+/// neither.
+pub fn find_written(mutation: &Mutation, features: &Features) -> Option<Statement<Param>> {
+    write::find::find_written(mutation, dialect::Postgres { features, inputs: &[] })
+}
+
+/// Returns statements that show which writes the database would refuse.
+pub fn write_probes(schema: &Schema, features: &Features) -> Vec<WriteProbe> {
+    write::probe::probes(schema, dialect::Postgres { features, inputs: &[] })
 }
 
 /// Returns the statement that lists the steps in which PostgreSQL would run `statement`.

@@ -15,11 +15,13 @@ mod statements;
 mod tests;
 mod write_form;
 
+use mesh_schema::Schema;
+
 use crate::Key;
 use crate::mutation::{Mutation, Subject};
 use crate::sql::custom;
 use crate::sql::statement::Statement;
-use crate::sql::write::{self, SetReference, Step};
+use crate::sql::write::{self, SetReference, Step, WriteProbe};
 pub use dialect::Probe;
 use dialect::Sqlite;
 pub use list::element;
@@ -113,6 +115,17 @@ pub fn permitted(subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
 /// others from writing.
 pub fn find(subject: &Subject, id: &Key) -> Statement<Param> {
     write::find::find(subject, id, false, Sqlite::PLAIN)
+}
+
+/// Returns the statement that finds the record or the pair of a junction that a write changes or deletes; `None` if it does
+/// neither.
+pub fn find_written(mutation: &Mutation) -> Option<Statement<Param>> {
+    write::find::find_written(mutation, Sqlite::PLAIN)
+}
+
+/// Returns statements that show which writes the database would refuse.
+pub fn write_probes(schema: &Schema) -> Vec<WriteProbe> {
+    write::probe::probes(schema, Sqlite::PLAIN)
 }
 
 /// Returns the statement that lists the steps in which SQLite would run `statement`.

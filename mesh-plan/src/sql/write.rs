@@ -6,6 +6,7 @@
 pub(super) mod find;
 pub(super) mod many;
 mod part;
+pub(super) mod probe;
 mod recheck;
 mod record;
 mod reference;
@@ -14,6 +15,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 
+use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
 
 use super::dialect::Dialect;
@@ -26,6 +28,7 @@ use crate::plan::{ColumnSource, CompareOp};
 use crate::{Key, Rule, Value, WriteError};
 
 pub use part::Part;
+pub use probe::WriteProbe;
 pub use reference::SetReference;
 pub(super) use reference::references;
 
@@ -59,6 +62,8 @@ pub enum EmptyResult {
     Subject,
     /// The other record does not exist, or is not linked.
     Other,
+    /// The storage did not create the record, but reported no error.
+    Skipped,
     /// A rule of the storage prevented the change without an error.
     Rule(Rule),
     /// The write would result in a record that may not be written.
@@ -73,6 +78,12 @@ impl<P> Step<P> {
         self.statement.sql.starts_with("SELECT ")
     }
 
+    /// Returns whether the record may exist although the statement returned no row: a trigger or rule of the storage may have
+    /// skipped or replaced it. If [`find::find_written`] then finds the record, the error is [`Mutation::skipped`].
+    pub fn may_be_skipped(&self) -> bool {
+        !self.is_read() && matches!(self.if_none, Some(EmptyResult::Subject | EmptyResult::Other))
+    }
+
     /// Returns the error of a write in which this step returned no row; `None` if that is not a failure.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
         let mutation = self.part.of(mutation);
@@ -82,6 +93,7 @@ impl<P> Step<P> {
             EmptyResult::Other => {
                 mutation.written().not_found(action.other_id().or_else(|| action.id()).unwrap_or(&unknown))
             }
+            EmptyResult::Skipped => mutation.skipped(),
             EmptyResult::Rule(rule) => WriteError::conflict(rule),
             EmptyResult::Reference(index) => match mutation.references.get(index) {
                 Some(reference) if !reference.is_excluded => {
@@ -99,6 +111,38 @@ fn refused() -> WriteError {
 }
 
 impl Mutation {
+    /// Returns the error of a write whose statement a trigger or rule of the storage has skipped or replaced.
+    pub fn skipped(&self) -> WriteError {
+        let (subject, action) = match &self.action {
+            Action::Create { .. } => (&self.subject, "create"),
+            Action::CreateChild { other, .. } => (&other.subject, "create"),
+            Action::Update { .. } | Action::Merge { .. } => (&self.subject, "update"),
+            Action::Delete { .. } => (&self.subject, "delete"),
+            Action::Remove { other, .. } => match other.key {
+                LinkKey::Junction { .. } => (&other.subject, "unlink"),
+                _ => (&other.subject, "delete"),
+            },
+            Action::Link { other, .. } | Action::Connect { other, .. } => (&other.subject, "link"),
+            Action::Disconnect { .. } => (&self.subject, "unlink"),
+        };
+        WriteError::Skipped { entity: subject.key().to_owned(), action }
+    }
+
+    /// Returns the table whose rows the write changes.
+    pub fn written_table(&self) -> &TableName {
+        match &self.action {
+            Action::Link { other, .. } | Action::Connect { other, .. } | Action::Remove { other, .. } => {
+                match &other.key {
+                    LinkKey::Junction { table, .. } => table,
+                    LinkKey::InSubject(_) if matches!(self.action, Action::Connect { .. }) => self.subject.table(),
+                    _ => other.subject.table(),
+                }
+            }
+            Action::CreateChild { other, .. } => other.subject.table(),
+            _ => self.subject.table(),
+        }
+    }
+
     /// Returns the id of the record that the reply shows, if it is known before the write.
     pub fn expected_id(&self) -> Key {
         match &self.action {
@@ -325,7 +369,7 @@ impl<D: Dialect> Steps<D> {
             insert.columns(columns).values_panic(cells);
         }
         insert.returning(id_of(subject));
-        self.push(&insert, Some(EmptyResult::Rule(Rule::Other)));
+        self.push(&insert, Some(EmptyResult::Skipped));
         if !D::RETURNS_UPDATED {
             self.return_inserted_id(subject, values, link);
         }

@@ -56,11 +56,17 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
         SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
         SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
-        // The condition of a policy is violated. With another routine, the account lacks a right.
-        SqlState::INSUFFICIENT_PRIVILEGE if cause.routine() == Some("ExecWithCheckOptions") => Rule::Check,
-        // An exception of a trigger.
-        SqlState::RAISE_EXCEPTION => Rule::Other,
-        _ if is_of_class("23") => Rule::Other,
+        // The account lacks a privilege, or a policy of the table refuses the row.
+        SqlState::INSUFFICIENT_PRIVILEGE => {
+            tracing::info!("the database does not permit a write: {cause}");
+            return WriteError::forbidden_by_database();
+        }
+        // A rule replaces the statement, and returns nothing.
+        SqlState::FEATURE_NOT_SUPPORTED if cause.routine() == Some("RewriteQuery") => {
+            return mutation.skipped();
+        }
+        // `P0` and `38` are errors of functions in PL/pgSQL and in other languages.
+        _ if ["23", "P0", "38"].into_iter().any(is_of_class) => Rule::Other,
         // A generated column, or a value that the type of its column cannot represent or that is too long for an index.
         // If the value is an id, no record has it.
         ref code
@@ -69,6 +75,8 @@ fn write_error(error: &Error, mutation: &Mutation) -> WriteError {
         {
             return not_found(cause, mutation).unwrap_or_else(|| unfit(cause, mutation));
         }
+        // An error of a trigger with a code of its own.
+        _ if cause.routine() == Some("exec_stmt_raise") => Rule::Other,
         _ => {
             return match resolve_error(error) {
                 // Some types have other codes for texts that they cannot read.

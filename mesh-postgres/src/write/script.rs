@@ -298,5 +298,5 @@ fn of_write(
 
 /// Returns the failure of a step for an error that does not concern the values of a write.
 fn at_step(step: usize, error: &Error) -> Failure<ScriptError> {
-    failure_by(error, ScriptError::new(step, resolve_error(error)))
+    failure_by(error, ScriptError::new(step, WriteError::from(resolve_error(error))))
 }

@@ -34,6 +34,11 @@ pub(super) fn failed(error: Error, mutation: &Mutation, connection: &Connection)
         },
         // SQLite has no error code for writing to a generated column.
         (_, ffi::SQLITE_ERROR) if message.contains(" generated column ") => return unfit(message, mutation),
+        (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _)
+        | (ErrorCode::ReadOnly, ffi::SQLITE_READONLY) => {
+            tracing::info!("the database does not permit a write: {error}");
+            return WriteError::forbidden_by_database();
+        }
         _ => return read::failed(error).into(),
     };
     WriteError::conflict_of(rule, fields_in(rule, message, mutation))

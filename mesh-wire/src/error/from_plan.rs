@@ -78,13 +78,14 @@ impl From<PlanError> for WireError {
 impl From<WriteError> for WireError {
     fn from(error: WriteError) -> Self {
         if let WriteError::Failed(error) = error {
-            return error.into();
+            let wire = Self::from(error);
+            return if wire == Self::resolver() { Self::mutator() } else { wire };
         }
         let wire = match &error {
             WriteError::NotFound { .. } | WriteError::NoReferred { .. } => {
                 Self::new(ErrorKind::NotFound, error.to_string())
             }
-            WriteError::Conflict { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
+            WriteError::Conflict { .. } | WriteError::Skipped { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
             WriteError::Changed => Self::new(
                 ErrorKind::Precondition,
                 "The record has changed: its entity tag is not one of those in If-Match; read it again",

@@ -1,10 +1,10 @@
-//! The statement that finds, and optionally locks, the record of a write.
+//! The statements that find the record of a write, and optionally lock it.
 
 use sea_query::LockType;
 
-use super::{Statement, Steps};
+use super::{Parent, Statement, Steps};
 use crate::Key;
-use crate::mutation::Subject;
+use crate::mutation::{Action, LinkKey, Mutation, Subject};
 use crate::sql::dialect::Dialect;
 
 /// Returns the statement that finds a record if it may be written. With `locks`, it keeps other transactions from writing the
@@ -22,4 +22,31 @@ pub(in crate::sql) fn find<D: Dialect>(
         select.lock(LockType::Update);
     }
     steps.params.render(&select, steps.dialect.builder())
+}
+
+/// Returns the statement that finds the record or the pair of a junction that a write changes or deletes; `None` if it does
+/// neither.
+pub(in crate::sql) fn find_written<D: Dialect>(
+    mutation: &Mutation,
+    dialect: D,
+) -> Option<Statement<D::Param>> {
+    let mut steps = Steps::new(dialect);
+    let subject = &mutation.subject;
+    let (written, id) = match &mutation.action {
+        Action::Update { id, .. } | Action::Delete { id } => (subject, id),
+        Action::Connect { id, other, .. } | Action::Disconnect { id, other }
+            if matches!(other.key, LinkKey::InSubject(_)) =>
+        {
+            (subject, id)
+        }
+        Action::Connect { other, to, .. } => (&other.subject, to),
+        Action::Remove { id, other, child } => {
+            let select = steps.select_linked(&Parent { subject, id, other }, child);
+            return Some(steps.params.render(&select, steps.dialect.builder()));
+        }
+        _ => return None,
+    };
+    let id = steps.key(id);
+    let select = steps.select_writable_record(written, id);
+    Some(steps.params.render(&select, steps.dialect.builder()))
 }

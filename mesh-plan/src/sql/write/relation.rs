@@ -29,13 +29,7 @@ impl<D: Dialect> Steps<D> {
     /// statement checks that the pair exists.
     pub(super) fn link(&mut self, ends: &Parent<'_>, id: &Key) {
         let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
-        let (subject, other) = (ends.subject, &ends.other.subject);
-        let (from_cell, to_cell) = (column(JUNCTION, from), column(JUNCTION, to));
-        let mut pair = Query::select();
-        pair.expr(column(JUNCTION, from))
-            .from_as(self.dialect.table(junction), JUNCTION)
-            .and_where(self.compare(subject, parent, from_cell, CompareOp::Eq, column(PARENT, parent)))
-            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(TARGET, target)));
+        let Some(pair) = self.select_pair(ends) else { return };
         let mut source = self.select_both(ends, id);
         source.expr(column(PARENT, parent)).expr(column(TARGET, target));
         source.and_where(Expr::exists(pair.clone()).not());
@@ -50,6 +44,43 @@ impl<D: Dialect> Steps<D> {
         let mut check = self.select_both(ends, id);
         check.expr(column(PARENT, parent)).and_where(Expr::exists(pair));
         self.push(&check, Some(EmptyResult::Rule(Rule::Unique)));
+    }
+
+    /// Returns a select of the pair of a junction for the records of [`Self::select_both`]; `None` without a junction.
+    fn select_pair(&self, ends: &Parent<'_>) -> Option<SelectStatement> {
+        let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else {
+            return None;
+        };
+        let (subject, other) = (ends.subject, &ends.other.subject);
+        let (from_cell, to_cell) = (column(JUNCTION, from), column(JUNCTION, to));
+        let mut pair = Query::select();
+        pair.expr(column(JUNCTION, from))
+            .from_as(self.dialect.table(junction), JUNCTION)
+            .and_where(self.compare(subject, parent, from_cell, CompareOp::Eq, column(PARENT, parent)))
+            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(TARGET, target)));
+        Some(pair)
+    }
+
+    /// Returns a select of both records if they are linked and the other one may be written.
+    pub(super) fn select_linked(&mut self, ends: &Parent<'_>, to: &Key) -> SelectStatement {
+        let mut select = self.select_both(ends, to);
+        select.exprs(ends.subject.id_columns().map(|name| column(PARENT, name)));
+        match &ends.other.key {
+            LinkKey::InRelated(key) | LinkKey::InSubject(key) => {
+                for pair in key.all() {
+                    select.and_where(self.linked(ends, pair));
+                }
+            }
+            LinkKey::Junction { .. } => {
+                if let Some(pair) = self.select_pair(ends) {
+                    select.and_where(Expr::exists(pair));
+                }
+            }
+        }
+        if let Some(guard) = self.guard(&ends.other.subject, TARGET) {
+            select.and_where(guard);
+        }
+        select
     }
 
     pub(super) fn connect(&mut self, parent: &Parent<'_>, to: &Key) {
@@ -147,12 +178,11 @@ impl<D: Dialect> Steps<D> {
         }
         update.values(key.set.iter().map(|pair| (pair.target.clone(), Expr::null())));
         self.push(&update, None);
-        if other.guard.is_some() {
-            self.check_unlinked(parent, key, except);
-        }
+        self.check_unlinked(parent, key, except);
     }
 
-    /// Adds a check that no link remains. A link that may not be removed keeps the parent from having another.
+    /// Adds a check that no link remains. A link that may not be removed, or that a trigger keeps, prevents that the parent has
+    /// another.
     fn check_unlinked(&mut self, parent: &Parent<'_>, key: &KeyColumns, except: Option<&Key>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
@@ -168,7 +198,8 @@ impl<D: Dialect> Steps<D> {
         let id = self.key(parent.id);
         let mut free = self.select_writable_record(parent.subject, id);
         free.and_where(Expr::exists(linked).not());
-        self.push(&free, Some(EmptyResult::Guard));
+        let if_none = if other.guard.is_some() { EmptyResult::Guard } else { EmptyResult::Skipped };
+        self.push(&free, Some(if_none));
     }
 
     pub(super) fn disconnect(&mut self, parent: &Parent<'_>) {

@@ -56,20 +56,21 @@ impl DataSource {
     /// Opens what can be opened, with a spinner on the terminal.
     pub(crate) fn open_parts_with_progress(config: &Config) -> OpenedParts {
         let _spinner = Spinner::start(OPENING_MESSAGE);
-        Self::open_parts(config)
+        Self::open_parts(config, true)
     }
 
     /// Opens the configured database, schema document, or both. Returns all faults if there are any.
     pub(crate) fn open(config: &Config) -> Result<Self, Failure> {
-        let OpenedParts { schema, database, notes, faults } = Self::open_parts(config);
+        let OpenedParts { schema, database, notes, faults } =
+            Self::open_parts(config, config.mutations.enabled);
         match schema {
             Some(schema) if faults.is_empty() => Ok(Self { schema, database, notes }),
             _ => Err(Failure::from_faults(faults)),
         }
     }
 
-    /// Opens what can be opened.
-    pub(crate) fn open_parts(config: &Config) -> OpenedParts {
+    /// Opens what can be opened. With `writes`, there are notes about writes that the database would refuse.
+    fn open_parts(config: &Config, writes: bool) -> OpenedParts {
         let mut parts = OpenedParts::default();
         let document = SchemaText::read(config);
         let mut catalog = None;
@@ -91,7 +92,8 @@ impl DataSource {
             Err(failure) => parts.faults.extend(failure.faults),
         }
         if let (Some(database), Some(schema)) = (&parts.database, &parts.schema) {
-            match block_on(database.schema_notes(schema, config)).map_err(Failure::from).flatten() {
+            let notes = block_on(database.schema_notes(schema, config, writes));
+            match notes.unwrap_or_else(|error| Err(error.into())) {
                 Ok(notes) => parts.notes.extend(notes),
                 Err(failure) => parts.faults.extend(failure.faults),
             }
@@ -120,7 +122,7 @@ impl DataSource {
         });
         let (schema, mut notes) = loading.await.map_err(Failure::from)??;
         if let Some(database) = database {
-            let more = database.schema_notes(&schema, config).await;
+            let more = database.schema_notes(&schema, config, config.mutations.enabled).await;
             notes.extend(more.map_err(|failure| ReloadError::Unavailable(failure.faults.join("; ")))?);
         }
         Ok((schema, notes))

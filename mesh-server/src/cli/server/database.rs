@@ -88,11 +88,30 @@ impl Database {
         Ok(catalog)
     }
 
-    /// Returns notes about what the account cannot do with the entities of a schema that is served.
-    pub(crate) async fn schema_notes(&self, schema: &Schema, config: &Config) -> Result<Vec<String>, Failure> {
-        let Self::Postgres(database) = self else { return Ok(Vec::new()) };
-        let note = if config.follows_changes() { database.trigger_note(schema).await? } else { None };
-        Ok(note.into_iter().collect())
+    /// Returns notes about the schema that is served from the database: tables whose changes have to be polled although others
+    /// have triggers and, with `writes`, writes that the database would refuse.
+    pub(crate) async fn schema_notes(
+        &self,
+        schema: &Schema,
+        config: &Config,
+        writes: bool,
+    ) -> Result<Vec<String>, Failure> {
+        let mut notes = match self {
+            _ if !writes => Vec::new(),
+            Self::Sqlite(database) => {
+                let (database, schema) = (database.clone(), schema.clone());
+                tokio::task::spawn_blocking(move || database.refused_writes(&schema)).await??
+            }
+            Self::Postgres(database) => database.refused_writes(schema).await?,
+            Self::MySql(database) => {
+                let refused = database.refused_writes(schema).await;
+                refused.map_err(|error| Failure::check_failed(chain(&error)))?
+            }
+        };
+        if let (Self::Postgres(database), true) = (self, config.follows_changes()) {
+            notes.extend(database.trigger_note(schema).await?);
+        }
+        Ok(notes)
     }
 
     /// Makes the database the resolver of all entities, and the writer their mutator.

@@ -1,0 +1,45 @@
+//! Writes that the schema permits and the database would refuse.
+
+use mesh_plan::sql::mysql;
+use mesh_schema::Schema;
+use mysql_async::Error;
+
+use crate::database::Database;
+use crate::pool::PoolError;
+use crate::pool::link::Link;
+
+impl Database {
+    /// Returns notes about writes that the schema permits and the database would refuse, for example because the account lacks
+    /// a privilege.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn refused_writes(&self, schema: &Schema) -> Result<Vec<String>, mesh_plan::ResolveError> {
+        let probes = mysql::write_probes(schema, self.product());
+        if probes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut link = self.pool.take(false).await?;
+        let mut notes = Vec::new();
+        for probe in probes {
+            let Some(cause) = refusal(&mut link, &probe.sql).await? else { continue };
+            let mut refused = Vec::new();
+            for (field, sql) in &probe.fields {
+                if refusal(&mut link, sql).await?.is_some() {
+                    refused.push(field.as_str());
+                }
+            }
+            notes.push(probe.note(&refused, &cause));
+        }
+        Ok(notes)
+    }
+}
+
+/// Returns the reason why the database refuses a statement, which it decides when it prepares the statement.
+async fn refusal(link: &mut Link, sql: &str) -> Result<Option<String>, PoolError> {
+    match link.prepare(sql).await {
+        Ok(()) => Ok(None),
+        Err(Error::Server(cause)) => Ok(Some(cause.message)),
+        Err(error) => Err(PoolError::Failed(error)),
+    }
+}

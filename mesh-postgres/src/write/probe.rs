@@ -1,0 +1,41 @@
+//! Writes that the schema permits and the database would refuse.
+
+use mesh_plan::sql::postgres;
+use mesh_schema::Schema;
+
+use crate::database::Database;
+use crate::error::OpenError;
+use crate::pool::link::Link;
+
+impl Database {
+    /// Returns notes about writes that the schema permits and the database would refuse, for example because the account lacks
+    /// a privilege.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub async fn refused_writes(&self, schema: &Schema) -> Result<Vec<String>, OpenError> {
+        let probes = postgres::write_probes(schema, &self.statements.features);
+        if probes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let link = self.pool.take(false).await.map_err(|error| self.open_error(error))?;
+        let mut notes = Vec::new();
+        for probe in probes {
+            let Some(cause) = refusal(&link, &probe.sql).await else { continue };
+            let mut refused = Vec::new();
+            for (field, sql) in &probe.fields {
+                if refusal(&link, sql).await.is_some() {
+                    refused.push(field.as_str());
+                }
+            }
+            notes.push(probe.note(&refused, &cause));
+        }
+        Ok(notes)
+    }
+}
+
+/// Returns the reason why the database refuses a statement. Only its start checks privileges, and `EXPLAIN` includes that.
+async fn refusal(link: &Link, sql: &str) -> Option<String> {
+    let error = link.query_once(&format!("EXPLAIN {sql}"), &[]).await.err()?;
+    error.as_db_error().map(|cause| cause.message().to_owned())
+}

@@ -1,0 +1,43 @@
+//! Writes that the schema permits and the database would refuse.
+
+use mesh_plan::sql::sqlite;
+use mesh_schema::Schema;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::database::Database;
+use crate::error::OpenError;
+use crate::functions::add_functions;
+use crate::pool::interrupt::Interrupt;
+
+impl Database {
+    /// Returns notes about writes that the schema permits and the database would refuse, for example because a foreign key
+    /// refers to a missing table.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn refused_writes(&self, schema: &Schema) -> Result<Vec<String>, OpenError> {
+        let probes = sqlite::write_probes(schema);
+        if probes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = self.path();
+        let connection = open(&path).map_err(|error| OpenError::new(&path, error.to_string()))?;
+        let refusal = |sql: &str| connection.prepare(sql).err().map(|error| error.to_string());
+        let note = |probe: &mesh_plan::sql::WriteProbe| {
+            let cause = refusal(&probe.sql)?;
+            let refused = probe.fields.iter().filter(|(_, sql)| refusal(sql).is_some());
+            Some(probe.note(&refused.map(|(field, _)| field.as_str()).collect::<Vec<_>>(), &cause))
+        };
+        Ok(probes.iter().filter_map(note).collect())
+    }
+}
+
+/// Opens a connection like those for writes, which prepares statements but cannot run them.
+fn open(path: &std::path::Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let interrupt = Interrupt::new(&mut connection)?;
+    add_functions(&connection, &interrupt)?;
+    Ok(connection)
+}
