@@ -1,5 +1,6 @@
 //! Several servers over PostgreSQL: failover, poolers and shared state.
 
+mod changes;
 mod collations;
 mod comments;
 mod failover;

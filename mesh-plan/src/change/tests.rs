@@ -82,7 +82,9 @@ mod touched {
     //! Tests of the reads that a change affects.
 
     use mesh_ql::Format;
-    use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
+    use std::sync::Arc;
+
+    use mesh_schema::{FieldType, JoinDocument, Schema, TableName, ThroughDocument};
 
     use crate::{Change, Mesh, Request};
 
@@ -166,6 +168,37 @@ mod touched {
         check("{ user posts { tags { id } } }", &[pairs, eight], &[Change::record("user", "8")]);
         // Ids of another entity over the table may identify other rows.
         check("{ post id }", &[Change::record("draft", "8")], &[]);
+    }
+
+    fn outside(tables: &[&str]) -> Change {
+        let table = |name: &&str| TableName { schema: None, name: (*name).to_owned() };
+        Change::outside(Arc::new(tables.iter().map(table).collect()))
+    }
+
+    #[test]
+    fn a_change_outside_of_tables_touches_what_reads_any_other() {
+        check("{ post id }", &[outside(&["users"])], &[outside(&["posts"])]);
+        check("{ post author { id } }", &[outside(&["posts"])], &[outside(&["posts", "users"])]);
+        check(
+            "{ post tags { id } }",
+            &[outside(&["posts", "tags"])],
+            &[outside(&["posts", "tags", "post_tags"])],
+        );
+        let mesh = mesh();
+        let by_entity = |tables| {
+            let changes = outside(tables).by_entity(mesh.schema());
+            let keys: Vec<_> = changes.iter().filter_map(|change| change.entity.as_deref()).collect();
+            keys.join(" ")
+        };
+        assert_eq!(by_entity(&["posts", "users"]), "file postTag tag");
+        assert_eq!(by_entity(&["posts", "users", "tags", "files"]), "postTag tag", "tags are read through pairs");
+    }
+
+    #[test]
+    fn texts_that_a_collation_may_make_equal_do_not_differ() {
+        let equal = [("ab", "AB"), ("a-b", "ab"), ("ab", "ab  "), ("cafe", "caf\u{e9}"), ("x", "\u{f6}")];
+        assert!(equal.iter().all(|(one, other)| !super::super::are_different_texts(one, other)));
+        assert!(super::super::are_different_texts("ab", "abc"));
     }
 
     #[test]

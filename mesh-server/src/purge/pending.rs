@@ -62,7 +62,9 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
-    use mesh_schema::FieldType;
+    use std::sync::Arc;
+
+    use mesh_schema::{FieldType, TableName};
     use mesh_wire::BasePath;
 
     use super::*;
@@ -84,6 +86,10 @@ mod tests {
         assert_eq!(tags_of([Change::entity("post")]), ["/mesh/*", "/mesh/post", "/mesh/post/*"]);
         assert_eq!(tags_of([Change::record("post", "7"), Change::anything()]), ["/mesh"]);
         assert_eq!(tags_of([Change::entity("nosuch")]), ["/mesh"]);
+        let table = |name: String| TableName { schema: None, name };
+        let tables = (1..20).map(|number| format!("e{number}s")).chain(["posts".to_owned()]).map(table);
+        let change = Change::outside(Arc::new(tables.collect()));
+        assert_eq!(tags_of([change]), ["/mesh/*", "/mesh/e0", "/mesh/e0/*"]);
     }
 
     #[test]

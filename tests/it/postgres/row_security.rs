@@ -157,9 +157,8 @@ fn hidden_rows_are_answered_like_missing_ones_on_every_route() {
     assert_eq!(events.data(), "null");
 }
 
-/// A write that a policy forbids is refused like a write that violates a constraint.
 #[test]
-fn a_write_that_a_policy_refuses_is_a_conflict() {
+fn a_write_that_a_policy_or_a_missing_privilege_refuses_is_forbidden() {
     let Some(cluster) = cluster() else { return };
     let folder = TempDir::new();
     let server = serve(&cluster, &folder, "hiding", "app");
@@ -169,13 +168,12 @@ fn a_write_that_a_policy_refuses_is_a_conflict() {
         write("POST", "/user/1/posts", &json!({"title": "Forbidden"})),
     ] {
         let (status, body) = answer(&server.send(&request));
-        assert_eq!((status, &body["error"]), (409, &json!("ConflictError")), "{} {body}", request.target);
+        assert_eq!((status, &body["code"]), (403, &json!("FORBIDDEN")), "{} {body}", request.target);
         assert!(!body.to_string().contains("security"), "{body}");
     }
-    // A right that the account lacks is a fault of the server's configuration.
     cluster.query_in("hiding", "REVOKE UPDATE ON posts FROM app").unwrap();
     let reply = server.send(&write("PUT", "/post/1", &json!({"title": "Dusk"})));
-    assert_eq!(reply.status, 500, "{}", reply.text());
+    assert_eq!(reply.status, 403, "{}", reply.text());
 }
 
 #[test]
