@@ -49,7 +49,7 @@ impl Database {
             let mut last = String::new();
             loop {
                 let begun = Instant::now();
-                let Err(error) = 
+                let Err(error) =
                     listen(&pool, &replicas, &changes, &mut is_first, default_schema.as_ref()).await;
                 let error = with_causes(&*error);
                 // While the database is unavailable, each attempt fails immediately for the same reason.

@@ -129,7 +129,8 @@ impl Writer {
                 if rows.is_empty()
                     && let Some(error) = step.failure(mutation)
                 {
-                    let is_skipped = step.may_be_skipped() && self.is_skipped(link, step.part.of(mutation)).await;
+                    let is_skipped =
+                        step.may_be_skipped() && self.is_skipped(link, step.part.of(mutation)).await;
                     let error = if is_skipped { step.part.of(mutation).skipped() } else { error };
                     return Err(Failure::Final(error));
                 }

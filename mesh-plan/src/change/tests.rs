@@ -191,7 +191,11 @@ mod touched {
             keys.join(" ")
         };
         assert_eq!(by_entity(&["posts", "users"]), "file postTag tag");
-        assert_eq!(by_entity(&["posts", "users", "tags", "files"]), "postTag tag", "tags are read through pairs");
+        assert_eq!(
+            by_entity(&["posts", "users", "tags", "files"]),
+            "postTag tag",
+            "tags are read through pairs"
+        );
     }
 
     #[test]

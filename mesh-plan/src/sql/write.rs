@@ -134,7 +134,9 @@ impl Mutation {
             Action::Link { other, .. } | Action::Connect { other, .. } | Action::Remove { other, .. } => {
                 match &other.key {
                     LinkKey::Junction { table, .. } => table,
-                    LinkKey::InSubject(_) if matches!(self.action, Action::Connect { .. }) => self.subject.table(),
+                    LinkKey::InSubject(_) if matches!(self.action, Action::Connect { .. }) => {
+                        self.subject.table()
+                    }
                     _ => other.subject.table(),
                 }
             }

@@ -62,8 +62,7 @@ impl Database {
     /// # Errors
     /// The database cannot be reached or read.
     pub async fn trigger_statements(&self, schema: &Schema) -> Result<String, OpenError> {
-        let reading =
-            async { Ok(tables(&*self.pool.take(false).await?, self.default_schema()).await?) };
+        let reading = async { Ok(tables(&*self.pool.take(false).await?, self.default_schema()).await?) };
         let tables = reading.await.map_err(|error: PoolError| self.open_error(error))?;
         Ok(statements(schema, &tables, self.default_schema()))
     }
@@ -86,7 +85,8 @@ impl Database {
         let reading = async {
             let link = self.pool.take(false).await?;
             let has_triggers = !link.query_once(FIND_TRIGGERS, &[]).await?.is_empty();
-            let tables = if has_triggers { tables(&link, self.default_schema()).await? } else { HashMap::new() };
+            let tables =
+                if has_triggers { tables(&link, self.default_schema()).await? } else { HashMap::new() };
             Ok((tables, Coverage::read(&link, self.default_schema()).await?))
         };
         let (tables, covered) = reading.await.map_err(|error: PoolError| self.open_error(error))?;

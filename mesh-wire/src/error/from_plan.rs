@@ -85,7 +85,9 @@ impl From<WriteError> for WireError {
             WriteError::NotFound { .. } | WriteError::NoReferred { .. } => {
                 Self::new(ErrorKind::NotFound, error.to_string())
             }
-            WriteError::Conflict { .. } | WriteError::Skipped { .. } => Self::new(ErrorKind::Conflict, error.to_string()),
+            WriteError::Conflict { .. } | WriteError::Skipped { .. } => {
+                Self::new(ErrorKind::Conflict, error.to_string())
+            }
             WriteError::Changed => Self::new(
                 ErrorKind::Precondition,
                 "The record has changed: its entity tag is not one of those in If-Match; read it again",

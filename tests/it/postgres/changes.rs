@@ -96,8 +96,10 @@ const SEQUENCE: [(&str, &str); 7] = [
 ];
 
 fn open(server: &Server, entity: &str, path: &str) -> Stream {
-    let request = Request::get(&format!("/mesh{path}"), &format!(r#"{{"{entity}":{{"$select":{{"n":true}}}}}}"#));
-    let request = if path.ends_with("/events") { request } else { request.header("Accept", "text/event-stream") };
+    let request =
+        Request::get(&format!("/mesh{path}"), &format!(r#"{{"{entity}":{{"$select":{{"n":true}}}}}}"#));
+    let request =
+        if path.ends_with("/events") { request } else { request.header("Accept", "text/event-stream") };
     Stream::try_open(server.address, &request).unwrap_or_else(|reply| panic!("{path}: {reply:?}"))
 }
 
@@ -113,7 +115,7 @@ fn check(cluster: &Cluster, name: &str, has_triggers: bool) {
     let url = cluster.database(name, TABLES);
     let schemas = ["--schemas", "public,depot"];
     let run = |more: &[&str]| {
-        let output = mesh_tests::run(&[&["check", "--database", &url], &schemas, more].concat());
+        let output = mesh_tests::run(&[&["check", "--database", &url][..], &schemas, more].concat());
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
@@ -153,8 +155,7 @@ fn check(cluster: &Cluster, name: &str, has_triggers: bool) {
     }
     // A link is a change of the records that it leads to.
     let query = r#"{"stock":{"$select":{"tags":{"$select":{"n":true}}}}}"#;
-    let mut tags =
-        Stream::try_open(server.address, &Request::get("/mesh/stock/1/events", query)).unwrap();
+    let mut tags = Stream::try_open(server.address, &Request::get("/mesh/stock/1/events", query)).unwrap();
     assert_eq!(tags.data(), r#"{"tags":[]}"#);
     execute("INSERT INTO stock_tags VALUES (1, 1)");
     assert_eq!(tags.data(), r#"{"tags":[{"n":1}]}"#);
@@ -210,7 +211,8 @@ fn a_commit_that_waits_for_a_standby_is_seen_when_it_becomes_visible() {
         // Its commit is in the log, and waits.
         scope.spawn(|| cluster.execute("UPDATE stock SET n = 1"));
         mesh_tests::wait_until("it waits for the standby", || {
-            cluster.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").as_deref() == Some("1")
+            cluster.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").as_deref()
+                == Some("1")
         });
         // Other commits do not show it.
         cluster.execute("SET synchronous_commit = local; INSERT INTO stock VALUES (2, 0)");
@@ -233,7 +235,10 @@ fn streams_of_foreign_tables_are_refused() {
     );
     let server = Server::start(&["--database", &cluster.url()]);
     for (entity, status) in [("remote", 400), ("remoteView", 400), ("nestedView", 400), ("remoteCopy", 200)] {
-        let request = Request::get(&format!("/mesh/{entity}"), &format!(r#"{{"{entity}":{{"$select":{{"n":true}}}}}}"#));
+        let request = Request::get(
+            &format!("/mesh/{entity}"),
+            &format!(r#"{{"{entity}":{{"$select":{{"n":true}}}}}}"#),
+        );
         assert_eq!(server.send(&request).status, 200, "{entity} can be read");
         match Stream::try_open(server.address, &request.header("Accept", "text/event-stream")) {
             Ok(mut stream) => assert_eq!((200, values(&mut stream).as_str()), (status, "0"), "{entity}"),
@@ -243,5 +248,4 @@ fn streams_of_foreign_tables_are_refused() {
             }
         }
     }
-
 }

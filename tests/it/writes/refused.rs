@@ -45,11 +45,8 @@ const MISSING: [(&str, &str, &str); 4] = [
 
 fn send(server: &Server, method: &str, path: &str, body: &str) -> (u16, Value) {
     let request = Request::new(method, &format!("/mesh{path}"));
-    let request = if body.is_empty() {
-        request
-    } else {
-        request.header("Content-Type", "application/json").body(body)
-    };
+    let request =
+        if body.is_empty() { request } else { request.header("Content-Type", "application/json").body(body) };
     let reply = server.send(&request);
     (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
 }
@@ -69,7 +66,10 @@ fn check_skipped(url: &str, what: &str, state: impl Fn() -> String) {
         assert_eq!(status, 409, "{what}: {method} {path}: {reply}");
         assert_eq!((&reply["error"], &reply["effect"]), (&json!("ConflictError"), &json!("none")));
         let message = reply["message"].as_str().unwrap();
-        assert!(message.starts_with(&format!("The database did not {action} the record of '")), "{what} {path} {message}");
+        assert!(
+            message.starts_with(&format!("The database did not {action} the record of '")),
+            "{what} {path} {message}"
+        );
     }
     let batch = json!({"steps": [
         {"method": "POST", "path": "/owner", "body": {"id": 2, "text": "Bo"}},
@@ -94,7 +94,8 @@ fn a_statement_that_sqlite_skips_is_a_conflict() {
     ));
     check_skipped(&database.url(), "RAISE(IGNORE)", || {
         let connection = database.connect();
-        let sql = "SELECT (SELECT group_concat(id || text || owner_id) FROM notes) || (SELECT count(*) FROM trace)
+        let sql =
+            "SELECT (SELECT group_concat(id || text || owner_id) FROM notes) || (SELECT count(*) FROM trace)
                    || (SELECT count(*) FROM owners)";
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
     });
@@ -132,7 +133,11 @@ fn a_statement_that_postgres_skips_or_replaces_is_a_conflict() {
             let before = cluster.query_in(name, sql);
             for (method, path, body, _) in WRITES {
                 let (status, reply) = send(&server, method, path, body);
-                assert_eq!((status, &reply["error"]), (409, &json!("ConflictError")), "{method} {path}: {reply}");
+                assert_eq!(
+                    (status, &reply["error"]),
+                    (409, &json!("ConflictError")),
+                    "{method} {path}: {reply}"
+                );
             }
             assert_eq!(cluster.query_in(name, sql), before);
         } else {
@@ -157,11 +162,14 @@ fn errors_of_triggers_are_conflicts_whatever_their_code() {
             ("standard", "USING ERRCODE = '45000'"),
             ("system", "USING ERRCODE = '55000'"),
         ] {
-            let url = cluster.database(name, &format!(
-                "{TABLES} CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            let url = cluster.database(
+                name,
+                &format!(
+                    "{TABLES} CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
                     $$ BEGIN RAISE EXCEPTION 'secret' {options}; END $$;
                  CREATE TRIGGER refuse BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION refuse();"
-            ));
+                ),
+            );
             refused(&url, "1");
         }
     }
@@ -182,15 +190,15 @@ fn check_privileges(url: &str) {
     let output = mesh_tests::run(&["check", "--database", url, "--schema", &schema]);
     let notes = String::from_utf8_lossy(&output.stderr).into_owned();
     for note in [
-        "'note' are writable, but the database does not let this account update them with 'ownerId': ",
-        "'note' are writable, but the database does not let this account delete them: ",
-        "'owner' are writable, but the database does not let this account create them: ",
-        "'owner' are writable, but the database does not let this account update them: ",
-        "'owner' are writable, but the database does not let this account delete them: ",
+        "'note' are writable, but the database refuses to update them with 'ownerId': ",
+        "'note' are writable, but the database refuses to delete them: ",
+        "'owner' are writable, but the database refuses to create them: ",
+        "'owner' are writable, but the database refuses to update them: ",
+        "'owner' are writable, but the database refuses to delete them: ",
     ] {
         assert!(notes.contains(note), "{url}: {note}\n{notes}");
     }
-    assert!(!notes.contains("account create them with"), "{notes}");
+    assert!(!notes.contains("refuses to create them with"), "{notes}");
     let server = serve(url, &folder);
     for (method, path, body, expected) in [
         ("PUT", "/note/1", r#"{"text":"new"}"#, 200),
@@ -215,10 +223,13 @@ fn check_privileges(url: &str) {
 #[test]
 fn a_missing_privilege_is_forbidden_and_noted() {
     if let Some(cluster) = Cluster::start() {
-        let url = cluster.database("granted", &format!(
-            "{TABLES} CREATE ROLE limited LOGIN; GRANT SELECT ON notes, owners TO limited;
+        let url = cluster.database(
+            "granted",
+            &format!(
+                "{TABLES} CREATE ROLE limited LOGIN; GRANT SELECT ON notes, owners TO limited;
              GRANT INSERT, UPDATE (id, text) ON notes TO limited;"
-        ));
+            ),
+        );
         check_privileges(&url.replace("://mesh@", "://limited@"));
     }
     if let Some(mariadb) = MariaDb::start() {
@@ -243,7 +254,7 @@ fn a_foreign_key_to_a_missing_table_is_noted_in_sqlite() {
     let schema = folder.write("schema.json", SCHEMA);
     let output = mesh_tests::run(&["check", "--database", &database.url(), "--schema", &schema]);
     let notes = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(notes.contains("let this account update them with 'ownerId': no such table: main.missing"), "{notes}");
+    assert!(notes.contains("refuses to update them with 'ownerId': no such table: main.missing"), "{notes}");
     let (status, reply) = send(&serve(&database.url(), &folder), "PUT", "/note/1", r#"{"ownerId":1}"#);
     assert_eq!(status, 500);
     assert!(reply["message"].as_str().unwrap().starts_with("The data could not be written"), "{reply}");

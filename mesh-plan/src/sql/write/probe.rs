@@ -25,7 +25,7 @@ impl WriteProbe {
         let names = names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
         let of = if names.is_empty() { String::new() } else { format!(" with {names}") };
         format!(
-            "Records of entity '{entity}' are writable, but the database does not let this account {action} them{of}: {cause}"
+            "Records of entity '{entity}' are writable, but the database refuses to {action} them{of}: {cause}"
         )
     }
 }
@@ -94,9 +94,12 @@ impl Write {
 pub(in crate::sql) fn probes<D: Dialect + Clone>(schema: &Schema, dialect: D) -> Vec<WriteProbe> {
     let mut probes = Vec::new();
     for (_, entity) in schema.entities().filter(|(_, entity)| !entity.id.is_empty()) {
-        for (write, action) in [(Write::Create, "create"), (Write::Update, "update"), (Write::Delete, "delete")] {
+        for (write, action) in
+            [(Write::Create, "create"), (Write::Update, "update"), (Write::Delete, "delete")]
+        {
             let fields: Vec<&Field> = entity.fields.iter().filter(|field| write.sets(field)).collect();
-            let is_permitted = if matches!(write, Write::Delete) { entity.deletable } else { !fields.is_empty() };
+            let is_permitted =
+                if matches!(write, Write::Delete) { entity.deletable } else { !fields.is_empty() };
             if !is_permitted {
                 continue;
             }
