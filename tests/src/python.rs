@@ -24,7 +24,7 @@ impl PythonTools {
         let Some(folder) = std::env::split_paths(&path).find(|folder| folder.join("mypy").is_file()) else {
             skip(
                 "mypy",
-                "run `pip install mypy pandas` in an environment of its own, and add its folder to PATH",
+                "run `pip install mypy pandas openapi-spec-validator` in an environment of its own, and add its folder to PATH",
             );
             return None;
         };

@@ -215,7 +215,10 @@ fn pages() {
             r#""$page": {"first": 18446744073709551615}"#,
             r#""$page": {"first": "5"}"#,
             r#""$page": {"first": null}"#,
+            r#""$page": {"first": {}}"#,
+            r#""$page": {"last": {"param": "n"}}"#,
             r#""$page": {"after": 5}"#,
+            r#""$page": {"after": {}}"#,
             r#""$page": {"first": 5, "first": 5}"#,
         ],
         expect![[r#"
@@ -243,8 +246,14 @@ fn pages() {
                 'first' must be a whole number from 1 to the bound `page_max` (200), not a string @ 2:20 (user)
             "$page": {"first": null}
                 'first' must be a whole number from 1 to the bound `page_max` (200), not null @ 2:20 (user)
+            "$page": {"first": {}}
+                'first' must be a whole number from 1 to the bound `page_max` (200), or {"$param": name} @ 2:20 (user)
+            "$page": {"last": {"param": "n"}}
+                'last' must be a whole number from 1 to the bound `page_max` (200), or {"$param": name}; found the key 'param' @ 2:20 (user)
             "$page": {"after": 5}
                 'after' must be a cursor (a string) or null, not a number @ 2:20 (user)
+            "$page": {"after": {}}
+                'after' must be a cursor (a string) or null, or {"$param": name} @ 2:20 (user)
             "$page": {"first": 5, "first": 5}
                 Key 'first' occurs twice in one object @ 2:23 (user)
         "#]],
