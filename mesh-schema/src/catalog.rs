@@ -185,7 +185,8 @@ pub enum TimeForm {
     /// UUIDs as 16 bytes.
     UuidBytes,
     /// Values in several forms, or values of other types than the column's. Comparisons convert both sides to one form.
-    /// Times are written as text in the form that these members describe.
-    #[expect(missing_docs, reason = "as in `Text`")]
-    Mixed { separator: char, fraction: u8, zulu: bool },
+    Mixed {
+        /// The separator between date and time with which times are written.
+        separator: char,
+    },
 }

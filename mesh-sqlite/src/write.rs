@@ -297,10 +297,11 @@ impl WriteConnection {
                 let is_skipped = step.may_be_skipped() && self.exists(written);
                 return Err(if is_skipped { written.skipped() } else { error });
             }
+            // Several records may be read with the same id ([`mesh_plan::canonical`]).
+            if (step.returns_id || step.counts_rows) && rows > 1 {
+                return Err(WriteError::conflict(Rule::Unique));
+            }
             if step.returns_id {
-                if rows > 1 {
-                    return Err(WriteError::conflict(Rule::Unique));
-                }
                 id = written_id(first, mutation)?;
             }
         }

@@ -46,7 +46,7 @@ pub(crate) fn value(
             Literal::Boolean(value) => Some(Value::Boolean(*value)),
             _ => None,
         },
-        FieldType::Datetime => text(literal).and_then(Time::parse).map(|time| time.stored(form)),
+        FieldType::Datetime => text(literal).and_then(|text| datetime(form, text)),
         FieldType::Date => text(literal).and_then(time::parse_date).map(|date| time::stored_date(date, form)),
         FieldType::Uuid => {
             let is_uuid = |text: &&str| text.len() == 36 && Uuid::try_parse(text).is_ok();
@@ -98,9 +98,9 @@ pub(crate) fn key(columns: &[Column], id: RecordId<'_>) -> Option<Key> {
 pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> Option<Value> {
     let canonical =
         |text: &str| text.parse::<i64>().ok().filter(|value| itoa::Buffer::new().format(*value) == text);
-    if let Some(TimeForm::Mixed { separator, fraction, zulu }) = form {
+    if let Some(TimeForm::Mixed { .. }) = form {
         // An id without a type is compared as text.
-        let of_type = || id(ty, Some(TimeForm::Text { separator, fraction, zulu }), text);
+        let of_type = || id(ty, None, text);
         let number = || text.parse().ok().filter(|value| number_text(*value) == text).map(Value::Real);
         let found = ty.and_then(|_| of_type().or_else(number));
         return found.or_else(|| Some(text.into()));
@@ -119,6 +119,18 @@ pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> O
         }
         Some(FieldType::Json) => None,
         Some(ty) => value(Some(ty), form, &Literal::Text(text.to_owned())).ok(),
+    }
+}
+
+/// Returns a time in the form of its column. A column of several forms keeps the text, so that the same text is read again.
+fn datetime(form: Option<TimeForm>, text: &str) -> Option<Value> {
+    let time = Time::parse(text)?;
+    match (form, text.get(..10), text.get(11..)) {
+        (Some(TimeForm::Mixed { separator }), Some(day), Some(time)) => {
+            Some(format!("{day}{separator}{time}").into())
+        }
+        (Some(TimeForm::Mixed { .. }), ..) => Some(text.into()),
+        _ => Some(time.stored(form)),
     }
 }
 

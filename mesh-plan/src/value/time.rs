@@ -70,15 +70,13 @@ impl Time {
     pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
         let since_epoch = self.utc.duration_since(EPOCH);
         match form {
-            None => Value::Text(text(self.utc, 'T', self.fraction, self.has_zone)),
+            // The last form is not one of times.
+            None | Some(TimeForm::Mixed { .. } | TimeForm::UuidBytes) => {
+                Value::Text(text(self.utc, 'T', self.fraction, self.has_zone))
+            }
             Some(TimeForm::Text { separator, fraction, zulu }) => {
                 let exact = fraction_digits(self.utc.subsec_nanosecond());
                 Value::Text(text(self.utc, separator, exact.max(fraction.into()), zulu))
-            }
-            // The form is not one of times.
-            Some(TimeForm::UuidBytes) => self.stored(None),
-            Some(TimeForm::Mixed { separator, fraction, zulu }) => {
-                self.stored(Some(TimeForm::Text { separator, fraction, zulu }))
             }
             Some(TimeForm::UnixSeconds) if self.utc.subsec_nanosecond() == 0 => {
                 Value::Integer(since_epoch.as_secs())

@@ -87,11 +87,10 @@ impl CellKinds {
         if self.0 & !fitting.0 == 0 {
             return times;
         }
-        Some(match times {
-            Some(TimeForm::Text { separator, fraction, zulu }) => {
-                TimeForm::Mixed { separator, fraction, zulu }
-            }
-            _ => TimeForm::Mixed { separator: 'T', fraction: 0, zulu: true },
-        })
+        let separator = match times {
+            Some(TimeForm::Text { separator, .. }) => separator,
+            _ => 'T',
+        };
+        Some(TimeForm::Mixed { separator })
     }
 }

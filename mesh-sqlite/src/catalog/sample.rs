@@ -204,7 +204,7 @@ fn note(counts: &[(ValueForm, usize)], path: &str) -> Option<String> {
             let forms = counts.iter().map(|(form, count)| format!("{form} ({count} of {total})"));
             let list = forms.collect::<Vec<_>>().join(", ");
             Some(format!(
-                "Column '{path}' has several time forms: {list}. Comparisons convert them, without an index; times are written in the first one"
+                "Column '{path}' has several time forms: {list}. Comparisons convert them, without an index"
             ))
         }
     }

@@ -94,3 +94,6 @@ pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -
     let missing = references.filter(|SetReference { statement, .. }| matches!(exists(statement), Ok(false)));
     missing.flat_map(|reference| reference.fields).collect()
 }
+
+#[cfg(test)]
+mod tests;

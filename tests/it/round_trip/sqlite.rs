@@ -9,7 +9,7 @@ const MEANING: &str = "v IS NULL";
 
 const TYPES: &[ColumnType] = &[
     ColumnType::new("INTEGER", &["0", "-9223372036854775807", "9223372036854775807"]).random("random()"),
-    ColumnType::new("INTEGER /* and others */", &["7", "'n/a'", "5.5", "''", "x'41'", "1e300"])
+    ColumnType::new("INT /* and others */", &["7", "'n/a'", "5.5", "''", "x'41'", "1e300"])
         .key(Key::Single)
         .shown(MEANING),
     ColumnType::new("REAL", &["0.5", "-1e-300", "1e300", "9007199254740993", "9e999"])
