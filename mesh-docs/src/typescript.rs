@@ -103,7 +103,7 @@ fn record(out: &mut String, entity: &Entity, name: &str) {
         if let Some(description) = &field.description {
             comment(out, "  ", description);
         }
-        let or_null = if field.nullable { " | null" } else { "" };
+        let or_null = if field.reads_null { " | null" } else { "" };
         let _ = writeln!(out, "  {}: {}{or_null};", key(&field.name), value(field.ty));
     }
     for computed in members::computed(entity) {

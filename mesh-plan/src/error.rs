@@ -159,6 +159,10 @@ pub enum PlanErrorKind {
     UnknownAggregate { alias: String, control: &'static str },
     #[error("{control} names '{field}', which the read is not grouped by")]
     NotAGroupKey { field: String, control: &'static str },
+    #[error(
+        "'{field}' cannot be compared, ordered or grouped: the database has no order for its type; it takes isNull and isNotNull"
+    )]
+    Incomparable { field: String },
     #[error("Operator '{}' cannot be used on '{field}', which is of type {}", .op.name(), .ty.name())]
     Operator { field: String, op: FilterOp, ty: FieldType },
     #[error("'{field}' takes {ty}, not {found}")]

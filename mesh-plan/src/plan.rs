@@ -205,6 +205,23 @@ impl Plan {
         Self { query: Arc::new(query), cursor: after.map(Arc::from), ..self.clone() }
     }
 
+    /// Returns the plan with other values of the id, the session and the parameters.
+    pub(crate) fn map_values(&self, map: impl Fn(&Value) -> Value) -> Self {
+        let target = match &self.target {
+            Target::Point(key) => Target::Point(key.iter().map(&map).collect()),
+            Target::Collection => Target::Collection,
+        };
+        let session = self.session.as_ref().map(|inputs| {
+            let input = |input: &SessionInput| match input {
+                SessionInput::One(value) => SessionInput::One(map(value)),
+                SessionInput::Many(values) => SessionInput::Many(values.iter().map(&map).collect()),
+            };
+            inputs.iter().map(input).collect()
+        });
+        let inputs = self.inputs.as_ref().map(|inputs| inputs.iter().map(&map).collect());
+        Self { target, session, inputs, ..self.clone() }
+    }
+
     /// Returns the id of the plan's query.
     pub fn id(&self) -> &PlanId {
         &self.query.id

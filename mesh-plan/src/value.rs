@@ -26,6 +26,11 @@ pub enum Value {
     Bytes(Vec<u8>),
 }
 
+/// Returns whether a text is a decimal that is no number.
+pub(crate) fn is_special_decimal(text: &str) -> bool {
+    matches!(text, "NaN" | "Infinity" | "-Infinity")
+}
+
 impl Value {
     /// Returns text that may not be UTF-8.
     pub(crate) fn from_text(text: Vec<u8>) -> Self {

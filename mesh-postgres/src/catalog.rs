@@ -10,8 +10,8 @@ mod types;
 
 use std::collections::{HashMap, HashSet};
 
-use mesh_plan::sql::postgres::Features;
-use mesh_schema::{Catalog, Column, ForeignKey, NativeType, Table};
+use mesh_plan::sql::postgres::{Charset, Features};
+use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table, TableName};
 use tokio_postgres::Error;
 
 use self::types::ColumnType;
@@ -33,7 +33,34 @@ pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features
     // `IS JSON` exists from PostgreSQL 16 on.
     let sql = "SELECT 1 WHERE current_setting('server_version_num')::int >= 160000";
     let is_json = !link.query_once(sql, &[]).await?.is_empty();
-    Ok(Features { icu_folds, is_json, default_schema: schemas.first().cloned() })
+    let charset = charset(link).await?;
+    Ok(Features { icu_folds, is_json, charset, default_schema: schemas.first().cloned() })
+}
+
+/// Returns the characters of the database's encoding. Encodings with several bytes for a character are taken to have all.
+async fn charset(link: &Link) -> Result<Charset, Error> {
+    let sql = "SELECT pg_catalog.getdatabaseencoding()::text WHERE pg_catalog.getdatabaseencoding() <> 'SQL_ASCII' \
+               AND pg_catalog.pg_encoding_max_length(pg_catalog.pg_char_to_encoding(pg_catalog.getdatabaseencoding())) = 1";
+    let rows = link.query_once(sql, &[]).await?;
+    let Some(encoding) = rows.first().map(|row| row.get::<_, String>(0)) else {
+        return Ok(Charset::default());
+    };
+    let mut chars = Vec::new();
+    for byte in 0x80_u8..=0xFF {
+        let sql = "SELECT pg_catalog.convert_from(pg_catalog.decode($1::text, 'hex'), $2::text::name)";
+        let params = [format!("{byte:02x}"), encoding.clone()].map(|text| TextParam(Some(text.into())));
+        // An encoding may have no character for a byte.
+        if let Ok(rows) = link.query_once(sql, &params).await {
+            chars.extend(rows.iter().flat_map(|row| row.get::<_, String>(0).chars().collect::<Vec<_>>()));
+        }
+    }
+    Ok(chars.into_iter().collect())
+}
+
+/// Returns whether sessions of the account do not check foreign keys. Only a superuser could change that for a session.
+pub(super) async fn skips_constraints(link: &Link) -> Result<bool, Error> {
+    let sql = "SELECT 1 WHERE pg_catalog.current_setting('session_replication_role') = 'replica'";
+    Ok(!link.query_once(sql, &[]).await?.is_empty())
 }
 
 /// Returns the existing schemas of the database's search path, except `mesh`. Unqualified names of the schema document
@@ -269,6 +296,8 @@ async fn columns(
             required: !nullable && !provided,
             description: row.get(4),
             generated: row.get(7),
+            not_finite: found.is_some_and(|found| found.ty == FieldType::Number),
+            time_form: found.and_then(|found| types::time_form(&found.native)),
             native: found.map(|found| NativeType {
                 has_nondeterministic_collation: row.get(6),
                 size: types::size(&found.native, row.get(8)),

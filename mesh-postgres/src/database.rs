@@ -61,6 +61,11 @@ impl Database {
             let mut target = ConnectUrl::parse(url)?;
             let first = Pool::new(target.clone(), settings, Purpose::Read);
             let link = first.take(false).await?;
+            if catalog::skips_constraints(&link).await? {
+                return Err("the setting session_replication_role of this account or database is 'replica', so foreign keys and \
+                            triggers would not apply to writes: reset it with ALTER ROLE or ALTER DATABASE"
+                    .into());
+            }
             let schemas = catalog::search_path(&link).await?;
             let features = catalog::features(&link, &schemas).await?;
             for schema in catalog::open_schemas(&link, &schemas).await? {
@@ -208,6 +213,7 @@ impl Database {
     async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
+        let plan = &*self.statements.features.charset.known_plan(plan);
         // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
@@ -321,7 +327,9 @@ impl Resolver for Database {
                 if plan.related_sort_rows().is_some() {
                     self.check_sorts(plan).await?;
                 }
-                read::export::run(&self.pool, plan, &self.statements.features, deadline, export).await
+                let features = &self.statements.features;
+                read::export::run(&self.pool, &features.charset.known_plan(plan), features, deadline, export)
+                    .await
             };
             let exporting = tokio::time::timeout_at(deadline.into(), exporting);
             exporting.await.map_err(|_| ResolveError::TimedOut)?

@@ -141,12 +141,27 @@ pub(crate) fn is_stale(error: &Error) -> bool {
         || *code == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
 }
 
+/// Settings that change the meaning of texts and conditions. The account, the database or the server may have other values.
+/// `lc_monetary` is not among them: amounts of money are stored in the smallest unit of the database's currency.
+const SESSION: [(&str, &str); 9] = [
+    ("datestyle", "ISO"),
+    ("intervalstyle", "postgres"),
+    ("timezone", "UTC"),
+    ("extra_float_digits", "1"),
+    ("bytea_output", "hex"),
+    ("standard_conforming_strings", "on"),
+    ("array_nulls", "on"),
+    ("transform_null_equals", "off"),
+    ("xmloption", "content"),
+];
+
 impl Pool {
     pub(crate) fn new(mut target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
         let milliseconds = |timeout: Duration| timeout.as_millis().to_string();
         // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its
         // benefit.
         let mut parameters = vec![("jit", "off".to_owned())];
+        parameters.extend(SESSION.map(|(name, value)| (name, value.to_owned())));
         parameters.extend(target.search_path().map(|path| ("search_path", path)));
         let mut begin = String::from("BEGIN");
         if purpose == Purpose::Read {

@@ -66,6 +66,8 @@ pub struct Column {
     pub ty: Option<FieldType>,
     /// Whether it can hold NULL.
     pub nullable: bool,
+    /// Whether it can hold NaN or an infinity, which JSON has no number for.
+    pub not_finite: bool,
     /// Whether a new row needs a value for it, because it cannot hold NULL and nothing else provides a value.
     pub required: bool,
     /// Whether no statement can set its values, because the database computes them or the view of the column is read-only.
@@ -78,6 +80,18 @@ pub struct Column {
     pub description: Option<String>,
     /// The storage type, if statements have to name it.
     pub native: Option<NativeType>,
+}
+
+impl Column {
+    /// Returns whether values can be compared, so that a record can be found by them.
+    pub fn is_comparable(&self) -> bool {
+        self.native.as_ref().is_none_or(|native| native.operators != Operators::None)
+    }
+
+    /// Returns whether the column can be part of the id of an entity.
+    pub fn can_identify(&self) -> bool {
+        self.is_comparable() && self.ty != Some(FieldType::Json)
+    }
 }
 
 /// A storage type.
@@ -97,6 +111,20 @@ pub struct NativeType {
     pub has_nondeterministic_collation: bool,
     /// The maximum size of its values, if the declaration of the column limits it.
     pub size: Option<Size>,
+    /// The operators that compare its values.
+    pub operators: Operators,
+}
+
+/// The operators that compare the values of a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Operators {
+    /// The built-in ones.
+    #[default]
+    BuiltIn,
+    /// Those in this schema, in the form of an SQL identifier.
+    InSchema(String),
+    /// The database has no order of the values.
+    None,
 }
 
 impl NativeType {
@@ -114,6 +142,7 @@ impl NativeType {
             unique: false,
             has_nondeterministic_collation: false,
             size: None,
+            operators: Operators::BuiltIn,
         }
     }
 }
@@ -189,4 +218,6 @@ pub enum TimeForm {
         /// The separator between date and time with which times are written.
         separator: char,
     },
+    /// A type of the database that has years of more than four digits, years before 1, and infinite times.
+    Extended,
 }

@@ -52,6 +52,12 @@ pub fn infer(catalog: &Catalog) -> Inference {
     for table in &mut served {
         key::name_fields(table, &mut notes);
         note_hidden(table, &mut notes);
+        if let Some(column) = table.unfit_key() {
+            let path = format_args!("{}.{}", table.name, column.name).to_string();
+            let message =
+                "its records have no id: values of this type cannot be compared with those of a request";
+            notes.push(note(&path, message));
+        }
     }
     let joins = relation::joins(catalog, &served, &mut notes);
     let mut document = Document::default();
@@ -92,12 +98,21 @@ impl ServedTable<'_> {
     fn id_column(&self) -> Option<&str> {
         let [only] = self.table.primary_key.as_slice() else { return None };
         let column = self.table.column(only)?;
-        self.field_of(&column.name).map(|_| column.name.as_str())
+        self.field_of(&column.name).filter(|_| column.can_identify()).map(|_| column.name.as_str())
     }
 
-    /// Returns the fields of the primary key; `None` if one of its columns is not served.
+    /// Returns a column of the primary key that cannot be part of an id.
+    fn unfit_key(&self) -> Option<&Column> {
+        let mut key = self.table.primary_key.iter().filter_map(|name| self.table.column(name));
+        key.find(|column| !column.can_identify())
+    }
+
+    /// Returns the fields of the primary key; `None` if one of its columns is not served, or cannot be part of an id.
     fn id_fields(&self) -> Option<Vec<String>> {
         let field = |name: &String| self.field_of(&self.table.column(name)?.name).map(str::to_owned);
+        if self.unfit_key().is_some() {
+            return None;
+        }
         let mut fields: Vec<String> = self.table.primary_key.iter().map(field).collect::<Option<_>>()?;
         let mut seen = HashSet::new();
         fields.retain(|field| seen.insert(field.clone()));

@@ -18,7 +18,8 @@ mod serialize;
 
 pub use builder::{EntityBuilder, SchemaBuilder};
 pub use catalog::{
-    Catalog, CellKinds, Column, Constraint, ForeignKey, NativeKind, NativeType, Size, Table, TimeForm,
+    Catalog, CellKinds, Column, Constraint, ForeignKey, NativeKind, NativeType, Operators, Size, Table,
+    TimeForm,
 };
 pub use document::{
     ComputedDocument, Document, EntityDocument, Entries, FieldList, IdField, JoinDocument, ThroughDocument,

@@ -205,6 +205,10 @@ pub struct Field {
     pub ty: Option<FieldType>,
     /// Whether it can be NULL; `true` if unknown.
     pub nullable: bool,
+    /// Whether it can be `null` in a response: NULL, or a number that JSON does not have.
+    pub reads_null: bool,
+    /// Whether the database cannot compare its values, so that only tests for NULL apply to it.
+    pub incomparable: bool,
     /// Whether a new record needs a value for it; `false` if unknown.
     pub required: bool,
     /// Whether the database computes its values, so that no write sets it; `false` if unknown.

@@ -10,7 +10,7 @@ mod sample;
 
 use std::collections::HashMap;
 
-use mesh_schema::{Catalog, Column, ForeignKey, Table};
+use mesh_schema::{Catalog, Column, FieldType, ForeignKey, Table};
 use rusqlite::{Connection, Error, ErrorCode};
 use sea_query::{Query, SqliteQueryBuilder};
 
@@ -154,6 +154,7 @@ impl Reader<'_> {
                 // SQLite does not enforce what the module of a virtual table declares.
                 nullable: object.kind != Kind::Table || !never_null(column),
                 required: object.kind == Kind::Table && is_required(column),
+                not_finite: declared::field_type(&column.declared) == Some(FieldType::Number),
                 generated: column.generated || is_fixed,
                 ..Column::default()
             })

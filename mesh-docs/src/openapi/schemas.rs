@@ -89,8 +89,7 @@ fn value(field: &Field) -> Value {
         Some(Uuid) => (vec!["string"], Some(("format", "uuid"))),
         Some(Decimal) => (vec!["string"], Some(("description", "a decimal number"))),
     };
-    // NaN and infinity are `null` in JSON.
-    if field.nullable || field.ty == Some(Number) {
+    if field.reads_null {
         types.push("null");
     }
     let mut form: Map<_, _> = more.into_iter().map(|(key, text)| (key.to_owned(), json!(text))).collect();

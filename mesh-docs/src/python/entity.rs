@@ -211,7 +211,7 @@ pub(super) fn info(
         dict(all.map(entry).collect())
     };
     let kinds = members::fields(entity).map(|field| {
-        let or_null = if field.nullable { "?" } else { "" };
+        let or_null = if field.reads_null { "?" } else { "" };
         format!("{}: \"{}{or_null}\"", text(&field.name), kind(field))
     });
     let computed = members::computed(entity).map(|computed| text(&computed.name)).collect();
@@ -270,7 +270,7 @@ fn value(field: &Field) -> String {
         Some(Json) => return "Any".to_owned(),
         Some(String | Bigint | Datetime | Date | Binary | Uuid | Decimal) => "str",
     };
-    or_none(value, field)
+    or_none(value, field.reads_null)
 }
 
 /// Returns the type of the values that can be written to a field.
@@ -290,11 +290,11 @@ fn written(field: &Field) -> String {
         Some(Json) => return "Any".to_owned(),
         Some(String) => "str",
     };
-    or_none(value, field)
+    or_none(value, field.nullable)
 }
 
-fn or_none(value: &str, field: &Field) -> String {
-    if field.nullable { format!("{value} | None") } else { value.to_owned() }
+fn or_none(value: &str, can_be_none: bool) -> String {
+    if can_be_none { format!("{value} | None") } else { value.to_owned() }
 }
 
 /// Returns a name of the schema for a docstring.

@@ -1,6 +1,6 @@
 //! Field types of column types.
 
-use mesh_schema::{FieldType, NativeKind, NativeType, Size};
+use mesh_schema::{FieldType, NativeKind, NativeType, Operators, Size};
 use mysql_async::Row;
 
 use super::size;
@@ -22,6 +22,7 @@ pub(super) fn column_type(row: &Row, is_document: bool) -> Option<(FieldType, Na
             .as_ref()
             .is_some_and(|collation| !collation.ends_with("_bin")),
         size: None,
+        operators: Operators::BuiltIn,
     };
     let ty = match data_type.as_str() {
         "tinyint" if lower.starts_with("tinyint(1)") => {

@@ -111,6 +111,12 @@ impl Node {
 
     /// Returns whether nothing but one of the joins uses a column: neither the response, nor cursors, nor another join.
     pub(crate) fn is_only_key_of(&self, column: usize, join: &Join) -> bool {
+        let mut others = self.joins.iter().filter(|other| !std::ptr::eq(*other, join));
+        !self.needs(column) && others.all(|other| !other.parent_keys.contains(&column))
+    }
+
+    /// Returns whether the response or a cursor needs a column. Keys that only joins compare are not needed.
+    pub(crate) fn needs(&self, column: usize) -> bool {
         let is_shown = self.output.iter().any(|output| match output {
             Output::Field { column: shown, .. } => *shown == column,
             Output::Join { .. } => false,
@@ -120,10 +126,7 @@ impl Node {
                 TemplatePiece::Code { columns, .. } => columns.contains(&column),
             }),
         });
-        let mut others = self.joins.iter().filter(|other| !std::ptr::eq(*other, join));
-        !is_shown
-            && self.order.iter().all(|key| key.column != Some(column))
-            && others.all(|other| !other.parent_keys.contains(&column))
+        is_shown || self.order.iter().any(|key| key.column == Some(column))
     }
 
     /// Returns the names of the scalar fields that the client selected.

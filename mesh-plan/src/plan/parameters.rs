@@ -40,6 +40,7 @@ pub(crate) struct ConditionUse {
     pub(crate) stored: Option<FieldType>,
     pub(crate) time_form: Option<TimeForm>,
     pub(crate) nullable: bool,
+    pub(crate) incomparable: bool,
     pub(crate) op: Spanned<FilterOp>,
     pub(crate) operand: Operand,
 }

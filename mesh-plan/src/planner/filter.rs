@@ -53,6 +53,10 @@ pub(super) fn check_operator(
     left: &Comparable<'_>,
     op: Spanned<FilterOp>,
 ) -> Result<(), PlanError> {
+    if left.incomparable && !matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull) {
+        let kind = PlanErrorKind::Incomparable { field: left.name.value.clone() };
+        return Err(PlanError::new(kind, path).with_span(op.span));
+    }
     match left.ty {
         Some(ty) if !applies(*op, ty) => {
             let kind = PlanErrorKind::Operator { field: left.name.value.clone(), op: *op, ty };

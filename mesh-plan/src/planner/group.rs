@@ -99,6 +99,12 @@ pub(super) fn aggregate(
 ) -> Result<(Aggregate, Column), PlanError> {
     let field = requested.field.as_ref().map(|name| subject::field(node, name, "$aggregate")).transpose()?;
     let ty = field.as_ref().and_then(|field| field.ty);
+    if let Some(field) = field.as_ref().filter(|field| field.incomparable)
+        && (requested.function != AggregateFn::Count || requested.distinct)
+    {
+        let kind = PlanErrorKind::Incomparable { field: field.name.value.clone() };
+        return Err(node.error(field.name.span, kind));
+    }
     if let (Some(field), Some(ty)) = (&field, ty)
         && !applies(requested, ty)
     {

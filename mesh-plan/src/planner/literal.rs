@@ -9,8 +9,9 @@ use uuid::Uuid;
 use crate::plan::Column;
 use crate::shape::number_text;
 use crate::value::canonical::EXACT_DIGITS;
+use crate::value::is_special_decimal;
 use crate::value::key::decode;
-use crate::value::time::{self, Time};
+use crate::value::time::{self, Time, extended};
 use crate::{Key, RecordId, Value};
 
 /// The number of digits of a decimal before its point, in PostgreSQL. Other databases take fewer.
@@ -46,8 +47,15 @@ pub(crate) fn value(
             Literal::Boolean(value) => Some(Value::Boolean(*value)),
             _ => None,
         },
-        FieldType::Datetime => text(literal).and_then(|text| datetime(form, text)),
-        FieldType::Date => text(literal).and_then(time::parse_date).map(|date| time::stored_date(date, form)),
+        FieldType::Datetime => text(literal).and_then(|text| {
+            let far = || (form == Some(TimeForm::Extended) && extended::is_time(text)).then(|| text.into());
+            datetime(form, text).or_else(far)
+        }),
+        FieldType::Date => text(literal).and_then(|text| {
+            let date = time::parse_date(text).map(|date| time::stored_date(date, form));
+            let far = || (form == Some(TimeForm::Extended) && extended::is_date(text)).then(|| text.into());
+            date.or_else(far)
+        }),
         FieldType::Uuid => {
             let is_uuid = |text: &&str| text.len() == 36 && Uuid::try_parse(text).is_ok();
             text(literal).filter(is_uuid).map(|text| uuid(form, text))
@@ -175,6 +183,9 @@ pub(crate) fn is_exact(number: f64) -> bool {
 
 /// Converts numeric text to a number if that is exact, and to text otherwise.
 fn decimal(text: &str) -> Option<Value> {
+    if is_special_decimal(text) {
+        return Some(text.into());
+    }
     if !is_decimal(text) {
         return None;
     }

@@ -81,7 +81,7 @@ impl Planner<'_> {
         node.grouping = Some(Grouping { keys: Vec::new(), aggregates: vec![aggregate], having: None });
         let related = scope.add(relation, entity, node);
         let source = ColumnSource::Related { related, column: 0 };
-        Ok(Comparable { name, source, ty, stored: None, time_form, nullable })
+        Ok(Comparable { name, source, ty, stored: None, time_form, nullable, incomparable: false })
     }
 
     /// Returns the records of a relation that the principal may see, with the related records of their scope.

@@ -18,11 +18,17 @@ pub(super) struct Comparable<'q> {
     pub(super) time_form: Option<TimeForm>,
     /// Whether it can be NULL.
     pub(super) nullable: bool,
+    /// Whether the database cannot compare it.
+    pub(super) incomparable: bool,
 }
 
 impl Comparable<'_> {
     /// Refuses values of a type without an order.
     pub(super) fn check_order(&self, node: &NodeContext<'_>, control: &'static str) -> Result<(), PlanError> {
+        if self.incomparable {
+            let kind = PlanErrorKind::Incomparable { field: self.name.value.clone() };
+            return Err(node.error(self.name.span, kind));
+        }
         let Some(ty @ FieldType::Json) = self.ty else { return Ok(()) };
         let kind = PlanErrorKind::Unordered { field: self.name.value.clone(), ty, control };
         Err(node.error(self.name.span, kind))
@@ -50,7 +56,8 @@ pub(super) fn field_named<'q>(
             let field = node.entity.field(id);
             let source = ColumnSource::Column(field.column.clone());
             let (ty, stored, time_form, nullable) = (field.ty, field.stored, field.time_form, field.nullable);
-            return Ok(Comparable { name: whole, source, ty, stored, time_form, nullable });
+            let incomparable = field.incomparable;
+            return Ok(Comparable { name: whole, source, ty, stored, time_form, nullable, incomparable });
         }
         Some(Member::Relation(_)) => {
             let (entity, relation) = (node.entity.key.clone(), name.to_owned());
@@ -100,6 +107,7 @@ pub(super) fn find<'q>(
                 stored: None,
                 time_form: field.and_then(|id| node.entity.field(id).time_form),
                 nullable: true,
+                incomparable: false,
             })
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::tree::{HashKey, RowTree, RowsByParent, row_key};
 use super::{StepCounter, Table, nested_path};
-use crate::plan::{Node, Output, TemplatePiece};
+use crate::plan::Node;
 use crate::{ResolveError, Value};
 
 /// Splits a wide table by the paths of its columns.
@@ -40,7 +40,7 @@ impl NodePart {
         for (index, column) in node.columns.iter().chain(&node.control_columns).enumerate() {
             let name = wide_name(&column.name);
             let position = wide.column(&name);
-            if position.is_none() && is_needed(node, index) {
+            if position.is_none() && node.needs(index) {
                 return Err(ResolveError::new(format!("the joined rows lack the column '{name}'")));
             }
             positions.push(position.map(|_| columns.len()));
@@ -109,18 +109,4 @@ impl NodePart {
             children: self.parts.into_iter().map(Self::into_tree).collect(),
         }
     }
-}
-
-/// Returns whether the response or a cursor shows that column. Wide rows may lack the keys of relations.
-fn is_needed(node: &Node, column: usize) -> bool {
-    let is_shown = node.output.iter().any(|output| match output {
-        Output::Field { column: shown, .. } => *shown == column,
-        Output::Computed { template, .. } => template.iter().any(|piece| match piece {
-            TemplatePiece::Text(_) => false,
-            TemplatePiece::Column(shown) => *shown == column,
-            TemplatePiece::Code { columns, .. } => columns.contains(&column),
-        }),
-        Output::Join { .. } => false,
-    });
-    is_shown || node.order.iter().any(|key| key.column == Some(column))
 }

@@ -40,12 +40,12 @@ pub(super) trait Dialect {
     /// Returns the builder that renders the SQL.
     fn builder(&self) -> impl QueryBuilder;
 
-    /// Returns a parameter for a value of a write.
-    fn value(&self, value: &Value) -> Self::Param;
-
     /// Returns a parameter for the new value of a column of the given storage type.
-    fn written(&self, value: &Value, _native: Option<&NativeType>) -> Self::Param {
-        self.value(value)
+    fn written(&self, value: &Value, native: Option<&NativeType>) -> Self::Param;
+
+    /// Returns a parameter for a part of an id that is compared with a column of the given storage type.
+    fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Self::Param {
+        self.written(value, native)
     }
 
     /// Converts a parameter to the form that can be assigned to a column of the given storage type.
@@ -68,8 +68,15 @@ pub(super) trait Dialect {
         OnConflict::new().do_nothing().to_owned()
     }
 
-    /// Returns the parameter for a part of the id that an earlier step of a write has returned.
-    fn written_id(&self, part: usize) -> Self::Param;
+    /// Returns a column of an id in the form in which reads show it. Writes return ids in this form, and replies are read by
+    /// them.
+    fn shown_id(&self, column: Expr, _native: Option<&NativeType>) -> Expr {
+        column
+    }
+
+    /// Returns the parameter for a part of the id that an earlier step of a write has returned, and which is compared with a
+    /// column of the given storage type.
+    fn written_id(&self, part: usize, native: Option<&NativeType>) -> Self::Param;
 
     /// Returns the operand for an expression with the type of a column.
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Self::Operand;

@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod batch;
+mod charset;
 mod compare;
 mod conversion;
 mod datetime;
@@ -33,6 +34,7 @@ use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, Step, WriteProbe};
 use crate::{Key, Value};
+pub use charset::Charset;
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
 pub use layout::{Layout, ReadStatement};

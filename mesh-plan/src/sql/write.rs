@@ -202,7 +202,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Adds a step that finds the record with that id if it may be written.
     fn exists(&mut self, subject: &Subject, id: &Key) {
-        let id = self.key(id);
+        let id = self.key(subject, id);
         let select = self.select_writable_record(subject, id);
         self.push(&select, None);
     }
@@ -312,14 +312,15 @@ impl<D: Dialect> Steps<D> {
         });
     }
 
-    /// Adds a parameter for a value of the request.
-    fn value(&mut self, value: &Value) -> Expr {
-        self.params.add(self.dialect.value(value))
+    /// Adds parameters for the parts of an id.
+    fn key(&mut self, subject: &Subject, id: &Key) -> Vec<Expr> {
+        let parts = subject.id_columns().zip(id.iter());
+        parts.map(|(name, part)| self.id_part(subject, name, part)).collect()
     }
 
-    /// Adds parameters for the parts of an id.
-    fn key(&mut self, id: &Key) -> Vec<Expr> {
-        id.iter().map(|part| self.value(part)).collect()
+    /// Adds a parameter for the part of an id in a column.
+    fn id_part(&mut self, subject: &Subject, column: &str, part: &Value) -> Expr {
+        self.params.add(self.dialect.id_part(part, subject.entity().native.get(column)))
     }
 
     /// Marks the last step as the one that returns the id, and adds the check of the written record.
@@ -333,8 +334,12 @@ impl<D: Dialect> Steps<D> {
     /// Adds a check that policies permit the written record. Its id is the one that an earlier step has returned.
     fn check_written(&mut self, subject: &Subject) {
         if subject.check.is_some() {
-            let parts = 0..subject.entity().id.len();
-            let id = parts.map(|part| self.params.add(self.dialect.written_id(part))).collect();
+            let native = &subject.entity().native;
+            let id = subject
+                .id_columns()
+                .enumerate()
+                .map(|(part, name)| self.params.add(self.dialect.written_id(part, native.get(name))));
+            let id = id.collect();
             self.check(subject, id);
         }
     }
@@ -347,7 +352,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Adds a check that a record exists and may be written.
     fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
-        let id = self.key(id);
+        let id = self.key(subject, id);
         let select = self.select_writable_record(subject, id);
         self.push(&select, Some(if_none));
     }
@@ -370,7 +375,7 @@ impl<D: Dialect> Steps<D> {
             // There are as many cells as columns, so this cannot panic.
             insert.columns(columns).values_panic(cells);
         }
-        insert.returning(id_of(subject));
+        insert.returning(id_of(&self.dialect, subject));
         self.push(&insert, Some(EmptyResult::Skipped));
         if !D::RETURNS_UPDATED {
             self.return_inserted_id(subject, values, link);
@@ -431,7 +436,7 @@ impl<D: Dialect> Steps<D> {
         let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
-            let id = self.key(parent.id);
+            let id = self.key(parent.subject, parent.id);
             let mut select = self.select_writable_record(parent.subject, id);
             select.and_where(filled);
             self.push(&select, Some(EmptyResult::Rule(Rule::NotEmpty)));
@@ -440,8 +445,10 @@ impl<D: Dialect> Steps<D> {
 }
 
 /// Returns the `RETURNING` clause with the columns of the id.
-fn id_of(subject: &Subject) -> ReturningClause {
-    Query::returning().columns(subject.id_columns().map(str::to_owned))
+fn id_of<D: Dialect>(dialect: &D, subject: &Subject) -> ReturningClause {
+    let native = &subject.entity().native;
+    let shown = |name: &str| dialect.shown_id(Expr::col(name.to_owned()), native.get(name));
+    Query::returning().exprs(subject.id_columns().map(shown))
 }
 
 fn column(alias: &'static str, name: &str) -> Expr {

@@ -1,5 +1,7 @@
 //! Dates and times in queries, columns and responses. `SPEC §5.5`
 
+pub(crate) mod extended;
+
 use jiff::SignedDuration;
 use jiff::civil::{self, Date, DateTime};
 use mesh_schema::TimeForm;
@@ -21,7 +23,9 @@ pub(crate) fn parse_date(text: &str) -> Option<Date> {
 /// Returns a day in the form of its column.
 pub(crate) fn stored_date(date: Date, form: Option<TimeForm>) -> Value {
     match form {
-        None | Some(TimeForm::Mixed { .. } | TimeForm::UuidBytes) => Value::Text(date.to_string()),
+        None | Some(TimeForm::Extended | TimeForm::Mixed { .. } | TimeForm::UuidBytes) => {
+            Value::Text(date.to_string())
+        }
         Some(_) => Time { utc: date.into(), fraction: 0, has_zone: false }.stored(form),
     }
 }
@@ -71,7 +75,7 @@ impl Time {
         let since_epoch = self.utc.duration_since(EPOCH);
         match form {
             // The last form is not one of times.
-            None | Some(TimeForm::Mixed { .. } | TimeForm::UuidBytes) => {
+            None | Some(TimeForm::Extended | TimeForm::Mixed { .. } | TimeForm::UuidBytes) => {
                 Value::Text(text(self.utc, 'T', self.fraction, self.has_zone))
             }
             Some(TimeForm::Text { separator, fraction, zulu }) => {

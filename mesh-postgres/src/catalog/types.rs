@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use mesh_schema::{FieldType, NativeKind, NativeType, Size};
+use mesh_schema::{FieldType, NativeKind, NativeType, Operators, Size, TimeForm};
 use tokio_postgres::{Error, Row};
 
+use super::SYSTEM_SCHEMA;
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
@@ -29,7 +30,18 @@ pub(super) async fn read(link: &Link, tables: &str) -> Result<HashMap<u32, Colum
                    SELECT e.enumlabel::text FROM pg_catalog.pg_enum AS e \
                    WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder), \
                  COALESCE((SELECT pg_catalog.concat(e.typname, '[]') FROM pg_catalog.pg_type AS e \
-                   WHERE e.oid = t.typelem AND t.typcategory = 'A'), t.typname::text) \
+                   WHERE e.oid = t.typelem AND t.typcategory = 'A'), t.typname::text), ( \
+                 SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_opclass AS c \
+                 JOIN pg_catalog.pg_am AS m ON m.oid = c.opcmethod AND m.amname = 'btree' \
+                 JOIN pg_catalog.pg_amop AS o ON o.amopfamily = c.opcfamily AND o.amopstrategy = 3 \
+                   AND o.amoplefttype = c.opcintype AND o.amoprighttype = c.opcintype \
+                 JOIN pg_catalog.pg_operator AS p ON p.oid = o.amopopr \
+                 JOIN pg_catalog.pg_namespace AS n ON n.oid = p.oprnamespace \
+                 WHERE c.opcdefault AND (c.opcintype = t.oid OR c.opcintype = CASE t.typtype \
+                     WHEN 'e' THEN 'anyenum' WHEN 'r' THEN 'anyrange' WHEN 'm' THEN 'anymultirange' END::regtype \
+                   OR c.opcintype IN (SELECT k.casttarget FROM pg_catalog.pg_cast AS k \
+                     WHERE k.castsource = t.oid AND k.castmethod = 'b' AND k.castcontext = 'i')) \
+                 ORDER BY c.opcintype <> t.oid LIMIT 1) \
                FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.base \
                JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace WHERE t.typtype <> 'd'";
     let rows = link.query_once(sql, &[TextParam::text(tables)]).await?;
@@ -60,6 +72,13 @@ fn column_type(row: &Row) -> ColumnType {
         unique: false,
         has_nondeterministic_collation: false,
         size: None,
+        operators: match row.get::<_, Option<String>>(9) {
+            // Arrays and composite types are read as JSON, which takes no comparison.
+            _ if kind == NativeKind::Composite || ty == FieldType::Json => Operators::BuiltIn,
+            None => Operators::None,
+            Some(schema) if schema == SYSTEM_SCHEMA => Operators::BuiltIn,
+            Some(schema) => Operators::InSchema(schema),
+        },
     };
     ColumnType { ty, never_null: row.get(1), native }
 }
@@ -84,6 +103,12 @@ pub(super) fn size(native: &NativeType, modifier: i32) -> Option<Size> {
         }
         _ => None,
     }
+}
+
+/// Returns the time form of a type.
+pub(super) fn time_form(native: &NativeType) -> Option<TimeForm> {
+    let is_time = matches!(native.name.as_str(), "date" | "timestamp" | "timestamptz");
+    (is_time && native.kind == NativeKind::BuiltIn).then_some(TimeForm::Extended)
 }
 
 /// Returns the field type of a built-in type.

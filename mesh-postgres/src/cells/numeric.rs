@@ -21,9 +21,9 @@ pub(super) fn read(bytes: &[u8]) -> Option<Converted> {
         bytes.chunks_exact(2).map(|pair| pair.try_into().map(u16::from_be_bytes).unwrap_or_default());
     let (count, weight, sign, scale) = (parts.next()?, parts.next()? as i16, parts.next()?, parts.next()?);
     match sign {
-        NOT_A_NUMBER => return Some(Converted::Real(f64::NAN)),
-        INFINITE => return Some(Converted::Real(f64::INFINITY)),
-        MINUS_INFINITE => return Some(Converted::Real(f64::NEG_INFINITY)),
+        NOT_A_NUMBER => return Some(Converted::Text("NaN".to_owned())),
+        INFINITE => return Some(Converted::Text("Infinity".to_owned())),
+        MINUS_INFINITE => return Some(Converted::Text("-Infinity".to_owned())),
         _ => {}
     }
     let digits: String = parts.take(count.into()).map(|group| format!("{group:04}")).collect();
@@ -89,7 +89,9 @@ mod tests {
         check(&[12, 3456, 7890, 1234, 5678, 9000], 4, 0, 2, "123456789012345678.9 as text");
         check(&[1234, 5678, 9012, 3456, 7890], 4, 0, 0, "12345678901234567890 as text");
         check(&[9223, 3720, 3685, 4775, 8070], 4, 0, 0, "92233720368547758070 as text");
-        check(&[], 0, NOT_A_NUMBER, 0, "NaN");
+        check(&[], 0, NOT_A_NUMBER, 0, "NaN as text");
+        check(&[], 0, INFINITE, 0, "Infinity as text");
+        check(&[], 0, MINUS_INFINITE, 0, "-Infinity as text");
         assert!(read(&[0, 1]).is_none());
     }
 }

@@ -224,6 +224,7 @@ impl Writer {
         if matches!(plan.target(), Target::Point(id) if id.is_impossible()) {
             return Ok(plan.empty());
         }
+        let plan = &*self.statements.features.charset.known_plan(plan);
         let statement = self.statements.of_plan(plan);
         let read = &statement.read;
         self.check_sort(link, plan, read).await?;

@@ -115,8 +115,13 @@ impl<'a> Loader<'a> {
             }
             self.check_member_name(&inner, "A field", name);
             entity.members.insert(name.clone(), Member::Field(FieldId(entity.fields.len() as u32)));
-            let field =
-                Field { name: name.clone(), column: name.clone(), nullable: true, ..Field::default() };
+            let field = Field {
+                name: name.clone(),
+                column: name.clone(),
+                nullable: true,
+                reads_null: true,
+                ..Field::default()
+            };
             entity.fields.push(field);
         }
         self.refuse_repeats(path, "columns", &document.columns);
@@ -376,6 +381,8 @@ fn copy_column_properties(field: &mut Field, stored: &Table) -> bool {
     field.stored = column.map_or(Some(FieldType::Integer), |column| column.ty);
     field.ty = field.ty.or(field.stored);
     field.nullable = column.is_some_and(|column| column.nullable);
+    field.reads_null = column.is_some_and(|column| column.nullable || column.not_finite);
+    field.incomparable = column.is_some_and(|column| !column.is_comparable());
     field.required = column.is_some_and(|column| column.required);
     field.generated = column.is_some_and(|column| column.generated);
     if field.generated {

@@ -75,6 +75,7 @@ impl<'v> Recorder<'v> {
             stored: left.stored,
             time_form: left.time_form,
             nullable: left.nullable,
+            incomparable: left.incomparable,
             op,
             operand: operand.clone(),
         };

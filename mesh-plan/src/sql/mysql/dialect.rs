@@ -83,10 +83,6 @@ impl Dialect for MySql<'_> {
         MysqlQueryBuilder
     }
 
-    fn value(&self, value: &Value) -> Param {
-        Param::written(value.clone())
-    }
-
     fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
         let class = TypeClass::new(native);
         Param::written(match value {
@@ -127,7 +123,7 @@ impl Dialect for MySql<'_> {
         OnConflict::new().value(column.to_owned(), same).to_owned()
     }
 
-    fn written_id(&self, part: usize) -> Param {
+    fn written_id(&self, part: usize, _native: Option<&NativeType>) -> Param {
         Param::written_id(part)
     }
 

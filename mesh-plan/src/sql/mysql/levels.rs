@@ -15,9 +15,7 @@ use super::param::{self, Param};
 use super::render::{self, Level, LevelRows, PARENTS};
 use super::type_class::TypeClass;
 use crate::Value;
-use crate::plan::{
-    Column, ColumnSource, Join, JoinForm, Node, Output, PageSize, Plan, Target, TemplatePiece,
-};
+use crate::plan::{Column, ColumnSource, Join, JoinForm, Node, PageSize, Plan, Target};
 use crate::sql::custom::count_rows;
 use crate::sql::dialect::Dialect as _;
 use crate::sql::group;
@@ -168,7 +166,7 @@ impl<'p> Lowering<'p> {
         presence: Option<usize>,
     ) -> Layout {
         for (index, number) in columns.iter().enumerate() {
-            if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
+            if let Some(known) = node.columns.get(index).filter(|_| node.needs(index)) {
                 let dialect = self.dialect;
                 let rows = |source: &ColumnSource| typed_placeholder(&dialect, node, source);
                 let value = match &node.grouping {
@@ -373,20 +371,6 @@ fn links_id(join: &Join, parent: &Node) -> bool {
     let id = Some(&id.source);
     let mut keys = join.parent_keys.iter().map(|key| parent.columns.get(*key).map(|column| &column.source));
     join.parent_keys.len() == 1 && keys.all(|key| key.is_some() && key == id)
-}
-
-/// Returns whether the response or a cursor needs a column. Keys that are used only for joins are not shown.
-fn is_shown(node: &Node, column: usize) -> bool {
-    let shown = node.output.iter().any(|output| match output {
-        Output::Field { column: shown, .. } => *shown == column,
-        Output::Computed { template, .. } => template.iter().any(|piece| match piece {
-            TemplatePiece::Column(shown) => *shown == column,
-            TemplatePiece::Code { columns, .. } => columns.contains(&column),
-            TemplatePiece::Text(_) => false,
-        }),
-        Output::Join { .. } => false,
-    });
-    shown || node.order.iter().any(|key| key.column == Some(column))
 }
 
 fn table_alias(number: usize) -> String {

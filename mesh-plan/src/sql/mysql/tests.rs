@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use mesh_ql::Format;
 use mesh_schema::{
-    Catalog, Column, FieldType, JoinDocument, NativeKind, NativeType, Schema, Table, ThroughDocument,
+    Catalog, Column, FieldType, JoinDocument, NativeKind, NativeType, Operators, Schema, Table,
+    ThroughDocument,
 };
 
 use super::{Product, ReadStatement};
@@ -22,6 +23,7 @@ fn table(name: &str, columns: &[(&str, &str)]) -> Table {
             unique: *name == "id",
             has_nondeterministic_collation: false,
             size: None,
+            operators: Operators::BuiltIn,
         }),
         ..Column::default()
     };

@@ -6,6 +6,7 @@ use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
 
 use super::dialect::Features;
 use super::param::Param;
+use super::type_class::TypeClass;
 use crate::Value;
 use crate::mutation::{Assignment, Mutation, Subject};
 use crate::sql::custom::{cast, populate_row};
@@ -36,7 +37,7 @@ fn conversion(
     let mut params = Params::new(None);
     let native = subject.entity().native.get(&**column);
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
-    let value = cast(params.add(Param::written(value)), sent_as);
+    let value = cast(params.add(Param::written(&TypeClass::new(native), value)), sent_as);
     let mut select = Query::select();
     select.expr(populate_row(&features.qualified(subject.table()), column, value).is_null());
     Conversion { column: column.to_string(), statement: params.render(&select, PostgresQueryBuilder) }

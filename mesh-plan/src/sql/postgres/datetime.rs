@@ -3,12 +3,9 @@
 use mesh_schema::TimeForm;
 
 use crate::Value;
+use crate::value::time::extended::{in_cycle, is_infinite, split};
 use crate::value::time::{Time, parse_date};
 
-/// The number of years after which the calendar repeats.
-const CYCLE: i64 = 400;
-/// The start of a cycle within the years of four digits.
-const CYCLE_START: i64 = 2_000;
 /// The first day, in the year 4714 BC.
 const FIRST_DAY: (i64, &str) = (-4_713, "11-24");
 /// The last year that a time can have.
@@ -43,27 +40,6 @@ pub(super) fn time(text: &str) -> Option<String> {
     in_range(year, rest, LAST_YEAR_OF_TIMES).then(|| with_era(year, rest))
 }
 
-/// Returns whether a text is a value outside of the calendar.
-fn is_infinite(text: &str) -> bool {
-    matches!(text, "infinity" | "-infinity")
-}
-
-/// Splits off the year, which has four digits, or a sign and six or seven digits.
-fn split(text: &str) -> Option<(i64, &str)> {
-    let (sign, digits) = match text.as_bytes().first()? {
-        b'+' => (1, text.get(1..)?),
-        b'-' => (-1, text.get(1..)?),
-        _ => (0, text),
-    };
-    let (year, rest) = digits.split_once('-')?;
-    let fits = if sign == 0 { year.len() == 4 } else { (6..=7).contains(&year.len()) };
-    if !fits || !year.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let year = year.parse::<i64>().ok()?;
-    Some((if sign < 0 { -year } else { year }, rest))
-}
-
 fn split_in_range(text: &str, last: i64) -> Option<(i64, &str)> {
     split(text).filter(|(year, rest)| in_range(*year, rest, last))
 }
@@ -71,11 +47,6 @@ fn split_in_range(text: &str, last: i64) -> Option<(i64, &str)> {
 fn in_range(year: i64, rest: &str, last: i64) -> bool {
     let (first, day) = FIRST_DAY;
     (year > first || (year == first && rest >= day)) && year <= last
-}
-
-/// Returns a year of four digits with the same calendar.
-fn in_cycle(year: i64) -> i64 {
-    CYCLE_START + year.rem_euclid(CYCLE)
 }
 
 /// Writes a year with its era. The year 0 of ISO 8601 is the year 1 BC.

@@ -5,6 +5,7 @@ use mesh_schema::{NativeKind, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, SelectStatement, TableRef};
 
 use super::aggregate;
+use super::charset::Charset;
 use super::compare::{self, never};
 use super::json;
 use super::operand::Operand;
@@ -24,6 +25,8 @@ pub struct Features {
     pub icu_folds: bool,
     /// Whether the database has the test `IS JSON` for texts.
     pub is_json: bool,
+    /// The characters that the encoding of the database has.
+    pub charset: Charset,
     /// The schema of tables whose names have none; `None` to leave it to the search path.
     pub default_schema: Option<String>,
 }
@@ -62,10 +65,6 @@ impl Dialect for Postgres<'_> {
         PostgresQueryBuilder
     }
 
-    fn value(&self, value: &Value) -> Param {
-        Param::written(value)
-    }
-
     fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
         match native.filter(|native| native.kind == NativeKind::Composite) {
             Some(native) => from_json(param, &native.name),
@@ -73,8 +72,23 @@ impl Dialect for Postgres<'_> {
         }
     }
 
-    fn written_id(&self, part: usize) -> Param {
-        Param::written_id(part)
+    fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
+        Param::written(&TypeClass::new(native), value)
+    }
+
+    fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Param {
+        match value {
+            Value::Text(text) if !self.features.charset.can_store(text) => self.written(&Value::Null, native),
+            value => self.written(value, native),
+        }
+    }
+
+    fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
+        TypeClass::new(native).shown(column).0
+    }
+
+    fn written_id(&self, part: usize, native: Option<&NativeType>) -> Param {
+        Param::written_id(part, TypeClass::new(native))
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
@@ -121,7 +135,7 @@ impl Dialect for Postgres<'_> {
         op: CompareOp,
         value: (&Value, Option<usize>),
     ) -> Expr {
-        compare::compare(params, &left, op, (self.current(value), value.1))
+        compare::compare(params, &left, op, (&*self.features.charset.known(self.current(value)), value.1))
     }
 
     fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
@@ -145,9 +159,10 @@ impl Dialect for Postgres<'_> {
             .iter()
             .map(|value| {
                 let (sample, slot) = value.parts();
-                (self.current((sample, slot)), slot)
+                (self.features.charset.known(self.current((sample, slot))), slot)
             })
             .collect();
+        let values: Vec<_> = values.iter().map(|(value, slot)| (&**value, *slot)).collect();
         compare::is_in(params, &left, &values, negated)
     }
 
@@ -162,7 +177,7 @@ impl Dialect for Postgres<'_> {
             Some(Value::Text(pattern)) => pattern.as_str(),
             _ => sample,
         };
-        if pattern.contains('\0') {
+        if !self.features.charset.can_store(pattern) {
             return never(&left);
         }
         let pattern = param::pattern(params, pattern, slot);

@@ -36,8 +36,8 @@ pub(super) fn find(
         JsonType::Number => (TypeClass::Numeric, "numeric"),
         JsonType::Boolean | JsonType::Any => (TypeClass::Boolean, "bool"),
     };
-    // The database stores no key with the character NUL.
-    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| token.contains('\0')) {
+    // No key has characters that the database cannot store.
+    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !features.charset.can_store(token)) {
         return Operand::new(cast(Expr::null(), name), class);
     }
     let (functions, root) = match &document.class {

@@ -16,9 +16,7 @@ use super::param::{self, Param, has_nul};
 use super::render::{self, Level, PARENTS};
 use super::type_class::TypeClass;
 use crate::Value;
-use crate::plan::{
-    ColumnSource, CompareOp, Join, JoinForm, Node, Output, PageSize, Plan, Target, TemplatePiece,
-};
+use crate::plan::{ColumnSource, CompareOp, Join, JoinForm, Node, PageSize, Plan, Target};
 use crate::sql::custom::{count_rows, operator};
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::links::{JUNCTION, linked};
@@ -174,7 +172,7 @@ impl<'p> Lowering<'p> {
         presence: Option<usize>,
     ) -> Layout {
         for (index, number) in columns.iter().enumerate() {
-            if let Some(known) = node.columns.get(index).filter(|_| is_shown(node, index)) {
+            if let Some(known) = node.columns.get(index).filter(|_| node.needs(index)) {
                 let dialect = self.dialect;
                 let rows = |source: &ColumnSource| typed_placeholder(&dialect, node, source);
                 let value = match &node.grouping {
@@ -232,7 +230,7 @@ impl<'p> Lowering<'p> {
             Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
                 let is_linked =
                     pairs.iter().any(|pair| known.source == ColumnSource::Column(pair.target.clone()));
-                if is_linked && is_shown(node, index) { columns.get(index).copied() } else { None }
+                if is_linked && node.needs(index) { columns.get(index).copied() } else { None }
             }),
             Link::Through { .. } => None,
         };
@@ -408,18 +406,6 @@ impl<'p> Lowering<'p> {
         }
         select
     }
-}
-
-/// Returns whether the response or a cursor needs a column. Keys that are used only for joins are not shown.
-fn is_shown(node: &Node, column: usize) -> bool {
-    let shown = node.output.iter().any(|output| match output {
-        Output::Field { column: shown, .. } => *shown == column,
-        Output::Computed { template, .. } => {
-            template.iter().any(|piece| matches!(piece, TemplatePiece::Column(shown) if *shown == column))
-        }
-        Output::Join { .. } => false,
-    });
-    shown || node.order.iter().any(|key| key.column == Some(column))
 }
 
 fn on_true() -> Expr {

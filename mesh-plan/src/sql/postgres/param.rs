@@ -20,8 +20,10 @@ pub struct Param(Binding);
 enum Binding {
     /// This text, or NULL.
     Text(Option<String>),
-    /// A part of the id of a point read, or of the id that an earlier step of a write has returned.
+    /// A part of the id of a point read.
     Id(usize, TypeClass),
+    /// A part of the id that an earlier step of a write has returned, which the database reads as the type of the column.
+    WrittenId(usize, TypeClass),
     /// A value of the session, by its slot in [`Plan::session_value`].
     Session(usize, TypeClass),
     /// An array of the session's values in the list of that slot ([`Plan::session_values`]).
@@ -41,17 +43,13 @@ enum Binding {
 
 impl Param {
     /// Creates a parameter for a value of a write, which the database reads as the type of the column.
-    pub(super) fn written(value: &Value) -> Self {
-        Self(Binding::Text(match value {
-            // This includes text that the database refuses to store.
-            Value::Text(text) => Some(text.clone()),
-            value => value_text(value),
-        }))
+    pub(super) fn written(class: &TypeClass, value: &Value) -> Self {
+        Self(Binding::Text(class.written(value)))
     }
 
     /// Creates a parameter for a part of the id that an earlier step of a write has returned.
-    pub(super) fn written_id(part: usize) -> Self {
-        Self(Binding::Id(part, TypeClass::Unknown))
+    pub(super) fn written_id(part: usize, class: TypeClass) -> Self {
+        Self(Binding::WrittenId(part, class))
     }
 
     /// Returns the text to bind in a run of the plan. `None` is NULL. A value that the column can never contain is NULL too,
@@ -60,7 +58,7 @@ impl Param {
         match (&self.0, plan.target()) {
             (Binding::Text(text), _) => text.as_deref().map(Cow::Borrowed),
             (Binding::Id(part, class), Target::Point(id)) => class.bind_value(id.get(*part)?).map(Cow::Owned),
-            (Binding::Id(..), Target::Collection) => None,
+            (Binding::Id(..), Target::Collection) | (Binding::WrittenId(..), _) => None,
             (Binding::Session(slot, class), _) => class.bind_value(plan.session_value(*slot)).map(Cow::Owned),
             (Binding::SessionList(slot, class), _) => {
                 let texts = plan.session_values(*slot).iter().map(|value| class.bind_value(value));
@@ -92,9 +90,10 @@ impl Param {
     pub fn for_write(&self, id: &[Value]) -> Option<Cow<'_, str>> {
         match &self.0 {
             Binding::Text(text) => text.as_deref().map(Cow::Borrowed),
-            Binding::Id(part, class) => class.bind_value(id.get(*part)?).map(Cow::Owned),
+            Binding::WrittenId(part, class) => class.written(id.get(*part)?).map(Cow::Owned),
             // A write has no cursor, and its conditions have no slots.
-            Binding::Session(..)
+            Binding::Id(..)
+            | Binding::Session(..)
             | Binding::SessionList(..)
             | Binding::Input(..)
             | Binding::InputList(..)
@@ -106,7 +105,7 @@ impl Param {
 
     /// Returns whether the parameter is a part of an id that is known only when the statement is run.
     pub fn is_id(&self) -> bool {
-        matches!(self.0, Binding::Id(..))
+        matches!(self.0, Binding::Id(..) | Binding::WrittenId(..))
     }
 
     /// Returns whether the plan's cursor and parameters have values that compare in the type of this parameter.
@@ -128,6 +127,7 @@ impl Param {
             Binding::Pattern(slot) => plan.inputs().get(*slot).is_some_and(|value| !has_nul(value)),
             Binding::Text(_)
             | Binding::Id(..)
+            | Binding::WrittenId(..)
             | Binding::Session(..)
             | Binding::SessionList(..)
             | Binding::Limit(..) => true,
@@ -260,8 +260,8 @@ impl fmt::Display for Param {
         match &self.0 {
             Binding::Text(Some(text)) => write!(f, "{text:?}"),
             Binding::Text(None) => f.write_str("NULL"),
-            Binding::Id(0, _) => f.write_str("the id"),
-            Binding::Id(part, _) => write!(f, "part {part} of the id"),
+            Binding::Id(0, _) | Binding::WrittenId(0, _) => f.write_str("the id"),
+            Binding::Id(part, _) | Binding::WrittenId(part, _) => write!(f, "part {part} of the id"),
             Binding::Session(slot, _) => write!(f, "the session's value {slot}"),
             Binding::Input(slot, ..) | Binding::Pattern(slot) | Binding::Limit(slot, 0) => {
                 write!(f, "the parameters' value {slot}")

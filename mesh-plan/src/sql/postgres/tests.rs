@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use mesh_ql::Format;
 use mesh_schema::{
-    Catalog, Column, Entity, FieldType, JoinDocument, NativeKind, NativeType, Schema, Table, ThroughDocument,
+    Catalog, Column, Entity, FieldType, JoinDocument, NativeKind, NativeType, Operators, Schema, Table,
+    ThroughDocument,
 };
 
 use super::{Features, ReadStatement};
@@ -21,6 +22,7 @@ fn native(name: &str) -> NativeType {
         unique: false,
         has_nondeterministic_collation: false,
         size: None,
+        operators: Operators::BuiltIn,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Classes of storage types, which decide whether a column compares with a value in its type or as text.
 
 use data_encoding::HEXLOWER;
-use mesh_schema::{NativeKind, NativeType};
+use mesh_schema::{NativeKind, NativeType, Operators};
 use sea_query::{Expr, Func};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
@@ -10,6 +10,7 @@ use super::datetime;
 use crate::Value;
 use crate::shape::number_text;
 use crate::sql::custom::cast;
+use crate::value::is_special_decimal;
 
 /// A class of storage types that can be compared with the same values.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,8 @@ pub(super) enum TypeClass {
     Json(&'static str),
     Enum(NativeType),
     Composite,
-    Other,
+    /// Any other type, with its name and its operators. Its values are compared with those of the query as text.
+    Other(String, Operators),
     Unknown,
 }
 
@@ -44,11 +46,11 @@ impl TypeClass {
             NativeKind::Enum => return Self::Enum(native.clone()),
             NativeKind::Composite => return Self::Composite,
             NativeKind::Other => {
-                return match native.name.rsplit_once('.') {
-                    Some((schema, "citext" | "\"citext\"")) => {
-                        Self::CaseInsensitive(schema.to_owned(), native.name.clone())
+                return match (native.name.rsplit_once('.'), &native.operators) {
+                    (Some((_, "citext" | "\"citext\"")), Operators::InSchema(schema)) => {
+                        Self::CaseInsensitive(schema.clone(), native.name.clone())
                     }
-                    _ => Self::Other,
+                    _ => Self::Other(native.name.clone(), native.operators.clone()),
                 };
             }
             NativeKind::BuiltIn => {}
@@ -70,7 +72,7 @@ impl TypeClass {
             "bytea" => Self::Bytes,
             "json" => Self::Json("json"),
             "jsonb" => Self::Json("jsonb"),
-            _ => Self::Other,
+            _ => Self::Other(native.name.clone(), native.operators.clone()),
         }
     }
 
@@ -78,23 +80,24 @@ impl TypeClass {
     /// are built in.
     pub(super) fn schema(&self) -> Option<&str> {
         match self {
-            Self::CaseInsensitive(schema, _) => Some(schema),
+            Self::CaseInsensitive(schema, _) | Self::Other(_, Operators::InSchema(schema)) => Some(schema),
             _ => None,
         }
     }
 
     /// Returns whether values can be compared with one another, in an order that a cursor can express.
     pub(super) fn has_order(&self) -> bool {
-        !matches!(self, Self::Json(_) | Self::Composite | Self::Other)
+        !matches!(self, Self::Json(_) | Self::Composite | Self::Other(..))
     }
 
     /// Returns whether a column of this class can be compared with a column of the other.
     pub(super) fn compares_with(&self, other: &Self) -> bool {
-        use TypeClass::{CaseInsensitive, Integer, Numeric, Real4, Real8, Text, Unknown};
+        use TypeClass::{CaseInsensitive, Integer, Numeric, Other, Real4, Real8, Text, Unknown};
         match (self, other) {
             (Unknown, _) | (_, Unknown) => true,
             (Integer(_) | Real4 | Real8 | Numeric, Integer(_) | Real4 | Real8 | Numeric) => true,
             (Text(_) | CaseInsensitive(..), Text(_) | CaseInsensitive(..)) => true,
+            (Other(_, Operators::None), _) => false,
             _ => self == other,
         }
     }
@@ -106,7 +109,7 @@ impl TypeClass {
             Self::Bytes => (expr, "bytea"),
             Self::Composite => (cast(Func::cust("pg_catalog.to_json").arg(expr).into(), "text"), "text"),
             Self::Text("bpchar") => (expr, "bpchar"),
-            Self::Text(_) | Self::CaseInsensitive(..) | Self::Enum(_) | Self::Other | Self::Unknown => {
+            Self::Text(_) | Self::CaseInsensitive(..) | Self::Enum(_) | Self::Other(..) | Self::Unknown => {
                 (cast(expr, "text"), "text")
             }
             Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
@@ -141,15 +144,15 @@ impl TypeClass {
                 Value::Text(text) => is_decimal(text).then(|| (text.clone(), "numeric")),
                 Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
             },
-            Self::Real4 => number(value).map(|number| {
-                let fits = !number.is_finite() || number.abs() <= f64::from(f32::MAX);
-                (real(number), if fits { "float4" } else { "float8" })
-            }),
+            Self::Real4 => number(value)
+                .map(|number| (real(number), if is_single(number) { "float4" } else { "float8" })),
             Self::Real8 => number(value).map(|number| (real(number), "float8")),
             Self::Numeric => match value {
                 Value::Integer(value) => Some((value.to_string(), "numeric")),
                 Value::Real(value) => Some((real(*value), "numeric")),
-                Value::Text(text) => (is_decimal(text) || text == "NaN").then(|| (text.clone(), "numeric")),
+                Value::Text(text) if is_decimal(text) || is_special_decimal(text) => {
+                    Some((text.clone(), "numeric"))
+                }
                 _ => None,
             },
             Self::Text(ty) => Some((value_text(value)?, ty)),
@@ -180,14 +183,26 @@ impl TypeClass {
                 _ => None,
             },
             Self::Unknown => Some((value_text(value)?, "")),
-            Self::Json(_) | Self::Composite | Self::Other => None,
+            Self::Json(_) | Self::Composite | Self::Other(..) => None,
+        }
+    }
+
+    /// Returns the text from which the database reads a value of a write; `None` for NULL. A text that the type cannot read, or
+    /// that the database cannot store, is left as it is, and the database refuses it.
+    pub(super) fn written(&self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (Self::Date | Self::Timestamp | Self::TimestampZone, Value::Text(text)) => {
+                Some(self.value(value).map_or_else(|| text.clone(), |(text, _)| text))
+            }
+            (_, Value::Text(text)) => Some(text.clone()),
+            (_, value) => value_text(value),
         }
     }
 
     /// Returns whether a value that is known only at run time is compared with the column itself, not with its
     /// text.
     pub(super) fn is_bindable(&self) -> bool {
-        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other | Self::Bytes)
+        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other(..) | Self::Bytes)
     }
 
     /// Returns whether equal values are also the same in all other comparisons. Equal texts need not be: a collation may ignore
@@ -211,7 +226,7 @@ impl TypeClass {
             Self::TimestampZone => "timestamptz",
             // The database infers the type from the operator.
             Self::Unknown | Self::CaseInsensitive(..) => "",
-            Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other => "text",
+            Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other(..) => "text",
         }
     }
 
@@ -256,6 +271,12 @@ fn number(value: &Value) -> Option<f64> {
         Value::Text(text) if is_decimal(text) => text.parse().ok(),
         _ => None,
     }
+}
+
+/// Returns whether the database reads the text of a number as a single. The text of the largest single is above its value.
+fn is_single(number: f64) -> bool {
+    let single = number as f32;
+    !number.is_finite() || (single.is_finite() && (single != 0.0 || number == 0.0))
 }
 
 fn whole(value: f64) -> Option<i64> {

@@ -75,11 +75,11 @@ impl Dialect for Sqlite<'_> {
         SqliteQueryBuilder
     }
 
-    fn value(&self, value: &Value) -> Param {
+    fn written(&self, value: &Value, _native: Option<&NativeType>) -> Param {
         Param::Value(value.clone())
     }
 
-    fn written_id(&self, part: usize) -> Param {
+    fn written_id(&self, part: usize, _native: Option<&NativeType>) -> Param {
         Param::Id(part)
     }
 

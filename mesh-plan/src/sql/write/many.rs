@@ -62,7 +62,7 @@ pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> 
         // There are as many cells as columns.
         insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
     }
-    insert.returning(id_of(&first.subject));
+    insert.returning(id_of(&steps.dialect, &first.subject));
     let mut statement = steps.params.render(&insert, steps.dialect.builder());
     if !D::RETURNS_UPDATED {
         let columns: Vec<&str> = first.subject.id_columns().collect();
@@ -83,7 +83,7 @@ pub(in crate::sql) fn permitted<D: Dialect>(
     let mut select = steps.select(subject, Some(check), None);
     let mut is_one = Cond::any();
     for id in ids {
-        let id = steps.key(id);
+        let id = steps.key(subject, id);
         is_one = is_one.add(steps.is_id(subject, |name| column(PARENT, name), id));
     }
     select.cond_where(is_one);

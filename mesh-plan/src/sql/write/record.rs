@@ -51,7 +51,7 @@ impl<D: Dialect> Steps<D> {
         let parts = subject.id_columns().zip(id.iter());
         let id = parts.map(|(name, part)| {
             let cell = cells.iter().find(|(column, _)| column == name);
-            cell.map_or_else(|| self.value(part), |(_, cell)| cell.clone())
+            cell.map_or_else(|| self.id_part(subject, name, part), |(_, cell)| cell.clone())
         });
         let id = id.collect();
         let select = self.select(subject, None, Some(id));
@@ -67,7 +67,7 @@ impl<D: Dialect> Steps<D> {
         if_none: EmptyResult,
     ) {
         let mut update = self.update_of(subject, id, cells);
-        update.returning(id_of(subject));
+        update.returning(id_of(&self.dialect, subject));
         self.push(&update, Some(if_none));
     }
 
@@ -99,7 +99,7 @@ impl<D: Dialect> Steps<D> {
         for condition in conditions {
             delete.and_where(condition);
         }
-        delete.returning(id_of(subject));
+        delete.returning(id_of(&self.dialect, subject));
         self.push(&delete, Some(if_none));
     }
 }

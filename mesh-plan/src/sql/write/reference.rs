@@ -47,7 +47,7 @@ fn reference<D: Dialect + Clone>(
             Some(set) if set.value == Value::Null => return None,
             Some(set) => {
                 fields.extend(subject.field_of_column(&set.column).map(str::to_owned));
-                steps.value(&set.value)
+                steps.id_part(subject, &pair.parent, &set.value)
             }
             None => {
                 let current = steps.unset_value(mutation, &pair.parent)?;

@@ -14,7 +14,7 @@ impl<D: Dialect> Steps<D> {
     /// Returns a select, still without columns, from both records.
     fn select_both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
-        let (id, to) = (self.key(parent.id), self.key(to));
+        let (id, to) = (self.key(subject, parent.id), self.key(other, to));
         let mut select = Query::select();
         select
             .from_as(self.dialect.table(subject.table()), PARENT)
@@ -42,7 +42,7 @@ impl<D: Dialect> Steps<D> {
         insert.on_conflict(self.dialect.ignore_conflict(junction, from));
         self.push(&insert, None);
         let mut check = self.select_both(ends, id);
-        check.expr(column(PARENT, parent)).and_where(Expr::exists(pair));
+        check.expr(Expr::Constant(1.into())).and_where(Expr::exists(pair));
         self.push(&check, Some(EmptyResult::Rule(Rule::Unique)));
     }
 
@@ -98,7 +98,7 @@ impl<D: Dialect> Steps<D> {
                     let parts = subject.id_columns().zip(parent.id.iter());
                     let id = parts.map(|(name, part)| {
                         let cell = linked.iter().find(|(column, _)| column == name);
-                        cell.map_or_else(|| self.value(part), |(_, cell)| cell.clone())
+                        cell.map_or_else(|| self.id_part(subject, name, part), |(_, cell)| cell.clone())
                     });
                     let id = id.collect();
                     self.check(subject, id);
@@ -116,7 +116,7 @@ impl<D: Dialect> Steps<D> {
                     }
                     self.return_id(other);
                 } else if other.check.is_some() {
-                    let id = self.key(to);
+                    let id = self.key(other, to);
                     self.check(other, id);
                 }
             }
@@ -144,7 +144,7 @@ impl<D: Dialect> Steps<D> {
         let equal = |pair: &ColumnPair| self.linked(parent, pair);
         if let Some(same) = key.same.iter().map(equal).reduce(Expr::and) {
             let mut select = self.select_both(parent, to);
-            select.exprs(parent.subject.id_columns().map(|name| column(PARENT, name))).and_where(same);
+            select.expr(Expr::Constant(1.into())).and_where(same);
             self.push(&select, Some(EmptyResult::Other));
         }
     }
@@ -170,7 +170,7 @@ impl<D: Dialect> Steps<D> {
             update.and_where(self.compare(other, &pair.target, cell, CompareOp::Eq, key));
         }
         if let Some(except) = except {
-            let except = self.key(except);
+            let except = self.key(other, except);
             update.and_where(self.is_other_id(other, |name| Expr::col(name.to_owned()), except));
         }
         if let Some(guard) = self.guard(other, &other.table().name) {
@@ -192,10 +192,10 @@ impl<D: Dialect> Steps<D> {
             linked.and_where(self.linked(parent, pair));
         }
         if let Some(except) = except {
-            let except = self.key(except);
+            let except = self.key(other, except);
             linked.and_where(self.is_other_id(other, |name| column(TARGET, name), except));
         }
-        let id = self.key(parent.id);
+        let id = self.key(parent.subject, parent.id);
         let mut free = self.select_writable_record(parent.subject, id);
         free.and_where(Expr::exists(linked).not());
         let if_none = if other.guard.is_some() { EmptyResult::Guard } else { EmptyResult::Skipped };
@@ -207,7 +207,7 @@ impl<D: Dialect> Steps<D> {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
             self.set(parent.subject, parent.id, cells, EmptyResult::Subject);
             if parent.subject.check.is_some() {
-                let id = self.key(parent.id);
+                let id = self.key(parent.subject, parent.id);
                 self.check(parent.subject, id);
             }
             return;
@@ -255,7 +255,7 @@ impl<D: Dialect> Steps<D> {
             let key = self.cell(other, id, TARGET, target);
             delete.and_where(self.compare(other, target, to_cell, op, key));
         }
-        delete.returning_col(from.clone());
+        delete.returning(Query::returning().expr(Expr::Constant(1.into())));
         self.push(&delete, if_none);
     }
 }

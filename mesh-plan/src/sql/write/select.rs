@@ -29,7 +29,9 @@ impl<D: Dialect> Steps<D> {
         id: Option<Vec<Expr>>,
     ) -> SelectStatement {
         let mut select = Query::select();
-        select.exprs(subject.id_columns().map(|name| column(PARENT, name)));
+        let native = &subject.entity().native;
+        let shown = |name: &str| self.dialect.shown_id(column(PARENT, name), native.get(name));
+        select.exprs(subject.id_columns().map(shown));
         select.from_as(self.dialect.table(subject.table()), PARENT);
         if let Some(condition) = records.and_then(|records| self.condition(records, PARENT)) {
             select.and_where(condition);
@@ -43,7 +45,7 @@ impl<D: Dialect> Steps<D> {
     /// Returns the condition that a row is the record with that id and may be written, for statements that give the table no
     /// alias.
     pub(super) fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
-        let id = self.key(id);
+        let id = self.key(subject, id);
         let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id);
         match self.guard(subject, &subject.table().name) {
             Some(guard) => has_id.and(guard),
@@ -102,7 +104,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns a subquery for a column of one record.
     pub(super) fn cell(&mut self, subject: &Subject, id: &Key, alias: &'static str, name: &str) -> Expr {
-        let id = self.key(id);
+        let id = self.key(subject, id);
         let is_record = self.is_id(subject, |name| column(alias, name), id);
         let mut select = Query::select();
         select

@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::sql::{mysql, postgres};
-use mesh_plan::{Context, Error, Limits, Mesh, Plan, QuerySource, RecordId, Request, ResolveError, Value};
+use mesh_plan::{
+    ComputedInputs, Context, Error, Limits, Mesh, MeshBuilder, Plan, QuerySource, RecordId, Request,
+    ResolveError, Value, ValueRef,
+};
 use mesh_ql::Format;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
-use super::data::Database;
+use super::data::{Database, Entity};
 use super::dice::Dice;
 use super::others::Others;
 use super::params::{Parameterized, parameterized};
@@ -89,7 +92,36 @@ pub(crate) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
             engines.walk(&mut dice, entity.key, node, &mut tally)?;
         }
     }
+    for entity in &engines.database.entities {
+        // The inputs of the function are not selected.
+        let alone = json!({"$select": {FILLED: true}, "$page": {"first": 5}});
+        let related = entity.relations.iter().map(|relation| {
+            json!({"$select": {relation.name.as_str(): {"$select": {FILLED: true}}}, "$page": {"first": 2}})
+        });
+        for node in [alone].into_iter().chain(related) {
+            let text = json!({entity.key: node}).to_string();
+            engines.compare(&Request::collection(Format::Json, &text))?;
+            tally.bodies += 1;
+        }
+    }
     Ok(tally)
+}
+
+/// The name of a computed field in code, which depends on all fields of its entity.
+const FILLED: &str = "filled";
+
+/// Adds a function that shows which fields of a record are not NULL.
+fn with_function(builder: MeshBuilder, entity: &Entity) -> MeshBuilder {
+    let names: Vec<String> = entity.fields.iter().map(|field| field.name.clone()).collect();
+    let from = names.clone();
+    builder.computed(
+        format!("{}.{FILLED}", entity.key),
+        from.iter().map(String::as_str),
+        move |inputs: &ComputedInputs<'_>| {
+            let mark = |name: &String| if inputs.value(name) == ValueRef::Null { '-' } else { '+' };
+            names.iter().map(mark).collect::<String>()
+        },
+    )
 }
 
 /// Returns the id of a record as in a path, or a text that is not the id of any record.
@@ -150,8 +182,10 @@ impl<'o> Engines<'o> {
         let many =
             mesh_ql::Limits { relation_conditions: 1_000, aggregate_sorts: 1_000, ..Default::default() };
         let limits = Limits { query: many, ..Limits::default() };
-        let builder =
-            |schema: &Arc<_>| Mesh::builder(Arc::clone(schema)).cursor_secret(secret).limits(limits);
+        let builder = |schema: &Arc<_>| {
+            let builder = Mesh::builder(Arc::clone(schema)).cursor_secret(secret).limits(limits);
+            database.entities.iter().fold(builder, with_function)
+        };
         let postgres = others.postgres.as_ref().map(|served| {
             let (schema, opened) = served.open(&database, database.schema.document(), &catalog);
             builder(&Arc::new(schema)).default_resolver(opened).build().unwrap()

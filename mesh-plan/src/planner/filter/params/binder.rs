@@ -21,9 +21,11 @@ pub(super) struct Binder<'v> {
 impl<'v> Binder<'v> {
     /// Plans a condition with the values of its parameters, and adds the values to the inputs.
     pub(super) fn condition(&mut self, usage: &ConditionUse) -> Result<Predicate, PlanError> {
-        let ConditionUse { path, name, source, ty, stored, time_form, nullable, op, operand } = usage;
+        let ConditionUse { path, name, source, ty, stored, time_form, nullable, incomparable, op, operand } =
+            usage;
         let (source, ty, stored) = (source.clone(), *ty, *stored);
-        let left = Comparable { name, source, ty, stored, time_form: *time_form, nullable: *nullable };
+        let (time_form, nullable, incomparable) = (*time_form, *nullable, *incomparable);
+        let left = Comparable { name, source, ty, stored, time_form, nullable, incomparable };
         let values = match self.param_input {
             ParamInput::Partial(values) if params(operand).any(|(name, _)| values.get(name).is_none()) => {
                 filter::check_operator(path, &left, *op)?;
@@ -37,7 +39,12 @@ impl<'v> Binder<'v> {
             // The literal has the span of its parameter.
             let param = params(operand).find(|(_, span)| span.is_some() && *span == error.span);
             match param.or_else(|| params(operand).next()) {
-                Some((name, _)) if !matches!(error.kind, PlanErrorKind::Operator { .. }) => {
+                Some((name, _))
+                    if !matches!(
+                        error.kind,
+                        PlanErrorKind::Operator { .. } | PlanErrorKind::Incomparable { .. }
+                    ) =>
+                {
                     let fault = Box::new(error.kind);
                     let kind = PlanErrorKind::Parameter { name: name.value.clone(), fault };
                     PlanError { kind, ..error }
