@@ -221,7 +221,7 @@ impl fmt::Display for ValueForm {
             }
             Self::Time(TimeForm::UnixSeconds) => f.write_str("Unix seconds"),
             Self::Time(TimeForm::UnixMillis) => f.write_str("Unix milliseconds"),
-            Self::Time(TimeForm::UuidBytes | TimeForm::Mixed { .. }) => Ok(()),
+            Self::Time(TimeForm::UuidBytes | TimeForm::Mixed { .. } | TimeForm::Extended) => Ok(()),
             Self::Day => f.write_str("YYYY-MM-DD"),
             Self::Other => f.write_str("an unknown form"),
         }
