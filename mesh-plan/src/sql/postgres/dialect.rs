@@ -84,7 +84,11 @@ impl Dialect for Postgres<'_> {
     }
 
     fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
-        TypeClass::new(native).shown(column).0
+        match TypeClass::new(native) {
+            // The type of a column of another database is not known.
+            TypeClass::Unknown => column,
+            class => class.shown(column).0,
+        }
     }
 
     fn written_id(&self, part: usize, native: Option<&NativeType>) -> Param {
