@@ -245,7 +245,7 @@ fn links() {
               -- no row: Other
             INSERT INTO "post_tags" ("post_id", "tag_id") SELECT "p"."id", "t"."id" FROM "posts" AS "p", "tags" AS "t" WHERE "p"."id" = ? AND "t"."id" = ? AND (NOT EXISTS(SELECT "j"."post_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "p"."id" AND "j"."tag_id" = "t"."id")) ON CONFLICT  DO NOTHING
               -- 1, "new"
-            SELECT "p"."id" FROM "posts" AS "p", "tags" AS "t" WHERE "p"."id" = ? AND "t"."id" = ? AND EXISTS(SELECT "j"."post_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "p"."id" AND "j"."tag_id" = "t"."id")
+            SELECT 1 FROM "posts" AS "p", "tags" AS "t" WHERE "p"."id" = ? AND "t"."id" = ? AND EXISTS(SELECT "j"."post_id" FROM "post_tags" AS "j" WHERE "j"."post_id" = "p"."id" AND "j"."tag_id" = "t"."id")
               -- 1, "new"
               -- no row: Rule(Unique)
         "#]],
@@ -265,7 +265,7 @@ fn links() {
             SELECT "p"."id" FROM "tags" AS "p" WHERE "p"."id" = ?
               -- "new"
               -- no row: Other
-            DELETE FROM "post_tags" WHERE "post_id" = (SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?) AND "tag_id" = (SELECT "t"."id" FROM "tags" AS "t" WHERE "t"."id" = ?) RETURNING "post_id"
+            DELETE FROM "post_tags" WHERE "post_id" = (SELECT "p"."id" FROM "posts" AS "p" WHERE "p"."id" = ?) AND "tag_id" = (SELECT "t"."id" FROM "tags" AS "t" WHERE "t"."id" = ?) RETURNING 1
               -- 1, "new"
               -- no row: Other
         "#]],
