@@ -62,6 +62,17 @@ pub use execute::explanation;
 pub use options::{Offers, Options, Sql, Theme};
 pub use view_as::ViewAs;
 
+/// Returns the name of the values that a field of the type is compared with.
+fn literal_kind(ty: Option<mesh_schema::FieldType>) -> &'static str {
+    use mesh_schema::FieldType;
+    match ty {
+        None => "scalar",
+        // Both take numbers and texts.
+        Some(FieldType::Unsigned) => FieldType::Bigint.name(),
+        Some(ty) => ty.name(),
+    }
+}
+
 /// Runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -119,7 +119,7 @@ fn record(out: &mut String, entity: &Entity, name: &str) {
 fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) {
     let fields = members::fields(entity);
     let kinds = fields.clone().map(|field| {
-        let kind = field.ty.map_or("scalar", FieldType::name);
+        let kind = crate::literal_kind(field.ty);
         format!("{}: {}", key(&field.name), text(kind))
     });
     let relations = members::relations(entity).map(|relation| {
@@ -171,10 +171,13 @@ fn members(all: impl Iterator<Item = String>) -> String {
 
 /// Returns the type of a field's values in results.
 fn value(ty: Option<FieldType>) -> &'static str {
-    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    use FieldType::{
+        Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Unsigned, Uuid,
+    };
     match ty {
         None => "string | number | boolean",
         Some(Integer | Number) => "number",
+        Some(Unsigned) => "number | string",
         Some(Boolean) => "boolean",
         Some(Json) => "mesh.Json",
         Some(String | Bigint | Datetime | Date | Binary | Uuid | Decimal) => "string",

@@ -150,6 +150,15 @@ impl<'r> MySqlRow<'r> {
 
 impl Cells for MySqlRow<'_> {
     fn cell(&self, column: usize) -> ValueRef<'_> {
+        let index = self.layout.columns.get(column).copied().flatten();
+        match index.and_then(|index| self.row.as_ref(index)) {
+            // The database allows dates without a month or a day, which are not valid dates.
+            Some(Cell::Date(_, 0, ..) | Cell::Date(_, _, 0, ..)) => ValueRef::Null,
+            _ => self.sort_value(column),
+        }
+    }
+
+    fn sort_value(&self, column: usize) -> ValueRef<'_> {
         let Some(index) = self.layout.columns.get(column).copied().flatten() else { return ValueRef::Null };
         let (Some(cell), Some(sent)) = (self.row.as_ref(index), self.row.columns_ref().get(index)) else {
             return ValueRef::Null;
@@ -169,8 +178,6 @@ impl Cells for MySqlRow<'_> {
             Cell::Bytes(bytes) if is_binary(sent) => ValueRef::Bytes(bytes),
             Cell::Bytes(text) if sent.column_type() == ColumnType::MYSQL_TYPE_NEWDECIMAL => exact(text),
             Cell::Bytes(text) => ValueRef::Text(text),
-            // The database allows dates without a month or a day, which are not valid dates.
-            Cell::Date(_, 0, ..) | Cell::Date(_, _, 0, ..) => ValueRef::Null,
             Cell::Date(year, month, day, hour, minute, second, micros) => self.text(column, || {
                 let mut text = format!("{year:04}-{month:02}-{day:02}");
                 if sent.column_type() != ColumnType::MYSQL_TYPE_DATE {
@@ -179,6 +186,9 @@ impl Cells for MySqlRow<'_> {
                     if *micros > 0 {
                         let _ = write!(text, ".{micros:06}");
                         text.truncate(text.trim_end_matches('0').len());
+                    }
+                    if self.layout.timestamps.get(column).copied().unwrap_or_default() {
+                        text.push('Z');
                     }
                 }
                 text
@@ -235,10 +245,10 @@ fn is_binary(column: &Column) -> bool {
         )
 }
 
-/// Returns a cell as an owned value.
+/// Returns a cell as an owned value, in which a date may lack its month or day.
 pub(super) fn value(row: &Row, index: usize) -> Value {
     let layout = Layout { columns: vec![Some(index)], ..Layout::default() };
-    MySqlRow::new(row, &layout).cell(0).to_value()
+    MySqlRow::new(row, &layout).sort_value(0).to_value()
 }
 
 /// Returns the text of a cell; empty for NULL.

@@ -300,36 +300,69 @@ impl Pool {
     }
 }
 
-/// Returns the statements that a connection begins with.
+/// The variables of a session that change what statements mean, with the values that the statements of this crate are written
+/// for. The database takes the values of new sessions from the settings of its server.
+const VARIABLES: &[(&str, &str)] = &[
+    // Values that do not fit are refused, and backslashes are escapes.
+    ("sql_mode", "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"),
+    ("time_zone", "'+00:00'"),
+    ("autocommit", "1"),
+    ("completion_type", "'NO_CHAIN'"),
+    ("foreign_key_checks", "1"),
+    ("unique_checks", "1"),
+    // No limits on the rows of a result or of a write.
+    ("sql_select_limit", "18446744073709551615"),
+    ("sql_big_selects", "1"),
+    ("sql_safe_updates", "0"),
+    ("sql_auto_is_null", "0"),
+    // Texts are sorted by all their bytes, as cursors compare them.
+    ("max_sort_length", "8388608"),
+    ("div_precision_increment", "4"),
+];
+
+/// The variables that only MariaDB has. The comment hides the last one from versions in which it cannot be set.
+const VARIABLES_OF_MARIADB: &[(&str, &str)] = &[
+    ("tx_isolation", READ_COMMITTED),
+    ("check_constraint_checks", "1"),
+    ("old_mode", "''"),
+    ("default_regex_flags", "''"),
+    // NULL is not the current time.
+    ("/*!100804 explicit_defaults_for_timestamp", "1 */"),
+];
+
+/// The variables that only MySQL has.
+const VARIABLES_OF_MYSQL: &[(&str, &str)] =
+    &[("transaction_isolation", READ_COMMITTED), ("explicit_defaults_for_timestamp", "1")];
+
+/// A statement that waited for another transaction sees what it has written.
+const READ_COMMITTED: &str = "'READ-COMMITTED'";
+
+/// Returns the statement that a connection begins with. It sets all variables at once, in one round trip.
 fn init(settings: &Settings, purpose: Purpose, server: Server) -> Vec<String> {
     let timeout = settings.statement_timeout;
-    let limit = match server.product {
+    let is_read_only = u8::from(purpose == Purpose::Read);
+    let (own, limit, access) = match server.product {
         // Seconds, for all statements.
-        Product::MariaDb => format!("max_statement_time = {}", timeout.as_secs_f64()),
+        Product::MariaDb => {
+            let limit = format!("max_statement_time = {}", timeout.as_secs_f64());
+            (VARIABLES_OF_MARIADB, limit, format!("tx_read_only = {is_read_only}"))
+        }
         // Milliseconds, for reads.
-        Product::MySql => format!("max_execution_time = {}", timeout.as_millis()),
+        Product::MySql => {
+            let limit = format!("max_execution_time = {}", timeout.as_millis());
+            (VARIABLES_OF_MYSQL, limit, format!("transaction_read_only = {is_read_only}"))
+        }
     };
-    let access = match purpose {
-        Purpose::Read => "READ ONLY",
-        Purpose::Write => "READ WRITE",
-    };
-    let mut init = vec![
-        format!("SET NAMES utf8mb4 COLLATE {}", server.product.binary_collation()),
-        // Values that do not fit are refused, and backslashes are escapes. Other modes would change the meaning of
-        // statements.
-        format!(
-            "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
-             time_zone = '+00:00', {limit}, innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}, \
-             optimizer_search_depth = {SEARCH_DEPTH}"
-        ),
-        // A statement that waited for another transaction sees what it has written.
-        format!("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, {access}"),
-    ];
+    let names = format!("NAMES utf8mb4 COLLATE {}", server.product.binary_collation());
+    let wait = format!("innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}");
+    let search = format!("optimizer_search_depth = {SEARCH_DEPTH}");
+    let mut assignments = vec![names, limit, access, wait, search];
     if server.is_in_cluster {
         // A transaction begins after all transactions that were committed earlier on any server, so a read sees them.
-        init.push("SET SESSION wsrep_sync_wait = 1".to_owned());
+        assignments.push("wsrep_sync_wait = 1".to_owned());
     }
-    init
+    assignments.extend(VARIABLES.iter().chain(own).map(|(name, value)| format!("{name} = {value}")));
+    vec![format!("SET {}", assignments.join(", "))]
 }
 
 /// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is dropped

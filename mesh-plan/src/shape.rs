@@ -37,6 +37,12 @@ const RESERVED_MAX: usize = 64 * 1_024 * 1_024;
 pub trait Cells {
     /// Returns the cell of a column; NULL if there is none.
     fn cell(&self, column: usize) -> ValueRef<'_>;
+
+    /// Returns the value of a column for a cursor. It differs from the cell if responses show a value that is not NULL as
+    /// `null`.
+    fn sort_value(&self, column: usize) -> ValueRef<'_> {
+        self.cell(column)
+    }
 }
 
 /// Whether a source continues to visit rows.
@@ -132,7 +138,7 @@ impl Plan {
             items.begin(&mut shaper.out);
             last.clear();
             for column in node.order.iter().filter_map(|key| key.column) {
-                let key = row.cell(column);
+                let key = row.sort_value(column);
                 shaper.check_cell(Some(FieldType::Binary), key)?;
                 last.push(key);
             }

@@ -173,8 +173,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<ParamValue, E> {
-        let integer = i64::try_from(value).map(Literal::Integer);
-        Ok(integer.unwrap_or(Literal::Number(value as f64)).into())
+        Ok(i64::try_from(value).map_or(Literal::Unsigned(value), Literal::Integer).into())
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<ParamValue, E> {
@@ -219,7 +218,7 @@ mod tests {
         let found: Vec<_> = values.iter().map(|(_, value)| value.clone()).collect();
         let expected = [
             Literal::Number(-0.0).into(),
-            Literal::Number(18_446_744_073_709_551_615.0).into(),
+            Literal::Unsigned(u64::MAX).into(),
             Literal::Number(1.0).into(),
             ParamValue::Null,
             ParamValue::Many(vec![Literal::Boolean(true), Literal::Text("x".to_owned())]),

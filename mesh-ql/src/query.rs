@@ -288,6 +288,8 @@ pub enum Literal {
     Boolean(bool),
     /// A JSON number without fraction or exponent that fits 64 bits.
     Integer(i64),
+    /// A larger one that fits 64 bits without a sign.
+    Unsigned(u64),
     /// Any other JSON number; always finite.
     Number(f64),
     /// A JSON string.

@@ -283,6 +283,18 @@ named_enum! {
         /// An exact decimal number, encoded as text.
         Decimal = "decimal",
     }
+    also {
+        /// An [`Self::Integer`] whose column holds 64 bits without a sign. Numbers beyond 2⁶³−1 are JSON text. Documents do not
+        /// choose it; it comes from the column.
+        Unsigned = "integer",
+    }
+}
+
+impl FieldType {
+    /// Returns whether values are 64-bit integers, which are JSON numbers where they fit.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Self::Integer | Self::Unsigned)
+    }
 }
 
 /// A declared relation from the rows of one entity to those of another.

@@ -5,11 +5,13 @@ macro_rules! named_enum {
     (
         $(#[$meta:meta])*
         $type:ident { $($(#[$variant_meta:meta])* $variant:ident = $name:literal,)+ }
+        $(also { $($(#[$other_meta:meta])* $other:ident = $other_name:literal,)+ })?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $type {
             $($(#[$variant_meta])* $variant,)+
+            $($($(#[$other_meta])* $other,)+)?
         }
 
         impl $type {
@@ -19,7 +21,8 @@ macro_rules! named_enum {
             /// Returns the name in schema documents.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $name),+
+                    $(Self::$variant => $name,)+
+                    $($(Self::$other => $other_name,)+)?
                 }
             }
 

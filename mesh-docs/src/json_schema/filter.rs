@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Writer, one_of, reference};
 use crate::json::set;
-use crate::members;
+use crate::{literal_kind, members};
 
 /// The patterns of JSON Pointers and of names that a query introduces. `SPEC §3.8`, `SPEC §14.8`
 const POINTER: &str = "^(/([^~/]|~[01])*)*$";
@@ -16,7 +16,7 @@ pub(super) const ALIAS: &str = "^[A-Za-z_][A-Za-z0-9_]{0,63}$";
 pub(super) fn tree(of: &Writer<'_>) -> Value {
     let mut rules = Vec::new();
     for ty in types() {
-        let paths = of.paths(|field| field.ty == ty);
+        let paths = of.paths(|field| literal_kind(field.ty) == literal_kind(ty));
         if !paths.is_empty() {
             rules.push(rule(&json!({"enum": paths}), &address(ty)));
         }
@@ -148,7 +148,7 @@ pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
             }
             _ => stored,
         };
-        defs.insert(format!("is.{}", kind(ty)), definition);
+        defs.insert(format!("is.{}", literal_kind(ty)), definition);
     }
     let scalar = || json!({"type": ["string", "number", "boolean"]});
     let lists: Vec<_> = ["string", "number", "boolean"].map(|ty| list(json!({"type": ty}))).into();
@@ -178,23 +178,21 @@ fn types() -> impl Iterator<Item = Option<FieldType>> {
 }
 
 fn address(ty: Option<FieldType>) -> String {
-    format!("#/$defs/is.{}", kind(ty))
-}
-
-fn kind(ty: Option<FieldType>) -> &'static str {
-    ty.map_or("scalar", FieldType::name)
+    format!("#/$defs/is.{}", literal_kind(ty))
 }
 
 /// Returns the values that a field of the type is compared with; `None` for types without comparisons.
 fn literal(ty: Option<FieldType>) -> Option<Value> {
-    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    use FieldType::{
+        Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Unsigned, Uuid,
+    };
     let text_like = |pattern: &str| json!({"type": "string", "pattern": pattern});
     let whole = json!({"type": "integer"});
     Some(match ty {
         None => json!({"type": ["string", "number", "boolean"]}),
         Some(String) => json!({"type": "string"}),
         Some(Integer) => whole,
-        Some(Bigint) => json!({"anyOf": [whole, text_like("^[+-]?[0-9]+$")]}),
+        Some(Bigint | Unsigned) => json!({"anyOf": [whole, text_like("^[+-]?[0-9]+$")]}),
         Some(Number) => json!({"type": "number"}),
         Some(Decimal) => json!({"anyOf": [{"type": "number"}, text_like("^-?[0-9]+(\\.[0-9]+)?$")]}),
         Some(Boolean) => json!({"type": "boolean"}),

@@ -32,6 +32,7 @@ pub(super) fn id(entity: &Entity) -> Value {
 fn part(field: &Field) -> Value {
     match field.ty {
         Some(FieldType::Integer) => json!({"type": "integer", "format": "int64"}),
+        Some(FieldType::Unsigned) => json!({"type": "integer", "minimum": 0}),
         Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),
         _ => json!({"type": "string"}),
     }

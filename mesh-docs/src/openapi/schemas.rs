@@ -74,12 +74,15 @@ fn written(entity: &Entity, is_writable: fn(&Field) -> bool) -> Value {
 
 /// Returns the schema of a field's values. `SPEC §5.5`
 fn value(field: &Field) -> Value {
-    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    use FieldType::{
+        Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Unsigned, Uuid,
+    };
     let (mut types, more) = match field.ty {
         None => (vec!["string", "number", "boolean"], None),
         Some(Json) => (Vec::new(), None),
         Some(String) => (vec!["string"], None),
         Some(Integer) => (vec!["integer"], Some(("format", "int64"))),
+        Some(Unsigned) => (vec!["integer", "string"], Some(("description", "text beyond 2^63-1"))),
         Some(Number) => (vec!["number"], Some(("format", "double"))),
         Some(Bigint) => (vec!["string"], Some(("pattern", "^-?[0-9]+$"))),
         Some(Boolean) => (vec!["boolean"], None),

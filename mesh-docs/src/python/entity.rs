@@ -247,7 +247,7 @@ fn name_of<'m>(members: &'m [(&str, String)], wire: &str) -> &'m str {
 }
 
 fn kind(field: &Field) -> &'static str {
-    field.ty.map_or("scalar", FieldType::name)
+    crate::literal_kind(field.ty)
 }
 
 /// Returns the class of a field.
@@ -261,10 +261,13 @@ fn field_class(field: &Field) -> String {
 
 /// Returns the type of a field's values in results.
 fn value(field: &Field) -> String {
-    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    use FieldType::{
+        Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Unsigned, Uuid,
+    };
     let value = match field.ty {
         None => "str | int | float | bool",
         Some(Integer) => "int",
+        Some(Unsigned) => "int | str",
         Some(Number) => "float",
         Some(Boolean) => "bool",
         Some(Json) => return "Any".to_owned(),
@@ -275,11 +278,13 @@ fn value(field: &Field) -> String {
 
 /// Returns the type of the values that can be written to a field.
 fn written(field: &Field) -> String {
-    use FieldType::{Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid};
+    use FieldType::{
+        Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Unsigned, Uuid,
+    };
     let value = match field.ty {
         None => "mesh.Scalar",
         Some(Integer) => "int",
-        Some(Bigint) => "int | str",
+        Some(Bigint | Unsigned) => "int | str",
         Some(Number) => "float",
         Some(Decimal) => "mesh.DecimalValue",
         Some(Boolean) => "bool",

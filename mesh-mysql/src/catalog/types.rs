@@ -31,10 +31,11 @@ pub(super) fn column_type(row: &Row, is_document: bool) -> Option<(FieldType, Na
         }
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => {
             native.name.push_str(unsigned);
-            FieldType::Integer
+            if native.name == "bigint unsigned" { FieldType::Unsigned } else { FieldType::Integer }
         }
         "year" => FieldType::Integer,
         "bit" if lower == "bit(1)" => FieldType::Boolean,
+        "bit" if lower == "bit(64)" => FieldType::Unsigned,
         "bit" => FieldType::Integer,
         "float" | "double" => FieldType::Number,
         "decimal" => {

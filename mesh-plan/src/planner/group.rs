@@ -135,10 +135,10 @@ pub(super) fn aggregate(
 
 /// Returns whether a function can be computed over values of a type. `SPEC §3.12`
 fn applies(aggregate: &mesh_ql::Aggregate, ty: FieldType) -> bool {
-    use FieldType::{Bigint, Binary, Boolean, Decimal, Integer, Json, Number, Uuid};
+    use FieldType::{Bigint, Binary, Boolean, Decimal, Integer, Json, Number, Unsigned, Uuid};
     match aggregate.function {
         AggregateFn::Count => ty != Json || !aggregate.distinct,
-        AggregateFn::Sum | AggregateFn::Avg => matches!(ty, Integer | Bigint | Number | Decimal),
+        AggregateFn::Sum | AggregateFn::Avg => matches!(ty, Integer | Unsigned | Bigint | Number | Decimal),
         AggregateFn::Min | AggregateFn::Max => !matches!(ty, Boolean | Json | Binary | Uuid),
     }
 }

@@ -31,14 +31,20 @@ pub(crate) fn value(
     let value = match ty {
         FieldType::String => text(literal).map(Value::from),
         FieldType::Integer => integer(literal).map(Value::Integer),
-        FieldType::Bigint => integer(literal).or_else(|| text(literal)?.parse().ok()).map(Value::Integer),
+        FieldType::Bigint => {
+            let value = integer(literal).or_else(|| text(literal)?.parse().ok()).map(Value::Integer);
+            value.or_else(|| large(literal))
+        }
+        FieldType::Unsigned => integer(literal).map(Value::Integer).or_else(|| large(literal)),
         FieldType::Number => match literal {
             Literal::Integer(value) => Some(Value::Real(*value as f64)),
+            Literal::Unsigned(value) => Some(Value::Real(*value as f64)),
             Literal::Number(value) => Some(Value::Real(*value)),
             _ => None,
         },
         FieldType::Decimal => match literal {
             Literal::Integer(value) => Some(Value::Integer(*value)),
+            Literal::Unsigned(value) => Some(Value::Text(value.to_string())),
             Literal::Number(value) => Some(Value::Real(*value)),
             Literal::Text(text) => decimal(text),
             Literal::Boolean(_) => None,
@@ -115,7 +121,10 @@ pub(crate) fn id(ty: Option<FieldType>, form: Option<TimeForm>, text: &str) -> O
     }
     match ty {
         None => Some(canonical(text).map_or_else(|| Value::Text(text.to_owned()), Value::Integer)),
-        Some(FieldType::Integer | FieldType::Bigint) => canonical(text).map(Value::Integer),
+        Some(FieldType::Integer) => canonical(text).map(Value::Integer),
+        Some(FieldType::Bigint | FieldType::Unsigned) => {
+            canonical(text).map(Value::Integer).or_else(|| large_text(text))
+        }
         Some(FieldType::Number) => {
             let value = text.parse().ok().filter(|value| number_text(*value) == text);
             value.map(Value::Real)
@@ -154,6 +163,7 @@ fn as_written(literal: &Literal) -> Value {
     match literal {
         Literal::Boolean(value) => Value::Boolean(*value),
         Literal::Integer(value) => Value::Integer(*value),
+        Literal::Unsigned(value) => Value::Real(*value as f64),
         Literal::Number(value) => Value::Real(*value),
         Literal::Text(value) => Value::Text(value.clone()),
     }
@@ -179,6 +189,20 @@ fn integer(literal: &Literal) -> Option<i64> {
 /// Returns whether a number is so small that no other whole number has the same float.
 pub(crate) fn is_exact(number: f64) -> bool {
     number.abs() < 2f64.powi(53)
+}
+
+/// Returns a number from 2⁶³ to 2⁶⁴−1 as text. The value of a column is such a text, too.
+fn large(literal: &Literal) -> Option<Value> {
+    match literal {
+        Literal::Unsigned(value) => Some(Value::Text(value.to_string())),
+        Literal::Text(text) => large_text(text),
+        _ => None,
+    }
+}
+
+fn large_text(text: &str) -> Option<Value> {
+    let value = text.parse::<u64>().ok().filter(|value| i64::try_from(*value).is_err())?;
+    (value.to_string() == text).then(|| text.into())
 }
 
 /// Converts numeric text to a number if that is exact, and to text otherwise.
@@ -213,6 +237,7 @@ pub(super) fn takes(ty: Option<FieldType>) -> &'static str {
         FieldType::String => "text",
         FieldType::Integer => "a 64-bit integer",
         FieldType::Bigint => "a 64-bit integer, as a number or as text",
+        FieldType::Unsigned => "a 64-bit integer without a sign; beyond 2^63-1 as a number or as text",
         FieldType::Number => "a number",
         FieldType::Boolean => "true or false",
         FieldType::Datetime => "a time such as \"2024-05-01T12:30:00Z\"",
@@ -229,6 +254,7 @@ pub(crate) fn describe(literal: &Literal) -> String {
     match literal {
         Literal::Boolean(value) => value.to_string(),
         Literal::Integer(value) => value.to_string(),
+        Literal::Unsigned(value) => value.to_string(),
         Literal::Number(value) => serde_json::Value::from(*value).to_string(),
         Literal::Text(text) if text.chars().count() > MAX_CHARS => {
             format!("the text {:?}…", text.chars().take(MAX_CHARS).collect::<String>())

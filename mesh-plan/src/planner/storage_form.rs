@@ -51,8 +51,8 @@ pub(super) fn encode(field: &Field, value: Value) -> Value {
 }
 
 fn is_number(stored: Option<FieldType>) -> bool {
-    use FieldType::{Bigint, Decimal, Integer, Number};
-    matches!(stored, Some(Integer | Bigint | Number | Decimal))
+    use FieldType::{Bigint, Decimal, Integer, Number, Unsigned};
+    matches!(stored, Some(Integer | Unsigned | Bigint | Number | Decimal))
 }
 
 fn number(value: Comparand<Value>) -> Comparand<Value> {

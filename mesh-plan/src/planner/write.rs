@@ -209,7 +209,12 @@ impl<'a> WritePlanner<'a> {
         if entity.id.is_empty() {
             return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
         }
-        Ok(Subject { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None })
+        Ok(self.subject_without_id(id))
+    }
+
+    /// Returns an entity whose records are not written, so that they need no id.
+    fn subject_without_id(&self, id: EntityId) -> Subject {
+        Subject { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None }
     }
 
     /// Checks that the caller may remove records of a to-many relation.

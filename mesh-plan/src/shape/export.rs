@@ -124,7 +124,7 @@ impl<'p> ExportWriter<'p> {
             }
             if left == 0 {
                 let columns = node.order.iter().filter_map(|key| key.column);
-                *last = columns.map(|column| row.cell(column).to_value()).collect();
+                *last = columns.map(|column| row.sort_value(column).to_value()).collect();
             }
             if shaper.out.len() >= PIECE {
                 let next = Vec::with_capacity(shaper.out.capacity().min(2 * PIECE));

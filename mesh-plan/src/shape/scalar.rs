@@ -18,7 +18,7 @@ use crate::value::time;
 pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) {
     match (ty, cell) {
         (_, ValueRef::Text(text)) => write_text_cell(out, ty, text),
-        (Some(FieldType::Integer), ValueRef::Integer(value)) => {
+        (Some(FieldType::Integer | FieldType::Unsigned), ValueRef::Integer(value)) => {
             out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
         }
         _ => write_other(out, ty, form, cell),

@@ -107,11 +107,16 @@ pub(super) fn explain<P>(command: &str, statement: &Statement<P>) -> String {
     [command, " ", &statement.sql].concat()
 }
 
-/// Formats a MySQL timestamp as text in UTC, without trailing zeros in its fraction. The time zone of the session is UTC. A
-/// date without a month becomes NULL.
+/// Returns a MySQL date or time; NULL if it has no month or no day.
+pub(super) fn complete_date(date: Expr) -> Expr {
+    let dates = [date.clone(), date.clone(), date];
+    Expr::cust_with_exprs("(CASE WHEN DAYOFMONTH(?) <> 0 AND MONTH(?) <> 0 THEN ? END)", dates)
+}
+
+/// Formats a MySQL timestamp as text in UTC, without trailing zeros in its fraction. The time zone of the session is UTC.
 pub(super) fn utc_text(timestamp: Expr) -> Expr {
     Expr::cust_with_expr(
-        "CONCAT(TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(CAST(NULLIF(?, 0) AS DATETIME(6)) AS CHAR))), 'Z')",
+        "CONCAT(TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(CAST(? AS DATETIME(6)) AS CHAR))), 'Z')",
         timestamp,
     )
 }

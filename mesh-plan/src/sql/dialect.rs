@@ -1,7 +1,7 @@
 //! The differences between databases in the SQL of plans and writes.
 
 use mesh_schema::{NativeType, TableName};
-use sea_query::{Expr, OnConflict, QueryBuilder, SelectStatement, TableRef};
+use sea_query::{Expr, ExprTrait as _, OnConflict, QueryBuilder, SelectStatement, TableRef};
 
 use super::statement::Params;
 use crate::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
@@ -9,6 +9,19 @@ use crate::{JsonPointer, JsonType, Value};
 
 /// A value. If there is a slot, it is the value of the input in that slot.
 pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
+
+/// A part of an id with which a column is compared.
+#[derive(Clone)]
+pub(super) enum IdPart<'v> {
+    /// A value in the form in which responses show it.
+    Value(&'v Value),
+    /// A value that the write itself assigns to the column, in any form that the column accepts.
+    Assigned(&'v Value),
+    /// The part with this index of the id that an earlier step of a write has returned.
+    Returned(usize),
+    /// A value of the column's type.
+    Expr(Expr),
+}
 
 /// The SQL dialect of a database.
 pub(super) trait Dialect {
@@ -58,8 +71,8 @@ pub(super) trait Dialect {
         new
     }
 
-    /// Returns the clause with which an insertion returns columns, if the database has one that the builder does not render.
-    fn returning(&self, _columns: &[&str]) -> Option<String> {
+    /// Returns the clause with which an insertion returns values, if the database has one that the builder does not render.
+    fn returning(&self, _values: Vec<Expr>) -> Option<String> {
         None
     }
 
@@ -78,6 +91,23 @@ pub(super) trait Dialect {
     /// column of the given storage type.
     fn written_id(&self, part: usize, native: Option<&NativeType>) -> Self::Param;
 
+    /// Compares a column of the given storage type with a part of an id. What a read finds by the id, a write finds too.
+    fn compare_id(
+        &self,
+        params: &mut Params<Self::Param>,
+        column: Expr,
+        op: CompareOp,
+        part: IdPart<'_>,
+        native: Option<&NativeType>,
+    ) -> Expr {
+        let part = match part {
+            IdPart::Value(value) | IdPart::Assigned(value) => params.add(self.id_part(value, native)),
+            IdPart::Returned(part) => params.add(self.written_id(part, native)),
+            IdPart::Expr(expr) => expr,
+        };
+        self.compare_same_type(column, op, part, native)
+    }
+
     /// Returns the operand for an expression with the type of a column.
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Self::Operand;
 
@@ -87,6 +117,17 @@ pub(super) trait Dialect {
     /// Returns an operand in a form that can be compared and ordered.
     fn comparable(&self, operand: Self::Operand) -> Self::Operand {
         operand
+    }
+
+    /// Returns an operand in a form by which rows can be grouped. Values that responses show alike are in one group.
+    fn group_key(&self, operand: Self::Operand) -> Self::Operand {
+        self.comparable(operand)
+    }
+
+    /// Tests whether responses show a value as `null`.
+    fn is_null(&self, operand: Self::Operand, negated: bool) -> Expr {
+        let value: Expr = operand.into();
+        if negated { value.is_not_null() } else { value.is_null() }
     }
 
     /// Returns a column of a parent in a form that compares like a parameter with the same value. `is_same_type` is whether

@@ -68,7 +68,7 @@ pub(super) fn operand<D: Dialect>(
 }
 
 fn key<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, column: &str) -> D::Operand {
-    dialect.comparable(operands(&ColumnSource::Column(column.to_owned())))
+    dialect.group_key(operands(&ColumnSource::Column(column.to_owned())))
 }
 
 /// Calls an aggregate function over rows.

@@ -54,8 +54,8 @@ pub(super) fn lower<D: Dialect>(
             dialect.like(params, left, (pattern, slot), *ignore_case)
         }
         Predicate::IsNull { source, negated } => {
-            let left: Expr = operand(params, source).into();
-            if *negated { left.is_not_null() } else { left.is_null() }
+            let left = operand(params, source);
+            dialect.is_null(left, *negated)
         }
     }
 }

@@ -18,14 +18,14 @@ mod tests;
 use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, IdPart};
 use super::links::table_operand;
 use super::statement::{Params, Statement};
 use crate::mutation::{
     Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject,
 };
 use crate::plan::{ColumnSource, CompareOp};
-use crate::{Key, Rule, Value, WriteError};
+use crate::{Key, Rule, WriteError};
 
 pub use part::Part;
 pub use probe::WriteProbe;
@@ -202,7 +202,6 @@ impl<D: Dialect> Steps<D> {
 
     /// Adds a step that finds the record with that id if it may be written.
     fn exists(&mut self, subject: &Subject, id: &Key) {
-        let id = self.key(subject, id);
         let select = self.select_writable_record(subject, id);
         self.push(&select, None);
     }
@@ -312,17 +311,6 @@ impl<D: Dialect> Steps<D> {
         });
     }
 
-    /// Adds parameters for the parts of an id.
-    fn key(&mut self, subject: &Subject, id: &Key) -> Vec<Expr> {
-        let parts = subject.id_columns().zip(id.iter());
-        parts.map(|(name, part)| self.id_part(subject, name, part)).collect()
-    }
-
-    /// Adds a parameter for the part of an id in a column.
-    fn id_part(&mut self, subject: &Subject, column: &str, part: &Value) -> Expr {
-        self.params.add(self.dialect.id_part(part, subject.entity().native.get(column)))
-    }
-
     /// Marks the last step as the one that returns the id, and adds the check of the written record.
     fn return_id(&mut self, subject: &Subject) {
         if let Some(step) = self.list.last_mut() {
@@ -334,25 +322,19 @@ impl<D: Dialect> Steps<D> {
     /// Adds a check that policies permit the written record. Its id is the one that an earlier step has returned.
     fn check_written(&mut self, subject: &Subject) {
         if subject.check.is_some() {
-            let native = &subject.entity().native;
-            let id = subject
-                .id_columns()
-                .enumerate()
-                .map(|(part, name)| self.params.add(self.dialect.written_id(part, native.get(name))));
-            let id = id.collect();
-            self.check(subject, id);
+            let parts = 0..subject.entity().id.len();
+            self.check(subject, parts.map(IdPart::Returned).collect());
         }
     }
 
     /// Adds a check that policies permit the written record with that id.
-    fn check(&mut self, subject: &Subject, id: Vec<Expr>) {
+    fn check(&mut self, subject: &Subject, id: Vec<IdPart<'_>>) {
         let select = self.select(subject, subject.check.as_deref(), Some(id));
         self.push(&select, Some(EmptyResult::Guard));
     }
 
     /// Adds a check that a record exists and may be written.
     fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
-        let id = self.key(subject, id);
         let select = self.select_writable_record(subject, id);
         self.push(&select, Some(if_none));
     }
@@ -375,7 +357,7 @@ impl<D: Dialect> Steps<D> {
             // There are as many cells as columns, so this cannot panic.
             insert.columns(columns).values_panic(cells);
         }
-        insert.returning(id_of(&self.dialect, subject));
+        insert.returning(self.id_of(subject));
         self.push(&insert, Some(EmptyResult::Skipped));
         if !D::RETURNS_UPDATED {
             self.return_inserted_id(subject, values, link);
@@ -391,17 +373,21 @@ impl<D: Dialect> Steps<D> {
         values: &[Assignment],
         link: Option<(&Parent<'_>, &KeyColumns)>,
     ) {
-        let columns: Vec<&str> = subject.id_columns().collect();
-        if let Some(clause) = self.dialect.returning(&columns) {
+        if let Some(clause) = self.dialect.returning(self.shown_ids(subject, Expr::col)) {
             if let Some(step) = self.list.last_mut() {
                 step.statement.sql.push_str(&clause);
             }
             return;
         }
-        let cells = self.created_cells(subject, values, link);
-        let id = columns.into_iter().map(|name| {
+        let cells = self.linked_cells(link);
+        let id = subject.id_columns().map(|name| {
+            let assigned = values.iter().find(|value| &*value.column == name);
             let cell = cells.iter().find(|(column, _)| column == name);
-            cell.map_or_else(|| Func::cust("LAST_INSERT_ID").into(), |(_, cell)| cell.clone())
+            match (assigned, cell) {
+                (Some(value), _) => IdPart::Assigned(&value.value),
+                (None, Some((_, cell))) => IdPart::Expr(cell.clone()),
+                (None, None) => IdPart::Expr(Func::cust("LAST_INSERT_ID").into()),
+            }
         });
         let select = self.select(subject, None, Some(id.collect()));
         self.push(&select, Some(EmptyResult::Rule(Rule::Other)));
@@ -415,11 +401,14 @@ impl<D: Dialect> Steps<D> {
         link: Option<(&Parent<'_>, &KeyColumns)>,
     ) -> Vec<(String, Expr)> {
         let mut cells = self.cells(subject, values);
-        if let Some((parent, key)) = link {
-            let linked = key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent)));
-            cells.extend(linked);
-        }
+        cells.extend(self.linked_cells(link));
         cells
+    }
+
+    /// Returns the columns that link a new record to its parent.
+    fn linked_cells(&mut self, link: Option<(&Parent<'_>, &KeyColumns)>) -> Vec<(String, Expr)> {
+        let Some((parent, key)) = link else { return Vec::new() };
+        key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
     }
 
     fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
@@ -436,19 +425,23 @@ impl<D: Dialect> Steps<D> {
         let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
-            let id = self.key(parent.subject, parent.id);
-            let mut select = self.select_writable_record(parent.subject, id);
+            let mut select = self.select_writable_record(parent.subject, parent.id);
             select.and_where(filled);
             self.push(&select, Some(EmptyResult::Rule(Rule::NotEmpty)));
         }
     }
-}
 
-/// Returns the `RETURNING` clause with the columns of the id.
-fn id_of<D: Dialect>(dialect: &D, subject: &Subject) -> ReturningClause {
-    let native = &subject.entity().native;
-    let shown = |name: &str| dialect.shown_id(Expr::col(name.to_owned()), native.get(name));
-    Query::returning().exprs(subject.id_columns().map(shown))
+    /// Returns the `RETURNING` clause with the columns of the id.
+    fn id_of(&self, subject: &Subject) -> ReturningClause {
+        Query::returning().exprs(self.shown_ids(subject, Expr::col))
+    }
+
+    /// Returns the columns of the id in the form of responses. `column` returns the expression for a column of the record.
+    fn shown_ids(&self, subject: &Subject, column: impl Fn(String) -> Expr) -> Vec<Expr> {
+        let native = &subject.entity().native;
+        let ids = subject.id_columns();
+        ids.map(|name| self.dialect.shown_id(column(name.to_owned()), native.get(name))).collect()
+    }
 }
 
 fn column(alias: &'static str, name: &str) -> Expr {

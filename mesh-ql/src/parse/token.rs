@@ -33,6 +33,8 @@ pub(crate) enum Token<'t> {
     Text(Cow<'t, str>),
     /// A JSON number without fraction and exponent that fits 64 bits.
     Integer(i64),
+    /// A larger one that fits 64 bits without a sign.
+    Unsigned(u64),
     /// Any other JSON number.
     Number(f64),
     Invalid(Invalid),

@@ -232,6 +232,7 @@ fn literal() -> impl Strategy<Value = Literal> {
         any::<i64>().prop_map(Literal::Integer),
         any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(Literal::Number),
         Just(Literal::Number(u64::MAX as f64)),
+        (i64::MAX as u64 + 1..).prop_map(Literal::Unsigned),
         any::<String>().prop_map(Literal::Text),
     ]
 }

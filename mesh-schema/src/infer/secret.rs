@@ -58,7 +58,7 @@ pub(super) fn is_secret(column: &Column) -> bool {
         return false;
     }
     let contains = |word: &String| word.contains("password") || word.contains("passwd");
-    let is_number = matches!(column.ty, Some(FieldType::Integer | FieldType::Number));
+    let is_number = column.ty.is_some_and(|ty| ty.is_integer() || ty == FieldType::Number);
     let listed = |word: &String| SECRET_WORDS.contains(&word.as_str()) && !(is_number && word == "tokens");
     words.iter().any(|word| contains(word) || listed(word))
         || words

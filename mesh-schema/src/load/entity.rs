@@ -379,7 +379,10 @@ fn copy_column_properties(field: &mut Field, stored: &Table) -> bool {
     name.clone_into(&mut field.column);
     // The row id is an integer that is never NULL.
     field.stored = column.map_or(Some(FieldType::Integer), |column| column.ty);
-    field.ty = field.ty.or(field.stored);
+    field.ty = match (field.ty, field.stored) {
+        (None | Some(FieldType::Integer), Some(FieldType::Unsigned)) => field.stored,
+        (ty, stored) => ty.or(stored),
+    };
     field.nullable = column.is_some_and(|column| column.nullable);
     field.reads_null = column.is_some_and(|column| column.nullable || column.not_finite);
     field.incomparable = column.is_some_and(|column| !column.is_comparable());

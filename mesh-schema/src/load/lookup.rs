@@ -67,8 +67,10 @@ pub(crate) fn are_same_type(tables: [&Table; 2], columns: [&str; 2]) -> bool {
     // The row id is an integer.
     let stored =
         |table, column| find_column(table, column)?.1.map_or(Some(FieldType::Integer), |column| column.ty);
-    let ty = stored(table, column);
-    ty == stored(other_table, other_column) && matches!(ty, Some(FieldType::Integer | FieldType::String))
+    match (stored(table, column), stored(other_table, other_column)) {
+        (Some(ty), Some(other)) => ty.is_integer() && other.is_integer() || [ty, other] == [FieldType::String; 2],
+        _ => false,
+    }
 }
 
 #[cfg(test)]

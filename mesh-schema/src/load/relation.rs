@@ -244,7 +244,7 @@ impl<'a> Loader<'a> {
         let keys = junction.unique.iter().chain(std::iter::once(&junction.primary_key));
         let mut keys = keys.filter(|key| !key.is_empty() && !junction.has_inheriting_tables);
         let is_integer = |table: &Table, column: &str| {
-            table.column(column).is_some_and(|column| column.ty == Some(FieldType::Integer))
+            table.column(column).is_some_and(|column| column.ty.is_some_and(FieldType::is_integer))
         };
         let targets = self.stored.get(ends.target.0 as usize).copied().flatten();
         keys.any(|key| key.iter().all(|column| column == from || column == to))

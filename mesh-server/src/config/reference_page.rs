@@ -86,7 +86,11 @@ fn tables() -> [(&'static str, Vec<Row>); 5] {
 fn sample(ty: FieldType) -> &'static str {
     match ty {
         FieldType::String => r#""a""#,
-        FieldType::Integer | FieldType::Bigint | FieldType::Number | FieldType::Decimal => "1",
+        FieldType::Integer
+        | FieldType::Unsigned
+        | FieldType::Bigint
+        | FieldType::Number
+        | FieldType::Decimal => "1",
         FieldType::Boolean => "true",
         FieldType::Datetime => r#""2024-01-02T03:04:05Z""#,
         FieldType::Date => r#""2024-01-02""#,

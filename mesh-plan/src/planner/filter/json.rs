@@ -53,7 +53,7 @@ pub(super) fn typed(path: &str, left: &Comparable<'_>, operand: &Operand) -> Res
 fn type_of(literal: &Literal) -> JsonType {
     match literal {
         Literal::Text(_) => JsonType::Text,
-        Literal::Integer(_) | Literal::Number(_) => JsonType::Number,
+        Literal::Integer(_) | Literal::Unsigned(_) | Literal::Number(_) => JsonType::Number,
         Literal::Boolean(_) => JsonType::Boolean,
     }
 }

@@ -256,6 +256,7 @@ impl fmt::Display for DisplayOperand<'_> {
             OrParam::Param { name } => format!("${name}"),
             OrParam::Value(Literal::Boolean(value)) => value.to_string(),
             OrParam::Value(Literal::Integer(value)) => value.to_string(),
+            OrParam::Value(Literal::Unsigned(value)) => value.to_string(),
             OrParam::Value(Literal::Number(value)) => format!("{value:?}"),
             OrParam::Value(Literal::Text(value)) => format!("{value:?}"),
         };

@@ -148,10 +148,11 @@ impl WritePlanner<'_> {
             let mut is_free = false;
             for (id, pairs) in &group.targets {
                 let entity = self.view.full_schema.entity(*id);
-                if self.view.schema.find(&entity.key).is_none() || entity.id.is_empty() {
+                if self.view.schema.find(&entity.key).is_none() {
                     continue;
                 }
-                let mut target = self.subject(*id)?;
+                // The record is found by the columns of the reference, so it needs no id.
+                let mut target = self.subject_without_id(*id);
                 self.guard(&mut target, RecordUse::Read, None)?;
                 is_free |= target.guard.is_none();
                 let columns = pairs.iter().filter_map(|pair| {

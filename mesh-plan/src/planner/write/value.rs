@@ -48,6 +48,13 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
                 }
                 Some(literal) => literal::value(ty, field.time_form, &literal)?,
             };
+            // Only columns without a sign hold larger numbers, and some databases would round them.
+            if field.ty == Some(FieldType::Bigint)
+                && field.stored != Some(FieldType::Unsigned)
+                && matches!(value, Value::Text(_))
+            {
+                return Err((literal::takes(ty), describe(text)));
+            }
             Ok(storage_form::encode(field, value))
         }
     }
@@ -73,6 +80,7 @@ fn id_text(text: &str) -> Option<String> {
     match literal_of(text)? {
         Literal::Text(text) => Some(text),
         Literal::Integer(value) => Some(value.to_string()),
+        Literal::Unsigned(value) => Some(value.to_string()),
         Literal::Number(value) if value.fract() == 0.0 && literal::is_exact(value) => {
             Some((value as i64).to_string())
         }
@@ -105,7 +113,9 @@ fn literal_of(text: &str) -> Option<Literal> {
         serde_json::Value::Bool(value) => Some(Literal::Boolean(value)),
         serde_json::Value::String(value) => Some(Literal::Text(value)),
         serde_json::Value::Number(number) => {
-            number.as_i64().map(Literal::Integer).or_else(|| number.as_f64().map(Literal::Number))
+            let integer = number.as_i64().map(Literal::Integer);
+            let integer = integer.or_else(|| number.as_u64().map(Literal::Unsigned));
+            integer.or_else(|| number.as_f64().map(Literal::Number))
         }
         _ => None,
     }

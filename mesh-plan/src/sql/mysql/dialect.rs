@@ -3,8 +3,8 @@
 
 use mesh_schema::{NativeType, TableName};
 use sea_query::{
-    BinOper, Expr, ExprTrait as _, IntoIden as _, MysqlQueryBuilder, OnConflict, QueryBuilder,
-    QuotedBuilder as _, SelectStatement, TableRef,
+    BinOper, Expr, ExprTrait as _, MysqlQueryBuilder, OnConflict, Query, QueryBuilder, SelectStatement,
+    TableRef,
 };
 
 use super::aggregate;
@@ -12,10 +12,10 @@ use super::compare;
 use super::json;
 use super::operand::Operand;
 use super::param::{self, Param};
-use super::type_class::{TypeClass, call, charset, datetime, value_text};
+use super::type_class::{TypeClass, call, charset, datetime, single, value_text};
 use crate::plan::{Aggregate, Comparand, CompareOp};
 use crate::sql::custom;
-use crate::sql::dialect::Dialect;
+use crate::sql::dialect::{Dialect, IdPart};
 use crate::sql::links::table;
 use crate::sql::predicate;
 use crate::sql::statement::Params;
@@ -91,6 +91,8 @@ impl Dialect for MySql<'_> {
                 datetime(text).map_or_else(|| value.clone(), |(time, _)| time)
             }
             Value::Text(_) => value.clone(),
+            // A number that the column would round to the largest one would be out of range.
+            Value::Real(number) if class == TypeClass::Single => Value::Real(single(*number).unwrap_or(*number)),
             // The text is the same as in other databases.
             _ if matches!(class, TypeClass::Text(_) | TypeClass::Json) => {
                 value_text(value).map_or(Value::Null, Value::Text)
@@ -107,15 +109,42 @@ impl Dialect for MySql<'_> {
         }
     }
 
-    fn returning(&self, columns: &[&str]) -> Option<String> {
+    fn returning(&self, values: Vec<Expr>) -> Option<String> {
         (self.product == Product::MariaDb).then(|| {
-            let mut clause = String::from(" RETURNING ");
-            for (index, column) in columns.iter().enumerate() {
-                clause.push_str(if index == 0 { "" } else { ", " });
-                MysqlQueryBuilder.prepare_iden(&(*column).to_owned().into_iden(), &mut clause);
-            }
-            clause
+            let select = Query::select().exprs(values).to_string(MysqlQueryBuilder);
+            [" RETURNING", select.strip_prefix("SELECT").unwrap_or(&select)].concat()
         })
+    }
+
+    fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
+        match TypeClass::new(native) {
+            TypeClass::Timestamp => custom::utc_text(column),
+            class => class.shown(column).0,
+        }
+    }
+
+    fn compare_id(
+        &self,
+        params: &mut Params<Param>,
+        column: Expr,
+        op: CompareOp,
+        part: IdPart<'_>,
+        native: Option<&NativeType>,
+    ) -> Expr {
+        let left = self.operand(column, native);
+        match part {
+            IdPart::Value(value) => self.compare(params, left, op, (value, None)),
+            // The database converts the value as it does in the assignment.
+            IdPart::Assigned(value) if !left.class.is_bindable() => {
+                left.compare(op, params.add(self.written(value, native)))
+            }
+            IdPart::Assigned(value) => self.compare(params, left, op, (value, None)),
+            IdPart::Returned(part) => {
+                let right = param::id(params, part, &left.class);
+                left.to_bindable().compare(op, right)
+            }
+            IdPart::Expr(right) => left.compare(op, right),
+        }
     }
 
     fn ignore_conflict(&self, table: &TableName, column: &str) -> OnConflict {
@@ -139,6 +168,15 @@ impl Dialect for MySql<'_> {
 
     fn comparable(&self, operand: Operand) -> Operand {
         operand.comparable()
+    }
+
+    fn group_key(&self, operand: Operand) -> Operand {
+        operand.complete().comparable()
+    }
+
+    fn is_null(&self, operand: Operand, negated: bool) -> Expr {
+        let value = operand.complete().expr;
+        if negated { value.is_not_null() } else { value.is_null() }
     }
 
     fn table(&self, name: &TableName) -> TableRef {
@@ -230,7 +268,7 @@ impl Dialect for MySql<'_> {
     }
 
     fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
-        json::find(params, &document, at, ty)
+        json::find(self.product, params, &document, at, ty)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

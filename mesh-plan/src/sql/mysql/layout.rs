@@ -25,6 +25,8 @@ pub struct Layout {
     pub level: usize,
     /// The index in a row of each of the node's columns; `None` for columns that only the statement needs.
     pub columns: Vec<Option<usize>>,
+    /// Which of the node's columns are times in UTC, of a type with a zone.
+    pub timestamps: Vec<bool>,
     /// For a to-one relation in the level of its parent, the index of a cell that is NULL if there is no record.
     pub presence: Option<usize>,
     /// The layouts of its joins, in the plan's order.

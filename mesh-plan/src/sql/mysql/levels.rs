@@ -165,6 +165,7 @@ impl<'p> Lowering<'p> {
         columns: Vec<usize>,
         presence: Option<usize>,
     ) -> Layout {
+        let mut timestamps = vec![false; columns.len()];
         for (index, number) in columns.iter().enumerate() {
             if let Some(known) = node.columns.get(index).filter(|_| node.needs(index)) {
                 let dialect = self.dialect;
@@ -174,6 +175,9 @@ impl<'p> Lowering<'p> {
                     None => rows(&known.source),
                 };
                 self.show(position.level, *number, &value.class);
+                if let Some(is_timestamp) = timestamps.get_mut(index) {
+                    *is_timestamp = value.class == TypeClass::Timestamp;
+                }
             }
         }
         let mut joins = Vec::with_capacity(node.joins.len());
@@ -194,7 +198,7 @@ impl<'p> Lowering<'p> {
             joins.push(Layout::default());
         }
         let columns = columns.into_iter().map(Some).collect();
-        Layout { level: position.level, columns, presence, joins, total: None }
+        Layout { level: position.level, columns, timestamps, presence, joins, total: None }
     }
 
     fn push_level(&mut self, node: &Node, parent: Option<usize>, level: Level) {

@@ -4,6 +4,7 @@ use sea_query::Expr;
 
 use super::type_class::TypeClass;
 use crate::plan::CompareOp;
+use crate::sql::custom::complete_date;
 use crate::sql::predicate::compare;
 
 /// An expression for a value of a row.
@@ -33,6 +34,16 @@ impl Operand {
     /// Returns the value in the form that is compared with values known only at run time.
     pub(super) fn to_bindable(&self) -> Self {
         if self.class.is_bindable() { self.clone() } else { self.to_text() }
+    }
+
+    /// Returns the value as responses show it: a date without a month or a day is NULL.
+    pub(super) fn complete(self) -> Self {
+        match self.class {
+            TypeClass::Date | TypeClass::Datetime | TypeClass::Timestamp => {
+                Self { expr: complete_date(self.expr), ..self }
+            }
+            _ => self,
+        }
     }
 
     /// Returns the value in a form that can be compared and ordered: unchanged for most types, else as text.

@@ -81,7 +81,9 @@ impl Param {
     pub fn for_write<'p>(&'p self, id: &'p [Value]) -> Cow<'p, Value> {
         match &self.0 {
             Binding::Value(value) => Cow::Borrowed(value),
-            Binding::Id(part, _) => id.get(*part).map_or(Cow::Owned(Value::Null), Cow::Borrowed),
+            Binding::Id(part, class) => {
+                Cow::Owned(id.get(*part).map_or(Value::Null, |value| class.bind_value(value)))
+            }
             // A write has no cursor, and its conditions have no slots.
             Binding::Session(..)
             | Binding::SessionList(..)

@@ -21,6 +21,8 @@ pub(super) enum TypeClass {
     Boolean,
     Integer,
     Unsigned,
+    /// `bigint unsigned`, whose values need not fit [`Value::Integer`].
+    BigUnsigned,
     /// `bit`, which is a number in comparisons and bytes in results.
     Bit,
     Single,
@@ -52,6 +54,8 @@ pub(super) enum Form {
     Cast(&'static str),
 }
 
+/// The form of numbers that do not fit [`Value::Integer`].
+const UNSIGNED: Form = Form::Cast("UNSIGNED");
 /// The type in which exact numbers are compared.
 const DECIMAL: Form = Form::Cast("DECIMAL(65, 30)");
 /// The number of digits before the decimal point of [`DECIMAL`].
@@ -74,6 +78,7 @@ impl TypeClass {
             "boolean" => Self::Boolean,
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Self::Integer,
             "year" => Self::Unsigned,
+            "bigint unsigned" => Self::BigUnsigned,
             name if name.ends_with(" unsigned") => Self::Unsigned,
             "bit" => Self::Bit,
             "float" => Self::Single,
@@ -96,8 +101,8 @@ impl TypeClass {
     }
 
     fn is_number(&self) -> bool {
-        use TypeClass::{Bit, Boolean, Decimal, Double, Integer, Single, Unsigned};
-        matches!(self, Boolean | Integer | Unsigned | Bit | Single | Double | Decimal)
+        use TypeClass::{BigUnsigned, Bit, Boolean, Decimal, Double, Integer, Single, Unsigned};
+        matches!(self, Boolean | Integer | Unsigned | BigUnsigned | Bit | Single | Double | Decimal)
     }
 
     /// Returns whether a column of this class can be compared with a column of the other.
@@ -116,14 +121,14 @@ impl TypeClass {
     pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
         match self {
             Self::Boolean | Self::Integer => (expr, "SIGNED"),
-            Self::Unsigned => (expr, "UNSIGNED"),
+            Self::Unsigned | Self::BigUnsigned => (expr, "UNSIGNED"),
             Self::Bit => (cast(expr, "UNSIGNED"), "UNSIGNED"),
             Self::Single => (expr, "FLOAT"),
             Self::Double => (expr, "DOUBLE"),
             Self::Bytes => (expr, "BINARY"),
             Self::Date => (expr, "DATE"),
             Self::Datetime => (expr, "DATETIME(6)"),
-            Self::Timestamp => (custom::utc_text(expr), "CHAR"),
+            Self::Timestamp => (cast(expr, "DATETIME(6)"), "DATETIME(6)"),
             // In a union, the column has the digits of the other rows.
             Self::Decimal => (expr, "DECIMAL(1, 0)"),
             Self::Uuid | Self::Json | Self::JsonNumber | Self::Enum | Self::Other | Self::Unknown => {
@@ -153,19 +158,20 @@ impl TypeClass {
                 Value::Integer(_) => bound(value.clone()),
                 _ => None,
             },
-            Self::Integer | Self::Unsigned | Self::Bit => match value {
+            Self::Integer | Self::Unsigned | Self::BigUnsigned | Self::Bit => match value {
                 Value::Boolean(value) => bound(Value::Integer((*value).into())),
                 Value::Integer(_) => bound(value.clone()),
                 Value::Real(value) => bound(whole(*value).map_or(Value::Real(*value), Value::Integer)),
                 Value::Text(text) => match canonical(text) {
                     Some(value) => bound(Value::Integer(value)),
+                    None if text.parse::<u64>().is_ok() => Some((value.clone(), UNSIGNED)),
                     None => decimal(text),
                 },
                 Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
             },
-            Self::Single => number(value).map(|number| {
-                let fits = number.abs() <= f64::from(f32::MAX);
-                (Value::Real(number), if fits { Form::Cast("FLOAT") } else { Form::Bound })
+            Self::Single => number(value).map(|number| match single(number) {
+                Some(single) => (Value::Real(single), Form::Cast("FLOAT")),
+                None => (Value::Real(number), Form::Bound),
             }),
             Self::Double => bound(Value::Real(number(value)?)),
             Self::Decimal => match value {
@@ -180,10 +186,10 @@ impl TypeClass {
                 _ => None,
             },
             Self::Date => match value {
-                Value::Text(text) => match parse_date(text).filter(|date| date.year() > 0) {
-                    Some(_) => Some((value.clone(), Form::Cast("DATE"))),
-                    None => datetime(text),
-                },
+                Value::Text(text) if parse_date(text).is_some() || incomplete_date(text) == Some("") => {
+                    Some((value.clone(), Form::Cast("DATE")))
+                }
+                Value::Text(text) => datetime(text),
                 _ => None,
             },
             Self::Datetime | Self::Timestamp => match value {
@@ -191,7 +197,7 @@ impl TypeClass {
                 _ => None,
             },
             Self::Bytes => match value {
-                Value::Bytes(_) => bound(value.clone()),
+                Value::Bytes(_) => Some((value.clone(), Form::Cast("BINARY"))),
                 _ => None,
             },
             Self::Unknown => match value {
@@ -213,13 +219,15 @@ impl TypeClass {
 
     /// Returns whether equal values are also the same in all other comparisons.
     pub(super) fn is_identity(&self) -> bool {
-        matches!(self, Self::Integer | Self::Unsigned)
+        matches!(self, Self::Integer | Self::Unsigned | Self::BigUnsigned)
     }
 
     /// Returns the form in which a value known only at run time is compared.
     pub(super) fn bind_form(&self) -> Form {
         match self {
+            Self::BigUnsigned | Self::Bit => UNSIGNED,
             Self::Single => Form::Cast("FLOAT"),
+            Self::Bytes => Form::Cast("BINARY"),
             Self::Decimal => DECIMAL,
             Self::Date => Form::Cast("DATE"),
             Self::Datetime | Self::Timestamp => Form::Cast("DATETIME(6)"),
@@ -234,6 +242,7 @@ impl TypeClass {
         }
         match self.value(value) {
             Some((value @ Value::Integer(_), Form::Bound)) if self.bind_form() == DECIMAL => value,
+            Some((Value::Integer(value @ 0..), Form::Bound)) if self.bind_form() == UNSIGNED => value.into(),
             Some((value, form)) if form == self.bind_form() => value,
             _ => Value::Null,
         }
@@ -242,14 +251,14 @@ impl TypeClass {
     /// Returns the type as which the database reads the values of a session's list from JSON.
     pub(super) fn list_type(&self) -> &'static str {
         match self {
-            Self::Boolean | Self::Integer | Self::Bit => "BIGINT",
-            Self::Unsigned => "BIGINT UNSIGNED",
+            Self::Boolean | Self::Integer => "BIGINT",
+            Self::Unsigned | Self::BigUnsigned | Self::Bit => "BIGINT UNSIGNED",
             Self::Single => "FLOAT",
             Self::Double => "DOUBLE",
             Self::Decimal => "DECIMAL(65, 30)",
             Self::Date => "DATE",
             Self::Datetime | Self::Timestamp => "DATETIME(6)",
-            _ => "LONGTEXT",
+            _ => "LONGTEXT CHARACTER SET utf8mb4",
         }
     }
 }
@@ -268,11 +277,33 @@ pub(super) fn value_text(value: &Value) -> Option<String> {
 
 /// Converts a time to UTC, in the format that the database reads; `None` if the database has no such time.
 pub(super) fn datetime(text: &str) -> Option<(Value, Form)> {
+    const FORM: Form = Form::Cast("DATETIME(6)");
+    if incomplete_date(text).is_some() {
+        // Such a time is never one with an offset.
+        return Some((text.trim_end_matches('Z').into(), FORM));
+    }
     let form = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
     let stored = Time::parse(text)?.stored(Some(form));
-    // The database has no year 0.
-    let has_year = matches!(&stored, Value::Text(text) if !text.starts_with("0000"));
-    has_year.then_some((stored, Form::Cast("DATETIME(6)")))
+    // A conversion to UTC can lead out of the years that the database has.
+    let has_year = matches!(&stored, Value::Text(text) if !text.starts_with('-'));
+    has_year.then_some((stored, FORM))
+}
+
+/// Returns what follows a date that has no month or no day, such as `0000-00-00`; `None` if the text does not begin with one.
+/// The database can store such dates, and cursors have them.
+fn incomplete_date(text: &str) -> Option<&str> {
+    const DIGITS: &[usize] = &[0, 1, 2, 3, 5, 6, 8, 9];
+    let (date, rest) = text.split_at_checked(10)?;
+    let is_digit = |index: &usize| date.as_bytes().get(*index).is_some_and(u8::is_ascii_digit);
+    let has_dashes = date.get(4..5) == Some("-") && date.get(7..8) == Some("-");
+    let lacks_part = date.get(5..7) == Some("00") || date.get(8..) == Some("00");
+    (has_dashes && lacks_part && DIGITS.iter().all(is_digit)).then_some(rest)
+}
+
+/// Returns the double with the value of the nearest single; `None` if that is not finite.
+pub(super) fn single(number: f64) -> Option<f64> {
+    let single = number as f32;
+    single.is_finite().then(|| single.into())
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -16,7 +16,6 @@ pub(in crate::sql) fn find<D: Dialect>(
     dialect: D,
 ) -> Statement<D::Param> {
     let mut steps = Steps::new(dialect);
-    let id = steps.key(subject, id);
     let mut select = steps.select_writable_record(subject, id);
     if locks {
         select.lock(LockType::Update);

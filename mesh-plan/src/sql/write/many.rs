@@ -1,8 +1,9 @@
 //! Creation of several records in one statement.
 
-use sea_query::{Cond, Query};
+use sea_query::{Cond, Expr, Query};
 
-use super::{Action, Mutation, PARENT, Statement, Steps, column, id_of};
+use super::select::id_parts;
+use super::{Action, Mutation, PARENT, Statement, Steps, column};
 use crate::Key;
 use crate::mutation::{Assignment, Subject};
 use crate::plan::Node;
@@ -62,11 +63,11 @@ pub(in crate::sql) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> 
         // There are as many cells as columns.
         insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
     }
-    insert.returning(id_of(&steps.dialect, &first.subject));
+    insert.returning(steps.id_of(&first.subject));
     let mut statement = steps.params.render(&insert, steps.dialect.builder());
     if !D::RETURNS_UPDATED {
-        let columns: Vec<&str> = first.subject.id_columns().collect();
-        statement.sql.push_str(&steps.dialect.returning(&columns)?);
+        let ids = steps.shown_ids(&first.subject, Expr::col);
+        statement.sql.push_str(&steps.dialect.returning(ids)?);
     }
     Some(statement)
 }
@@ -83,8 +84,8 @@ pub(in crate::sql) fn permitted<D: Dialect>(
     let mut select = steps.select(subject, Some(check), None);
     let mut is_one = Cond::any();
     for id in ids {
-        let id = steps.key(subject, id);
-        is_one = is_one.add(steps.is_id(subject, |name| column(PARENT, name), id));
+        let id = steps.is_id(subject, |name| column(PARENT, name), id_parts(id));
+        is_one = is_one.add(id);
     }
     select.cond_where(is_one);
     Some(steps.params.render(&select, steps.dialect.builder()))

@@ -2,10 +2,10 @@
 
 use sea_query::{Expr, Query, UpdateStatement};
 
-use super::{EmptyResult, Steps, id_of};
+use super::{EmptyResult, Steps};
 use crate::Key;
 use crate::mutation::{Assignment, Subject};
-use crate::sql::dialect::Dialect;
+use crate::sql::dialect::{Dialect, IdPart};
 
 impl<D: Dialect> Steps<D> {
     /// Adds an update of one record.
@@ -22,8 +22,12 @@ impl<D: Dialect> Steps<D> {
             }
             self.set(subject, id, cells, EmptyResult::Subject);
             if !D::RETURNS_UPDATED {
-                let cells = self.cells(subject, values);
-                self.return_updated_id(subject, id, &cells, EmptyResult::Subject);
+                let parts = subject.id_columns().zip(id.iter());
+                let id = parts.map(|(name, part)| {
+                    let assigned = values.iter().find(|value| &*value.column == name);
+                    assigned.map_or(IdPart::Value(part), |value| IdPart::Assigned(&value.value))
+                });
+                self.return_updated_id(subject, id.collect(), EmptyResult::Subject);
             }
             self.return_id(subject);
         }
@@ -40,20 +44,13 @@ impl<D: Dialect> Steps<D> {
         cells.into_iter().map(updated).collect()
     }
 
-    /// Adds a step that returns the id of a record after an update has set the columns in `cells`.
+    /// Adds a step that returns the id of a record whose id an update may have changed.
     pub(super) fn return_updated_id(
         &mut self,
         subject: &Subject,
-        id: &Key,
-        cells: &[(String, Expr)],
+        id: Vec<IdPart<'_>>,
         if_none: EmptyResult,
     ) {
-        let parts = subject.id_columns().zip(id.iter());
-        let id = parts.map(|(name, part)| {
-            let cell = cells.iter().find(|(column, _)| column == name);
-            cell.map_or_else(|| self.id_part(subject, name, part), |(_, cell)| cell.clone())
-        });
-        let id = id.collect();
         let select = self.select(subject, None, Some(id));
         self.push(&select, Some(if_none));
     }
@@ -67,7 +64,7 @@ impl<D: Dialect> Steps<D> {
         if_none: EmptyResult,
     ) {
         let mut update = self.update_of(subject, id, cells);
-        update.returning(id_of(&self.dialect, subject));
+        update.returning(self.id_of(subject));
         self.push(&update, Some(if_none));
     }
 
@@ -99,7 +96,7 @@ impl<D: Dialect> Steps<D> {
         for condition in conditions {
             delete.and_where(condition);
         }
-        delete.returning(id_of(&self.dialect, subject));
+        delete.returning(self.id_of(subject));
         self.push(&delete, Some(if_none));
     }
 }

@@ -3,10 +3,11 @@
 use mesh_schema::KeyReference;
 use sea_query::{Expr, ExprTrait as _, Query};
 
-use super::super::dialect::Dialect;
+use super::super::dialect::{Dialect, IdPart};
 use super::super::statement::Statement;
 use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
 use crate::Value;
+use crate::plan::CompareOp;
 
 /// A foreign key that a write sets.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,15 +48,18 @@ fn reference<D: Dialect + Clone>(
             Some(set) if set.value == Value::Null => return None,
             Some(set) => {
                 fields.extend(subject.field_of_column(&set.column).map(str::to_owned));
-                steps.id_part(subject, &pair.parent, &set.value)
+                IdPart::Value(&set.value)
             }
             None => {
                 let current = steps.unset_value(mutation, &pair.parent)?;
                 refers_to_nothing.push(current.clone().is_null());
-                current
+                IdPart::Expr(current)
             }
         };
-        target.and_where(Expr::col(pair.target.clone()).eq(value));
+        // The two columns have the same type.
+        let (column, native) = (Expr::col(pair.target.clone()), subject.entity().native.get(&pair.parent));
+        let is_equal = steps.dialect.compare_id(&mut steps.params, column, CompareOp::Eq, value, native);
+        target.and_where(is_equal);
     }
     if fields.is_empty() {
         return None;

@@ -3,10 +3,11 @@
 use mesh_schema::ColumnPair;
 use sea_query::{Expr, ExprTrait as _, InsertStatement, Query, SelectStatement};
 
+use super::select::id_parts;
 use super::{EmptyResult, PARENT, Parent, Steps, TARGET, column};
 use crate::mutation::{KeyColumns, LinkKey, Subject};
 use crate::plan::{ColumnSource, CompareOp};
-use crate::sql::dialect::Dialect;
+use crate::sql::dialect::{Dialect, IdPart};
 use crate::sql::links::{JUNCTION, table_operand};
 use crate::{Key, Rule};
 
@@ -14,13 +15,12 @@ impl<D: Dialect> Steps<D> {
     /// Returns a select, still without columns, from both records.
     fn select_both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
-        let (id, to) = (self.key(subject, parent.id), self.key(other, to));
         let mut select = Query::select();
         select
             .from_as(self.dialect.table(subject.table()), PARENT)
             .from_as(self.dialect.table(other.table()), TARGET)
-            .and_where(self.is_id(subject, |name| column(PARENT, name), id))
-            .and_where(self.is_id(other, |name| column(TARGET, name), to));
+            .and_where(self.is_id(subject, |name| column(PARENT, name), id_parts(parent.id)))
+            .and_where(self.is_id(other, |name| column(TARGET, name), id_parts(to)));
         select
     }
 
@@ -95,13 +95,7 @@ impl<D: Dialect> Steps<D> {
                 if subject.check.is_some() {
                     // The columns of the link may be part of the id.
                     let linked = self.cells_of_subject(other, to, key);
-                    let parts = subject.id_columns().zip(parent.id.iter());
-                    let id = parts.map(|(name, part)| {
-                        let cell = linked.iter().find(|(column, _)| column == name);
-                        cell.map_or_else(|| self.id_part(subject, name, part), |(_, cell)| cell.clone())
-                    });
-                    let id = id.collect();
-                    self.check(subject, id);
+                    self.check(subject, with_cells(subject, parent.id, &linked));
                 }
             }
             LinkKey::InRelated(key) => {
@@ -112,12 +106,11 @@ impl<D: Dialect> Steps<D> {
                 if key.set.iter().any(|pair| other.entity().is_id_column(&pair.target)) {
                     if !D::RETURNS_UPDATED {
                         let cells = self.cells_of_other(parent, key);
-                        self.return_updated_id(other, to, &cells, EmptyResult::Other);
+                        self.return_updated_id(other, with_cells(other, to, &cells), EmptyResult::Other);
                     }
                     self.return_id(other);
                 } else if other.check.is_some() {
-                    let id = self.key(other, to);
-                    self.check(other, id);
+                    self.check(other, id_parts(to));
                 }
             }
             LinkKey::Junction { .. } => {
@@ -170,7 +163,6 @@ impl<D: Dialect> Steps<D> {
             update.and_where(self.compare(other, &pair.target, cell, CompareOp::Eq, key));
         }
         if let Some(except) = except {
-            let except = self.key(other, except);
             update.and_where(self.is_other_id(other, |name| Expr::col(name.to_owned()), except));
         }
         if let Some(guard) = self.guard(other, &other.table().name) {
@@ -192,11 +184,9 @@ impl<D: Dialect> Steps<D> {
             linked.and_where(self.linked(parent, pair));
         }
         if let Some(except) = except {
-            let except = self.key(other, except);
             linked.and_where(self.is_other_id(other, |name| column(TARGET, name), except));
         }
-        let id = self.key(parent.subject, parent.id);
-        let mut free = self.select_writable_record(parent.subject, id);
+        let mut free = self.select_writable_record(parent.subject, parent.id);
         free.and_where(Expr::exists(linked).not());
         let if_none = if other.guard.is_some() { EmptyResult::Guard } else { EmptyResult::Skipped };
         self.push(&free, Some(if_none));
@@ -207,8 +197,7 @@ impl<D: Dialect> Steps<D> {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
             self.set(parent.subject, parent.id, cells, EmptyResult::Subject);
             if parent.subject.check.is_some() {
-                let id = self.key(parent.subject, parent.id);
-                self.check(parent.subject, id);
+                self.check(parent.subject, id_parts(parent.id));
             }
             return;
         }
@@ -258,4 +247,14 @@ impl<D: Dialect> Steps<D> {
         delete.returning(Query::returning().expr(Expr::Constant(1.into())));
         self.push(&delete, if_none);
     }
+}
+
+/// Returns the parts of the id of a record after an update has set columns to values of another record.
+fn with_cells<'k>(subject: &Subject, id: &'k Key, cells: &[(String, Expr)]) -> Vec<IdPart<'k>> {
+    let parts = subject.id_columns().zip(id.iter());
+    let with_cells = parts.map(|(name, part)| {
+        let cell = cells.iter().find(|(column, _)| column == name);
+        cell.map_or(IdPart::Value(part), |(_, cell)| IdPart::Expr(cell.clone()))
+    });
+    with_cells.collect()
 }

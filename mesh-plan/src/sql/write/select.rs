@@ -6,17 +6,17 @@ use super::{PARENT, Parent, Steps, column};
 use crate::Key;
 use crate::mutation::Subject;
 use crate::plan::{ColumnSource, CompareOp, Node};
-use crate::sql::dialect::Dialect;
+use crate::sql::dialect::{Dialect, IdPart};
 use crate::sql::predicate;
 use crate::sql::related::RowOperands;
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select of the record with that id, if it may be written.
-    pub(super) fn select_writable_record(&mut self, subject: &Subject, id: Vec<Expr>) -> SelectStatement {
-        self.select(subject, subject.guard.as_deref(), Some(id))
+    pub(super) fn select_writable_record(&mut self, subject: &Subject, id: &Key) -> SelectStatement {
+        self.select(subject, subject.guard.as_deref(), Some(id_parts(id)))
     }
 
-    /// Returns a select of the ids of all records that may be written.
+    /// Returns a select of the ids of all records that may be written. Without an id, it selects a constant.
     pub(super) fn select_writable(&mut self, subject: &Subject) -> SelectStatement {
         self.select(subject, subject.guard.as_deref(), None)
     }
@@ -26,18 +26,20 @@ impl<D: Dialect> Steps<D> {
         &mut self,
         subject: &Subject,
         records: Option<&Node>,
-        id: Option<Vec<Expr>>,
+        id: Option<Vec<IdPart<'_>>>,
     ) -> SelectStatement {
         let mut select = Query::select();
-        let native = &subject.entity().native;
-        let shown = |name: &str| self.dialect.shown_id(column(PARENT, name), native.get(name));
-        select.exprs(subject.id_columns().map(shown));
+        match self.shown_ids(subject, |name| Expr::col((PARENT, name))) {
+            ids if ids.is_empty() => select.expr(Expr::Constant(1.into())),
+            ids => select.exprs(ids),
+        };
         select.from_as(self.dialect.table(subject.table()), PARENT);
         if let Some(condition) = records.and_then(|records| self.condition(records, PARENT)) {
             select.and_where(condition);
         }
         if let Some(id) = id {
-            select.and_where(self.is_id(subject, |name| column(PARENT, name), id));
+            let is_record = self.is_id(subject, |name| column(PARENT, name), id);
+            select.and_where(is_record);
         }
         select
     }
@@ -45,8 +47,7 @@ impl<D: Dialect> Steps<D> {
     /// Returns the condition that a row is the record with that id and may be written, for statements that give the table no
     /// alias.
     pub(super) fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
-        let id = self.key(subject, id);
-        let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id);
+        let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id_parts(id));
         match self.guard(subject, &subject.table().name) {
             Some(guard) => has_id.and(guard),
             None => has_id,
@@ -54,25 +55,33 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Compares the id of a record with the parts of an id. `column` returns the expression for a column of the record.
-    pub(super) fn is_id(&self, subject: &Subject, column: impl Fn(&str) -> Expr, id: Vec<Expr>) -> Expr {
+    pub(super) fn is_id(
+        &mut self,
+        subject: &Subject,
+        column: impl Fn(&str) -> Expr,
+        id: Vec<IdPart<'_>>,
+    ) -> Expr {
         let parts = subject.id_columns().zip(id);
-        let equal = parts.map(|(name, part)| self.compare(subject, name, column(name), CompareOp::Eq, part));
+        let equal = parts.map(|(name, part)| {
+            let native = subject.entity().native.get(name);
+            self.dialect.compare_id(&mut self.params, column(name), CompareOp::Eq, part, native)
+        });
         equal.reduce(Expr::and).unwrap_or_else(|| Expr::Constant(false.into()))
     }
 
     /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
     pub(super) fn is_other_id(
-        &self,
+        &mut self,
         subject: &Subject,
         column: impl Fn(&str) -> Expr,
-        mut id: Vec<Expr>,
+        id: &Key,
     ) -> Expr {
-        match (subject.id_columns().next(), id.len()) {
-            (Some(name), 1) => {
-                let part = id.pop().unwrap_or_else(Expr::null);
-                self.compare(subject, name, column(name), CompareOp::Ne, part)
+        match (subject.id_columns().next(), &**id) {
+            (Some(name), [part]) => {
+                let (part, native) = (IdPart::Value(part), subject.entity().native.get(name));
+                self.dialect.compare_id(&mut self.params, column(name), CompareOp::Ne, part, native)
             }
-            _ => self.is_id(subject, column, id).not(),
+            _ => self.is_id(subject, column, id_parts(id)).not(),
         }
     }
 
@@ -104,8 +113,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns a subquery for a column of one record.
     pub(super) fn cell(&mut self, subject: &Subject, id: &Key, alias: &'static str, name: &str) -> Expr {
-        let id = self.key(subject, id);
-        let is_record = self.is_id(subject, |name| column(alias, name), id);
+        let is_record = self.is_id(subject, |name| column(alias, name), id_parts(id));
         let mut select = Query::select();
         select
             .expr(column(alias, name))
@@ -118,4 +126,9 @@ impl<D: Dialect> Steps<D> {
     pub(super) fn parent_value(&mut self, parent: &Parent<'_>, column: &str) -> Expr {
         self.cell(parent.subject, parent.id, PARENT, column)
     }
+}
+
+/// Returns the parts of an id of the request.
+pub(super) fn id_parts(id: &Key) -> Vec<IdPart<'_>> {
+    id.iter().map(IdPart::Value).collect()
 }

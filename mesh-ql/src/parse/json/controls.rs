@@ -187,6 +187,7 @@ fn page_size(parser: &mut Parser<'_>, key: &str) -> Result<Spanned<OrParam<u32>>
     }
     let number = match *parser.token() {
         Token::Integer(number) => number as f64,
+        Token::Unsigned(number) => number as f64,
         Token::Number(number) => number,
         _ => return Err(mismatch(parser, expected)),
     };

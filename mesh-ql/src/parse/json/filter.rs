@@ -331,6 +331,7 @@ fn literal(parser: &mut Parser<'_>) -> Result<Spanned<OrParam<Literal>>, SyntaxE
     let expected = "A value to compare with must be a string, a number or a boolean";
     let literal = match *parser.token() {
         Token::Integer(value) => Literal::Integer(value),
+        Token::Unsigned(value) => Literal::Unsigned(value),
         Token::Number(value) => Literal::Number(value),
         Token::OpenBrace => return Ok(Spanned::new(param(parser, expected)?, span)),
         Token::Name("null") => return Err(parser.error(None, NULL_COMPARISON)),

@@ -149,7 +149,7 @@ pub(super) fn mismatch(parser: &Parser<'_>, expected: impl Display) -> SyntaxErr
         Token::OpenBrace => "an object",
         Token::OpenBracket => "an array",
         Token::Text(_) => "a string",
-        Token::Integer(_) | Token::Number(_) => "a number",
+        Token::Integer(_) | Token::Unsigned(_) | Token::Number(_) => "a number",
         Token::Name(name @ ("true" | "false" | "null")) => name,
         _ => return unexpected(parser, "Expected a JSON value", "where a value is expected"),
     };

@@ -22,9 +22,13 @@ pub(super) fn number(text: &str) -> TokenResult<'_, Token<'_>> {
     // `-0` is a float: an integer would lose the sign.
     if integer.len() == number.len()
         && integer != "-0"
-        && let Ok(value) = integer.parse()
     {
-        return Ok((rest, Token::Integer(value)));
+        if let Ok(value) = integer.parse() {
+            return Ok((rest, Token::Integer(value)));
+        }
+        if let Ok(value) = integer.parse() {
+            return Ok((rest, Token::Unsigned(value)));
+        }
     }
     match number.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok((rest, Token::Number(value))),

@@ -47,7 +47,8 @@ fn integers_are_exact_and_floats_the_nearest() {
     check_number("0", Token::Integer(0));
     check_number("-9223372036854775808", Token::Integer(i64::MIN));
     check_number("9223372036854775807", Token::Integer(i64::MAX));
-    check_number("9223372036854775808", Token::Number(9_223_372_036_854_775_808.0));
+    check_number("9223372036854775808", Token::Unsigned(9_223_372_036_854_775_808));
+    check_number("18446744073709551616", Token::Number(18_446_744_073_709_551_616.0));
     check_number("1.0", Token::Number(1.0));
     check_number("2e1", Token::Number(20.0));
     check_number("1E-7", Token::Number(1e-7));

@@ -123,6 +123,7 @@ impl<'v> Binder<'v> {
         let values = self.param_input.values();
         let number = match (values.get(&usage.name), self.param_input) {
             (Some(ParamValue::One(Literal::Integer(number))), _) => *number as f64,
+            (Some(ParamValue::One(Literal::Unsigned(number))), _) => *number as f64,
             (Some(ParamValue::One(Literal::Number(number))), _) => *number,
             (None, ParamInput::Complete(_)) => return Err(usage.missing()),
             (None, ParamInput::Partial(_)) => 1.0,
