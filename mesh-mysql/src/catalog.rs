@@ -6,6 +6,7 @@ mod indexes;
 mod keys;
 mod sample;
 mod types;
+mod watched;
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,6 +53,7 @@ pub(super) async fn read(
         keys.move_to(&mut table);
         tables.push(table);
     }
+    watched::mark(link, &mut tables, &mut notes).await?;
     sample::detect_time_forms(link, &mut tables, times, &mut notes).await?;
     Ok((Catalog { tables }, notes))
 }

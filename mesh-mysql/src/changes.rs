@@ -22,7 +22,10 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Returns the time of the database and of the last commit to each table, in seconds.
 const TIMES: &str = "SELECT TABLE_NAME, UNIX_TIMESTAMP(UPDATE_TIME), UNIX_TIMESTAMP(NOW()) FROM information_schema.TABLES \
-    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'";
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'VIEW'";
+
+/// The storage engines that record the time of the last commit to a table.
+pub(crate) const ENGINES: [&str; 2] = ["InnoDB", "MyISAM"];
 
 /// The times of the last commits, with the time at which they were read.
 #[derive(Default)]

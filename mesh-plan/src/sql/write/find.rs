@@ -45,7 +45,6 @@ pub(in crate::sql) fn find_written<D: Dialect>(
         }
         _ => return None,
     };
-    let id = steps.key(id);
     let select = steps.select_writable_record(written, id);
     Some(steps.params.render(&select, steps.dialect.builder()))
 }

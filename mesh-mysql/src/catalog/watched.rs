@@ -1,0 +1,117 @@
+//! Tables and views whose changes the database does not show. `SPEC §10`
+
+use std::collections::HashSet;
+
+use mesh_plan::sql::text::{Token, tokens};
+use mesh_schema::Table;
+use mysql_async::Error;
+
+use crate::cells::text;
+use crate::changes::ENGINES;
+use crate::pool::link::Link;
+
+/// Returns the tables and views with their storage engines and definitions. A definition is empty if the account may not see
+/// it.
+const TABLES: &str = "SELECT t.TABLE_NAME, t.ENGINE, v.VIEW_DEFINITION FROM information_schema.TABLES AS t \
+    LEFT JOIN information_schema.VIEWS AS v ON v.TABLE_SCHEMA = t.TABLE_SCHEMA AND v.TABLE_NAME = t.TABLE_NAME \
+    WHERE t.TABLE_SCHEMA = DATABASE()";
+
+/// Marks the tables of other storage engines than those that record commits, and the views that read such tables or tables of
+/// another database.
+pub(super) async fn mark(
+    link: &mut Link,
+    tables: &mut [Table],
+    notes: &mut Vec<String>,
+) -> Result<(), Error> {
+    let database = link.query("SELECT DATABASE()", &[]).await?;
+    let database = database.first().map(|row| text(row, 0)).unwrap_or_default();
+    let mut unwatched = HashSet::new();
+    let mut views = Vec::new();
+    for row in link.query(TABLES, &[]).await? {
+        let (name, engine, definition) = (text(&row, 0), text(&row, 1), text(&row, 2));
+        if engine.is_empty() {
+            views.push((name, definition));
+        } else if !ENGINES.contains(&&*engine) {
+            notes.push(note(&name, &format!("the engine {engine} does not record the times of changes")));
+            unwatched.insert(name);
+        }
+    }
+    // A view can read another view.
+    loop {
+        let is_unwatched = |(_, definition): &(String, String)| {
+            let mut tables = tables_of(definition).into_iter();
+            let is_other = |(of, name): (String, String)| of != database || unwatched.contains(&name);
+            if definition.is_empty() { !unwatched.is_empty() } else { tables.any(is_other) }
+        };
+        let (found, rest): (Vec<_>, Vec<_>) = views.into_iter().partition(is_unwatched);
+        views = rest;
+        if found.is_empty() {
+            break;
+        }
+        for (name, _) in found {
+            notes.push(note(&name, "the view may read a table of another database or engine"));
+            unwatched.insert(name);
+        }
+    }
+    for table in tables {
+        table.has_unseen_changes = unwatched.contains(&table.name);
+    }
+    Ok(())
+}
+
+fn note(name: &str, reason: &str) -> String {
+    format!("'{name}' has no event streams, since changes by other programs are not noticed: {reason}")
+}
+
+/// Returns the tables in the definition of a view, each with its database.
+fn tables_of(definition: &str) -> Vec<(String, String)> {
+    let tokens = tokens(definition);
+    let dot = |index: Option<usize>| index.and_then(|index| tokens.get(index)) == Some(&Token::Symbol('.'));
+    // In `EXTRACT(YEAR FROM a.day)`, the first name is an alias, which also occurs alone.
+    let alone = tokens.iter().enumerate().filter_map(|(index, token)| match token {
+        Token::Quoted(name) if !dot(index.checked_sub(1)) && !dot(index.checked_add(1)) => Some(name),
+        _ => None,
+    });
+    let aliases: HashSet<&String> = alone.collect();
+    let mut tables = Vec::new();
+    let mut is_table_next = false;
+    for (index, token) in tokens.iter().enumerate() {
+        match (token, tokens.get(index + 1..index + 3)) {
+            (Token::Word(word), _) => {
+                is_table_next = ["from", "join", "straight_join"].iter().any(|it| word.eq_ignore_ascii_case(it));
+            }
+            (Token::Symbol('('), _) => {}
+            (Token::Quoted(database), Some([Token::Symbol('.'), Token::Quoted(table)])) if is_table_next => {
+                is_table_next = false;
+                if !aliases.contains(database) {
+                    tables.push((database.clone(), table.clone()));
+                }
+            }
+            _ => is_table_next = false,
+        }
+    }
+    tables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_found_in_the_definitions_of_views() {
+        let found = |definition: &str| {
+            let tables = tables_of(definition).into_iter().map(|(database, name)| format!("{database}.{name}"));
+            tables.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found("select `b`.`posts`.`id` AS `id` from `b`.`posts`"), "b.posts");
+        assert_eq!(
+            found(
+                "select `a`.`id` AS `id`,(select count(0) from `b`.`m` `m` where `m`.`n` = `a`.`n`) AS `c` \
+                 from ((`b`.`x` `a` left join `b`.`y` `z` on(`a`.`id` = `z`.`id`)) join `other`.`w`) \
+                 where extract(year from `a`.`day`) = 2024"
+            ),
+            "b.m b.x b.y other.w"
+        );
+        assert_eq!(found("with q as (select 1 AS `n`)select `q`.`n` AS `n` from `q`"), "");
+    }
+}
