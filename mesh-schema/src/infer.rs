@@ -216,7 +216,10 @@ fn entity(served: &ServedTable<'_>) -> EntityDocument {
         }
         // `bigint` is never inferred; the author of a document can choose it. `SPEC §6`
         if let Some(ty) = column.ty {
-            document.types.push(field, if matches!(ty, FieldType::Bigint | FieldType::Unsigned) { FieldType::Integer } else { ty });
+            document.types.push(
+                field,
+                if matches!(ty, FieldType::Bigint | FieldType::Unsigned) { FieldType::Integer } else { ty },
+            );
         }
     }
     document

@@ -78,7 +78,8 @@ fn tables_of(definition: &str) -> Vec<(String, String)> {
     for (index, token) in tokens.iter().enumerate() {
         match (token, tokens.get(index + 1..index + 3)) {
             (Token::Word(word), _) => {
-                is_table_next = ["from", "join", "straight_join"].iter().any(|it| word.eq_ignore_ascii_case(it));
+                is_table_next =
+                    ["from", "join", "straight_join"].iter().any(|it| word.eq_ignore_ascii_case(it));
             }
             (Token::Symbol('('), _) => {}
             (Token::Quoted(database), Some([Token::Symbol('.'), Token::Quoted(table)])) if is_table_next => {
@@ -100,7 +101,8 @@ mod tests {
     #[test]
     fn tables_are_found_in_the_definitions_of_views() {
         let found = |definition: &str| {
-            let tables = tables_of(definition).into_iter().map(|(database, name)| format!("{database}.{name}"));
+            let tables =
+                tables_of(definition).into_iter().map(|(database, name)| format!("{database}.{name}"));
             tables.collect::<Vec<_>>().join(" ")
         };
         assert_eq!(found("select `b`.`posts`.`id` AS `id` from `b`.`posts`"), "b.posts");

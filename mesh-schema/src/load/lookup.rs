@@ -68,7 +68,9 @@ pub(crate) fn are_same_type(tables: [&Table; 2], columns: [&str; 2]) -> bool {
     let stored =
         |table, column| find_column(table, column)?.1.map_or(Some(FieldType::Integer), |column| column.ty);
     match (stored(table, column), stored(other_table, other_column)) {
-        (Some(ty), Some(other)) => ty.is_integer() && other.is_integer() || [ty, other] == [FieldType::String; 2],
+        (Some(ty), Some(other)) => {
+            ty.is_integer() && other.is_integer() || [ty, other] == [FieldType::String; 2]
+        }
         _ => false,
     }
 }

@@ -109,7 +109,9 @@ fn of_type(ty: Option<FieldType>) -> Value {
         Some(FieldType::Integer) => json!({"type": "integer"}),
         Some(FieldType::Number) => json!({"type": "number"}),
         Some(FieldType::Boolean) => json!({"type": "boolean"}),
-        Some(FieldType::Bigint | FieldType::Unsigned | FieldType::Decimal) => json!({"type": ["string", "number"]}),
+        Some(FieldType::Bigint | FieldType::Unsigned | FieldType::Decimal) => {
+            json!({"type": ["string", "number"]})
+        }
         Some(FieldType::Datetime) => json!({"type": "string", "format": "date-time"}),
         Some(FieldType::Date) => json!({"type": "string", "format": "date"}),
         Some(FieldType::Uuid) => json!({"type": "string", "format": "uuid"}),

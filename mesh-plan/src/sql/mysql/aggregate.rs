@@ -16,7 +16,9 @@ const DISTINCT: &str = "DISTINCT ?";
 /// Lowers a call of an aggregate function. Sums of integers fail if they do not fit 64 bits. Averages are computed from sums,
 /// because the database rounds its own averages to a few decimal places.
 pub(super) fn lower(call: &Aggregate, column: Option<Operand>) -> Operand {
-    let Some(value) = column.map(Operand::complete) else { return Operand::new(count_rows(), TypeClass::Integer) };
+    let Some(value) = column.map(Operand::complete) else {
+        return Operand::new(count_rows(), TypeClass::Integer);
+    };
     let has_nondeterministic_collation = value.has_nondeterministic_collation;
     let (number, sum_class) = match &value.class {
         TypeClass::Boolean | TypeClass::Integer | TypeClass::Unsigned | TypeClass::BigUnsigned => {

@@ -92,7 +92,9 @@ impl Dialect for MySql<'_> {
             }
             Value::Text(_) => value.clone(),
             // A number that the column would round to the largest one would be out of range.
-            Value::Real(number) if class == TypeClass::Single => Value::Real(single(*number).unwrap_or(*number)),
+            Value::Real(number) if class == TypeClass::Single => {
+                Value::Real(single(*number).unwrap_or(*number))
+            }
             // The text is the same as in other databases.
             _ if matches!(class, TypeClass::Text(_) | TypeClass::Json) => {
                 value_text(value).map_or(Value::Null, Value::Text)

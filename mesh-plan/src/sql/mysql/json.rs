@@ -62,9 +62,9 @@ fn readable(text: Expr) -> Expr {
 /// Adds [`PREFIX`] to the names of all members of a document, at any depth.
 fn with_prefix(document: Expr) -> Expr {
     // A string is a name if a colon follows. Other strings are skipped as a whole.
-    const NAMES: &str =
-        r#""(?:[^"\\]++|\\.)*+"(?!\s*:)(*SKIP)(*FAIL)|"((?:[^"\\]++|\\.)*+)"(?=\s*:)"#;
-    let [names, replacement] = [NAMES.to_owned(), format!(r#""{PREFIX}\1""#)].map(|text| Expr::Constant(text.into()));
+    const NAMES: &str = r#""(?:[^"\\]++|\\.)*+"(?!\s*:)(*SKIP)(*FAIL)|"((?:[^"\\]++|\\.)*+)"(?=\s*:)"#;
+    let [names, replacement] =
+        [NAMES.to_owned(), format!(r#""{PREFIX}\1""#)].map(|text| Expr::Constant(text.into()));
     Expr::cust_with_exprs("REGEXP_REPLACE(?, ?, ?)", [document, names, replacement])
 }
 

@@ -45,12 +45,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a step that returns the id of a record whose id an update may have changed.
-    pub(super) fn return_updated_id(
-        &mut self,
-        subject: &Subject,
-        id: Vec<IdPart<'_>>,
-        if_none: EmptyResult,
-    ) {
+    pub(super) fn return_updated_id(&mut self, subject: &Subject, id: Vec<IdPart<'_>>, if_none: EmptyResult) {
         let select = self.select(subject, None, Some(id));
         self.push(&select, Some(if_none));
     }

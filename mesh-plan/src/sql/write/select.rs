@@ -70,12 +70,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
-    pub(super) fn is_other_id(
-        &mut self,
-        subject: &Subject,
-        column: impl Fn(&str) -> Expr,
-        id: &Key,
-    ) -> Expr {
+    pub(super) fn is_other_id(&mut self, subject: &Subject, column: impl Fn(&str) -> Expr, id: &Key) -> Expr {
         match (subject.id_columns().next(), &**id) {
             (Some(name), [part]) => {
                 let (part, native) = (IdPart::Value(part), subject.entity().native.get(name));

@@ -20,9 +20,7 @@ pub(super) fn number(text: &str) -> TokenResult<'_, Token<'_>> {
         return TokenError::fatal(Invalid::Number, text, number.len());
     };
     // `-0` is a float: an integer would lose the sign.
-    if integer.len() == number.len()
-        && integer != "-0"
-    {
+    if integer.len() == number.len() && integer != "-0" {
         if let Ok(value) = integer.parse() {
             return Ok((rest, Token::Integer(value)));
         }
