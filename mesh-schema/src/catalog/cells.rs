@@ -58,7 +58,7 @@ impl CellKinds {
         times: Option<TimeForm>,
     ) -> Option<TimeForm> {
         use FieldType::{
-            Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Uuid,
+            Bigint, Binary, Boolean, Date, Datetime, Decimal, Integer, Json, Number, String, Unsigned, Uuid,
         };
         const INTEGERS: CellKinds = CellKinds::BIT.or(CellKinds::INTEGER);
         const REALS: CellKinds = CellKinds::WHOLE.or(CellKinds::REAL);
@@ -72,7 +72,7 @@ impl CellKinds {
             // An id has the same text for 7 and for the text `7`.
             None => NUMBERS.or(NAMES),
             Some(String) => NAMES.or(Self::BOOLEAN_TEXT).or(Self::INTEGER_TEXT),
-            Some(Integer) => INTEGERS.or(Self::LARGE_INTEGER).or(Self::WHOLE),
+            Some(Integer | Unsigned) => INTEGERS.or(Self::LARGE_INTEGER).or(Self::WHOLE),
             Some(Bigint) => INTEGERS.or(Self::LARGE_INTEGER),
             Some(Number) => INTEGERS.or(REALS),
             // A column of numbers converts the text that it is compared with.
