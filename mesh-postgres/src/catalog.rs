@@ -11,7 +11,7 @@ mod types;
 use std::collections::{HashMap, HashSet};
 
 use mesh_plan::sql::postgres::{Charset, Features};
-use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table, TableName};
+use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
 use tokio_postgres::Error;
 
 use self::types::ColumnType;

@@ -298,9 +298,9 @@ mod tests {
         check(FieldType::Decimal, "0.99", Some(Value::Real(0.99)));
         check(FieldType::Decimal, "1e5", None);
         let fraction = |digits| format!("0.{}", "1".repeat(digits));
-        check(FieldType::Decimal, &fraction(16_383), Some(fraction(16_383).into()));
-        check(FieldType::Decimal, &fraction(16_384), None);
-        check(FieldType::Decimal, &"1".repeat(131_073), None);
+        check(FieldType::Decimal, fraction(16_383), Some(fraction(16_383).into()));
+        check(FieldType::Decimal, fraction(16_384), None);
+        check(FieldType::Decimal, "1".repeat(131_073), None);
         check(FieldType::Decimal, "123456789012345678901.5", Some("123456789012345678901.5".into()));
         check(FieldType::Number, 3, Some(Value::Real(3.0)));
         check(FieldType::Boolean, 1, None);
