@@ -107,9 +107,10 @@ impl<'v> Binder<'v> {
                 let one = |value: &Literal| Spanned { value: OrParam::Value(value.clone()), span: *span };
                 let mut literals: Vec<_> = list.iter().map(one).collect();
                 // Repeating the last value does not change which values the list matches, and keeps the number of forms
-                // small.
+                // small. A long list is hardly extended, since databases bound the number of parameters.
                 if let Some(last) = literals.last().cloned() {
-                    literals.resize(literals.len().next_power_of_two(), last);
+                    let step = literals.len().next_power_of_two().min(1_024);
+                    literals.resize(literals.len().next_multiple_of(step), last);
                 }
                 Ok(Operand::Many(literals))
             }
