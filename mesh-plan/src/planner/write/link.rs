@@ -32,7 +32,7 @@ impl LinkKey {
     /// Finds the columns that store a relation's link.
     ///
     /// In a to-many relation, the target refers to the parent. In a to-one relation, the link is on the side whose columns
-    /// are compared with the id of the other side. If the relation compares neither id, the link is on the side whose column
+    /// are compared with the id of the other side. If both are ids, a foreign key decides. If the relation compares neither id, the link is on the side whose column
     /// is named after the other column, as `user_uuid` is named after `uuid`. If an id has several columns, a column that is
     /// also in the id of the record with the link, such as a tenant's, is not set, unless this is true of all columns.
     pub fn of_relation(parent: &Entity, relation: &Relation, target: &Entity) -> Self {
@@ -54,7 +54,8 @@ impl LinkKey {
         }
         let is_in_target_id = |pair: &ColumnPair| target.is_id_column(&pair.target);
         let is_in_parent_id = |pair: &ColumnPair| parent.is_id_column(&pair.parent);
-        if let Some(key) = split(pairs, is_in_target_id, is_in_parent_id) {
+        let is_of_target = pairs.iter().all(is_in_parent_id) && refers(target, parent, pairs);
+        if let Some(key) = split(pairs, is_in_target_id, is_in_parent_id).filter(|_| !is_of_target) {
             return Self::InSubject(key);
         }
         if let Some(key) = split(pairs, is_in_parent_id, is_in_target_id) {
@@ -62,6 +63,13 @@ impl LinkKey {
         }
         if pairs.iter().all(is_named_after_parent) { Self::InRelated(all()) } else { Self::InSubject(all()) }
     }
+}
+
+/// Returns whether the target of a relation has a foreign key to the parent over these columns.
+fn refers(target: &Entity, parent: &Entity, pairs: &[ColumnPair]) -> bool {
+    let is_pair =
+        |key: &ColumnPair| pairs.iter().any(|pair| pair.target == key.parent && pair.parent == key.target);
+    target.foreign_keys.iter().any(|key| key.table == parent.table && key.pairs.iter().all(is_pair))
 }
 
 /// Splits the columns of a link into those that are set and those that only restrict which records may be linked; `None` if
