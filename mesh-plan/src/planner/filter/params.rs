@@ -3,7 +3,7 @@
 //! The uses of parameters are recorded when a query is planned. A run of a cached plan converts the values of its request
 //! with the same functions, so a value is checked like a literal. The result is a list of inputs, to which the conditions of
 //! the plan refer, and a text that describes the form of the conditions. Runs of one form share the plan. Most conditions
-//! have one form; a list has one form for each power of two of its length.
+//! have one form; a list has one form for each power of two of its length, and beyond 1,024 for each multiple of it.
 
 mod binder;
 

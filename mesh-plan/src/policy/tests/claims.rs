@@ -68,7 +68,7 @@ fn statements_have_one_parameter_for_a_list() {
     .unwrap();
     let statements = Statements::from_plan(&plan);
     let statement = statements.iter().next().unwrap();
-    let list = r#""t0"."ownerId" IN (SELECT +"value" FROM json_each(?) AS "l")"#;
+    let list = r#""t0"."ownerId" IN (SELECT mesh_element("value") FROM json_each(?) AS "l")"#;
     assert!(statement.sql.contains(list), "{}", statement.sql);
     assert_eq!(statement.params[0], Param::SessionList(0));
     assert_eq!(statement.params[0].for_read(&plan).as_deref(), Some(&crate::Value::from("[7]")));
