@@ -9,4 +9,5 @@ mod pooler;
 mod promotion;
 mod row_security;
 mod search_path;
+mod settings;
 mod shared_state;
