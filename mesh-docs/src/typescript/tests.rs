@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use mesh_schema::policy::Restriction;
+use mesh_schema::{Catalog, Column, Table};
 
 use super::*;
 
@@ -262,4 +263,24 @@ fn descriptions_are_comments_of_the_types() {
     ] {
         assert!(written.contains(part), "{part}: {written}");
     }
+}
+
+#[test]
+fn numbers_that_json_lacks_are_null() {
+    let column = |name: &str, ty, not_finite| Column {
+        name: name.to_owned(),
+        ty: Some(ty),
+        not_finite,
+        ..Column::default()
+    };
+    let columns = vec![
+        column("id", FieldType::Integer, false),
+        column("ratio", FieldType::Number, true),
+        column("price", FieldType::Decimal, false),
+    ];
+    let table = Table { name: "things".to_owned(), columns, ..Table::default() };
+    let document = r#"{"entities": {"thing": {"fields": ["id", "ratio", "price"]}}}"#;
+    let schema = Schema::read(document, Some(&Catalog { tables: vec![table] })).unwrap();
+    let written = types(&schema);
+    assert!(written.contains("  ratio: number | null;\n  price: string;\n"), "{written}");
 }

@@ -301,6 +301,8 @@ mod tests {
         check(FieldType::Decimal, fraction(16_383), Some(fraction(16_383).into()));
         check(FieldType::Decimal, fraction(16_384), None);
         check(FieldType::Decimal, "1".repeat(131_073), None);
+        check(FieldType::Decimal, "-Infinity", Some("-Infinity".into()));
+        check(FieldType::Decimal, "nan", None);
         check(FieldType::Decimal, "123456789012345678901.5", Some("123456789012345678901.5".into()));
         check(FieldType::Number, 3, Some(Value::Real(3.0)));
         check(FieldType::Boolean, 1, None);
@@ -308,6 +310,19 @@ mod tests {
         check(FieldType::Date, "2024-02-30", None);
         check(FieldType::Datetime, "2024-02-29T10:00:00Z", Some("2024-02-29T10:00:00Z".into()));
         check(FieldType::Uuid, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6x", None);
+    }
+
+    #[test]
+    fn types_of_the_database_have_infinite_times_and_years_of_any_length() {
+        let of = |ty, form, text: &str| value(Some(ty), form, &Literal::Text(text.to_owned())).is_ok();
+        for date in ["infinity", "-infinity", "-000043-03-15", "+010000-02-29", "0000-12-31"] {
+            assert!(of(FieldType::Date, Some(TimeForm::Extended), date), "{date}");
+            assert!(!of(FieldType::Date, None, date) || date == "0000-12-31", "{date}");
+        }
+        assert!(of(FieldType::Datetime, Some(TimeForm::Extended), "+010000-01-01T00:00:00Z"));
+        for none in ["+010001-02-29", "10000-01-01", "now", "Infinity", "+1-01-01"] {
+            assert!(!of(FieldType::Date, Some(TimeForm::Extended), none), "{none}");
+        }
     }
 
     #[test]
