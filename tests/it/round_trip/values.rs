@@ -37,23 +37,24 @@ fn conditions(site: &mut Site<'_>, tables: &Tables<'_>, number: u64, value: &Rea
     let (ty, json) = (tables.ty, &value.json);
     let leaf = |op: &str, value: &str| format!(r#"{{"field":"v","op":"{op}","value":{value}}}"#);
     let list = format!("[{json},{json}]");
-    let equal = [leaf("eq", json), leaf("in", &list)];
-    let unequal = [leaf("ne", json), leaf("nin", &list)];
-    let bounds = [
-        leaf("gte", json),
-        leaf("lte", json),
-        format!(r#"{{"and":[{},{}]}}"#, leaf("gte", json), leaf("lte", json)),
-    ];
-    let outside = [leaf("gt", json), leaf("lt", json)];
-    for (conditions, is_found, is_offered) in [
-        (&equal[..], true, ty.operators != Operators::None),
-        (&unequal, false, ty.operators != Operators::None),
-        (&bounds, true, ty.operators == Operators::All),
-        (&outside, false, ty.operators == Operators::All),
-    ] {
-        for condition in conditions {
-            finds(site, tables, number, condition, is_found, is_offered);
-        }
+    let (is_equal, is_ordered) = (ty.operators != Operators::None, ty.operators == Operators::All);
+    let equal = [leaf("eq", json), leaf("in", &list)].map(|it| (it, is_equal));
+    let unequal = [leaf("ne", json), leaf("nin", &list)].map(|it| (it, is_equal));
+    let bounds = ["gte", "lte"].map(|op| (leaf(op, json), is_ordered));
+    let outside = ["gt", "lt"].map(|op| (leaf(op, json), is_ordered));
+    let (found, refused): (Vec<_>, Vec<_>) =
+        equal.into_iter().chain(bounds).partition(|(_, offered)| *offered);
+    let (other, also): (Vec<_>, Vec<_>) =
+        unequal.into_iter().chain(outside).partition(|(_, offered)| *offered);
+    let joined = |list: &[(String, bool)]| {
+        list.iter().map(|(condition, _)| condition.as_str()).collect::<Vec<_>>().join(",")
+    };
+    if !found.is_empty() {
+        finds(site, tables, number, &format!(r#"{{"and":[{}]}}"#, joined(&found)), Some(true));
+        finds(site, tables, number, &format!(r#"{{"or":[{}]}}"#, joined(&other)), Some(false));
+    }
+    for (condition, _) in refused.iter().chain(&also) {
+        finds(site, tables, number, condition, None);
     }
     if ty.operators == Operators::None {
         return;
@@ -67,26 +68,18 @@ fn conditions(site: &mut Site<'_>, tables: &Tables<'_>, number: u64, value: &Rea
     }
 }
 
-fn finds(
-    site: &mut Site<'_>,
-    tables: &Tables<'_>,
-    number: u64,
-    condition: &str,
-    is_found: bool,
-    is_offered: bool,
-) {
+/// Checks whether a condition finds the record; `None` if it is refused.
+fn finds(site: &mut Site<'_>, tables: &Tables<'_>, number: u64, condition: &str, expected: Option<bool>) {
     let cells = &tables.cells;
     let query =
         format!(r#"{{"{cells}":{{"$select":{{"n":true}},"$where":{condition},"$page":{{"first":200}}}}}}"#);
     let reply = site.get(&format!("/{cells}"), &query);
-    let expected = if is_offered { 200 } else { 400 };
-    if reply.status != expected || (is_offered && has(&reply.text(), number) != is_found) {
-        let what = if !is_offered {
-            "is not refused"
-        } else if is_found {
-            "does not find its record"
-        } else {
-            "finds the record"
+    let found = (reply.status == 200).then(|| has(&reply.text(), number));
+    if found != expected || ![200, 400].contains(&reply.status) {
+        let what = match expected {
+            None => "is not refused",
+            Some(true) => "does not find its record",
+            Some(false) => "finds the record",
         };
         site.fault(tables.ty, &format!("{condition} {what}"), &reply);
     }
