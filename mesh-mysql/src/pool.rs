@@ -315,8 +315,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ("sql_big_selects", "1"),
     ("sql_safe_updates", "0"),
     ("sql_auto_is_null", "0"),
-    // Texts are sorted by all their bytes, as cursors compare them.
-    ("max_sort_length", "8388608"),
+    // Texts are sorted by their first bytes, by as many as fit the buffer of a sort for each of several keys. Cursors compare
+    // whole texts.
+    ("max_sort_length", "16384"),
     ("div_precision_increment", "4"),
 ];
 

@@ -48,11 +48,14 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
                 }
                 Some(literal) => literal::value(ty, field.time_form, &literal)?,
             };
-            // Only columns without a sign hold larger numbers, and some databases would round them.
-            if field.ty == Some(FieldType::Bigint)
-                && field.stored != Some(FieldType::Unsigned)
-                && matches!(value, Value::Text(_))
-            {
+            // Only columns without a sign hold larger numbers. Some databases would store others rounded, or negative ones as
+            // large ones.
+            let is_unfit = match (field.ty, field.stored, &value) {
+                (Some(FieldType::Bigint), stored, Value::Text(_)) => stored != Some(FieldType::Unsigned),
+                (_, Some(FieldType::Unsigned), Value::Integer(value)) => *value < 0,
+                _ => false,
+            };
+            if is_unfit {
                 return Err((literal::takes(ty), describe(text)));
             }
             Ok(storage_form::encode(field, value))

@@ -107,6 +107,8 @@ impl Dialect for MySql<'_> {
         match TypeClass::new(native) {
             // Without the cast, the bytes would have to be text.
             TypeClass::Bytes => custom::cast(param, "BINARY"),
+            // The column would take the characters of a text as its bits.
+            TypeClass::Bit => custom::cast(param, "UNSIGNED"),
             _ => param,
         }
     }

@@ -5,7 +5,6 @@ use sea_query::Expr;
 use super::dialect::MySql;
 use super::operand::Operand;
 use super::param::{self, Param};
-use super::type_class::TypeClass;
 use crate::Value;
 use crate::plan::{CompareOp, SortKey};
 use crate::sql::dialect::Operands;
@@ -29,10 +28,7 @@ pub(super) fn after(
     let cursor = keys.iter().map(|(key, operand, value)| CursorKey {
         key,
         // The database would find dates without a month and a day by `IS NULL`, too, if the column cannot hold NULL.
-        column: match operand.class {
-            TypeClass::Date | TypeClass::Datetime | TypeClass::Timestamp => operand.to_text().expr,
-            _ => operand.expr.clone(),
-        },
+        column: if operand.class.is_date() { operand.to_text().expr } else { operand.expr.clone() },
         is_null: **value == Value::Null,
     });
     keyset::after(cursor, |index, _, op| {

@@ -153,7 +153,7 @@ impl<'p> Lowering<'p> {
             // The column contains the value in a form that can be ordered.
             Operand::new(Expr::col((alias.to_owned(), sort_name(index))), TypeClass::Unknown)
         };
-        sort_terms(&self.dialect, &operands, &node.order).collect()
+        sort_terms(&self.dialect, &operands, &rows::sort_keys(node)).collect()
     }
 
     /// Adds the columns of a node to its level, and the to-one relations below it. Other relations become pending. `columns` are

@@ -38,12 +38,7 @@ impl Operand {
 
     /// Returns the value as responses show it: a date without a month or a day is NULL.
     pub(super) fn complete(self) -> Self {
-        match self.class {
-            TypeClass::Date | TypeClass::Datetime | TypeClass::Timestamp => {
-                Self { expr: complete_date(self.expr), ..self }
-            }
-            _ => self,
-        }
+        if self.class.is_date() { Self { expr: complete_date(self.expr), ..self } } else { self }
     }
 
     /// Returns the value in a form that can be compared and ordered: unchanged for most types, else as text.

@@ -100,6 +100,11 @@ impl TypeClass {
         !matches!(self, Self::Json | Self::Enum | Self::Other)
     }
 
+    /// Returns whether values are dates, which may lack their month or day. Responses show such dates as `null`.
+    pub(super) fn is_date(&self) -> bool {
+        matches!(self, Self::Date | Self::Datetime | Self::Timestamp)
+    }
+
     fn is_number(&self) -> bool {
         use TypeClass::{BigUnsigned, Bit, Boolean, Decimal, Double, Integer, Single, Unsigned};
         matches!(self, Boolean | Integer | Unsigned | BigUnsigned | Bit | Single | Double | Decimal)

@@ -7,12 +7,13 @@ use sea_query::{
 
 use super::{Lowering, Parents, column_name, sort_name, table_alias};
 use crate::Value;
-use crate::plan::{ColumnSource, CompareOp, Grouping, Node};
+use crate::plan::{ColumnSource, CompareOp, Grouping, Node, SortKey};
 use crate::sql::dialect::{Dialect as _, Operands};
 use crate::sql::group;
 use crate::sql::links::{JUNCTION, linked};
 use crate::sql::mysql::dialect::MySql;
 use crate::sql::mysql::render::{self, PARENT_NUMBER, PARENTS, ROW_IN_PARENT, ROW_NUMBER};
+use crate::sql::mysql::type_class::TypeClass;
 use crate::sql::mysql::{keyset, param};
 use crate::sql::order::{order_by, sort_terms};
 use crate::sql::predicate::{self, compare};
@@ -30,6 +31,16 @@ struct RowSelection<'a> {
     parent_number: Option<Expr>,
     /// Whether to add columns by which the rows can be sorted.
     is_sorted: bool,
+}
+
+/// Returns the order of a node. A group of dates without a month or a day is NULL, even if the column cannot hold NULL.
+pub(super) fn sort_keys(node: &Node) -> Vec<SortKey> {
+    let is_date = |source: &ColumnSource| match source {
+        ColumnSource::Column(column) => TypeClass::new(node.native.get(column)).is_date(),
+        _ => false,
+    };
+    let nullable = |key: &SortKey| key.nullable || (node.grouping.is_some() && is_date(&key.source));
+    node.order.iter().map(|key| SortKey { nullable: nullable(key), ..key.clone() }).collect()
 }
 
 impl Lowering<'_> {
@@ -131,10 +142,11 @@ impl Lowering<'_> {
             // The columns of a common table expression must have different names.
             select.expr_as(Expr::Constant(1.into()), column_name(self.next()));
         }
+        let keys = sort_keys(node);
         if let Some(after) = after {
-            select.and_where(keyset::after(&mut self.params, operands, &node.order, after));
+            select.and_where(keyset::after(&mut self.params, operands, &keys, after));
         }
-        let terms: Vec<_> = sort_terms(&self.dialect, operands, &node.order).collect();
+        let terms: Vec<_> = sort_terms(&self.dialect, operands, &keys).collect();
         if let Some(parent_number) = parent_number {
             let mut window = WindowStatement::new();
             window.add_partition_by(parent_number.clone());
@@ -144,7 +156,7 @@ impl Lowering<'_> {
             return select;
         }
         // A record that is joined to its parent needs no order.
-        let sorted = if is_sorted { node.order.as_slice() } else { &[] };
+        let sorted = if is_sorted { keys.as_slice() } else { &[] };
         for (index, key) in sorted.iter().enumerate() {
             select.expr_as(operands(&key.source).comparable().expr, sort_name(index));
         }
