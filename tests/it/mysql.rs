@@ -2,6 +2,7 @@
 
 mod galera;
 mod types;
+mod variables;
 
 use std::time::Duration;
 
@@ -40,6 +41,44 @@ fn writes_of_other_programs_wake_streams() {
     // The first record was deleted, and the second one moved up.
     while !list.data().contains(r#""likes":7"#) {}
     stream.assert_silent(SECOND);
+}
+
+#[test]
+fn streams_are_refused_if_the_database_does_not_tell_of_changes() {
+    let Some(mariadb) = MariaDb::start() else { return };
+    mariadb.execute(
+        "CREATE TABLE plain (id int PRIMARY KEY, n int); CREATE TABLE parts LIKE plain;
+        ALTER TABLE parts PARTITION BY HASH (id) PARTITIONS 2; CREATE TABLE oldies LIKE plain; ALTER TABLE oldies ENGINE = MyISAM;
+        CREATE TABLE versions (id int PRIMARY KEY, n int) WITH SYSTEM VERSIONING;
+        CREATE TABLE shorts (id int PRIMARY KEY, n int) ENGINE = MEMORY; CREATE TABLE arias (id int PRIMARY KEY, n int) ENGINE = Aria;
+        CREATE VIEW latest AS SELECT v.id, v.n FROM versions v; CREATE VIEW briefs AS SELECT id, n FROM shorts;
+        CREATE DATABASE elsewhere; CREATE TABLE elsewhere.far LIKE plain; CREATE VIEW fars AS SELECT f.id, f.n FROM elsewhere.far f;
+        CREATE VIEW outer_briefs AS SELECT id, n FROM briefs",
+    );
+    for table in ["plain", "parts", "oldies", "versions"] {
+        mariadb.execute(&format!("INSERT INTO {table} VALUES (1, 0)"));
+    }
+    let server = Server::start(&["--database", &mariadb.url()]);
+    let query = |entity: &str| format!(r#"{{"{entity}":{{"$select":{{"n":true}}}}}}"#);
+    for (entity, table) in [
+        ("plain", "plain"),
+        ("part", "parts"),
+        ("oldy", "oldies"),
+        ("version", "versions"),
+        ("latest", "versions"),
+    ] {
+        mariadb.execute(&format!("UPDATE {table} SET n = 0"));
+        let mut list = open_list(&server, entity, &query(entity));
+        assert_items(&mut list, &json!([{"n": 0}]));
+        mariadb.execute(&format!("UPDATE {table} SET n = 1"));
+        assert_items(&mut list, &json!([{"n": 1}]));
+    }
+    for entity in ["short", "aria", "brief", "outerBrief", "far"] {
+        let request = mesh_tests::Request::get(&format!("/mesh/{entity}"), &query(entity));
+        let reply = server.send(&request.header("Accept", "text/event-stream"));
+        assert_eq!(reply.status, 400, "{entity}: {}", reply.text());
+        assert!(reply.text().contains("cannot be streamed"), "{entity}: {}", reply.text());
+    }
 }
 
 #[test]

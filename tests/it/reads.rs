@@ -2,6 +2,7 @@
 
 mod errors;
 mod export;
+mod json_names;
 mod keys;
 mod paging;
 mod params;

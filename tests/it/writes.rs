@@ -12,6 +12,7 @@ mod merge;
 mod outcomes;
 mod own_effects;
 mod races;
+mod references;
 mod refused;
 mod relations;
 mod types;
