@@ -19,7 +19,7 @@ impl Database {
         if probes.is_empty() {
             return Ok(Vec::new());
         }
-        let mut link = self.pool.take(false).await?;
+        let mut link = self.writes.take(false).await?;
         let mut notes = Vec::new();
         for probe in probes {
             let Some(cause) = refusal(&mut link, &probe.sql).await? else { continue };

@@ -52,6 +52,7 @@ INSERT INTO size VALUES (0.1, 0);
 INSERT INTO file VALUES ('\\x00ff', 0);
 INSERT INTO town VALUES ('ab', 0);
 INSERT INTO tag VALUES (1, 0);
+REFRESH MATERIALIZED VIEW stock_copy;
 ";
 
 /// A table that is created after the triggers.
