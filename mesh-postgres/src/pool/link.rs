@@ -148,7 +148,12 @@ impl Link {
         statements: &[(&str, Vec<TextParam<'_>>)],
     ) -> (Vec<Vec<Row>>, Option<Error>) {
         let mut all = Vec::with_capacity(statements.len());
-        let Some(prepared) = self.prepare_all(statements).await else {
+        let prepared = match self.prepare_all(statements).await {
+            // The error has ended an open transaction, in which no other statement can run.
+            Err(error) if self.in_transaction.load(Ordering::Relaxed) => return (all, Some(error)),
+            prepared => prepared.ok().flatten(),
+        };
+        let Some(prepared) = prepared else {
             let mut failed = opening.await.err();
             for (sql, params) in statements {
                 if failed.is_some() {
@@ -178,13 +183,17 @@ impl Link {
         (all, None)
     }
 
-    /// Returns the prepared statements; `None` if one cannot be prepared or would not be kept.
-    async fn prepare_all(&self, statements: &[(&str, Vec<TextParam<'_>>)]) -> Option<Vec<Statement>> {
+    /// Returns the prepared statements; `None` if one would not be kept.
+    async fn prepare_all(
+        &self,
+        statements: &[(&str, Vec<TextParam<'_>>)],
+    ) -> Result<Option<Vec<Statement>>, Error> {
         let mut prepared = Vec::with_capacity(statements.len());
         for (sql, _) in statements {
-            prepared.push(self.track(self.prepare_repeated(sql)).await.ok()?);
+            let Some(statement) = self.track(self.prepare_repeated(sql)).await? else { return Ok(None) };
+            prepared.push(statement);
         }
-        prepared.into_iter().collect()
+        Ok(Some(prepared))
     }
 
     /// Runs a statement without preparing it.

@@ -56,7 +56,7 @@ REFRESH MATERIALIZED VIEW stock_copy;
 ";
 
 /// A table that is created after the triggers.
-const LATE: &str = "CREATE TABLE late (id int PRIMARY KEY, n int); INSERT INTO late VALUES (1, 0);";
+const LATE: &str = "CREATE TABLE public.late (id int PRIMARY KEY, n int); INSERT INTO late VALUES (1, 0);";
 
 /// Streams of lists and records, and statements that change `n` to 1. The statements are run one after the other, so that each
 /// change has to be noticed by itself.
