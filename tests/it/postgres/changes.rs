@@ -203,14 +203,16 @@ fn streams_see_every_change_with_triggers() {
 
 #[test]
 fn a_commit_that_waits_for_a_standby_is_seen_when_it_becomes_visible() {
-    let Some(cluster) = Cluster::start_with(&["synchronous_standby_names = 'absent'"]) else { return };
-    cluster.execute("SET synchronous_commit = local; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT INTO stock VALUES (1, 0);");
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute("CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT INTO stock VALUES (1, 0);");
     let server = Server::start(&["--database", &cluster.url()]);
     let mut stock = open(&server, "stock", "/stock");
     assert_eq!(values(&mut stock), "0");
+    cluster.configure(&["synchronous_standby_names = 'absent'"]);
+    cluster.execute("SELECT pg_reload_conf()");
     std::thread::scope(|scope| {
         // Its commit is in the log, and waits.
-        scope.spawn(|| cluster.execute("UPDATE stock SET n = 1"));
+        scope.spawn(|| cluster.query("SET statement_timeout = '60s'; UPDATE stock SET n = 1"));
         mesh_tests::wait_until("it waits for the standby", || {
             cluster.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").as_deref()
                 == Some("1")
