@@ -13,7 +13,7 @@ use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::mesh_plan::memory::Tables;
 use mesh_server::mesh_plan::{
-    Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, ResolveError, Value, WriteError, Written,
+    Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, Outcome, Value, WriteError, Written,
 };
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_uploads::{ContentHash, FileStore, StorageKey};
@@ -69,10 +69,10 @@ impl Fixture {
                 let show = |Assignment { field, value, .. }: &Assignment| format!("{field}={value:?}");
                 let values: Vec<String> = mutation.action().values().iter().map(show).collect();
                 if values.iter().any(|value| value.contains("impossible")) {
-                    return Err(WriteError::conflict(mesh_plan::Rule::Check));
+                    return Outcome::NotCommitted(WriteError::conflict(mesh_plan::Rule::Check));
                 }
                 if values.iter().any(|value| value.contains("broken")) {
-                    return Err(WriteError::Failed(ResolveError::new("secret=1")));
+                    return Outcome::unknown("secret=1");
                 }
                 let id = mutation.action().id().cloned().unwrap_or_else(|| 8.into());
                 log.lock().unwrap().push(format!(
@@ -81,7 +81,7 @@ impl Fixture {
                     id[0],
                     values.join(" ")
                 ));
-                Ok(Written::new(id))
+                Outcome::Committed(Written::new(id))
             }
         };
         let mesh = Mesh::builder(schema).default_resolver(tables).default_mutator(mutator);
