@@ -30,6 +30,11 @@ impl EffectCount {
         self.0.send_modify(|state| state.is_stopping = true);
     }
 
+    /// Lets effects begin again, for another server with the same application.
+    pub(crate) fn resume(&self) {
+        self.0.send_modify(|state| state.is_stopping = false);
+    }
+
     /// Waits until [`Self::stop`] is called.
     pub(crate) async fn stopped(&self) {
         self.wait_for(|state| state.is_stopping).await;

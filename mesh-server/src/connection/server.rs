@@ -153,6 +153,7 @@ impl Server {
         if let Some(workers) = self.workers {
             let _ = tokio::task::spawn_blocking(move || drop(workers)).await;
         }
+        self.app.get().shared.clients.effects.resume();
     }
 
     /// Completes when all connections are closed.
