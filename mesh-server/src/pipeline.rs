@@ -76,7 +76,7 @@ async fn answer_and_report(
         let answering = AssertUnwindSafe(answering).catch_unwind().instrument(cx.span());
         match effects {
             None => answering.await,
-            Some(effects) => effects::unless_stopped(&cx, effects, answering).await,
+            Some(effects) => admission::unless_stopped(&cx, effects, answering).await,
         }
     };
     let mut reply = respond::reply(&cx, outcome).await;

@@ -1,12 +1,18 @@
-//! Admission of work that has to wait. It takes a permit of the admission limit and ends at the deadline of its request.
+//! Admission of work that has to wait: it takes a permit of the admission limit. Reads end at the deadline of their request;
+//! what has effects ends by itself.
 
 use std::future::Future;
 use std::sync::Arc;
+use std::thread;
 
+use http::Response;
 use mesh_wire::WireError;
 use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 
+use super::body::Body;
 use super::context::RequestContext;
+use super::effects::Effects;
+use crate::clients::UnsentPermit;
 
 /// Seconds until a client should repeat a request that the server cannot serve now.
 pub(crate) const RETRY_AFTER: u32 = 1;
@@ -32,11 +38,68 @@ pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, 
     cx.shared.clients.requests.try_acquire().map_err(|_| WireError::unavailable(RETRY_AFTER))
 }
 
-/// Admits a request as [`admit`] does, with a permit that does not borrow from it.
+/// Begins the effects of a request that no limit refuses, such as a login.
 ///
 /// # Errors
-/// Those of [`admit`].
-pub(super) fn admit_owned(cx: &RequestContext<'_>) -> Result<OwnedSemaphorePermit, WireError> {
-    let permit = Arc::clone(&cx.shared.clients.requests).try_acquire_owned();
-    permit.map_err(|_| WireError::unavailable(RETRY_AFTER))
+/// 503 if the server stops.
+pub(crate) fn begin(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    cx.effects.map_or(Ok(()), |effects| begin_with(cx, effects, None, None))
+}
+
+/// Begins effects as [`begin`] does, which a shutdown awaits to their end. They have no transaction that could be undone.
+///
+/// # Errors
+/// Those of [`begin`].
+pub(crate) fn begin_unstoppable(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    begin(cx)?;
+    // Always true for a new gate.
+    let _ = cx.effects.is_some_and(|effects| effects.new_gate().begin());
+    Ok(())
+}
+
+/// Begins a write. Every limit that could refuse its answer is checked here, before anything is written.
+///
+/// # Errors
+/// 503 if too many requests wait or the server stops, 429 or 503 if too many answers are unread.
+pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
+    // A request with a safe method does not write.
+    let effects = cx.effects.ok_or_else(WireError::internal)?;
+    if effects.have_begun() {
+        return Ok(());
+    }
+    let admitted = Arc::clone(&cx.shared.clients.requests).try_acquire_owned();
+    let admitted = admitted.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
+    // The length of the answer is not known yet: there must be room for some of it.
+    let unsent = cx.shared.clients.unsent.admit(cx.address, cx.outbox(), 1).await?;
+    begin_with(cx, effects, Some(admitted), Some(unsent))
+}
+
+fn begin_with(
+    cx: &RequestContext<'_>,
+    effects: &Effects,
+    admitted: Option<OwnedSemaphorePermit>,
+    unsent: Option<UnsentPermit>,
+) -> Result<(), WireError> {
+    let guard = cx.shared.clients.effects.begin();
+    effects.begin(guard.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?, admitted, unsent);
+    Ok(())
+}
+
+/// Awaits an answer, unless the server stops before its effects begin to commit.
+pub(super) async fn unless_stopped(
+    cx: &RequestContext<'_>,
+    effects: &Effects,
+    answering: impl Future<Output = thread::Result<Result<Response<Body>, WireError>>>,
+) -> thread::Result<Result<Response<Body>, WireError>> {
+    let stopped = async {
+        cx.shared.clients.effects.stopped().await;
+        if !effects.prevent() {
+            std::future::pending().await
+        }
+    };
+    tokio::select! {
+        biased;
+        outcome = answering => outcome,
+        () = stopped => Ok(Err(WireError::unavailable(RETRY_AFTER))),
+    }
 }

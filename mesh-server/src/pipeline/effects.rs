@@ -1,7 +1,7 @@
 //! The effects of requests, which do not depend on their clients.
 //!
-//! [`begin_write`] and [`begin`] mark the point from which a request changes something. Until then limits may refuse the
-//! request, and it ends when its client leaves. From then on only the change itself decides the outcome: what remains of
+//! [`Effects::begin`] marks the point from which a request changes something. Until then limits may refuse the request, and
+//! it ends when its client leaves. From then on only the change itself decides the outcome: what remains of
 //! the request, with its audit entry, its metrics and its line of the access log, is completed in a task of its own if
 //! the connection drops it, and no limit turns its answer into another one. A shutdown waits for it, after its timeout
 //! only if it has begun to commit.
@@ -10,18 +10,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use std::thread;
 
 use http::Response;
 use mesh_plan::{BoxFuture, CommitGate};
-use mesh_wire::WireError;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::admission::{self, RETRY_AFTER};
 use super::body::Body;
-use super::context::RequestContext;
 use crate::clients::{EffectGuard, UnsentPermit};
 
 /// Whether a request has begun to change something.
@@ -63,70 +59,14 @@ impl Effects {
         self.begun.get()?.unsent.lock().take()
     }
 
-    fn begin(
+    /// Records that the request begins to change something, and what it holds until it has been reported.
+    pub(super) fn begin(
         &self,
-        cx: &RequestContext<'_>,
+        guard: EffectGuard,
         admitted: Option<OwnedSemaphorePermit>,
         unsent: Option<UnsentPermit>,
-    ) -> Result<(), WireError> {
-        let guard = cx.shared.clients.effects.begin();
-        let guard = guard.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?;
+    ) {
         let _ = self.begun.set(Begun { unsent: Mutex::new(unsent), _admitted: admitted, _guard: guard });
-        Ok(())
-    }
-}
-
-/// Begins the effects of a request that no limit refuses, such as a login.
-///
-/// # Errors
-/// 503 if the server stops.
-pub(crate) fn begin(cx: &RequestContext<'_>) -> Result<(), WireError> {
-    cx.effects.map_or(Ok(()), |effects| effects.begin(cx, None, None))
-}
-
-/// Begins effects as [`begin`] does, which a shutdown awaits to their end. They have no transaction that could be undone.
-///
-/// # Errors
-/// Those of [`begin`].
-pub(crate) fn begin_unstoppable(cx: &RequestContext<'_>) -> Result<(), WireError> {
-    begin(cx)?;
-    // Always true for a new gate.
-    let _ = cx.effects.is_some_and(|effects| effects.new_gate().begin());
-    Ok(())
-}
-
-/// Begins a write. Every limit that could refuse its answer is checked here, before anything is written.
-///
-/// # Errors
-/// 503 if too many requests wait or the server stops, 429 or 503 if too many answers are unread.
-pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
-    // A request with a safe method does not write.
-    let effects = cx.effects.ok_or_else(WireError::internal)?;
-    if effects.have_begun() {
-        return Ok(());
-    }
-    let admitted = admission::admit_owned(cx)?;
-    // The length of the answer is not known yet: there must be room for some of it.
-    let unsent = cx.shared.clients.unsent.admit(cx.address, cx.outbox(), 1).await?;
-    effects.begin(cx, Some(admitted), Some(unsent))
-}
-
-/// Awaits an answer, unless the server stops before its effects begin to commit.
-pub(super) async fn unless_stopped(
-    cx: &RequestContext<'_>,
-    effects: &Effects,
-    answering: impl Future<Output = thread::Result<Result<Response<Body>, WireError>>>,
-) -> thread::Result<Result<Response<Body>, WireError>> {
-    let stopped = async {
-        cx.shared.clients.effects.stopped().await;
-        if !effects.prevent() {
-            std::future::pending().await
-        }
-    };
-    tokio::select! {
-        biased;
-        outcome = answering => outcome,
-        () = stopped => Ok(Err(WireError::unavailable(RETRY_AFTER))),
     }
 }
 

@@ -18,7 +18,6 @@ use crate::pipeline::authenticate::credential::{Credential, identify};
 use crate::pipeline::authenticate::{log_unavailable, proof, signature_target};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::effects;
 
 const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
@@ -32,7 +31,7 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     let credentials = credentials(cx, body).await?;
     let _permit = admission::admit(cx)?;
     // A guess is counted and recorded even if its client does not wait for the answer.
-    effects::begin(cx)?;
+    admission::begin(cx)?;
     let attempt = integrity.attempts.begin(cx.address)?;
     let account = match in_time(cx, integrity.authenticator.account(&credentials)).await {
         Ok(account) => account,
@@ -142,7 +141,7 @@ pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, Wi
     Credential::read(cx, &headers)?;
     let known = integrity.open_token(headers.token.map(HeaderValue::as_bytes))?;
     let (proof, target) = (proof(&headers), signature_target(cx, "json"));
-    effects::begin_unstoppable(cx)?;
+    admission::begin_unstoppable(cx)?;
     let ended = integrity.gate.logout(&known.token, &proof, &target, SystemTime::now()).await;
     ended.inspect_err(|error| log_unavailable(cx, error))?;
     let session = known.token.session();

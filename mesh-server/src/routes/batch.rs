@@ -15,10 +15,10 @@ use self::plan::Batch;
 use super::write::commit::{commit_all, logged};
 use super::write_target;
 use crate::observability::audit::AuditLog;
+use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::effects;
 use crate::pipeline::query;
 
 /// Answers `POST {base}/batch`.
@@ -58,7 +58,7 @@ pub(super) async fn run(
     let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, principal, cx.shared.limits.body_bytes)?;
     let batch = batch.with_bounds(bounds);
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
-    effects::begin_write(cx).await?;
+    admission::begin_write(cx).await?;
     let context = cx.write_context(caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
     let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);

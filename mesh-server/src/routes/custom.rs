@@ -17,7 +17,6 @@ use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::effects;
 use crate::routes::write;
 pub use call::{Call, Reply};
 pub use pattern::PatternError;
@@ -38,7 +37,7 @@ pub(crate) async fn answer(
     let handled = if is_safe {
         admission::run(cx, handling).await?
     } else {
-        effects::begin_write(cx).await?;
+        admission::begin_write(cx).await?;
         // A write of the handler that has begun before the deadline ends within this time.
         let end = cx.deadline + cx.shared.limits.request_timeout;
         tokio::time::timeout_at(end.into(), handling).await.ok()

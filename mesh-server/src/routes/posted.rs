@@ -6,10 +6,10 @@ use mesh_plan::{ParamDeclarations, PersistedQuery, RegisterError, Registration};
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{WireError, response};
 
+use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::effects;
 use crate::pipeline::query::{self, Target};
 use crate::pipeline::read;
 
@@ -56,7 +56,7 @@ pub(crate) async fn register(
     let declared = declared.unwrap_or_default();
     let principal = caller.principal();
     let query = PersistedQuery::new(format, text).with_params(declared);
-    effects::begin_write(cx).await?;
+    admission::begin_write(cx).await?;
     match persisted.register(&cx.shared.mesh, query, principal.as_deref()).await {
         Ok(id) => {
             cx.audit(|details| details.query = Some(id.to_string()));

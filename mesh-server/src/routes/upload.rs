@@ -21,10 +21,10 @@ use serde_json::{Map, Value as Json};
 use self::column::{NewId, find_record, write_column};
 use crate::app::shared::Shared;
 use crate::observability::error_log;
+use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::effects;
 use crate::uploads::{Upload, UploadHandler, Uploads};
 
 /// Returns whether a request to a path that uploads share with writes is an upload. `SPEC §11`
@@ -102,7 +102,7 @@ pub(super) async fn upload(
         meta,
         session: caller.session().cloned(),
     };
-    effects::begin_write(cx).await?;
+    admission::begin_write(cx).await?;
     record(cx, &caller, handler.as_deref(), (received, upload)).await
 }
 

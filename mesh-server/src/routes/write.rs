@@ -14,10 +14,10 @@ use mesh_wire::{WireError, response};
 use self::commit::{commit_and_read, fields};
 use crate::observability::audit::{AuditLog, entry as audit};
 use crate::observability::error_log;
+use crate::pipeline::admission;
 use crate::pipeline::authenticate::{self, Content};
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::effects;
 use crate::pipeline::query::{self, Query, Target};
 use crate::pipeline::read;
 
@@ -80,7 +80,7 @@ pub(crate) async fn answer(
         query::allow_unregistered(cx)?;
     }
     let expected = if_match.map(|if_match| expected(cx, &write, &mutation, if_match)).transpose()?;
-    effects::begin_write(cx).await?;
+    admission::begin_write(cx).await?;
     let context = cx.write_context(&caller);
     let WriteReply { entity, id, body, created, .. } =
         commit_and_read(&cx.shared.mesh, &cx.shared.changes, (mutation, expected), context).await?;

@@ -8,9 +8,9 @@ use mesh_wire::{WireError, request, response};
 use super::commit::{commit_all, logged};
 use super::{Shape, shape};
 use crate::observability::audit::AuditLog;
+use crate::pipeline::admission;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::effects;
 use crate::pipeline::query;
 
 /// The maximum number of records that one request creates.
@@ -42,7 +42,7 @@ pub(super) async fn create(
         request = request.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
     }
     let context = cx.write_context(caller);
-    effects::begin_write(cx).await?;
+    admission::begin_write(cx).await?;
     let creating = cx.shared.mesh.create_all(&request, &records, &context);
     let failed = |ScriptError { item, error, .. }| {
         let error = logged(&context, *error);
