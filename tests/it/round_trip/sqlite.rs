@@ -63,7 +63,7 @@ const TYPES: &[ColumnType] = &[
         "DATETIME /* in milliseconds */",
         &["'2024-05-01T12:30:00.000Z'", "'1969-12-31T23:59:59.999Z'"],
     ),
-    ColumnType::new("TIMESTAMP", &["0", "1714566600", "-1", "253402300799"])
+    ColumnType::new("TIMESTAMP", &["0", "1714566600", "-1", "4102444800"])
         .random("abs(random()) % 4000000000"),
     ColumnType::new(
         "DATETIME /* in several forms */",

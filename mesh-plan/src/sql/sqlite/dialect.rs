@@ -177,7 +177,7 @@ impl Dialect for Sqlite<'_> {
         pattern: (&str, Option<usize>),
         ignore_case: bool,
     ) -> Expr {
-        let left = left.comparable();
+        let left = left.expr;
         // No index contains the result of a function.
         let is_stored = !ignore_case && !matches!(left, Expr::FunctionCall(_));
         let range = if is_stored { prefix::range(params, &left, pattern) } else { None };

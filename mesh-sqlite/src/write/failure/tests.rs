@@ -66,7 +66,7 @@ fn contents(file: &File) -> String {
     let tables = ["users", "profiles", "orders", "replaces", "ignores", "rolls", "codes"];
     let connection = file.connect();
     let rows = tables.map(|table| {
-        let columns = "SELECT group_concat('quote(' || name || ')', ' || ') FROM pragma_table_info(?1)";
+        let columns = "SELECT group_concat('hex(' || name || ')', ' || ') FROM pragma_table_info(?1)";
         let columns: String = connection.query_row(columns, [table], |row| row.get(0)).unwrap();
         let rows = format!("SELECT coalesce(group_concat({columns}), '') FROM {table}");
         connection.query_row(&rows, [], |row| row.get::<_, String>(0)).unwrap()
