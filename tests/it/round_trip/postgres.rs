@@ -146,7 +146,9 @@ const TYPES: &[ColumnType] = &[
     ColumnType::new("cube", &["'(1,2),(3,4)'", "'(0.1)'"]),
     ColumnType::new("seg", &["'1.5'", "'1 .. 2'", "'< 3'"]),
     ColumnType::new("tsvector", &["'a:1 b:2'", "''"]),
-    ColumnType::new("jsonb", &["'{\"a\": [1, 2.50]}'", "'null'", "'\"x\"'"]).incomparable(Key::Hidden),
+    ColumnType::new("jsonb", &["'{\"a\": [1, 2.50]}'", "'null'", "'\"x\"'"])
+        .incomparable(Key::Hidden)
+        .reads_null(),
     ColumnType::new("json", &["'{\"a\": [1, 2.50]}'", "'[]'"]).incomparable(Key::Impossible),
     ColumnType::new("integer[]", &["'{1,2,NULL}'", "'{}'", "'{{1},{2}}'"]).incomparable(Key::Hidden),
     ColumnType::new("text[]", &["'{a,\"b,c\",NULL,\"NULL\"}'"]).incomparable(Key::Hidden),

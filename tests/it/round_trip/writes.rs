@@ -128,7 +128,9 @@ fn again(site: &mut Site<'_>, tables: &Tables<'_>, keys: &str, number: u64, valu
         steps.push(format!(r#"{{"method":"POST","path":"/{entity}","body":{refers}}}"#));
         results.push(format!(r#"{{"status":201,"body":{{"n":{number},"v":{json}}}}}"#));
     }
-    let create = format!(r#"{{"method":"POST","path":"/{keys}","body":{record},"as":"k"}}"#);
+    // A text that begins with `$` is a reference.
+    let body = record.replacen(r#":"$"#, r#":"$$"#, 1);
+    let create = format!(r#"{{"method":"POST","path":"/{keys}","body":{body},"as":"k"}}"#);
     let delete = format!(r#"{{"method":"DELETE","path":"{path}"}}"#);
     let batch = format!(r#"{{"steps":[{delete},{create},{}]}}"#, steps.join(","));
     let created = format!(r#"{{"status":204}},{{"status":201,"body":{record}}}"#);
