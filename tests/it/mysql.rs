@@ -77,7 +77,7 @@ fn streams_are_refused_if_the_database_does_not_tell_of_changes() {
         let request = mesh_tests::Request::get(&format!("/mesh/{entity}"), &query(entity));
         let reply = server.send(&request.header("Accept", "text/event-stream"));
         assert_eq!(reply.status, 400, "{entity}: {}", reply.text());
-        assert!(reply.text().contains("cannot be streamed"), "{entity}: {}", reply.text());
+        assert!(reply.text().contains("has no streams"), "{entity}: {}", reply.text());
     }
 }
 

@@ -33,7 +33,6 @@ fn variables_of_the_server_do_not_change_what_reads_and_writes_mean() {
         (r#"{"parentId": 99}"#, 409),
         (r#"{"n": 0}"#, 409),
         (r#"{"n": 99999999999}"#, 400),
-        (r#"{"at": null}"#, 409),
         (r#"{"n": 7, "body": "a\\b\"c"}"#, 200),
     ] {
         let request = Request::new("PUT", "/mesh/child/3").header("content-type", "application/json");

@@ -3,11 +3,15 @@
 use mesh_tests::{Cluster, Database, MariaDb, Request, Server, encode};
 use serde_json::{Map, Value, json};
 
-/// Returns names of one or two characters with each ASCII character, and others that paths of databases treat specially.
+/// Returns names of one or two characters with each ASCII character that is no letter, and others that paths of databases treat
+/// specially.
 fn names() -> Vec<String> {
     let odd =
         ["", "a.b", "[0]", "$.a", "$[0]", "last", "**", "-1", "-0", "01", "\\\"", "null", " a ", "-é", "😀"];
-    let ascii = (1..=127u8).map(char::from).flat_map(|letter| [letter.to_string(), format!("{letter}a")]);
+    let ascii = "\t\n\u{1}\u{7f}19a"
+        .chars()
+        .chain((b' '..=b'~').map(char::from).filter(|letter| !letter.is_ascii_alphanumeric()));
+    let ascii = ascii.flat_map(|letter| [letter.to_string(), format!("{letter}a")]);
     ascii.chain(odd.map(str::to_owned)).collect()
 }
 
