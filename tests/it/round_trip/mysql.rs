@@ -5,14 +5,11 @@ use mesh_tests::MariaDb;
 use super::engine::{ColumnType, Key};
 
 const TYPES: &[ColumnType] = &[
-    ColumnType::new("boolean", &["0", "1"]),
     ColumnType::new("bit(1)", &["0", "1"]),
     ColumnType::new("tinyint", &["0", "-128", "127"]),
     ColumnType::new("tinyint unsigned zerofill", &["0", "7", "255"]),
-    ColumnType::new("smallint", &["0", "-32768", "32767"]),
     ColumnType::new("mediumint unsigned", &["0", "16777215"]),
     ColumnType::new("int", &["0", "-2147483648", "2147483647"]).random("floor(rand() * 1e9)"),
-    ColumnType::new("int unsigned", &["0", "4294967295"]),
     ColumnType::new("bigint", &["0", "9007199254740993", "-9223372036854775808", "9223372036854775807"]),
     ColumnType::new(
         "bigint unsigned",
@@ -28,7 +25,6 @@ const TYPES: &[ColumnType] = &[
         "decimal(65,30)",
         &["0", "12345678901234567890123456789012345.000000000000000000000000000001"],
     ),
-    ColumnType::new("decimal(20,0) unsigned", &["0", "18446744073709551616"]),
     ColumnType::new(
         "float",
         &[
@@ -45,7 +41,6 @@ const TYPES: &[ColumnType] = &[
     ColumnType::new("float(7,4)", &["0", "999.0001", "-12.3456"]),
     ColumnType::new("double", &["0", "0.1", "1.7976931348623157e308", "5e-324", "9007199254740993"])
         .random("exp(rand() * 1000 - 500)"),
-    ColumnType::new("double(10,3)", &["0", "0.1", "-12.346"]),
     ColumnType::new(
         "varchar(100)",
         &["''", "'a'", "'B'", "'é'", "'a,b/c%20?#$x'", "' '", "'''\"\\\\'", "'\t\n'", "'𝄞'"],
@@ -57,7 +52,7 @@ const TYPES: &[ColumnType] = &[
     ColumnType::new("varchar(20) CHARACTER SET latin1", &["'a'", "'ä€'"]),
     ColumnType::new("varchar(20) CHARACTER SET utf8mb3 COLLATE utf8mb3_unicode_ci", &["'a'", "'ß'"]),
     ColumnType::new("varchar(20) CHARACTER SET utf16", &["'a'", "'𝄞'"]),
-    ColumnType::new("text", &["''", "'a'", "repeat('é', 3000)"]).key(Key::Impossible),
+    ColumnType::new("text", &["''", "'a'", "repeat('é', 1000)"]).key(Key::Impossible),
     ColumnType::new("enum('sad','happy','it''s, so')", &["'sad'", "'happy'", "'it''s, so'"]),
     ColumnType::new("set('a','b','c')", &["''", "'a'", "'a,c'"]),
     ColumnType::new("binary(4)", &["'ab'", "x'00ff80'", "'abcd'"]).no_operators(),
@@ -73,7 +68,6 @@ const TYPES: &[ColumnType] = &[
         "timestamp",
         &["'2024-02-29 12:30:00'", "'1970-01-01 00:00:01'", "'2038-01-19 03:14:07'"],
     ),
-    ColumnType::new("timestamp(3)", &["'2024-02-29 12:30:00.123'", "'2024-02-29 12:30:00'"]),
     ColumnType::new("time", &["'08:00:00'", "'-838:59:59'", "'838:59:59'", "'00:00:00'"]),
     ColumnType::new("time(6)", &["'08:00:00.000001'", "'-01:00:00.5'"]),
     ColumnType::new("json", &["'{\"a\": [1, 2.50]}'", "'[]'"]).incomparable(Key::Impossible),
@@ -99,5 +93,10 @@ const INCOMPLETE: &[ColumnType] = &[
 fn values_of_mariadb_are_found_walked_and_written_as_they_were_read() {
     let Some(mariadb) = MariaDb::start() else { return };
     super::check(&mariadb, TYPES, "");
+}
+
+#[test]
+fn incomplete_dates_of_mariadb_are_walked() {
+    let Some(mariadb) = MariaDb::start() else { return };
     super::check(&mariadb, INCOMPLETE, "SET sql_mode = '';");
 }
