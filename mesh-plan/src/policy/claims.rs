@@ -90,7 +90,7 @@ fn literal(json: &Json) -> Option<Literal> {
         Json::String(text) => Literal::Text(text.clone()),
         Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
             (Some(integer), ..) => Literal::Integer(integer),
-            (None, Some(integer), _) => Literal::Unsigned(integer),
+            (None, Some(integer), _) => Literal::Text(integer.to_string()),
             (None, None, Some(number)) if is_exact(number) => Literal::Number(number),
             _ => return None,
         },
