@@ -65,18 +65,18 @@ fn records() {
         WriteTarget::Create { entity: "post" },
         r#"{"title": "x"}"#,
         expect![[r#"
-        INSERT INTO "posts" ("title") VALUES (?) RETURNING "id"
-          -- "x"
-          -- no row: Rule(Other)
-    "#]],
+            INSERT INTO "posts" ("title") VALUES (?) RETURNING "id"
+              -- "x"
+              -- no row: Skipped
+        "#]],
     );
     check(
         WriteTarget::Create { entity: "post" },
         "{}",
         expect![[r#"
-        INSERT INTO "posts" DEFAULT VALUES RETURNING "id"
-          -- no row: Rule(Other)
-    "#]],
+            INSERT INTO "posts" DEFAULT VALUES RETURNING "id"
+              -- no row: Skipped
+        "#]],
     );
     check(
         WriteTarget::Update { entity: "post", id: RecordId::Text("1") },
@@ -136,7 +136,7 @@ fn merges() {
               -- no row: Subject
             INSERT INTO "profiles" ("bio", "id") VALUES (?, ?) RETURNING "id"
               -- "x", 7
-              -- no row: Rule(Other)
+              -- no row: Skipped
         "#]],
     );
 }
@@ -152,7 +152,7 @@ fn children() {
               -- no row: Subject
             INSERT INTO "posts" ("title", "author_id") VALUES (?, (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?)) RETURNING "id"
               -- "x", 1
-              -- no row: Rule(Other)
+              -- no row: Skipped
         "#]],
     );
     check(
@@ -213,6 +213,9 @@ fn to_one_relations() {
               -- no row: Other
             UPDATE "profiles" SET "user_id" = NULL WHERE "user_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?) AND "id" <> ?
               -- 1, 5
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ? AND (NOT EXISTS(SELECT "t"."id" FROM "profiles" AS "t" WHERE "t"."user_id" = "p"."id" AND "t"."id" <> ?))
+              -- 1, 5
+              -- no row: Skipped
             UPDATE "profiles" SET "user_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?) WHERE "id" = ? RETURNING "id"
               -- 1, 5
               -- no row: Other
@@ -227,6 +230,9 @@ fn to_one_relations() {
               -- no row: Subject
             UPDATE "profiles" SET "user_id" = NULL WHERE "user_id" = (SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ?)
               -- 1
+            SELECT "p"."id" FROM "users" AS "p" WHERE "p"."id" = ? AND (NOT EXISTS(SELECT "t"."id" FROM "profiles" AS "t" WHERE "t"."user_id" = "p"."id"))
+              -- 1
+              -- no row: Skipped
         "#]],
     );
 }
