@@ -21,12 +21,11 @@ use mesh_integrity::StoreError;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::file::journal_mode::switch_to_wal;
 use crate::file::{FileId, beside};
 use layout::NewerLayout;
 use nonces::Presence;
 use revoked_sessions::RevokedSessions;
-
-use crate::file::journal_mode::switch_to_wal;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
