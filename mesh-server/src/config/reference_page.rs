@@ -61,6 +61,8 @@ fn tables() -> [(&'static str, Vec<Row>); 5] {
             }
             Code::Timeout => WireError::timeout(),
             Code::QueryIdUnknown => WireError::query_id_unknown(),
+            Code::OutcomeUnknown => WireError::outcome_unknown(),
+            Code::ReplyFailed => WireError::reply_failed(),
             code => WireError::integrity(code, ""),
         };
         let error = format!("{} `{}`", error.status.as_u16(), error.kind.name());

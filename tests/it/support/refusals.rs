@@ -117,7 +117,7 @@ pub(crate) fn shape_faults(response: &Response) -> Vec<String> {
             faults.push(format!("no text in {key}"));
         }
     }
-    let known = ["error", "message", "requestId", "code", "path", "line", "column", "fields"];
+    let known = ["error", "message", "requestId", "code", "path", "line", "column", "fields", "effect"];
     if let Some(key) = body.keys().find(|key| !known.contains(&key.as_str())) {
         faults.push(format!("unknown key {key}"));
     }

@@ -46,7 +46,7 @@ async fn violates(target: WriteTarget<'_>, body: &str) -> Option<(Rule, String)>
     let writer = database.writer().unwrap();
     let mesh = Mesh::builder(schema).default_resolver(database).default_mutator(writer).build().unwrap();
     let before = contents(&file);
-    let fields = Fields::parse(body.as_bytes()).unwrap();
+    let fields = Fields::parse(if body.is_empty() { "{}" } else { body }.as_bytes()).unwrap();
     let mut request = WriteRequest::new(target);
     if !body.is_empty() {
         request = request.with_fields(&fields);

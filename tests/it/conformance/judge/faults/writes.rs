@@ -8,7 +8,7 @@ use mesh_tests::kit::http::{Request, Response};
 use serde_json::{Value, json};
 
 use super::super::proxy::ProxyState;
-use super::{Fault, NO_FAULT, edit_error, error, reply, segments, set};
+use super::{Fault, NO_FAULT, edit_error, edit_ok, error, reply, segments, set};
 
 /// The length of a text with which the response of a read exceeds the limit by one byte.
 const OVER: usize = 4_086;
@@ -250,15 +250,24 @@ pub(super) const FAULTS: &[Fault] = &[
         ..NO_FAULT
     },
     Fault {
-        name: "a write whose answer is too large is not made",
+        name: "a write whose answer is too large is in effect",
         must_fail: &["11-answer-too-large"],
-        on_request: &|request, state| {
-            let is_large = text_of(request).is_some_and(|length| length > OVER);
-            (is_large && state.has_settings("small")).then(|| {
-                let mut response = error(400, "ValidationError");
-                edit_error(&mut response, |body| body["code"] = "RESULT_TOO_LARGE".into());
-                response
-            })
+        on_response: &|_, response, state| {
+            if state.has_settings("small") && response.text().contains("\"items\":[]") {
+                edit_ok(response, |body| body["items"] = json!([{"rank": null}]));
+            }
+        },
+        ..NO_FAULT
+    },
+    Fault {
+        name: "errors of writes have no effect",
+        must_fail: &["11-answer-too-large"],
+        on_response: &|_, response, _| {
+            edit_error(response, |body| {
+                if let Some(body) = body.as_object_mut() {
+                    body.remove("effect");
+                }
+            });
         },
         ..NO_FAULT
     },

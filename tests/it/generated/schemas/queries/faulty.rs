@@ -135,7 +135,7 @@ pub(super) fn faulty() -> Vec<Value> {
         wanted("id", "in", (0..201).collect()),
         wanted("likes", "like", json!("1%")),
         wanted("published", "eq", json!(1)),
-        wanted("createdAt", "gt", json!("yesterday")),
+        wanted("createdAt", "gt", json!(true)),
         wanted("attributes", "eq", json!("{}")),
         wanted("picture", "eq", json!("AP8=")),
         with("$orderBy", json!([{"field": "title"}])),
