@@ -61,7 +61,7 @@ impl<T, E> Outcome<T, E> {
     }
 }
 
-/// The outcome of a storage that always knows it.
+/// The outcome of a storage whose answer is always known.
 impl<T, E> From<Result<T, E>> for Outcome<T, E> {
     fn from(result: Result<T, E>) -> Self {
         match result {

@@ -147,7 +147,7 @@ pub struct Context {
     pub trace: Option<Arc<Trace>>,
     /// The time for which the answer to COMMIT is awaited, regardless of the deadline.
     pub commit_timeout: Option<Duration>,
-    /// Tells whether the write has begun to commit.
+    /// Whether the write has begun to commit.
     pub commit_gate: Option<Arc<CommitGate>>,
 }
 

@@ -8,6 +8,7 @@ mod idle;
 pub(crate) mod link;
 pub(crate) mod replicas;
 pub(crate) mod row_budget;
+mod session;
 pub(crate) mod shared;
 mod tls;
 pub(crate) mod weight;
@@ -27,6 +28,8 @@ use self::hosts::{Hosts, LinkWithNotifications};
 use self::idle::IdleLinks;
 use self::link::Link;
 use self::row_budget::{BudgetExceeded, RowBudget};
+pub(crate) use self::session::Purpose;
+use self::session::SESSION;
 use self::shared::{LOCK_TIMEOUT, ROW_BYTES, SLOW_RUN_TIME, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
 use self::weight::Weight;
 use crate::error::with_causes;
@@ -41,15 +44,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// The time after which a statement that still runs is cancelled again.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
-
-/// The purpose of the connections of a pool.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Transactions are read-only.
-    Read,
-    /// Transactions can write.
-    Write,
-}
 
 /// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
 /// cancelled, its slot is held until the connection is closed. A shared connection holds a slot while it is open.
@@ -141,27 +135,10 @@ pub(crate) fn is_stale(error: &Error) -> bool {
         || *code == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
 }
 
-/// Settings that change the meaning of texts and conditions. The account, the database or the server may have other values.
-/// `lc_monetary` is not among them: amounts of money are stored in the smallest unit of the database's currency.
-const SESSION: [(&str, &str); 9] = [
-    ("datestyle", "ISO"),
-    ("intervalstyle", "postgres"),
-    ("timezone", "UTC"),
-    ("extra_float_digits", "1"),
-    ("bytea_output", "hex"),
-    ("standard_conforming_strings", "on"),
-    ("array_nulls", "on"),
-    ("transform_null_equals", "off"),
-    ("xmloption", "content"),
-];
-
 impl Pool {
     pub(crate) fn new(mut target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
         let milliseconds = |timeout: Duration| timeout.as_millis().to_string();
-        // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its
-        // benefit.
-        let mut parameters = vec![("jit", "off".to_owned())];
-        parameters.extend(SESSION.map(|(name, value)| (name, value.to_owned())));
+        let mut parameters = Vec::from(SESSION.map(|(name, value)| (name, value.to_owned())));
         parameters.extend(target.search_path().map(|path| ("search_path", path)));
         let mut begin = String::from("BEGIN");
         if purpose == Purpose::Read {

@@ -59,7 +59,8 @@ pub(super) fn write_failure(error: &Error, mutation: &Mutation) -> Failure<Write
 /// Converts an error that does not concern the values of a write.
 pub(super) fn resolve_error(error: &Error) -> ResolveError {
     match error {
-        Error::Server(cause) if !is_unavailable(cause.code) => {
+        // A transaction that still conflicts after all its tries may succeed later.
+        Error::Server(cause) if !is_unavailable(cause.code) && cause.code != code::DEADLOCK => {
             ResolveError::from(PoolError::Failed(Error::Server(cause.clone())))
         }
         _ => {

@@ -440,15 +440,9 @@ fn unusual_controls_are_accepted() {
     assert_eq!(read(r#""$page": {"first": 2e1}"#).page, page(first(20)));
     assert_eq!(read(r#""$aggregate": {"n": {"fn": "count", "field": "*"}}"#).aggregates[0].field, None);
     let filter = read(r#""$where": {"value": "\u0000", "op": "eq", "field": ""}"#).filter;
-    assert!(
-        matches!(filter.unwrap().value, Filter::Condition(_)),
-        "keys come in any order, texts are any texts"
-    );
+    assert!(matches!(filter.unwrap().value, Filter::Condition(_)), "keys in any order, any texts");
     let empty = read(r#""$where": {"field": "id", "op": "in", "value": []}"#).filter;
-    assert!(
-        matches!(empty.unwrap().value, Filter::Condition(_)),
-        "an empty list matches nothing but is a list"
-    );
+    assert!(matches!(empty.unwrap().value, Filter::Condition(_)), "an empty list is a list");
     let counted = r#"{"user": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}}}"#;
     assert!(parse(Format::Json, counted, &Limits::default()).is_ok());
 }

@@ -82,7 +82,7 @@ impl CellKinds {
             Some(Boolean) => Self::BIT,
             Some(Uuid) => Self::UUID_TEXT,
             Some(Binary) => Self::BYTES.or(Self::UUID_BYTES),
-            Some(Datetime | Date | Json) => Self(u16::MAX & !Self::OTHER_TIME.0),
+            Some(Datetime | Date | Json) => Self(!Self::OTHER_TIME.0),
         };
         if self.0 & !fitting.0 == 0 {
             return times;

@@ -141,14 +141,14 @@ fn typescript_compiles() {
 
 /// Counts the entities of the module, and evaluates the annotations of their members.
 const MEMBERS: &str = "
-import json, sys, typing
+import json, pathlib, sys, typing
 import names
 import mesh_client as mesh
 
 entities = [value for value in vars(names).values() if isinstance(value, mesh.Entity)]
 for entity in entities:
     typing.get_type_hints(type(entity))
-assert len(entities) == len(json.load(open(sys.argv[1]))['entities']), len(entities)
+assert len(entities) == len(json.loads(pathlib.Path(sys.argv[1]).read_text())['entities']), len(entities)
 print('all well')
 ";
 
@@ -167,10 +167,10 @@ fn python_passes_strict_checks() {
 
 /// Validates a description, and checks that generators of code can tell its parts apart.
 const DESCRIPTION: &str = "
-import collections, json, re, sys
+import collections, json, pathlib, re, sys
 from openapi_spec_validator import validate
 
-document = json.load(open(sys.argv[1]))
+document = json.loads(pathlib.Path(sys.argv[1]).read_text())
 # The validator takes long, and most paths differ in names only.
 paths = list(document['paths'].items())
 validate(document | {'paths': dict(paths[::20] + paths[-20:])})

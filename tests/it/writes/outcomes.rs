@@ -1,4 +1,4 @@
-//! What the client was told agrees with what is stored, whatever happens between a server and its database. `SPEC §23`
+//! The answer to the client agrees with what is stored, whatever happens between a server and its database. `SPEC §23`
 
 mod causes;
 mod errors;
@@ -109,7 +109,7 @@ impl Engine {
     }
 }
 
-/// What the client was told.
+/// The answer to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Done,
@@ -249,7 +249,7 @@ impl Site {
         Self { server, proxy, engine, folder }
     }
 
-    /// Sends the writes of a turn at the same time, and returns what the client was told.
+    /// Sends the writes of a turn at the same time, and returns the answers.
     fn send(&self, turn: usize, writes: &[Write]) -> Vec<Told> {
         let send = |write: &Write| {
             let request = write
@@ -276,7 +276,7 @@ impl Site {
         self.proxy.set(Fault::None);
     }
 
-    /// Panics unless what the client was told is what is stored.
+    /// Panics unless the answers agree with what is stored.
     #[track_caller]
     fn check(&self, what: &str, writes: &[Write], told: &[Told]) {
         self.engine.wait_until_quiet();
@@ -291,7 +291,7 @@ impl Site {
         }
     }
 
-    /// Stops the server, and panics unless the audit log has one entry for each request, which says what the client was told.
+    /// Stops the server, and panics unless the audit log has one entry for each request, which agrees with its answer.
     fn check_audit_log(mut self, expected: &HashMap<String, Told>) {
         self.server.signal("TERM");
         self.server.wait();

@@ -75,7 +75,7 @@ fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     }
     match (from, to) {
         ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
-        ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema") => None,
+        ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-wire") => None,
         (_, "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-integrity") if is_back_end => None,
         // The conformance kit depends on no other crate, the test kit on the conformance kit alone.
         ("xtask", "mesh-tests" | "mesh-conformance") | ("mesh-tests", "mesh-conformance") => None,
@@ -117,7 +117,7 @@ mod tests {
             ("mesh-wire", "mesh-uploads", false),
             ("mesh-wire", "mesh-schema", false),
             ("mesh-integrity", "mesh-ql", false),
-            ("mesh-docs", "mesh-wire", false),
+            ("mesh-docs", "mesh-integrity", false),
             ("mesh-tests", "mesh-ql", false),
             ("xtask", "mesh-server", false),
             ("mesh-plan", "tokio", false),

@@ -216,7 +216,7 @@ async fn a_write_whose_body_has_not_arrived_is_not_begun() {
     let mut served = Served::start(Server::new(site.app.clone())).await;
     let mut stream = served.connect().await;
     let text = text();
-    stream.write_all(text[..text.len() - 1].as_bytes()).await.unwrap();
+    stream.write_all(&text.as_bytes()[..text.len() - 1]).await.unwrap();
     drop(stream);
     served.stop();
     served.ended().await;

@@ -1,4 +1,4 @@
-//! Rules that writes violate: what the caller is told, and that nothing is written.
+//! Rules that writes violate: the error of the caller, and that nothing is written.
 
 use mesh_plan::{Context, Error, Fields, Mesh, RecordId, Rule, WriteError, WriteRequest, WriteTarget};
 use mesh_schema::Document;

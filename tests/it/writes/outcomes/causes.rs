@@ -147,7 +147,7 @@ fn the_reply_is_part_of_the_write() {
         );
         assert_eq!(site.engine.query("SELECT text FROM notes WHERE id = 1"), "");
 
-        let slow = Request::post("/mesh", r#"{"query":{"slow":{"$select":{"slept":true}}}}"#);
+        let slow = Request::get("/mesh/slow", r#"{"slow":{"$select":{"slept":true}}}"#);
         thread::scope(|scope| {
             scope.spawn(|| site.server.send(&slow));
             let running = match &site.engine {

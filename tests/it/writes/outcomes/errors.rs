@@ -42,11 +42,14 @@ const ROUTES: [(&str, &str, &str); 8] = [
     ("POST", "/batch", r#"{"steps": [{"method": "DELETE", "path": "/user/3"}]}"#),
 ];
 
+/// Method, path and body of a request, its headers, and the status of its answer.
+type Case<'a> = ((&'a str, &'a str, &'a str), &'a [(&'a str, &'a str)], u16);
+
 #[test]
 fn each_status_of_a_write_has_an_effect() {
     let (server, _database) = start("limits.body_bytes = \"2KiB\"\n");
     let long = format!(r#"{{"name": "{}"}}"#, "x".repeat(4096));
-    let cases: [((&str, &str, &str), &[(&str, &str)], u16); 12] = [
+    let cases: [Case<'_>; 12] = [
         (("POST", "/user", r#"{"name": "Di"}"#), &[("Content-Type", "text/plain")], 415),
         (("POST", "/user", "{"), &[JSON], 400),
         (("POST", "/user", r#"{"secret": "x"}"#), &[JSON], 400),
