@@ -12,6 +12,7 @@ use mesh_plan::{
     ResolveError, Value, ValueRef,
 };
 use mesh_ql::Format;
+use mesh_schema::{Catalog, CellKinds};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
@@ -168,7 +169,7 @@ impl<'o> Engines<'o> {
 
         let opened = mesh_sqlite::Database::open(&path).unwrap();
         let times = database.schema.document().time_columns();
-        let catalog = opened.contents(&times).unwrap().catalog;
+        let catalog = without_samples(opened.contents(&times).unwrap().catalog);
         let schema = database.schema.clone().build_with(&catalog).unwrap_or_else(|faults| {
             panic!(
                 "seed {seed}: {}\n{}\n{}",
@@ -352,6 +353,15 @@ impl<'o> Engines<'o> {
 }
 
 /// Returns the body of a page without cursors, which depend on how the conditions are written.
+/// Returns the catalog without the kinds of values that were found in its columns: only SQLite has values of other types than the
+/// column's, and their cursors differ from those of other databases. The tests of the laws of values have such columns.
+pub(super) fn without_samples(mut catalog: Catalog) -> Catalog {
+    for column in catalog.tables.iter_mut().flat_map(|table| &mut table.columns) {
+        column.sampled = CellKinds::default();
+    }
+    catalog
+}
+
 fn without_cursors(body: &Json) -> Json {
     let mut body = body.clone();
     for key in ["startCursor", "endCursor"] {

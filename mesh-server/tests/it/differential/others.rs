@@ -40,7 +40,7 @@ impl Others {
 
 pub(crate) mod served {
     use mesh_postgres::Settings;
-    use mesh_schema::{Catalog, CellKinds, Column, Document, Schema};
+    use mesh_schema::{Catalog, Column, Document, Schema};
     use mesh_tests::{Cluster, MariaDb};
     use tokio::runtime::Handle;
 
@@ -110,8 +110,6 @@ pub(crate) mod served {
             let stored = own.tables.iter().find(|stored| stored.name == table.name).unwrap();
             for column in &mut table.columns {
                 column.native = stored.column(&column.name).unwrap().native.clone();
-                // Only SQLite has values of other types than the column's.
-                column.sampled = CellKinds::default();
             }
             if let Some(row_id) = stored.column("rowid") {
                 table.columns.push(Column { nullable: false, ..row_id.clone() });

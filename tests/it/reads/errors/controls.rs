@@ -159,8 +159,6 @@ fn operators_and_values_of_the_wrong_type_are_refused() {
         ("title", "eq", "5"),
         ("title", "like", "5"),
         ("createdAt", "gt", "true"),
-        ("createdAt", "gt", "\"2024-02-30T00:00:00\""),
-        ("createdAt", "gt", "5"),
         ("attributes", "eq", "\"x\""),
         ("attributes", "like", "\"x\""),
         ("picture", "eq", "\"AP8Q\""),

@@ -211,6 +211,7 @@ impl<'o> Site<'o> {
         drop(connection);
         let opened = mesh_sqlite::Database::open(&path).unwrap();
         let catalog = opened.contents(&database.schema.document().time_columns()).unwrap().catalog;
+        let catalog = crate::differential::check::without_samples(catalog);
 
         let load = |document: &Document| load(document, &catalog, seed);
         let add = |policies: Policies| {
