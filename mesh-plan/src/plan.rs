@@ -205,6 +205,7 @@ impl Plan {
         Self { query: Arc::new(query), cursor: after.map(Arc::from), ..self.clone() }
     }
 
+    #[cfg(feature = "sql")]
     /// Returns the plan with other values of the id, the session and the parameters.
     pub(crate) fn map_values(&self, map: impl Fn(&Value) -> Value) -> Self {
         let target = match &self.target {

@@ -13,7 +13,7 @@ use crate::{
 pub struct Written {
     /// The id of the record that the reply shows: the created, updated or connected one.
     pub id: Key,
-    /// Whether an [`Action::Merge`] has created the record.
+    /// Whether an [`Action::Merge`](super::Action::Merge) has created the record.
     pub created: bool,
     /// The reply's body, if the mutator has read it in the transaction of the write ([`Mutation::reply`]). If it is `None`,
     /// [`crate::Mesh`] reads the reply with the resolver.

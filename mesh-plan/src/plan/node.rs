@@ -109,6 +109,7 @@ impl Node {
         self.sorts_related() || self.joins.iter().any(|join| join.node.has_related_sort())
     }
 
+    #[cfg(feature = "sql")]
     /// Returns whether nothing but one of the joins uses a column: neither the response, nor cursors, nor another join.
     pub(crate) fn is_only_key_of(&self, column: usize, join: &Join) -> bool {
         let mut others = self.joins.iter().filter(|other| !std::ptr::eq(*other, join));

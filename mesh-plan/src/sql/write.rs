@@ -79,7 +79,8 @@ impl<P> Step<P> {
     }
 
     /// Returns whether the record may exist although the statement returned no row: a trigger or rule of the storage may have
-    /// skipped or replaced it. If [`find::find_written`] then finds the record, the error is [`Mutation::skipped`].
+    /// skipped or replaced it. If the statement that looks for the written record then finds it, the error is
+    /// [`Mutation::skipped`].
     pub fn may_be_skipped(&self) -> bool {
         !self.is_read() && matches!(self.if_none, Some(EmptyResult::Subject | EmptyResult::Other))
     }

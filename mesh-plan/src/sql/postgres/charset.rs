@@ -42,7 +42,7 @@ impl Charset {
         }
     }
 
-    /// Returns a plan in which the id and the values of parameters and of the session are those of [`Self::known`].
+    /// Returns a plan whose id, parameters and session have no value that the server's encoding lacks.
     pub fn known_plan<'p>(&self, plan: &'p Plan) -> Cow<'p, Plan> {
         match self.0 {
             Some(_) => Cow::Owned(plan.map_values(|value| self.known(value).into_owned())),
