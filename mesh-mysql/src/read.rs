@@ -18,6 +18,9 @@ use crate::pool::row_budget::RowBudget;
 use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
 
+/// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
+const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];
+
 impl From<PoolError> for ResolveError {
     fn from(error: PoolError) -> Self {
         if error.is_unreachable() {
@@ -31,7 +34,7 @@ impl From<PoolError> for ResolveError {
         };
         match cause {
             cause if is_timeout(cause) => Self::TimedOut,
-            cause if is_one_of(cause, &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT]) => Self::Busy,
+            cause if is_one_of(cause, PASSING) => Self::Busy,
             _ => Self::new(error),
         }
     }

@@ -30,7 +30,12 @@ impl From<PoolError> for ResolveError {
         };
         match cause.code() {
             Some(&SqlState::QUERY_CANCELED) => Self::TimedOut,
-            Some(&SqlState::TOO_MANY_CONNECTIONS) => Self::Busy,
+            // A statement that has lost against a concurrent transaction may succeed later.
+            Some(
+                &SqlState::TOO_MANY_CONNECTIONS
+                | &SqlState::T_R_SERIALIZATION_FAILURE
+                | &SqlState::T_R_DEADLOCK_DETECTED,
+            ) => Self::Busy,
             _ => Self::new(error),
         }
     }

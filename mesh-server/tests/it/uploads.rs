@@ -16,7 +16,7 @@ use mesh_server::mesh_plan::{
     Assignment, BoxFuture, Context, Mesh, MeshBuilder, Mutation, Outcome, Value, WriteError, Written,
 };
 use mesh_server::mesh_schema::{Document, Schema};
-use mesh_server::mesh_uploads::{ContentHash, FileStore, StorageKey};
+use mesh_server::mesh_uploads::{ContentHash, FileStore, RecoveryReport, StorageKey};
 use mesh_server::mesh_wire::{WireError, base64};
 use mesh_server::{App, Upload, UploadHandler, Uploads};
 use serde_json::{Value as Json, json};
@@ -116,6 +116,18 @@ impl Fixture {
             request = request.header(*name, *value);
         }
         self.send(request.body(Full::default()).unwrap()).await
+    }
+
+    /// Recovers the one unpublished file. A process that another test starts has its lock until it executes its program, so
+    /// recovery may have to be tried again.
+    async fn recovered(&self) -> RecoveryReport {
+        loop {
+            let report = self.app.recover_uploads().await.unwrap();
+            if report != RecoveryReport::default() {
+                return report;
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Returns the number of unpublished files.

@@ -8,6 +8,7 @@
 
 mod attacker;
 mod attacks_on_databases;
+mod attacks_on_operations;
 mod http2;
 mod traffic;
 
@@ -224,6 +225,11 @@ fn duration() -> Duration {
     Duration::from_secs(seconds)
 }
 
+/// Returns whether durations are compared.
+fn compares_times() -> bool {
+    std::env::var("MESH_SOAK_TIMES").is_ok_and(|value| value == "1")
+}
+
 /// Returns the lines of a server's log that report a panic or an error.
 fn errors_in_log(site: &Site) -> Vec<String> {
     let log = std::fs::read_to_string(site.database.dir.path().join("log")).unwrap();
@@ -308,8 +314,7 @@ fn attacks_do_not_disturb_honest_clients() {
     if attacked.peak() > ATTACKED_MAX {
         faults.push(format!("memory reached {:.1} MiB", attacked.peak()));
     }
-    let compares_times = std::env::var("MESH_SOAK_TIMES").is_ok_and(|value| value == "1");
-    if compares_times && after > before.mul_f64(SLOWER_MAX) {
+    if compares_times() && after > before.mul_f64(SLOWER_MAX) {
         faults.push(format!("honest requests took {after:?} under attack, without it {before:?}"));
     }
     faults.extend(sites.iter().flat_map(errors_in_log).filter(|line| line.contains("panic")));

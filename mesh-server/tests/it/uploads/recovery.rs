@@ -18,7 +18,7 @@ async fn after_an_internal_failure_the_file_is_hidden_and_the_cause_not_sent() {
     assert!(!body.to_string().contains("secret"), "{body}");
     assert_eq!(fixture.pending(), 1, "the record may have been written");
     assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
-    let recovered = fixture.app.recover_uploads().await.unwrap();
+    let recovered = fixture.recovered().await;
     assert_eq!((recovered.discarded, fixture.pending()), (1, 0));
 }
 
@@ -36,7 +36,7 @@ async fn a_written_record_publishes_its_file_later() {
     let parts = part("meta", "application/json", BROKEN) + &file("x");
     std::fs::remove_file(fixture.folder.join(&key)).unwrap();
     assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
-    assert_eq!(fixture.app.recover_uploads().await.unwrap().published, 1);
+    assert_eq!(fixture.recovered().await.published, 1);
     assert_eq!(fixture.get(&format!("/mesh/files/{key}"), &[]).await.0, 200);
 }
 
@@ -55,6 +55,6 @@ async fn records_hidden_by_a_policy_are_not_considered_missing() {
     let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await;
     assert!(status != 200 && fixture.pending() == 1, "{status}");
     // The server itself sees all records.
-    let recovered = fixture.app.recover_uploads().await.unwrap();
+    let recovered = fixture.recovered().await;
     assert_eq!((recovered.undecided, recovered.discarded, fixture.pending()), (0, 1, 0));
 }
