@@ -61,6 +61,7 @@
 #![deny(missing_docs)]
 
 mod attempts;
+pub mod backend;
 mod by_address;
 mod change;
 mod error;
@@ -77,8 +78,6 @@ mod resolver;
 mod rows;
 mod script;
 mod shape;
-#[cfg(feature = "sql")]
-pub mod sql;
 mod value;
 
 pub use attempts::{Attempts, CommitAnswer, Failure};

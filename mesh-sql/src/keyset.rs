@@ -1,0 +1,64 @@
+//! The condition on the rows that follow a cursor, exact for mixed directions, ties and NULLs.
+
+use mesh_ql::{Direction, Nulls};
+use sea_query::{Expr, ExprTrait as _};
+
+use mesh_plan::{CompareOp, SortKey};
+
+/// A sort key with the column that it sorts by, and whether the cursor has NULL for it.
+pub(super) struct CursorKey<'a> {
+    pub(super) key: &'a SortKey,
+    pub(super) column: Expr,
+    pub(super) is_null: bool,
+}
+
+/// Returns the condition on the rows that follow the cursor. Without keys there is only one row, so no row follows. `compare`
+/// compares the key at an index with the cursor's value.
+pub(super) fn after<'a>(
+    keys: impl IntoIterator<Item = CursorKey<'a>>,
+    mut compare: impl FnMut(usize, &CursorKey<'a>, CompareOp) -> Expr,
+) -> Expr {
+    let keys: Vec<_> = keys.into_iter().enumerate().collect();
+    let condition = keys.iter().rev().fold(None, |rest, (index, key)| {
+        Some(if key.is_null {
+            after_null(key, rest)
+        } else {
+            after_value(key, rest, |op| compare(*index, key, op))
+        })
+    });
+    condition.unwrap_or_else(never)
+}
+
+fn never() -> Expr {
+    Expr::Constant(false.into())
+}
+
+/// Returns the condition on the rows after a NULL: rows with a value if NULLs come first, and other rows with NULL that meet
+/// `rest`, the condition on the remaining keys.
+fn after_null(key: &CursorKey<'_>, rest: Option<Expr>) -> Expr {
+    let tied = rest.map(|rest| key.column.clone().is_null().and(rest));
+    match (key.key.nulls, tied) {
+        (Nulls::Last, tied) => tied.unwrap_or_else(never),
+        (Nulls::First, None) => key.column.clone().is_not_null(),
+        (Nulls::First, Some(tied)) => key.column.clone().is_not_null().or(tied),
+    }
+}
+
+/// Returns the condition on the rows after a value: rows with a value beyond it, rows with NULL if NULLs come last, and rows
+/// with an equal value that meet `rest`, the condition on the remaining keys.
+fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, mut compare: impl FnMut(CompareOp) -> Expr) -> Expr {
+    let (beyond, from) = match key.key.direction {
+        Direction::Asc => (CompareOp::Gt, CompareOp::Gte),
+        Direction::Desc => (CompareOp::Lt, CompareOp::Lte),
+    };
+    let nulls_follow = key.key.nullable && key.key.nulls == Nulls::Last;
+    match (rest, nulls_follow) {
+        (None, false) => compare(beyond),
+        (None, true) => compare(beyond).or(key.column.clone().is_null()),
+        // In this form, a scan of an index on the key can start at the value.
+        (Some(rest), false) => compare(from).and(compare(beyond).or(rest)),
+        (Some(rest), true) => {
+            compare(beyond).or(key.column.clone().is_null()).or(compare(CompareOp::Eq).and(rest))
+        }
+    }
+}
