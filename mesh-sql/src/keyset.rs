@@ -3,7 +3,13 @@
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, ExprTrait as _};
 
-use mesh_plan::{CompareOp, SortKey};
+use mesh_plan::{CompareOp, SortKey, Value};
+
+use crate::class::Class;
+use crate::dialect::{Dialect, Operands};
+use crate::operand::Operand;
+use crate::param::{self, Param};
+use crate::statement::Params;
 
 /// A sort key with the column that it sorts by, and whether the cursor has NULL for it.
 pub(super) struct CursorKey<'a> {
@@ -61,4 +67,57 @@ fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, mut compare: impl FnMut(
             compare(beyond).or(key.column.clone().is_null()).or(compare(CompareOp::Eq).and(rest))
         }
     }
+}
+
+/// A sort key with its operand and the cursor's value for it.
+type KeyOperand<'a, C> = (&'a SortKey, Operand<C>, &'a Value);
+
+/// Returns the condition on the rows that follow the row with these sort values, which are known only at run time.
+pub(super) fn after_values<C: Class, D: Dialect<Param = Param<C>, Operand = Operand<C>>>(
+    dialect: &D,
+    params: &mut Params<Param<C>>,
+    operands: &Operands<'_, D>,
+    order: &[SortKey],
+    values: &[Value],
+) -> Expr {
+    let keys = order.iter().zip(values);
+    let keys: Vec<KeyOperand<'_, C>> =
+        keys.map(|(key, value)| (key, operands(&key.source).comparable(), value)).collect();
+    if let Some(condition) = after_row(params, &keys) {
+        return condition;
+    }
+    let cursor = keys.iter().map(|(key, operand, value)| CursorKey {
+        key,
+        column: operand.class.or_null(operand.expr.clone()),
+        is_null: **value == Value::Null,
+    });
+    after(cursor, |index, _, op| {
+        let Some((_, operand, value)) = keys.get(index) else { return Expr::null() };
+        if !C::is_storable(value) {
+            return dialect.compare(params, operand.clone(), op, (value, None));
+        }
+        let right = param::after(params, index, &operand.class, value);
+        let is_read = operand.class.read(value).is_some();
+        if is_read { operand.compare(op, right) } else { operand.to_text().compare(op, right) }
+    })
+}
+
+/// Compares all keys at once, so that a scan of an index on them can start at the row. Returns `None` unless there are several
+/// keys that have the same direction, cannot be NULL, and compare in the types of their columns.
+fn after_row<C: Class>(params: &mut Params<Param<C>>, keys: &[KeyOperand<'_, C>]) -> Option<Expr> {
+    let [(first, operand, _), _, ..] = keys else { return None };
+    let plain = |(key, operand, value): &KeyOperand<'_, C>| {
+        let is_alike = !key.nullable && key.direction == first.direction;
+        is_alike && operand.class.compares_in_rows() && operand.class.read(value).is_some()
+    };
+    if !keys.iter().all(plain) {
+        return None;
+    }
+    let left = Expr::tuple(keys.iter().map(|(_, operand, _)| operand.expr.clone()));
+    let right = keys.iter().enumerate();
+    let right: Vec<_> = right
+        .map(|(index, (_, operand, value))| param::after(params, index, &operand.class, value))
+        .collect();
+    let op = if first.direction == Direction::Asc { CompareOp::Gt } else { CompareOp::Lt };
+    Some(operand.class.compare(left, op, Expr::tuple(right)))
 }

@@ -9,14 +9,18 @@
 
 #![deny(missing_docs)]
 
+mod class;
 mod custom;
 mod dialect;
 mod group;
 mod join_room;
 mod keyset;
+mod layout;
 mod links;
 pub mod mysql;
+mod operand;
 mod order;
+mod param;
 mod pattern;
 pub mod postgres;
 mod predicate;

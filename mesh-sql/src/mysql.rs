@@ -13,26 +13,51 @@ mod aggregate;
 mod compare;
 mod dialect;
 mod json;
-mod keyset;
-mod layout;
 mod levels;
-mod operand;
-mod param;
 mod render;
 #[cfg(test)]
 mod tests;
 mod type_class;
 
-use mesh_plan::Key;
+use mesh_plan::{Key, Plan, Value};
 use mesh_schema::Schema;
+use std::borrow::Cow;
+use type_class::TypeClass;
 
 use crate::custom;
+pub use crate::layout::Layout;
 use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
 pub use dialect::Product;
-pub use layout::{Layout, ReadStatement};
 use mesh_plan::{Mutation, Subject};
-pub use param::Param;
+
+/// A parameter that is bound to a placeholder.
+pub type Param = crate::param::Param<TypeClass>;
+
+/// The statement of a plan, with the layout that is needed to read its rows. The rows are in no particular order.
+pub type ReadStatement = crate::layout::ReadStatement<Param>;
+
+type Operand = crate::operand::Operand<TypeClass>;
+
+impl Param {
+    /// Returns the value to bind in a run of the plan. A value that the column can never contain is NULL, which equals no
+    /// value.
+    pub fn for_read(&self, plan: &Plan) -> Cow<'_, Value> {
+        self.bound_in_read(plan)
+    }
+
+    /// Returns the value to bind in a write whose earlier steps have returned this id.
+    pub fn for_write(&self, id: &[Value]) -> Cow<'_, Value> {
+        self.bound_in_write(id)
+    }
+}
+
+impl Operand {
+    /// Returns the value as responses show it: a date without a month or a day is NULL.
+    fn complete(self) -> Self {
+        if self.class.is_date() { Self { expr: custom::complete_date(self.expr), ..self } } else { self }
+    }
+}
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation, product: Product) -> Vec<Step<Param>> {

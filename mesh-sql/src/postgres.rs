@@ -16,29 +16,55 @@ mod conversion;
 mod datetime;
 mod dialect;
 mod json;
-mod keyset;
-mod layout;
 mod levels;
 mod links;
-mod operand;
-mod param;
 mod render;
 #[cfg(test)]
 mod tests;
 mod type_class;
 
 use mesh_schema::Schema;
+use std::borrow::Cow;
+use type_class::TypeClass;
 
 use crate::custom;
+pub use crate::layout::Layout;
 use crate::statement::Statement;
 use crate::write::{self, Step, WriteProbe};
 pub use charset::Charset;
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
-pub use layout::{Layout, ReadStatement};
 use mesh_plan::{Key, Value};
-use mesh_plan::{Mutation, Subject};
-pub use param::{Param, array};
+use mesh_plan::{Mutation, Plan, Subject};
+pub use type_class::array;
+
+/// A parameter that is bound to a placeholder.
+pub type Param = crate::param::Param<TypeClass>;
+
+/// The statement of a plan, with the layout that is needed to read its rows. All parameters are bound as text.
+pub type ReadStatement = crate::layout::ReadStatement<Param>;
+
+type Operand = crate::operand::Operand<TypeClass>;
+
+impl Param {
+    /// Returns the text to bind in a run of the plan. `None` is NULL. A value that the column can never contain is NULL too,
+    /// because NULL equals no value.
+    pub fn for_read(&self, plan: &Plan) -> Option<Cow<'_, str>> {
+        as_text(self.bound_in_read(plan))
+    }
+
+    /// Returns the text to bind in a write whose earlier steps have returned this id.
+    pub fn for_write(&self, id: &[Value]) -> Option<Cow<'_, str>> {
+        as_text(self.bound_in_write(id))
+    }
+}
+
+fn as_text(bound: Cow<'_, Option<String>>) -> Option<Cow<'_, str>> {
+    match bound {
+        Cow::Borrowed(text) => text.as_deref().map(Cow::Borrowed),
+        Cow::Owned(text) => text.map(Cow::Owned),
+    }
+}
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation, features: &Features) -> Vec<Step<Param>> {

@@ -3,7 +3,7 @@
 use mesh_ql::AggregateFn;
 use sea_query::{Expr, ExprTrait as _};
 
-use super::operand::Operand;
+use super::Operand;
 use super::type_class::TypeClass;
 use crate::custom::{aggregate, cast, count_rows, integer_sum};
 use mesh_plan::Aggregate;

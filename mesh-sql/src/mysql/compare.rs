@@ -2,11 +2,13 @@
 
 use sea_query::{Expr, ExprTrait as _};
 
-use super::operand::Operand;
-use super::param::{self, Param};
-use super::type_class::{Form, TypeClass};
+use super::Operand;
+use super::Param;
+use super::type_class::TypeClass;
+use crate::class::{Class as _, Form};
 use crate::custom::cast;
 use crate::dialect::ValueOrInput;
+use crate::param;
 use crate::predicate;
 use crate::statement::Params;
 use mesh_plan::CompareOp;
@@ -23,7 +25,7 @@ pub(super) fn compare(
     if *value == Value::Null {
         return Expr::null();
     }
-    match left.class.value(value) {
+    match left.class.read(value) {
         Some((_, form)) => {
             let param = param::value_or_input(params, &left.class, Some(form), right);
             predicate::compare(in_form(left, form), op, param)
@@ -49,7 +51,7 @@ pub(super) fn is_in(
     values: &[ValueOrInput<'_>],
     negated: bool,
 ) -> Expr {
-    let mut forms = values.iter().map(|(value, _)| left.class.value(value).map(|(_, form)| form));
+    let mut forms = values.iter().map(|(value, _)| left.class.read(value).map(|(_, form)| form));
     let first = forms.next().flatten();
     if first.is_some() && forms.all(|form| form == first) {
         let list = values.iter().map(|value| param::value_or_input(params, &left.class, first, *value));

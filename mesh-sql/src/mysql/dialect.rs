@@ -7,15 +7,17 @@ use sea_query::{
     TableRef,
 };
 
+use super::Operand;
+use super::Param;
 use super::aggregate;
 use super::compare;
 use super::json;
-use super::operand::Operand;
-use super::param::{self, Param};
 use super::type_class::{TypeClass, call, charset, datetime, single, value_text};
+use crate::class::Class as _;
 use crate::custom;
 use crate::dialect::{Dialect, IdPart};
 use crate::links::table;
+use crate::param;
 use crate::predicate;
 use crate::statement::Params;
 use mesh_plan::{Aggregate, Comparand, CompareOp};
@@ -85,7 +87,7 @@ impl Dialect for MySql<'_> {
 
     fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
         let class = TypeClass::new(native);
-        Param::written(match value {
+        Param::value(match value {
             Value::Text(text) if matches!(class, TypeClass::Datetime | TypeClass::Timestamp) => {
                 // The database refuses a text that is not a time.
                 datetime(text).map_or_else(|| value.clone(), |(time, _)| time)
@@ -157,7 +159,7 @@ impl Dialect for MySql<'_> {
     }
 
     fn written_id(&self, part: usize, _native: Option<&NativeType>) -> Param {
-        Param::written_id(part)
+        Param::written_id(part, TypeClass::Unknown)
     }
 
     fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {

@@ -4,11 +4,12 @@
 
 use sea_query::Expr;
 
+use super::Operand;
+use super::Param;
 use super::dialect::Product;
-use super::operand::Operand;
-use super::param::{self, Param};
 use super::type_class::TypeClass;
 use crate::custom::eval_json;
+use crate::param;
 use crate::statement::Params;
 use mesh_plan::{JsonPointer, JsonType};
 

@@ -8,17 +8,20 @@ use std::collections::VecDeque;
 use mesh_schema::Link;
 use sea_query::{Expr, ExprTrait as _, JoinType, Query};
 
+use super::Operand;
+use super::Param;
+use super::ReadStatement;
 use super::dialect::{MySql, Product};
-use super::layout::{Layout, ReadStatement};
-use super::operand::Operand;
-use super::param::{self, Param};
 use super::render::{self, Level, LevelRows, PARENTS};
 use super::type_class::TypeClass;
+use crate::class::Class as _;
 use crate::custom::count_rows;
 use crate::dialect::Dialect as _;
 use crate::group;
 use crate::join_room::{JoinRoom, tables, tables_of_join};
+use crate::layout::Layout;
 use crate::order::sort_terms;
+use crate::param;
 use crate::predicate;
 use crate::related::{RowOperands, typed_placeholder};
 use crate::statement::Params;
@@ -56,7 +59,7 @@ impl ReadStatement {
         let tables = render::tables_read(&lowering.levels);
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
         render::resolve_indexes(&mut root, &indexes);
-        Self { statement, levels, layout: root, tables }
+        Self { statement, levels, layout: root, tables, depends_on_values: false }
     }
 }
 

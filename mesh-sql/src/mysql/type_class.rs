@@ -1,21 +1,25 @@
 //! Classes of storage types, which decide whether a column compares with a value in its type or as text.
 
+use std::fmt;
+
 use data_encoding::HEXLOWER;
 use mesh_schema::{NativeKind, NativeType, TimeForm};
 use sea_query::{Expr, Func};
 use uuid::Uuid;
 
-use crate::custom;
-use crate::custom::cast;
-use mesh_plan::Value;
+use crate::class::{Class, Form};
+use crate::custom::{self, cast};
+use crate::param::show_value;
+use crate::predicate;
 use mesh_plan::backend::{Time, is_date, number_text};
+use mesh_plan::{CompareOp, Value};
 
 /// The separator between the name of a text type and the name of its collation.
 const COLLATE: &str = " COLLATE ";
 
 /// A class of storage types that can be compared with the same values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TypeClass {
+pub enum TypeClass {
     /// `tinyint(1)`.
     Boolean,
     Integer,
@@ -42,15 +46,6 @@ pub(super) enum TypeClass {
     Enum,
     Other,
     Unknown,
-}
-
-/// The form in which a value is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// In the type of the bound value.
-    Bound,
-    /// In the type with this name, to which the value is cast.
-    Cast(&'static str),
 }
 
 /// The form of numbers that do not fit [`Value::Integer`].
@@ -92,11 +87,6 @@ impl TypeClass {
             "uuid" => Self::Uuid,
             _ => Self::Other,
         }
-    }
-
-    /// Returns whether values can be compared with one another, in an order that a cursor can express.
-    pub(super) fn has_order(&self) -> bool {
-        !matches!(self, Self::Json | Self::Enum | Self::Other)
     }
 
     /// Returns whether values are dates, which may lack their month or day. Responses show such dates as `null`.
@@ -143,18 +133,37 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value as text, as the database writes it.
-    pub(super) fn text(&self, expr: Expr) -> Expr {
+    /// Returns the type as which the database reads the values of a session's list from JSON.
+    pub(super) fn list_type(&self) -> &'static str {
         match self {
-            Self::Boolean => custom::boolean_text(expr),
-            Self::Bytes => custom::hex_text(expr),
-            _ => cast(expr, "CHAR"),
+            Self::Boolean | Self::Integer => "BIGINT",
+            Self::Unsigned | Self::BigUnsigned | Self::Bit => "BIGINT UNSIGNED",
+            Self::Single => "FLOAT",
+            Self::Double => "DOUBLE",
+            Self::Decimal => "DECIMAL(65, 30)",
+            Self::Date => "DATE",
+            Self::Datetime | Self::Timestamp => "DATETIME(6)",
+            _ => "LONGTEXT CHARACTER SET utf8mb4",
         }
     }
+}
 
-    /// Returns the value to bind for a comparison with a column of this class, and the form of the comparison. `None` if a
-    /// column cannot contain such a value, so that only the texts can be compared.
-    pub(super) fn value(&self, value: &Value) -> Option<(Value, Form)> {
+impl Class for TypeClass {
+    type Bound = Value;
+
+    fn bind_text(text: String) -> Value {
+        Value::Text(text)
+    }
+
+    fn bind_integer(number: i64) -> Value {
+        Value::Integer(number)
+    }
+
+    fn bind_as_text(value: &Value) -> Value {
+        value_text(value).map_or(Value::Null, Value::Text)
+    }
+
+    fn read(&self, value: &Value) -> Option<(Value, Form)> {
         let bound = |value: Value| Some((value, Form::Bound));
         match self {
             Self::Boolean => match value {
@@ -216,18 +225,7 @@ impl TypeClass {
         }
     }
 
-    /// Returns whether a value that is known only at run time is compared with the column itself, not with its text.
-    pub(super) fn is_bindable(&self) -> bool {
-        !matches!(self, Self::Json | Self::Enum | Self::Other)
-    }
-
-    /// Returns whether equal values are also the same in all other comparisons.
-    pub(super) fn is_identity(&self) -> bool {
-        matches!(self, Self::Integer | Self::Unsigned | Self::BigUnsigned)
-    }
-
-    /// Returns the form in which a value known only at run time is compared.
-    pub(super) fn bind_form(&self) -> Form {
+    fn bind_form(&self) -> Form {
         match self {
             Self::BigUnsigned | Self::Bit => UNSIGNED,
             Self::Single => Form::Cast("FLOAT"),
@@ -239,12 +237,11 @@ impl TypeClass {
         }
     }
 
-    /// Returns the value to bind for a comparison in [`Self::bind_form`]; NULL if no record can have the value.
-    pub(super) fn bind_value(&self, value: &Value) -> Value {
+    fn bind(&self, value: &Value) -> Value {
         if !self.is_bindable() {
-            return value_text(value).map_or(Value::Null, Value::Text);
+            return Self::bind_as_text(value);
         }
-        match self.value(value) {
+        match self.read(value) {
             Some((value @ Value::Integer(_), Form::Bound)) if self.bind_form() == DECIMAL => value,
             Some((Value::Integer(value @ 0..), Form::Bound)) if self.bind_form() == UNSIGNED => value.into(),
             Some((value, form)) if form == self.bind_form() => value,
@@ -252,18 +249,72 @@ impl TypeClass {
         }
     }
 
-    /// Returns the type as which the database reads the values of a session's list from JSON.
-    pub(super) fn list_type(&self) -> &'static str {
-        match self {
-            Self::Boolean | Self::Integer => "BIGINT",
-            Self::Unsigned | Self::BigUnsigned | Self::Bit => "BIGINT UNSIGNED",
-            Self::Single => "FLOAT",
-            Self::Double => "DOUBLE",
-            Self::Decimal => "DECIMAL(65, 30)",
-            Self::Date => "DATE",
-            Self::Datetime | Self::Timestamp => "DATETIME(6)",
-            _ => "LONGTEXT CHARACTER SET utf8mb4",
+    fn bind_returned(&self, value: &Value) -> Value {
+        self.bind(value)
+    }
+
+    fn bind_list(values: impl Iterator<Item = Value>) -> Value {
+        let values = values.map(|value| match value {
+            Value::Boolean(value) => i64::from(value).into(),
+            Value::Integer(value) => value.into(),
+            Value::Real(value) => value.into(),
+            Value::Text(text) => text.into(),
+            Value::Null | Value::InvalidText(_) | Value::Bytes(_) => serde_json::Value::Null,
+        });
+        serde_json::Value::Array(values.collect()).to_string().into()
+    }
+
+    fn typed_text(param: Expr) -> Expr {
+        param
+    }
+
+    fn typed_integer(param: Expr) -> Expr {
+        param
+    }
+
+    fn typed(&self, param: Expr, form: Option<Form>) -> Expr {
+        match form {
+            Some(Form::Cast(ty)) => cast(param, ty),
+            Some(Form::Bound | Form::Own) | None => param,
         }
+    }
+
+    fn typed_list(&self, param: Expr, _form: Option<Form>) -> Expr {
+        param
+    }
+
+    fn show(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show_value(value, f)
+    }
+
+    fn has_order(&self) -> bool {
+        !matches!(self, Self::Json | Self::Enum | Self::Other)
+    }
+
+    fn is_bindable(&self) -> bool {
+        !matches!(self, Self::Json | Self::Enum | Self::Other)
+    }
+
+    fn is_identity(&self) -> bool {
+        matches!(self, Self::Integer | Self::Unsigned | Self::BigUnsigned)
+    }
+
+    fn to_text(&self, expr: Expr) -> (Expr, Self) {
+        let text = match self {
+            Self::Boolean => custom::boolean_text(expr),
+            Self::Bytes => custom::hex_text(expr),
+            _ => cast(expr, "CHAR"),
+        };
+        (text, Self::Text(None))
+    }
+
+    fn compare(&self, left: Expr, op: CompareOp, right: Expr) -> Expr {
+        predicate::compare(left, op, right)
+    }
+
+    fn or_null(&self, expr: Expr) -> Expr {
+        // The database would find dates without a month and a day by `IS NULL`, too, if the column cannot hold NULL.
+        if self.is_date() { self.to_text(expr).0 } else { expr }
     }
 }
 

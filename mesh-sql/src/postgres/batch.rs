@@ -2,11 +2,12 @@
 
 use sea_query::{Asterisk, Expr, Func, JoinType, PostgresQueryBuilder, Query};
 
+use super::Param;
+use super::ReadStatement;
 use super::dialect::Features;
-use super::layout::ReadStatement;
 use super::levels::Lowering;
-use super::param::{self, Param};
 use super::render;
+use crate::param;
 use crate::related::typed_placeholder;
 use crate::statement::Statement;
 use mesh_plan::{Plan, Target};

@@ -3,11 +3,13 @@
 use sea_query::extension::postgres::PgFunc;
 use sea_query::{Expr, ExprTrait as _};
 
-use super::operand::Operand;
-use super::param::{self, Param};
+use super::Operand;
+use super::Param;
 use super::type_class::{TypeClass, value_text};
+use crate::class::Class as _;
 use crate::custom::cast;
 use crate::dialect::ValueOrInput;
+use crate::param;
 use crate::statement::Params;
 use mesh_plan::CompareOp;
 use mesh_plan::Value;
@@ -28,8 +30,8 @@ pub(super) fn compare(
     {
         return compare_with_nul(params, left, op, before);
     }
-    match left.class.value(value) {
-        Some((_, ty)) => left.compare(op, param::value_or_input(params, &left.class, Some(ty), right)),
+    match left.class.read(value) {
+        Some((_, form)) => left.compare(op, param::value_or_input(params, &left.class, Some(form), right)),
         None => left.to_text().compare(op, param::value_or_input(params, &left.class, None, right)),
     }
 }
@@ -61,7 +63,7 @@ pub(super) fn is_in(
     negated: bool,
 ) -> Expr {
     let known: Vec<&Value> = values.iter().map(|(value, _)| *value).collect();
-    let ty = param::shared_type(&left.class, &known);
+    let ty = param::shared_form(&left.class, &known);
     let is_number = matches!(
         left.class,
         TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8

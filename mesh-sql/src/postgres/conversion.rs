@@ -4,8 +4,8 @@
 use mesh_schema::{NativeKind, NativeType};
 use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
 
+use super::Param;
 use super::dialect::Features;
-use super::param::Param;
 use super::type_class::TypeClass;
 use crate::custom::{cast, populate_row};
 use crate::statement::{Params, Statement};
@@ -37,7 +37,7 @@ fn conversion(
     let mut params = Params::new(None);
     let native = subject.entity().native.get(&**column);
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
-    let value = cast(params.add(Param::written(&TypeClass::new(native), value)), sent_as);
+    let value = cast(params.add(Param::value(TypeClass::new(native).written(value))), sent_as);
     let mut select = Query::select();
     select.expr(populate_row(&features.qualified(subject.table()), column, value).is_null());
     Conversion { column: column.to_string(), statement: params.render(&select, PostgresQueryBuilder) }

@@ -4,16 +4,17 @@
 use mesh_schema::{NativeKind, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, SelectStatement, TableRef};
 
+use super::Operand;
+use super::Param;
 use super::aggregate;
 use super::charset::Charset;
 use super::compare::{self, never};
 use super::json;
-use super::operand::Operand;
-use super::param::{self, Param};
 use super::type_class::TypeClass;
 use crate::custom::{any_of, built_in, collate, from_json, operator};
 use crate::dialect::Dialect;
 use crate::links::table;
+use crate::param;
 use crate::statement::Params;
 use mesh_plan::{Aggregate, Comparand, CompareOp};
 use mesh_plan::{JsonPointer, JsonType, Value};
@@ -73,7 +74,7 @@ impl Dialect for Postgres<'_> {
     }
 
     fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
-        Param::written(&TypeClass::new(native), value)
+        Param::value(TypeClass::new(native).written(value))
     }
 
     fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Param {

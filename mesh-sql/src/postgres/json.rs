@@ -5,11 +5,12 @@
 
 use sea_query::{Expr, Func};
 
+use super::Operand;
+use super::Param;
 use super::dialect::Features;
-use super::operand::Operand;
-use super::param::{self, Param};
 use super::type_class::TypeClass;
 use crate::custom::cast;
+use crate::param;
 use crate::statement::Params;
 use mesh_plan::{JsonPointer, JsonType};
 
@@ -48,7 +49,7 @@ pub(super) fn find(
         // Both functions find keys of objects. The first one also finds elements of arrays, but it accepts other texts of
         // numbers too.
         let function = if JsonPointer::index(token).is_some() { "extract_path" } else { "object_field" };
-        let token = param::text(params, token.clone(), "text");
+        let token = param::text(params, token.clone());
         Func::cust(["pg_catalog.", functions, "_", function].concat()).arg(value).arg(token).into()
     });
     Operand::new(scalar(functions, value, ty), class)

@@ -6,19 +6,22 @@ use std::collections::VecDeque;
 use mesh_schema::Link;
 use sea_query::{Expr, JoinType, Query, SelectStatement};
 
+use super::Operand;
+use super::Param;
+use super::ReadStatement;
 use super::batch;
 use super::dialect::{Features, Postgres};
-use super::keyset;
-use super::layout::{Layout, ReadStatement};
 use super::links::{has_unique_id, leads_to_one, links_id, presence};
-use super::operand::Operand;
-use super::param::{self, Param, has_nul};
 use super::render::{self, Level, PARENTS};
 use super::type_class::TypeClass;
+use crate::class::Class as _;
 use crate::custom::{count_rows, operator};
 use crate::dialect::{Dialect as _, Operands};
+use crate::keyset;
+use crate::layout::Layout;
 use crate::links::{JUNCTION, linked};
 use crate::order::{order_by, sort_terms};
+use crate::param;
 use crate::related::{RowOperands, typed_placeholder};
 use crate::statement::Params;
 use crate::{group, predicate};
@@ -44,8 +47,13 @@ impl ReadStatement {
         let levels = lowering.levels.len();
         let (statement, indexes) = render::statement(&lowering.params, lowering.levels);
         render::resolve_indexes(&mut root, &indexes);
-        let depends_on_values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs()).any(has_nul);
-        Self { statement, levels, layout: root, depends_on_values }
+        let depends_on_values = plan
+            .cursor()
+            .unwrap_or_default()
+            .iter()
+            .chain(plan.inputs())
+            .any(|value| !TypeClass::is_storable(value));
+        Self { statement, levels, layout: root, tables: 0, depends_on_values }
     }
 }
 
@@ -200,7 +208,7 @@ impl<'p> Lowering<'p> {
             joins.push(Layout::default());
         }
         let columns = columns.into_iter().map(Some).collect();
-        Layout { level: position.level, columns, presence, joins, total: None }
+        Layout { level: position.level, columns, timestamps: Vec::new(), presence, joins, total: None }
     }
 
     /// Takes the room for a record in a level. Returns whether there was enough.
@@ -391,6 +399,7 @@ impl<'p> Lowering<'p> {
         after: Option<&[Value]>,
         limit: Option<u64>,
     ) -> SelectStatement {
+        let dialect = self.dialect;
         for (known, number) in node.columns.iter().zip(numbers) {
             select.expr_as(operands(&known.source).expr, column_name(*number));
         }
@@ -398,7 +407,7 @@ impl<'p> Lowering<'p> {
             select.expr_as(Expr::Constant(1.into()), "one");
         }
         if let Some(after) = after {
-            select.and_where(keyset::after(&mut self.params, operands, &node.order, after));
+            select.and_where(keyset::after_values(&dialect, &mut self.params, operands, &node.order, after));
         }
         order_by(&mut select, sort_terms(&self.dialect, operands, &node.order));
         if let Some(limit) = limit {

@@ -3,8 +3,9 @@
 use mesh_schema::Link;
 use sea_query::Expr;
 
-use super::operand::Operand;
+use super::Operand;
 use super::type_class::TypeClass;
+use crate::class::Class as _;
 use mesh_plan::{Column, ColumnSource, Join, Node};
 
 /// Returns whether the database itself ensures that a relation has at most one row for each parent.

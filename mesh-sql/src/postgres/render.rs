@@ -7,10 +7,10 @@ use sea_query::{
     WindowStatement, WithClause,
 };
 
-use super::layout::Layout;
-use super::param::Param;
+use super::Param;
 use crate::custom::cast;
 use crate::join_room::JoinRoom;
+use crate::layout::Layout;
 use crate::order::{SortTerm, order_by};
 use crate::statement::{Params, Statement};
 

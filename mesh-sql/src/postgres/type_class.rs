@@ -1,5 +1,7 @@
 //! Classes of storage types, which decide whether a column compares with a value in its type or as text.
 
+use std::fmt;
+
 use data_encoding::HEXLOWER;
 use mesh_schema::{NativeKind, NativeType, Operators};
 use sea_query::{Expr, Func};
@@ -7,13 +9,14 @@ use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 use super::datetime;
-use crate::custom::cast;
-use mesh_plan::Value;
+use crate::class::{Class, Form};
+use crate::custom::{cast, operator};
 use mesh_plan::backend::{is_special_decimal, number_text};
+use mesh_plan::{CompareOp, Value};
 
 /// A class of storage types that can be compared with the same values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TypeClass {
+pub enum TypeClass {
     Boolean,
     /// An integer type, with its name.
     Integer(&'static str),
@@ -84,11 +87,6 @@ impl TypeClass {
         }
     }
 
-    /// Returns whether values can be compared with one another, in an order that a cursor can express.
-    pub(super) fn has_order(&self) -> bool {
-        !matches!(self, Self::Json(_) | Self::Composite | Self::Other(..))
-    }
-
     /// Returns whether a column of this class can be compared with a column of the other.
     pub(super) fn compares_with(&self, other: &Self) -> bool {
         use TypeClass::{CaseInsensitive, Integer, Numeric, Other, Real4, Real8, Text, Unknown};
@@ -118,70 +116,69 @@ impl TypeClass {
         }
     }
 
-    /// Returns the text from which the column's type reads the value, and the type to compare in. `None` if a column cannot
+    /// Returns the text from which the column's type reads the value, and the form to compare in. `None` if a column cannot
     /// contain such a value, so that only the texts can be compared.
-    pub(super) fn value(&self, value: &Value) -> Option<(String, &str)> {
-        if let Value::Text(text) = value
-            && text.contains('\0')
-        {
+    fn value(&self, value: &Value) -> Option<(String, Form)> {
+        if !Self::is_storable(value) {
             return None;
         }
         match self {
             Self::Boolean => match value {
-                Value::Boolean(value) => Some((value.to_string(), "bool")),
-                Value::Integer(value @ (0 | 1)) => Some(((*value == 1).to_string(), "bool")),
+                Value::Boolean(value) => Some((value.to_string(), Form::Cast("bool"))),
+                Value::Integer(value @ (0 | 1)) => Some(((*value == 1).to_string(), Form::Cast("bool"))),
                 _ => None,
             },
             Self::Integer(_) => match value {
-                Value::Boolean(value) => Some((i64::from(*value).to_string(), "int8")),
-                Value::Integer(value) => Some((value.to_string(), "int8")),
+                Value::Boolean(value) => Some((i64::from(*value).to_string(), Form::Cast("int8"))),
+                Value::Integer(value) => Some((value.to_string(), Form::Cast("int8"))),
                 Value::Real(value) => Some(match whole(*value) {
-                    Some(value) => (value.to_string(), "int8"),
-                    None => (real(*value), "float8"),
+                    Some(value) => (value.to_string(), Form::Cast("int8")),
+                    None => (real(*value), Form::Cast("float8")),
                 }),
-                Value::Text(text) if is_canonical(text) => Some((text.clone(), "int8")),
-                Value::Text(text) => is_decimal(text).then(|| (text.clone(), "numeric")),
+                Value::Text(text) if is_canonical(text) => Some((text.clone(), Form::Cast("int8"))),
+                Value::Text(text) => is_decimal(text).then(|| (text.clone(), Form::Cast("numeric"))),
                 Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
             },
-            Self::Real4 => number(value)
-                .map(|number| (real(number), if is_single(number) { "float4" } else { "float8" })),
-            Self::Real8 => number(value).map(|number| (real(number), "float8")),
+            Self::Real4 => number(value).map(|number| {
+                (real(number), if is_single(number) { Form::Cast("float4") } else { Form::Cast("float8") })
+            }),
+            Self::Real8 => number(value).map(|number| (real(number), Form::Cast("float8"))),
             Self::Numeric => match value {
-                Value::Integer(value) => Some((value.to_string(), "numeric")),
-                Value::Real(value) => Some((real(*value), "numeric")),
+                Value::Integer(value) => Some((value.to_string(), Form::Cast("numeric"))),
+                Value::Real(value) => Some((real(*value), Form::Cast("numeric"))),
                 Value::Text(text) if is_decimal(text) || is_special_decimal(text) => {
-                    Some((text.clone(), "numeric"))
+                    Some((text.clone(), Form::Cast("numeric")))
                 }
                 _ => None,
             },
-            Self::Text(ty) => Some((value_text(value)?, ty)),
-            Self::CaseInsensitive(_, name) => Some((value_text(value)?, name)),
+            Self::Text(ty) => Some((value_text(value)?, Form::Cast(ty))),
+            Self::CaseInsensitive(..) => Some((value_text(value)?, Form::Own)),
             Self::Uuid => match value {
                 Value::Text(text) if text.len() == Hyphenated::LENGTH => {
-                    Uuid::try_parse(text).ok().map(|_| (text.clone(), "uuid"))
+                    Uuid::try_parse(text).ok().map(|_| (text.clone(), Form::Cast("uuid")))
                 }
                 _ => None,
             },
             Self::Date => match value {
                 Value::Text(text) => match datetime::date(text) {
-                    Some(date) => Some((date, "date")),
-                    None => datetime::time(text).map(|time| (time, "timestamp")),
+                    Some(date) => Some((date, Form::Cast("date"))),
+                    None => datetime::time(text).map(|time| (time, Form::Cast("timestamp"))),
                 },
                 _ => None,
             },
             Self::Timestamp | Self::TimestampZone => match value {
-                Value::Text(text) => datetime::time(text).map(|time| (time, self.bind_type())),
+                Value::Text(text) => datetime::time(text).map(|time| (time, self.bind_form())),
                 _ => None,
             },
             Self::Bytes => match value {
-                Value::Bytes(bytes) => Some((hex(bytes), "bytea")),
+                Value::Bytes(bytes) => Some((hex(bytes), Form::Cast("bytea"))),
                 _ => None,
             },
             Self::Enum(native) => match value {
-                Value::Text(text) if native.labels.contains(text) => Some((text.clone(), &native.name)),
+                Value::Text(text) if native.labels.contains(text) => Some((text.clone(), Form::Own)),
                 _ => None,
             },
-            Self::Unknown => Some((value_text(value)?, "")),
+            Self::Unknown => Some((value_text(value)?, Form::Bound)),
             Self::Json(_) | Self::Composite | Self::Other(..) => None,
         }
     }
@@ -198,20 +195,8 @@ impl TypeClass {
         }
     }
 
-    /// Returns whether a value that is known only at run time is compared with the column itself, not with its
-    /// text.
-    pub(super) fn is_bindable(&self) -> bool {
-        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other(..) | Self::Bytes)
-    }
-
-    /// Returns whether equal values are also the same in all other comparisons. Equal texts need not be: a collation may ignore
-    /// letter case.
-    pub(super) fn is_identity(&self) -> bool {
-        matches!(self, Self::Integer(_) | Self::Uuid)
-    }
-
     /// Returns the type in which a value known only at run time is compared; empty if the database infers it.
-    pub(super) fn bind_type(&self) -> &'static str {
+    fn bind_type(&self) -> &'static str {
         match self {
             Self::Boolean => "bool",
             Self::Integer(_) => "int8",
@@ -229,14 +214,128 @@ impl TypeClass {
         }
     }
 
-    /// Returns the text from which [`Self::bind_type`] reads the value; `None` if no record can have the value.
-    pub(super) fn bind_value(&self, value: &Value) -> Option<String> {
+    /// Returns the name of the type of a form; `None` if the database infers it.
+    fn type_of(&self, form: Option<Form>) -> Option<&str> {
+        match (form, self) {
+            (None, _) => Some("text"),
+            (Some(Form::Cast(ty)), _) => Some(ty),
+            (Some(Form::Own), Self::CaseInsensitive(_, name)) => Some(name),
+            (Some(Form::Own), Self::Enum(native)) => Some(&native.name),
+            (Some(Form::Bound | Form::Own), _) => None,
+        }
+    }
+}
+
+impl Class for TypeClass {
+    /// All parameters are bound as text, which the database reads as the types that the statement names.
+    type Bound = Option<String>;
+
+    fn bind_text(text: String) -> Option<String> {
+        Some(text)
+    }
+
+    fn bind_integer(number: i64) -> Option<String> {
+        Some(number.to_string())
+    }
+
+    fn bind_as_text(value: &Value) -> Option<String> {
+        value_text(value)
+    }
+
+    fn read(&self, value: &Value) -> Option<(Option<String>, Form)> {
+        self.value(value).map(|(text, form)| (Some(text), form))
+    }
+
+    fn bind_form(&self) -> Form {
+        match self.bind_type() {
+            "" => Form::Bound,
+            ty => Form::Cast(ty),
+        }
+    }
+
+    fn bind(&self, value: &Value) -> Option<String> {
         if !self.is_bindable() {
             return value_text(value);
         }
-        let is_bind_type = |ty: &str| ty == self.bind_type() || self.bind_type().is_empty();
-        self.value(value).filter(|(_, ty)| is_bind_type(ty)).map(|(text, _)| text)
+        let bind = self.bind_form();
+        self.value(value).filter(|(_, form)| bind == Form::Bound || *form == bind).map(|(text, _)| text)
     }
+
+    fn bind_returned(&self, value: &Value) -> Option<String> {
+        self.written(value)
+    }
+
+    fn bind_list(values: impl Iterator<Item = Option<String>>) -> Option<String> {
+        Some(array(values))
+    }
+
+    fn is_storable(value: &Value) -> bool {
+        !matches!(value, Value::Text(text) if text.contains('\0'))
+    }
+
+    fn typed_text(param: Expr) -> Expr {
+        cast(param, "text")
+    }
+
+    fn typed_integer(param: Expr) -> Expr {
+        cast(param, "int8")
+    }
+
+    fn typed(&self, param: Expr, form: Option<Form>) -> Expr {
+        match self.type_of(form) {
+            Some(ty) => cast(param, ty),
+            None => param,
+        }
+    }
+
+    fn typed_list(&self, param: Expr, form: Option<Form>) -> Expr {
+        match self.type_of(form) {
+            Some(ty) => cast(param, &format!("{ty}[]")),
+            None => param,
+        }
+    }
+
+    fn show(text: &Option<String>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match text {
+            Some(text) => write!(f, "{text:?}"),
+            None => f.write_str("NULL"),
+        }
+    }
+
+    fn has_order(&self) -> bool {
+        !matches!(self, Self::Json(_) | Self::Composite | Self::Other(..))
+    }
+
+    fn is_bindable(&self) -> bool {
+        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other(..) | Self::Bytes)
+    }
+
+    fn is_identity(&self) -> bool {
+        // Equal texts need not be the same: a collation may ignore letter case.
+        matches!(self, Self::Integer(_) | Self::Uuid)
+    }
+
+    fn to_text(&self, expr: Expr) -> (Expr, Self) {
+        (cast(expr, "text"), Self::Text("text"))
+    }
+
+    fn compare(&self, left: Expr, op: CompareOp, right: Expr) -> Expr {
+        operator(left, op, self.schema(), right)
+    }
+
+    fn compares_in_rows(&self) -> bool {
+        self.schema().is_none()
+    }
+}
+
+/// Returns the text form of an array, in which `None` is NULL.
+pub fn array(texts: impl Iterator<Item = Option<String>>) -> String {
+    let quoted = texts.map(|text| {
+        let Some(text) = text else { return "NULL".to_owned() };
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{escaped}\"")
+    });
+    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }
 
 /// Returns the value as the text that the database would write for it; `None` for NULL and for text that it cannot store.

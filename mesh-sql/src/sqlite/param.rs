@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::{list, prefix};
+use crate::param::show_value;
 use mesh_plan::Value;
 use mesh_plan::{Plan, Target};
 
@@ -91,14 +92,7 @@ impl fmt::Display for Param {
             Self::PatternBound(slot, _) => write!(f, "a beginning of the parameters' value {slot}"),
             Self::Limit(slot, more) => write!(f, "the parameters' value {slot} and {more}"),
             Self::After(index) => write!(f, "the cursor's value {index}"),
-            Self::Value(Value::Null) => f.write_str("NULL"),
-            Self::Value(Value::Boolean(value)) => write!(f, "{value}"),
-            Self::Value(Value::Integer(value)) => write!(f, "{value}"),
-            Self::Value(Value::Real(value)) => write!(f, "{value:?}"),
-            Self::Value(Value::Text(value)) => write!(f, "{value:?}"),
-            Self::Value(Value::InvalidText(value) | Value::Bytes(value)) => {
-                write!(f, "{} bytes", value.len())
-            }
+            Self::Value(value) => show_value(value, f),
         }
     }
 }

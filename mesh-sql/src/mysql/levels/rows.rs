@@ -6,16 +6,17 @@ use sea_query::{
 };
 
 use super::{Lowering, Parents, column_name, sort_name, table_alias};
+use crate::class::Class as _;
 use crate::dialect::{Dialect as _, Operands};
 use crate::group;
 use crate::links::{JUNCTION, linked};
 use crate::mysql::dialect::MySql;
 use crate::mysql::render::{self, PARENT_NUMBER, PARENTS, ROW_IN_PARENT, ROW_NUMBER};
 use crate::mysql::type_class::TypeClass;
-use crate::mysql::{keyset, param};
 use crate::order::{order_by, sort_terms};
 use crate::predicate::{self, compare};
 use crate::related::RowOperands;
+use crate::{keyset, param};
 use mesh_plan::Value;
 use mesh_plan::{ColumnSource, CompareOp, Grouping, Node, SortKey};
 
@@ -135,6 +136,7 @@ impl Lowering<'_> {
         operands: &Operands<'_, MySql<'_>>,
         RowSelection { after, limit, parent_number, is_sorted }: RowSelection<'_>,
     ) -> SelectStatement {
+        let dialect = self.dialect;
         for (known, number) in node.columns.iter().zip(numbers) {
             select.expr_as(operands(&known.source).expr, column_name(*number));
         }
@@ -144,7 +146,7 @@ impl Lowering<'_> {
         }
         let keys = sort_keys(node);
         if let Some(after) = after {
-            select.and_where(keyset::after(&mut self.params, operands, &keys, after));
+            select.and_where(keyset::after_values(&dialect, &mut self.params, operands, &keys, after));
         }
         let terms: Vec<_> = sort_terms(&self.dialect, operands, &keys).collect();
         if let Some(parent_number) = parent_number {
