@@ -16,6 +16,7 @@ mod group;
 mod join_room;
 mod keyset;
 mod layout;
+mod levels;
 mod links;
 pub mod mysql;
 mod operand;
@@ -25,6 +26,7 @@ mod pattern;
 pub mod postgres;
 mod predicate;
 mod related;
+mod render;
 pub mod sqlite;
 mod statement;
 #[cfg(test)]
