@@ -1,12 +1,12 @@
 //! The levels of a plan that is answered by one statement: one for the root, and one for each relation that needs rows of its
 //! own. The records of other to-one relations are joined to the rows of their parents.
 
+mod rows;
+
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use mesh_plan::{
-    ColumnSource, CompareOp, Grouping, Join, JoinForm, Node, PageSize, Plan, SortKey, Target, Value,
-};
+use mesh_plan::{ColumnSource, Grouping, Join, JoinForm, Node, PageSize, Plan, SortKey, Target, Value};
 use sea_query::{Expr, Query, SelectStatement, WithClause};
 
 use crate::class::Class;
@@ -17,9 +17,10 @@ use crate::layout::{Layout, ReadStatement};
 use crate::operand::Operand;
 use crate::order::SortTerm;
 use crate::param::{self, Param};
-use crate::related::{RowOperands, typed_placeholder};
+use crate::related::typed_placeholder;
 use crate::statement::Params;
-use crate::{group, keyset, predicate, render};
+use crate::total::all_rows;
+use crate::{group, render};
 
 /// The alias of the level of the parents.
 pub(crate) const PARENTS: &str = "h";
@@ -329,22 +330,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     /// Adds a level with the number of all rows of the root. Returns the level and the number of its column.
     fn total(&mut self, node: &'p Node) -> (usize, usize) {
         let (number, count) = (self.next(), self.next());
-        let dialect = self.dialect;
-        let mut rows = Query::select();
-        let alias = table_alias(number);
-        rows.from_as(dialect.table(&node.table), alias.clone());
-        let values = RowOperands::new(&dialect, &mut self.params, node, alias, &mut rows);
-        let operands = |source: &ColumnSource| values.get(source);
-        if let Some(filter) = &node.filter {
-            rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
-        }
-        if let Some(grouping) = &node.grouping {
-            rows = group::fold(&dialect, rows, &operands, grouping);
-            let operands = |source: &ColumnSource| group::operand(&dialect, &operands, grouping, source);
-            if let Some(having) = &grouping.having {
-                rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, having));
-            }
-        }
+        let mut rows = all_rows(&self.dialect, &mut self.params, node, table_alias(number));
         rows.expr_as(count_rows(), column_name(count));
         let alias = rows_alias(number);
         let select = Query::select().from_subquery(rows, alias.clone()).take();
@@ -361,79 +347,6 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
             let (expr, ty) = class.shown(Expr::col(column_name(number)));
             level.shown.push((number, expr, ty));
         }
-    }
-
-    /// Returns the select of a node's rows or groups, with the number of the node and those of its columns. `select` has the
-    /// parents, if their level is read, and `conditions` link the rows to them.
-    pub(crate) fn rows(
-        &mut self,
-        node: &Node,
-        (number, columns): (usize, &[usize]),
-        select: SelectStatement,
-        conditions: Vec<Expr>,
-        scope: &D::Scope,
-    ) -> SelectStatement {
-        let dialect = self.dialect;
-        let is_root = self.levels.is_empty();
-        let (alias, mut rows) = (table_alias(number), select);
-        rows.from_as(dialect.table(&node.table), alias.clone());
-        // The rows of one parent are few.
-        let lower = if is_root && !self.is_point { RowOperands::for_ordered_rows } else { RowOperands::new };
-        let values = lower(&dialect, &mut self.params, node, alias, &mut rows);
-        let operands = |source: &ColumnSource| values.get(source);
-        for (part, id) in node.id.iter().enumerate().filter(|_| self.is_point && is_root) {
-            let id = operands(&id.source);
-            let wanted = match self.id_parts {
-                Some(id_part) => id_part(part),
-                None => param::id(&mut self.params, part, &id.class),
-            };
-            rows.and_where(id.to_bindable().compare(CompareOp::Eq, wanted.clone()));
-            // If the record has a condition, its children are read through its level, so that they are not searched for if the
-            // condition does not hold.
-            let is_alone = node.id.len() == 1 && node.filter.is_none();
-            self.id = Some(wanted).filter(|_| is_alone && id.class.is_identity());
-        }
-        for condition in conditions {
-            rows.and_where(condition);
-        }
-        if let Some(filter) = &node.filter {
-            rows.and_where(predicate::lower(&dialect, &mut self.params, &operands, filter));
-        }
-        let Some(grouping) = &node.grouping else {
-            return self.complete(node, rows, columns, &operands, scope);
-        };
-        let mut groups = D::fold(self, rows, &operands, grouping, scope);
-        let operands = |source: &ColumnSource| group::operand(&dialect, &operands, grouping, source);
-        if let Some(having) = &grouping.having {
-            groups.and_where(predicate::lower(&dialect, &mut self.params, &operands, having));
-        }
-        self.complete(node, groups, columns, &operands, scope)
-    }
-
-    /// Adds the parts that rows and groups share: columns, start, order and limit.
-    fn complete(
-        &mut self,
-        node: &Node,
-        mut select: SelectStatement,
-        numbers: &[usize],
-        operands: &Operands<'_, D>,
-        scope: &D::Scope,
-    ) -> SelectStatement {
-        let dialect = self.dialect;
-        for (known, number) in node.columns.iter().zip(numbers) {
-            select.expr_as(operands(&known.source).expr, column_name(*number));
-        }
-        if node.columns.is_empty() {
-            // The columns of a level must have different names.
-            select.expr_as(Expr::Constant(1.into()), column_name(self.next()));
-        }
-        let keys = D::sort_keys(node);
-        // Only the root has a cursor.
-        if let Some(after) = self.after.filter(|_| self.levels.is_empty()) {
-            select.and_where(keyset::after_values(&dialect, &mut self.params, operands, &keys, after));
-        }
-        dialect.limit(&mut select, node, operands, &keys, scope);
-        select
     }
 
     /// Returns the number of rows of a relation for each parent. A number from a parameter needs a statement in which the

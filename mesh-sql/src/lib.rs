@@ -32,6 +32,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod total;
 mod write;
 
 pub use statement::Statement;

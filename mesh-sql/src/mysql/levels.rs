@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use mesh_plan::{ColumnSource, CompareOp, Grouping, Join, JoinForm, Node, PageSize, Plan, SortKey};
+use mesh_plan::{ColumnSource, CompareOp, Grouping, Join, Node, PageSize, Plan, SortKey};
 use mesh_ql::AggregateFn;
-use mesh_schema::{ColumnPair, Link};
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, ExprTrait as _, Func, JoinType, Order, OverStatement as _, Query,
     SelectStatement, WindowStatement, WithClause,
@@ -21,7 +20,7 @@ use crate::levels::{
     self, LevelDialect, Lowering, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position, ROW_NUMBER,
     column, column_name, level_name, rows_alias, table_alias,
 };
-use crate::links::{JUNCTION, linked};
+use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::predicate::compare;
 
@@ -105,7 +104,7 @@ impl LevelDialect for MySql<'_> {
     const REPEATS_LEVELS: bool = true;
 
     fn may_join(join: &Join) -> bool {
-        key_pairs(join).is_some()
+        join.is_same_type && key_of_one(join).is_some()
     }
 
     fn sort_keys(node: &Node) -> Cow<'_, [SortKey]> {
@@ -211,7 +210,7 @@ impl LevelDialect for MySql<'_> {
         position: &Position<'_>,
     ) -> Layout {
         let (dialect, node) = (lowering.dialect, &join.node);
-        let pairs = key_pairs(join).unwrap_or_default();
+        let pairs = key_of_one(join).unwrap_or_default();
         let (number, columns) = lowering.numbers(node);
         let alias = rows_alias(number);
         let mut rows =
@@ -316,17 +315,6 @@ impl MySql<'_> {
             Operand::new(Expr::col((alias.to_owned(), sort_name(index))), TypeClass::Unknown)
         };
         sort_terms(self, &operands, &Self::sort_keys(node)).collect()
-    }
-}
-
-/// Returns the columns that link a to-one relation to its parents; `None` for other relations, and unless the database ensures
-/// that there is at most one record, and both sides have the same types.
-fn key_pairs(join: &Join) -> Option<&[ColumnPair]> {
-    match &join.link {
-        Link::Direct { pairs } if join.form == JoinForm::Record && join.is_unique && join.is_same_type => {
-            Some(pairs)
-        }
-        _ => None,
     }
 }
 

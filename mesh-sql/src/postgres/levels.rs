@@ -8,7 +8,7 @@ use sea_query::{
 };
 
 use super::dialect::Postgres;
-use super::links::{leads_to_one, presence};
+use super::links::presence;
 use super::type_class::TypeClass;
 use super::{Operand, ReadStatement};
 use crate::custom::{cast, operator};
@@ -19,7 +19,7 @@ use crate::levels::{
     self, LevelDialect, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position, ROW_NUMBER, column,
     column_name, level_name, rows_alias, table_alias,
 };
-use crate::links::{JUNCTION, linked};
+use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::related::typed_placeholder;
 use mesh_plan::Plan;
@@ -121,7 +121,7 @@ impl<'f> LevelDialect for Postgres<'f> {
         let linked = linked(&lowering.dialect, parent, (&join.link, node), (&table_alias, JUNCTION), keys);
         // Without a limit, the database can choose the cheapest join, but that does not keep the order of the parents. Only the
         // rows of the root are sorted again, so the joins of other levels have a limit.
-        let limit = (position.level > 0 || !leads_to_one(join)).then_some(1);
+        let limit = (position.level > 0 || key_of_one(join).is_none()).then_some(1);
         let mut rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &limit);
         // A column that the link compares is never NULL if there is a row.
         let compared = match &join.link {
