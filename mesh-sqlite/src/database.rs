@@ -139,22 +139,9 @@ impl Database {
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let statements = read::lower(&reader, plan);
-        let steps = read::query_plan(&reader.connection, &statements).map_err(failed)?;
+        let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
         pool.release(reader);
         Ok(steps)
-    }
-
-    /// Returns the statements that read a plan.
-    ///
-    /// # Errors
-    /// The database cannot be opened.
-    pub fn statements(&self, plan: &Plan) -> Result<Statements, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let statements = read::lower(&reader, plan);
-        pool.release(reader);
-        Ok(statements)
     }
 
     /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
@@ -164,7 +151,7 @@ impl Database {
     pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let checked = sort_bound::check(&reader, plan, &read::lower(&reader, plan));
+        let checked = sort_bound::check(&reader, plan, &Statements::from_plan(plan));
         pool.release(reader);
         checked
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{JsonBody, Plan, ResolveError, Trace, Usage};
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
@@ -157,7 +158,7 @@ impl Reader {
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = read::lower(self, plan);
+        let statements = Statements::from_plan(plan);
         sort_bound::check(self, plan, &statements)?;
         let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
         // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that

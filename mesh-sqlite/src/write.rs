@@ -218,7 +218,7 @@ impl WriteConnection {
         let statements = match self.replies.get_mut(plan.id()) {
             Some(statements) => &*statements,
             None => {
-                lowered = read::lower(&self.reader, &plan);
+                lowered = Statements::from_plan(&plan);
                 sort_bound::check(&self.reader, &plan, &lowered)?;
                 if lowered.iter().all(|statement| statement.sql.len() <= CACHED_TEXT) {
                     self.replies.insert(plan.id().clone(), lowered.clone(), 1);

@@ -22,7 +22,6 @@ use crate::mutation::{Mutation, Subject};
 use crate::sql::custom;
 use crate::sql::statement::Statement;
 use crate::sql::write::{self, SetReference, Step, WriteProbe};
-pub use dialect::Probe;
 use dialect::Sqlite;
 pub use list::element;
 pub use param::Param;
@@ -52,7 +51,7 @@ pub mod functions {
 /// for tables, but not for views. If it does, an update that keeps the id has no `RETURNING` clause. SQLite would fill a
 /// temporary table for the clause, which is a quarter of its work for an update.
 pub fn write_steps(mutation: &Mutation, counts_updated: bool) -> Vec<Step<Param>> {
-    let mut steps = write::lower(mutation, Sqlite { counts_updated, ..Sqlite::PLAIN });
+    let mut steps = write::lower(mutation, Sqlite { counts_updated });
     steps.iter_mut().for_each(|step| abort_conflicts(&mut step.statement.sql, mutation));
     steps
 }

@@ -80,20 +80,6 @@ impl Interrupt {
         self.state.lock().check_count
     }
 
-    /// Executes a part of the current run that may use at most `checks` checks. Unused checks remain for the rest of
-    /// the run.
-    pub(crate) fn run_limited<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
-        let before = {
-            let left = &mut self.state.lock().budget.checks;
-            left.replace(left.map_or(checks, |left| left.min(checks)))
-        };
-        let result = run();
-        let left = &mut self.state.lock().budget.checks;
-        let taken = before.unwrap_or(checks).min(checks) - left.unwrap_or(0);
-        *left = before.map(|before| before - taken);
-        result
-    }
-
     /// Returns a guard that interrupts the next run when it is dropped, for example with the future of a request whose
     /// client has disconnected.
     pub(crate) fn cancel_on_drop(self: &Arc<Self>) -> CancelOnDrop {

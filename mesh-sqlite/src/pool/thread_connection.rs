@@ -8,6 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
@@ -15,7 +16,7 @@ use self_cell::self_cell;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::{Pool, Reader};
-use crate::read::{StatementTree, failed, lower, sort_bound};
+use crate::read::{StatementTree, failed, sort_bound};
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
@@ -52,7 +53,7 @@ impl<'c> PreparedPlans<'c> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let lowered = lower(reader, plan);
+        let lowered = Statements::from_plan(plan);
         sort_bound::check(reader, plan, &lowered)?;
         let mut statements = StatementTree::prepare(&reader.connection, &lowered).map_err(failed)?;
         let read = statements.run(plan);

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
+use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Context, Export, ExportWriter, Plan, ResolveError};
 use tokio::runtime::Handle;
 
-use super::{StatementTree, failed, lower, sort_bound};
+use super::{StatementTree, failed, sort_bound};
 use crate::database::current_file::OpenFile;
 use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, Reader, slow_read_thread};
@@ -45,7 +46,7 @@ impl Reader {
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = lower(self, plan);
+        let statements = Statements::from_plan(plan);
         sort_bound::check(self, plan, &statements)?;
         let mut tree = StatementTree::prepare(&snapshot, &statements).map_err(failed)?;
         tree.bind(plan).map_err(failed)?;
