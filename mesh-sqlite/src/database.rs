@@ -17,6 +17,7 @@ use mesh_schema::{Catalog, TableName};
 use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
+use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, connect, slow_read_thread, thread_connection};
 use crate::read::{self, failed, sort_bound};
 use current_file::{CurrentFile, OpenFile};
@@ -45,7 +46,6 @@ impl Database {
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        slow_read_thread::record_processors();
         // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
             return Err(OpenError::new(path, "it is a folder"));
@@ -209,12 +209,11 @@ impl OpenFile {
         if self.is_heavy(plan.id()) {
             return Ok(None);
         }
-        let budget = slow_read_thread::inline_budget();
-        match thread_connection::read(&self.pool, plan, budget, version) {
+        match thread_connection::read(&self.pool, plan, Budget::light(), version) {
             Ok(read) => Ok(Some(self.cache_answer(plan, read))),
             // The budget is used up, or a writer has locked the file. The read starts again on a thread that may block.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
-                self.mark_heavy(plan.id());
+                self.mark(plan.id(), true);
                 Ok(None)
             }
             Err(ResolveError::Busy) => Ok(None),
@@ -233,9 +232,8 @@ impl OpenFile {
         let reading = slow_read_thread::run(move || {
             let start = Instant::now();
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());
-            let is_light = slow_read_thread::is_light(reader.interrupt.check_count(), start.elapsed());
             if file.is_heavy(plan.id()) {
-                file.mark(plan.id(), is_light && result.is_ok());
+                file.mark(plan.id(), result.is_err() || !reader.interrupt.was_light(start.elapsed()));
             }
             file.pool.release(reader);
             drop(permit);

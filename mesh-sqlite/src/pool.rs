@@ -56,7 +56,7 @@ impl Pool {
         first.connection.busy_timeout(Duration::ZERO)?;
         Ok(Self {
             path: path.to_owned(),
-            slow_reads: SlowReadQueue::new(),
+            slow_reads: Arc::new(SlowReadQueue::new()),
             versions: VersionReader::new(path, connect(path)?),
             mapped: AtomicBool::new(mapped),
             statement_bytes: AtomicUsize::new(STATEMENT_BYTES),
@@ -153,7 +153,7 @@ impl Reader {
         versions: &VersionReader,
         trace: Option<&Trace>,
     ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
-        self.interrupt.begin(Budget::until(deadline));
+        self.interrupt.begin(Budget::slow(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();

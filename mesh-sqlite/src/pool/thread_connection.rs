@@ -191,7 +191,7 @@ mod tests {
         let database = file.database().statement_cache(bytes);
         let mesh = mesh(&database);
         let pool = &database.file.last().pool;
-        let budget = || Budget { checks: None, time: Some(Duration::from_secs(60)), deadline: None };
+        let budget = || Budget { time: Some(Duration::from_secs(60)), ..Budget::default() };
         for number in 0..count {
             let nested = format!("parent {{ id {} }}", "n ".repeat(number));
             let plan = mesh.plan(&Request::collection(Format::Ql, &format!("{{ t id {nested} }}"))).unwrap();

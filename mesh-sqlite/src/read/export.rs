@@ -42,7 +42,7 @@ impl Reader {
         mut export: Export,
         runtime: &Handle,
     ) -> Result<u64, ResolveError> {
-        self.interrupt.begin(Budget::until(deadline));
+        self.interrupt.begin(Budget::slow(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
