@@ -13,7 +13,6 @@ mod prefix;
 mod statements;
 #[cfg(test)]
 mod tests;
-mod write_form;
 
 use mesh_schema::Schema;
 
@@ -27,7 +26,6 @@ pub use list::element;
 pub use param::Param;
 pub(crate) use prefix::has_beginning;
 pub use statements::{NodeRows, Statements};
-pub use write_form::WriteForm;
 
 /// Names of the functions that a back end must register. The names have a prefix, so that the views of a database keep using
 /// the built-in functions.

@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 
 use crate::planner::write::tests::blog;
 use crate::sql::postgres::{self, Features};
-use crate::sql::{Step, sqlite};
-use crate::{Action, Fields, Key, Mutation, RecordId, WriteRequest, WriteTarget};
+use crate::sql::sqlite;
+use crate::{Fields, Key, RecordId, WriteRequest, WriteTarget};
 
 #[track_caller]
 fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
@@ -18,7 +18,6 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
         shown.push_str(&format!("{}\n{meaning}", step.statement));
     }
     expected.assert_eq(&shown);
-    check_form(&mutation, &steps);
     // Both databases have the same statements, except for their placeholders.
     for (step, other) in steps.iter().zip(postgres::write_steps(&mutation, &Features::default())) {
         let mut text = other.statement.sql.clone();
@@ -37,25 +36,6 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
             _ => Some("id".into()),
         });
         assert_eq!(bound, values.collect::<Vec<_>>());
-    }
-}
-
-/// Checks that the statements of the write's form have the same texts and bind the same values.
-#[track_caller]
-fn check_form(mutation: &Mutation, steps: &[Step<sqlite::Param>]) {
-    let form = sqlite::WriteForm::from_mutation(mutation, false);
-    assert_eq!(form.is_none(), matches!(mutation.action(), Action::Merge { .. }));
-    let Some(form) = form else { return };
-    let shared = form.steps(mutation);
-    assert_eq!(shared.len(), steps.len());
-    let id = Key::from("id");
-    for (step, shared) in steps.iter().zip(&shared) {
-        assert_eq!(shared.statement.sql, step.statement.sql);
-        let bound = |step: &Step<sqlite::Param>| -> Vec<_> {
-            step.statement.params.iter().map(|param| param.for_write(mutation, &id).cloned()).collect()
-        };
-        assert_eq!(bound(shared), bound(step));
-        assert!(!shared.statement.params.iter().any(|param| matches!(param, sqlite::Param::Value(_))));
     }
 }
 
