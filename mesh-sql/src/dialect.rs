@@ -136,12 +136,6 @@ pub(super) trait Dialect {
         operand.into()
     }
 
-    /// Returns whether a subquery has few rows, so that it is better read first. Only needed for databases that do not begin a
-    /// semi-join at the subquery.
-    fn has_few_rows(&self, _params: &Params<Self::Param>, _rows: &SelectStatement) -> bool {
-        false
-    }
-
     /// Returns the reference to a table.
     fn table(&self, name: &TableName) -> TableRef;
 

@@ -26,11 +26,6 @@ impl Default for JoinRoom {
 }
 
 impl JoinRoom {
-    /// Returns the room in a level to which nothing is joined.
-    pub(super) const fn none() -> Self {
-        Self(0)
-    }
-
     /// Returns the room in the level of a node which the database evaluates anew for each level below it. Relations that
     /// find no room become such levels.
     pub(super) fn of_repeated(node: &Node, may_join: &dyn Fn(&Join) -> bool) -> Self {

@@ -3,7 +3,7 @@
 //! The record at the end of a to-one relation is joined to the rows if the database has at most one. Other values are
 //! correlated subqueries. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite always begins a
 //! semi-join at the rows. Conditions that must hold therefore get a form with which it can begin at the related records: a join
-//! of the one record, or `IN` with a list of keys if few records match. An aggregate that is the first sort key of all rows is
+//! of the one record, or `IN` with a list of keys if a condition on the related records suggests that few match. An aggregate that is the first sort key of all rows is
 //! computed in groups by parent if possible, because each row needs it.
 
 use mesh_ql::AggregateFn;
@@ -16,7 +16,7 @@ use super::links::{JUNCTION, linked, table_operand};
 use super::order::{order_by, sort_terms};
 use super::statement::Params;
 use super::{group, predicate};
-use mesh_plan::{ColumnSource, CompareOp, Node, Predicate, Related};
+use mesh_plan::{ColumnSource, CompareOp, Node, Predicate, Related, Value};
 
 /// The values of a node's rows, including the values of related records.
 pub(super) struct RowOperands<'a, D: Dialect> {
@@ -274,15 +274,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     }
 
     /// Returns the condition that the row's key is in a list of the keys of the related records. The condition may be unknown
-    /// instead of false. Returns `None` if the related records are not few, or if a list would compare differently than the
-    /// link.
-    fn list_condition(
-        &self,
-        params: &Params<D::Param>,
-        related: &Related,
-        alias: &str,
-        records: &SelectStatement,
-    ) -> Option<Expr> {
+    /// instead of false. Returns `None` if a list would compare differently than the link.
+    fn list_condition(&self, related: &Related, alias: &str, records: &SelectStatement) -> Option<Expr> {
         let dialect = self.dialect;
         let mut list = records.clone();
         let key = match &related.link {
@@ -307,9 +300,6 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 parent
             }
         };
-        if !dialect.has_few_rows(params, &list) {
-            return None;
-        }
         let source = ColumnSource::Column(key.clone());
         let operand = table_operand(dialect, &self.node.native, &self.alias, &source);
         Some(dialect.is_in_subquery(operand.into(), list, self.node.native.get(key)))
@@ -330,7 +320,10 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         let operands = |source: &ColumnSource| below.get(source);
         if let Some(filter) = &node.filter {
             records.and_where(predicate::lower(dialect, params, &operands, filter));
-            if is_required && let Some(exists) = self.list_condition(params, related, &alias, &records) {
+            if is_required
+                && is_selective(node, filter)
+                && let Some(exists) = self.list_condition(related, &alias, &records)
+            {
                 return RelatedOperands { exists, columns: Vec::new() };
             }
         }
@@ -437,4 +430,21 @@ fn required(filter: Option<&Predicate>) -> Vec<usize> {
         }
     }
     found
+}
+
+/// Returns whether a condition on related records suggests that few of them match: one that compares for equality, except with
+/// a Boolean, has to hold. The statement depends on nothing but the query, so this is a guess without knowledge of the data.
+fn is_selective(node: &Node, filter: &Predicate) -> bool {
+    match filter {
+        Predicate::All(parts) => parts.iter().any(|part| is_selective(node, part)),
+        Predicate::Any(parts) => !parts.is_empty() && parts.iter().all(|part| is_selective(node, part)),
+        Predicate::Compare { op: CompareOp::Eq, value, .. } => !matches!(value.parts().0, Value::Boolean(_)),
+        Predicate::In { negated, .. } | Predicate::SessionIn { negated, .. } => !negated,
+        Predicate::Session { op, .. } => *op == CompareOp::Eq,
+        Predicate::Param { condition, .. } => is_selective(node, condition),
+        Predicate::Exists { related, negated: false } => node.related.get(*related).is_some_and(|related| {
+            related.node.filter.as_ref().is_some_and(|filter| is_selective(&related.node, filter))
+        }),
+        _ => false,
+    }
 }

@@ -13,21 +13,18 @@ mod prefix;
 mod statements;
 #[cfg(test)]
 mod tests;
-mod write_form;
 
 use mesh_schema::Schema;
 
 use crate::custom;
 use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
-pub use dialect::Probe;
 use dialect::Sqlite;
 pub use list::element;
 use mesh_plan::Key;
 use mesh_plan::{Mutation, Subject};
 pub use param::Param;
 pub use statements::{NodeRows, Statements};
-pub use write_form::WriteForm;
 
 /// Names of the functions that a back end must register. The names have a prefix, so that the views of a database keep using
 /// the built-in functions.
@@ -51,7 +48,7 @@ pub mod functions {
 /// for tables, but not for views. If it does, an update that keeps the id has no `RETURNING` clause. SQLite would fill a
 /// temporary table for the clause, which is a quarter of its work for an update.
 pub fn write_steps(mutation: &Mutation, counts_updated: bool) -> Vec<Step<Param>> {
-    let mut steps = write::lower(mutation, Sqlite { counts_updated, ..Sqlite::PLAIN });
+    let mut steps = write::lower(mutation, Sqlite { counts_updated });
     steps.iter_mut().for_each(|step| abort_conflicts(&mut step.statement.sql, mutation));
     steps
 }

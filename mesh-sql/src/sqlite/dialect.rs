@@ -12,7 +12,7 @@ use super::prefix;
 use crate::custom;
 use crate::dialect::Dialect;
 use crate::links::table;
-use crate::statement::{Params, Statement};
+use crate::statement::Params;
 use mesh_plan::{Aggregate, Comparand, CompareOp};
 use mesh_plan::{JsonPointer, JsonType, Value};
 
@@ -21,36 +21,13 @@ use mesh_plan::{JsonPointer, JsonType, Value};
 const LISTED_MAX: usize = 64;
 
 #[derive(Clone, Copy)]
-pub(super) struct Sqlite<'a> {
-    pub(super) probe: &'a dyn Probe,
+pub(super) struct Sqlite {
     pub(super) counts_updated: bool,
 }
 
-impl Sqlite<'static> {
-    /// The dialect for a database about which nothing is known.
-    pub(super) const PLAIN: Self = Self { probe: &(), counts_updated: false };
-}
-
-/// Information about the rows of a database, which is available before a plan is read.
-pub trait Probe {
-    /// Returns whether SQLite sorts all rows of a statement before it takes the rows of the page. No records are joined to such
-    /// a statement, because they would be joined to all rows.
-    fn sorts(&self, statement: &Statement<Param>) -> bool;
-
-    /// Returns whether a statement has few rows, which are found quickly. If a condition requires few related records, these
-    /// are found first, and the rows are found through them.
-    fn are_few(&self, statement: &Statement<Param>) -> bool;
-}
-
-/// A probe for a database about which nothing is known.
-impl Probe for () {
-    fn sorts(&self, _: &Statement<Param>) -> bool {
-        false
-    }
-
-    fn are_few(&self, _: &Statement<Param>) -> bool {
-        false
-    }
+impl Sqlite {
+    /// The dialect of reads, and of writes to entities whose changed rows SQLite does not count.
+    pub(super) const PLAIN: Self = Self { counts_updated: false };
 }
 
 /// Returns the parameter for a value, or for the input in the slot.
@@ -58,7 +35,7 @@ fn value_or_input((value, slot): (&Value, Option<usize>)) -> Param {
     slot.map_or_else(|| Param::Value(value.clone()), Param::Input)
 }
 
-impl Dialect for Sqlite<'_> {
+impl Dialect for Sqlite {
     type Param = Param;
     type Operand = Operand;
 
@@ -107,10 +84,6 @@ impl Dialect for Sqlite<'_> {
 
     fn parent_key(&self, operand: Operand, is_same_type: bool) -> Expr {
         if is_same_type { operand.expr } else { custom::without_affinity(operand.expr) }
-    }
-
-    fn has_few_rows(&self, params: &Params<Param>, rows: &SelectStatement) -> bool {
-        self.probe.are_few(&params.render(rows, SqliteQueryBuilder))
     }
 
     fn table(&self, name: &TableName) -> TableRef {

@@ -14,7 +14,7 @@ use mesh_plan::SortKey;
 /// Returns the condition on the rows that follow a cursor. `nulls` has for each value of the cursor whether it is NULL.
 pub(super) fn after(
     params: &mut Params<Param>,
-    columns: &Operands<'_, Sqlite<'_>>,
+    columns: &Operands<'_, Sqlite>,
     order: &[SortKey],
     nulls: &[bool],
 ) -> Expr {
@@ -38,7 +38,7 @@ pub(super) fn after(
 
 /// Returns the terms that follow the keys of an order, so that it is total although different values of a column compare as
 /// equal.
-pub(super) fn tie_breaks(columns: &Operands<'_, Sqlite<'_>>, order: &[SortKey]) -> Vec<(Expr, Order)> {
+pub(super) fn tie_breaks(columns: &Operands<'_, Sqlite>, order: &[SortKey]) -> Vec<(Expr, Order)> {
     let stored = order.iter().filter_map(|key| {
         let order = if key.direction == Direction::Asc { Order::Asc } else { Order::Desc };
         Some((as_stored(columns(&key.source))?.expr, order))
@@ -56,7 +56,7 @@ fn as_stored(operand: Operand) -> Option<Operand> {
 /// would start at the first row for every page.
 pub(super) fn parts(
     params: &mut Params<Param>,
-    columns: &Operands<'_, Sqlite<'_>>,
+    columns: &Operands<'_, Sqlite>,
     order: &[SortKey],
     nulls: &[bool],
 ) -> Option<[Expr; 2]> {

@@ -15,9 +15,6 @@ pub enum Param {
     Value(Value),
     /// A part of the id of a point read, or of the id that an earlier step of a write has returned.
     Id(usize),
-    /// A value of a write, by its position among the values of the body, followed by the parts of the ids that the path or the
-    /// body names ([`super::WriteForm`]).
-    Written(usize),
     /// A cell of the parent's row, by the index of its column.
     Parent(usize),
     /// A value of the session, by its slot in [`mesh_plan::Plan::session_value`].
@@ -46,8 +43,7 @@ impl Param {
         }
     }
 
-    /// Returns the value to bind in a run of the plan; `None` for a constant, for a cell of the parent's row, and for a value
-    /// of a write.
+    /// Returns the value to bind in a run of the plan; `None` for a constant and for a cell of the parent's row.
     pub fn for_read<'p>(&'p self, plan: &'p Plan) -> Option<Cow<'p, Value>> {
         let found = |value: Option<&'p Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         Some(match (self, plan.target()) {
@@ -71,10 +67,17 @@ impl Param {
                 _ => Cow::Owned(Value::Integer(0)),
             },
             (Self::After(index), _) => found(plan.cursor().and_then(|cursor| cursor.get(*index))),
-            (Self::Id(_), Target::Collection) | (Self::Value(_) | Self::Written(_) | Self::Parent(_), _) => {
-                return None;
-            }
+            (Self::Id(_), Target::Collection) | (Self::Value(_) | Self::Parent(_), _) => return None,
         })
+    }
+
+    /// Returns the value to bind in a write whose earlier steps have returned this id; `None` if there is none.
+    pub fn for_write<'p>(&'p self, id: &'p [Value]) -> Option<&'p Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Id(part) => id.get(*part),
+            _ => None,
+        }
     }
 }
 
@@ -83,7 +86,6 @@ impl fmt::Display for Param {
         match self {
             Self::Id(0) => f.write_str("the id"),
             Self::Id(part) => write!(f, "part {part} of the id"),
-            Self::Written(position) => write!(f, "the written value {position}"),
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot) => write!(f, "the session's value {slot}"),
             Self::SessionList(slot) => write!(f, "the session's list {slot}"),

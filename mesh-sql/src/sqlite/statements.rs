@@ -6,7 +6,7 @@ use sea_query::{
     Asterisk, Expr, ExprTrait as _, JoinType, Query, SelectStatement, SqliteQueryBuilder, UnionType,
 };
 
-use super::dialect::{Probe, Sqlite};
+use super::dialect::Sqlite;
 use super::keyset;
 use super::operand::Operand;
 use super::param::Param;
@@ -56,13 +56,8 @@ pub enum NodeRows {
 impl Statements {
     /// Lowers a plan. To-one relations are joined into the statements of their parents.
     pub fn from_plan(plan: &Plan) -> Self {
-        Self::with_probe(plan, &())
-    }
-
-    /// Lowers a plan to the statements that are best for the rows of a database, according to a probe.
-    pub fn with_probe(plan: &Plan, probe: &dyn Probe) -> Self {
         let point = matches!(plan.target(), Target::Point(_));
-        Lowering { sqlite: Sqlite { probe, ..Sqlite::PLAIN }, nodes: 0 }.node(plan.node(), None, point)
+        Lowering { sqlite: Sqlite::PLAIN, nodes: 0 }.node(plan.node(), None, point)
     }
 
     /// Returns the statements, parents before children. The statement that counts all rows follows the statement of the rows.
@@ -88,8 +83,8 @@ impl NodeRows {
 }
 
 /// The lowering of a plan's nodes. Their nesting is bounded, because the nesting of queries is.
-struct Lowering<'a> {
-    sqlite: Sqlite<'a>,
+struct Lowering {
+    sqlite: Sqlite,
     /// The number of nodes that were lowered. It is part of the alias of a node's table, so that no two statements of a plan
     /// have the same text: a connection caches prepared statements by their text, and those of nested nodes run at the same
     /// time.
@@ -102,7 +97,6 @@ struct SelectBuilder {
     params: Params<Param>,
     columns: Vec<Expr>,
     room: JoinRoom,
-    has_joined: bool,
 }
 
 /// The place of a node's rows in a statement.
@@ -116,16 +110,10 @@ struct Place<'a> {
     presence: Option<usize>,
 }
 
-impl Lowering<'_> {
+impl Lowering {
     fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
-        let start = self.nodes;
         let limit = limit(node, parent.map(|(_, join)| join), point);
-        let (mut statement, mut joins, has_joined) =
-            self.statement(node, parent, (point, limit), JoinRoom::default());
-        if has_joined && limit.is_some() && !node.order.is_empty() && self.sqlite.probe.sorts(&statement) {
-            self.nodes = start;
-            (statement, joins, _) = self.statement(node, parent, (point, limit), JoinRoom::none());
-        }
+        let (statement, joins) = self.statement(node, parent, (point, limit));
         let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
         let counts = node.page.as_ref().is_some_and(|page| page.total);
         let total = counts.then(|| total(self.sqlite, node));
@@ -134,14 +122,13 @@ impl Lowering<'_> {
 
     /// Lowers a node and the to-one relations that are joined to it, for which there is room. At the root of a point read, the statement
     /// reads the record with one id; below a root, it reads the rows of one parent. Also returns the statements of the nodes
-    /// below the node, and whether a relation is joined.
+    /// below the node.
     fn statement(
         &mut self,
         node: &Node,
         parent: Option<(&Node, &Join)>,
         (point, limit): (bool, Option<Limit>),
-        room: JoinRoom,
-    ) -> (Statement<Param>, Vec<Statements>, bool) {
+    ) -> (Statement<Param>, Vec<Statements>) {
         let (sqlite, alias) = (self.sqlite, self.alias());
         let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
         let mut select = Query::select();
@@ -183,16 +170,16 @@ impl Lowering<'_> {
             }
             show(&mut groups, node, node.columns.iter().map(|column| values(&column.source).expr).collect());
             let select = complete(sqlite, node, groups, limit, &mut params, &values);
-            return (params.render(&select, SqliteQueryBuilder), Vec::new(), false);
+            return (params.render(&select, SqliteQueryBuilder), Vec::new());
         }
         let columns = node.columns.iter().map(|column| values(&column.source).expr).collect();
-        let mut rows = SelectBuilder { select, params, columns, room, has_joined: false };
+        let mut rows = SelectBuilder { select, params, columns, room: JoinRoom::default() };
         let place = Place { alias: &alias, offset: 0, presence: None };
         let joins = self.joins(&mut rows, (node, place));
-        let SelectBuilder { mut select, mut params, columns, has_joined, .. } = rows;
+        let SelectBuilder { mut select, mut params, columns, .. } = rows;
         show(&mut select, node, columns);
         let select = complete(sqlite, node, select, limit, &mut params, &values);
-        (params.render(&select, SqliteQueryBuilder), joins, has_joined)
+        (params.render(&select, SqliteQueryBuilder), joins)
     }
 
     /// Returns the alias of the next node's table.
@@ -220,7 +207,6 @@ impl Lowering<'_> {
         (join, pairs): (&Join, &[ColumnPair]),
     ) -> Statements {
         let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
-        rows.has_joined = true;
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
         let key = |pair: &ColumnPair| Operand::new(operand(parent_place.alias, &pair.parent), None);
         let keys = pairs.iter().map(|pair| sqlite.parent_key(key(pair), join.is_same_type));
@@ -304,7 +290,7 @@ impl<'a> UniquePairs<'a> {
 }
 
 /// Returns the statement that counts all rows of a root.
-fn total(sqlite: Sqlite<'_>, node: &Node) -> Statement<Param> {
+fn total(sqlite: Sqlite, node: &Node) -> Statement<Param> {
     let mut params = Params::new(None);
     let mut rows = all_rows(&sqlite, &mut params, node, "t".to_owned());
     params.render(rows.expr(count_rows()), SqliteQueryBuilder)
@@ -351,12 +337,12 @@ fn sort_name(column: usize) -> String {
 
 /// Adds the parts that rows and groups share: start, order and limit.
 fn complete(
-    sqlite: Sqlite<'_>,
+    sqlite: Sqlite,
     node: &Node,
     mut select: SelectStatement,
     limit: Option<Limit>,
     params: &mut Params<Param>,
-    columns: &Operands<'_, Sqlite<'_>>,
+    columns: &Operands<'_, Sqlite>,
 ) -> SelectStatement {
     let limit = limit.map(|limit| match limit {
         Limit::Rows(rows) => rows,

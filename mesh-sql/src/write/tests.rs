@@ -3,9 +3,9 @@
 use expect_test::{Expect, expect};
 
 use crate::postgres::{self, Features};
-use crate::{Step, sqlite};
+use crate::sqlite;
 use mesh_plan::{
-    Action, Context, Fields, Key, Mesh, Mutation, RecordId, WriteError, WriteRequest, WriteTarget, Written,
+    Context, Fields, Key, Mesh, Mutation, RecordId, WriteError, WriteRequest, WriteTarget, Written,
 };
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
 
@@ -71,7 +71,6 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
         shown.push_str(&format!("{}\n{meaning}", step.statement));
     }
     expected.assert_eq(&shown);
-    check_form(&mutation, &steps);
     // Both databases have the same statements, except for their placeholders.
     for (step, other) in steps.iter().zip(postgres::write_steps(&mutation, &Features::default())) {
         let mut text = other.statement.sql.clone();
@@ -90,25 +89,6 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
             _ => Some("id".into()),
         });
         assert_eq!(bound, values.collect::<Vec<_>>());
-    }
-}
-
-/// Checks that the statements of the write's form have the same texts and bind the same values.
-#[track_caller]
-fn check_form(mutation: &Mutation, steps: &[Step<sqlite::Param>]) {
-    let form = sqlite::WriteForm::from_mutation(mutation, false);
-    assert_eq!(form.is_none(), matches!(mutation.action(), Action::Merge { .. }));
-    let Some(form) = form else { return };
-    let shared = form.steps(mutation);
-    assert_eq!(shared.len(), steps.len());
-    let id = Key::from("id");
-    for (step, shared) in steps.iter().zip(&shared) {
-        assert_eq!(shared.statement.sql, step.statement.sql);
-        let bound = |step: &Step<sqlite::Param>| -> Vec<_> {
-            step.statement.params.iter().map(|param| param.for_write(mutation, &id).cloned()).collect()
-        };
-        assert_eq!(bound(shared), bound(step));
-        assert!(!shared.statement.params.iter().any(|param| matches!(param, sqlite::Param::Value(_))));
     }
 }
 

@@ -88,10 +88,6 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
         }
         return Ok(());
     }
-    let statements = match database {
-        Some(database) => database.statements(plan)?,
-        None => Statements::from_plan(plan),
-    };
     let rows = |table: &TableName| match database {
         Some(database) => Ok(match database.row_count(table, SMALL_TABLE_ROWS + 1)? {
             None => Rows::View,
@@ -102,7 +98,7 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
     };
     add_statements(
         &mut explanation.statements,
-        &statements,
+        &Statements::from_plan(plan),
         (plan.node(), None),
         &mut steps.into_iter(),
         &rows,

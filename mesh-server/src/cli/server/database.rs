@@ -204,16 +204,6 @@ impl Database {
         explained.map_err(|error| Failure::check_failed(chain(&error)))
     }
 
-    /// Returns the statements of a plan in SQLite, or the statements derived from the plan alone for other databases.
-    pub(crate) fn statements(&self, plan: &Plan) -> Result<Statements, Failure> {
-        match self {
-            Self::Sqlite(database) => {
-                database.statements(plan).map_err(|error| Failure::check_failed(chain(&error)))
-            }
-            Self::Postgres(_) | Self::MySql(_) => Ok(Statements::from_plan(plan)),
-        }
-    }
-
     /// Checks the bound on orders by values of related records.
     pub(crate) fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
         match self {
