@@ -9,12 +9,12 @@ mod transaction;
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_plan::sql::mysql::{self, Param};
-use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{
     Action, BoxFuture, Context, Failure, Key, Mutation, Mutator, Outcome, Rule, Script, ScriptError,
     StepResult, Value, WriteError, Written,
 };
+use mesh_sql::mysql::{self, Param};
+use mesh_sql::{Part, Statement, Step};
 use mysql_async::{Error, Row};
 
 use crate::cells;

@@ -1,5 +1,6 @@
 //! Checked writes with every name resolved, and the trait that executes them. `SPEC §11`
 
+mod effect;
 mod fields;
 mod mutator;
 
@@ -9,8 +10,6 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Node, Plan, Predicate, Target};
-#[cfg(feature = "sql")]
-use crate::sql::text;
 use crate::value::key;
 use crate::{Change, Key, Rule, Value, WriteError};
 pub use fields::{Fields, FieldsError};
@@ -109,7 +108,6 @@ impl Mutation {
 /// A write of a record or of one of its relations. `id` is the id of the record in the path, and `other` is the relation
 /// with its target.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 #[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum Action {
     /// Creates a record with these values.
@@ -265,6 +263,16 @@ impl Subject {
         self.schema.entity(self.entity)
     }
 
+    /// Returns the schema of the entity.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Returns the id of the entity in its schema.
+    pub fn entity_id(&self) -> EntityId {
+        self.entity
+    }
+
     /// Returns the entity's key.
     pub fn key(&self) -> &str {
         &self.entity().key
@@ -294,14 +302,8 @@ impl Subject {
         self.fields_of_columns(columns.unwrap_or_default().iter().map(String::as_str))
     }
 
-    /// Returns the fields in the condition of a CHECK constraint, if the principal may see them. For messages.
-    #[cfg(feature = "sql")]
-    pub fn fields_of_condition(&self, sql: &str) -> Vec<String> {
-        let all = self.entity().fields.iter().map(|field| field.column.as_str());
-        self.fields_of_columns(text::columns(&text::tokens(sql), all).into_iter())
-    }
-
-    fn fields_of_columns<'c>(&self, columns: impl Iterator<Item = &'c str>) -> Vec<String> {
+    /// Returns the fields of columns, if the principal may see them. For messages.
+    pub fn fields_of_columns<'c>(&self, columns: impl Iterator<Item = &'c str>) -> Vec<String> {
         columns.filter_map(|column| self.field_of_column(column)).map(str::to_owned).collect()
     }
 

@@ -5,8 +5,8 @@ use std::error::Error as StdError;
 
 use bytes::BytesMut;
 use mesh_plan::Value;
-use mesh_plan::sql::postgres;
 use mesh_schema::TableName;
+use mesh_sql::postgres;
 use sea_query::{
     IntoIden as _, IntoTableRef as _, PostgresQueryBuilder, QueryBuilder as _, QuotedBuilder as _, TableRef,
 };

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{
     Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage,
 };
 use mesh_schema::{Catalog, TableName};
+use mesh_sql::sqlite::Statements;
 
 use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
+use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, connect, slow_read_thread, thread_connection};
 use crate::read::{self, failed, sort_bound};
 use current_file::{CurrentFile, OpenFile};
@@ -45,7 +46,6 @@ impl Database {
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        slow_read_thread::record_processors();
         // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
             return Err(OpenError::new(path, "it is a folder"));
@@ -139,22 +139,9 @@ impl Database {
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let statements = read::lower(&reader, plan);
-        let steps = read::query_plan(&reader.connection, &statements).map_err(failed)?;
+        let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
         pool.release(reader);
         Ok(steps)
-    }
-
-    /// Returns the statements that read a plan.
-    ///
-    /// # Errors
-    /// The database cannot be opened.
-    pub fn statements(&self, plan: &Plan) -> Result<Statements, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let statements = read::lower(&reader, plan);
-        pool.release(reader);
-        Ok(statements)
     }
 
     /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
@@ -164,7 +151,7 @@ impl Database {
     pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let checked = sort_bound::check(&reader, plan, &read::lower(&reader, plan));
+        let checked = sort_bound::check(&reader, plan, &Statements::from_plan(plan));
         pool.release(reader);
         checked
     }
@@ -222,12 +209,11 @@ impl OpenFile {
         if self.is_heavy(plan.id()) {
             return Ok(None);
         }
-        let budget = slow_read_thread::inline_budget();
-        match thread_connection::read(&self.pool, plan, budget, version) {
+        match thread_connection::read(&self.pool, plan, Budget::light(), version) {
             Ok(read) => Ok(Some(self.cache_answer(plan, read))),
             // The budget is used up, or a writer has locked the file. The read starts again on a thread that may block.
             Err(ResolveError::TimedOut) if deadline.is_none_or(|it| Instant::now() < it) => {
-                self.mark_heavy(plan.id());
+                self.mark(plan.id(), true);
                 Ok(None)
             }
             Err(ResolveError::Busy) => Ok(None),
@@ -246,9 +232,8 @@ impl OpenFile {
         let reading = slow_read_thread::run(move || {
             let start = Instant::now();
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());
-            let is_light = slow_read_thread::is_light(reader.interrupt.check_count(), start.elapsed());
             if file.is_heavy(plan.id()) {
-                file.mark(plan.id(), is_light && result.is_ok());
+                file.mark(plan.id(), result.is_err() || !reader.interrupt.was_light(start.elapsed()));
             }
             file.pool.release(reader);
             drop(permit);

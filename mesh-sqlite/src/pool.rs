@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_plan::{JsonBody, Plan, ResolveError, Trace, Usage};
+use mesh_sql::sqlite::Statements;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -55,7 +56,7 @@ impl Pool {
         first.connection.busy_timeout(Duration::ZERO)?;
         Ok(Self {
             path: path.to_owned(),
-            slow_reads: SlowReadQueue::new(),
+            slow_reads: Arc::new(SlowReadQueue::new()),
             versions: VersionReader::new(path, connect(path)?),
             mapped: AtomicBool::new(mapped),
             statement_bytes: AtomicUsize::new(STATEMENT_BYTES),
@@ -152,12 +153,12 @@ impl Reader {
         versions: &VersionReader,
         trace: Option<&Trace>,
     ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
-        self.interrupt.begin(Budget::until(deadline));
+        self.interrupt.begin(Budget::slow(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = read::lower(self, plan);
+        let statements = Statements::from_plan(plan);
         sort_bound::check(self, plan, &statements)?;
         let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
         // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that

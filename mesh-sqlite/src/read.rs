@@ -6,19 +6,18 @@ pub(crate) mod sort_bound;
 mod tests;
 mod trace;
 
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::sqlite::{self, NodeRows, Param, Probe, Statements};
 use mesh_plan::{
     Cells as _, Flow, JsonBody, Key, Node, Plan, ResolveError, RowSource, Trace, TracedStatement, Value,
     ValueRef,
 };
 use mesh_schema::TableName;
+use mesh_sql::Statement;
+use mesh_sql::sqlite::{self, NodeRows, Param, Statements};
 use rusqlite::{CachedStatement, Connection, ErrorCode, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
 use crate::cells::{Bound, SqliteRow};
 use crate::functions;
-use crate::pool::Reader;
 use trace::Cost;
 
 /// Reads a plan inside an open transaction, and records the statements if there is a trace.
@@ -315,56 +314,6 @@ pub(crate) fn row_count(
         .to_string(SqliteQueryBuilder);
     let count: i64 = connection.query_row(&count, [], |row| row.get(0))?;
     Ok(Some(count.unsigned_abs()))
-}
-
-/// Lowers a plan to the statements that are best for this database.
-pub(crate) fn lower(reader: &Reader, plan: &Plan) -> Statements {
-    Statements::with_probe(plan, &FirstRun { reader, plan })
-}
-
-/// The largest number of records of a relation that counts as few.
-const FEW: u64 = 1_000;
-
-/// The budget of the search for few records, in checks. It is less than a millisecond.
-const FEW_CHECKS: u32 = 10;
-
-/// The database as the first run of a plan finds it. Later runs use the same statements for all parameters and
-/// sessions.
-struct FirstRun<'a> {
-    reader: &'a Reader,
-    plan: &'a Plan,
-}
-
-/// A statement that cannot be explained or run here cannot be prepared later either, and the error is reported then.
-impl Probe for FirstRun<'_> {
-    fn sorts(&self, statement: &Statement<Param>) -> bool {
-        let is_sort = |step: &String| step.starts_with("USE TEMP B-TREE FOR") && step.ends_with("ORDER BY");
-        steps(&self.reader.connection, statement).is_ok_and(|steps| steps.iter().any(is_sort))
-    }
-
-    fn are_few(&self, statement: &Statement<Param>) -> bool {
-        self.reader
-            .interrupt
-            .run_limited(FEW_CHECKS, || self.count(statement))
-            .is_ok_and(|count| count <= FEW)
-    }
-}
-
-impl FirstRun<'_> {
-    /// Returns the number of rows of a statement, counted up to `FEW` + 1.
-    fn count(&self, statement: &Statement<Param>) -> rusqlite::Result<u64> {
-        let mut prepared = PreparedStatement::new(&self.reader.connection, statement)?;
-        prepared.bind(self.plan)?;
-        if prepared.params.iter().any(|(_, param)| matches!(param, Param::Parent(_))) {
-            // Each parent has a different number of rows.
-            return Ok(u64::MAX);
-        }
-        let (mut rows, mut count) = (prepared.statement.raw_query(), 0);
-        while count <= FEW && rows.next()?.is_some() {
-            count += 1;
-        }
-        Ok(count)
-    }
 }
 
 /// Returns the SQL text of each statement with the steps in which SQLite runs it, parents before children.

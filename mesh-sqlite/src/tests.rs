@@ -94,7 +94,7 @@ async fn heavy_and_light_reads_share_connections() {
     let mesh = mesh(&database);
     let mesh = Arc::new(mesh);
     let heavy = plan(&mesh, "{ t id n }");
-    database.file.last().mark_heavy(heavy.id());
+    database.file.last().mark(heavy.id(), true);
     let light = plan(&mesh, "{ t n id }");
     let mut tasks = Vec::new();
     for client in 0..16 {
@@ -102,7 +102,7 @@ async fn heavy_and_light_reads_share_connections() {
         let file = database.file.last();
         tasks.push(tokio::spawn(async move {
             for round in 0..50 {
-                file.mark_heavy(heavy.id());
+                file.mark(heavy.id(), true);
                 let plan = if (client + round) % 2 == 0 { &heavy } else { &light };
                 mesh.read(plan, &until(Duration::from_secs(60))).await.unwrap();
             }
@@ -119,7 +119,7 @@ async fn a_query_that_was_slow_once_is_light_again() {
     let database = file.database().response_cache(0);
     let mesh = mesh(&database);
     let once = plan(&mesh, "{ t id }");
-    database.file.last().mark_heavy(once.id());
+    database.file.last().mark(once.id(), true);
     let start = Instant::now();
     while database.file.last().is_heavy(once.id()) {
         assert_eq!(mesh.read(&once, &until(Duration::from_secs(60))).await.unwrap().rows, 50);
@@ -150,7 +150,7 @@ async fn a_cancelled_read_is_interrupted() {
     let database = file.database();
     let mesh = mesh(&database);
     let slow = plan(&mesh, "{ endless total }");
-    database.file.last().mark_heavy(slow.id());
+    database.file.last().mark(slow.id(), true);
     // There are more reads than slots, so the last read runs only if the cancelled ones stop.
     for _ in 0..40 {
         let context = until(Duration::from_secs(60));
@@ -158,7 +158,7 @@ async fn a_cancelled_read_is_interrupted() {
         assert!(tokio::time::timeout(Duration::from_millis(5), read).await.is_err());
     }
     let quick = plan(&mesh, "{ t id }");
-    database.file.last().mark_heavy(quick.id());
+    database.file.last().mark(quick.id(), true);
     assert_eq!(mesh.read(&quick, &until(Duration::from_secs(60))).await.unwrap().rows, 50);
 }
 

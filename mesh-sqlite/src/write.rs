@@ -19,13 +19,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::sqlite::{self, Param, Statements, WriteForm};
-use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
-    Action, BoxFuture, Cells as _, Context, Generations, JsonBody, Key, LocalGenerations, Mutation, Mutator,
-    Outcome, PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError,
-    Written,
+    Action, BoxFuture, Cells as _, Context, JsonBody, Key, LocalGenerations, Mutation, Mutator, Outcome,
+    PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, Written,
 };
+use mesh_sql::sqlite::{self, Param, Statements};
+use mesh_sql::{Part, Step};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
 
@@ -46,8 +45,6 @@ use wal::WriteAheadLog;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
-/// The number of write forms whose statements are kept.
-const FORMS: usize = 256;
 /// The number of reply plans whose statements the connection caches.
 const REPLIES: usize = 64;
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
@@ -154,8 +151,6 @@ pub(crate) struct WriteConnection {
     reader: Reader,
     /// The statements of light replies by their plans.
     replies: LocalGenerations<PlanId, Statements>,
-    /// The statements of writes by their forms.
-    forms: Generations<WriteForm, Arc<[Step<Param>]>>,
 }
 
 impl WriteConnection {
@@ -182,7 +177,7 @@ impl WriteConnection {
         file.is_current();
         let reader = Reader { connection, interrupt, sizes: TableSizes::default() };
         let replies = LocalGenerations::bounded(REPLIES, REPLIES);
-        Ok(Self { file, is_mapped, reader, replies, forms: Generations::new(FORMS) })
+        Ok(Self { file, is_mapped, reader, replies })
     }
 
     /// Opens the file at the path if the open one was replaced. Writes to a file without a name would be lost.
@@ -218,7 +213,7 @@ impl WriteConnection {
         let statements = match self.replies.get_mut(plan.id()) {
             Some(statements) => &*statements,
             None => {
-                lowered = read::lower(&self.reader, &plan);
+                lowered = Statements::from_plan(&plan);
                 sort_bound::check(&self.reader, &plan, &lowered)?;
                 if lowered.iter().all(|statement| statement.sql.len() <= CACHED_TEXT) {
                     self.replies.insert(plan.id().clone(), lowered.clone(), 1);
@@ -264,18 +259,10 @@ impl WriteConnection {
     }
 
     /// Returns the statements of a write.
-    fn steps(&self, mutation: &Mutation) -> Arc<[Step<Param>]> {
+    fn steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
         let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
         let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
-        let counts_updated = may_update && is_table().unwrap_or(false);
-        let Some(form) = WriteForm::from_mutation(mutation, counts_updated) else {
-            return sqlite::write_steps(mutation, counts_updated).into();
-        };
-        self.forms.get(&form).unwrap_or_else(|| {
-            let steps: Arc<[_]> = form.steps(mutation).into();
-            self.forms.insert(form, Arc::clone(&steps), 1);
-            steps
-        })
+        sqlite::write_steps(mutation, may_update && is_table().unwrap_or(false))
     }
 
     /// Runs the statements that [`WriteConnection::steps`] has returned for a write.
@@ -287,7 +274,7 @@ impl WriteConnection {
             if !step.part.is_run(found) {
                 continue;
             }
-            let (rows, first) = run_step(connection, step, mutation, &id)
+            let (rows, first) = run_step(connection, step, &id)
                 .map_err(|error| failed(error, step.part.of(mutation), connection))?;
             found |= step.part == Part::Find && rows > 0;
             if rows == 0
@@ -338,14 +325,9 @@ fn written_id(id: Key, mutation: &Mutation) -> Result<Key, WriteError> {
 
 /// Runs a step. Returns the number of rows and the cells of the first row. `id` is the id that an earlier step has
 /// returned.
-fn run_step(
-    connection: &Connection,
-    step: &Step<Param>,
-    mutation: &Mutation,
-    id: &Key,
-) -> rusqlite::Result<(usize, Key)> {
+fn run_step(connection: &Connection, step: &Step<Param>, id: &Key) -> rusqlite::Result<(usize, Key)> {
     let sql = &step.statement.sql;
-    let values = step.statement.params.iter().map(|param| param.for_write(mutation, id));
+    let values = step.statement.params.iter().map(|param| param.for_write(id));
     let run = |statement: &mut Statement<'_>| {
         if !step.counts_rows {
             return run_statement(statement, values);

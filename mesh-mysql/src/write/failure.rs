@@ -1,10 +1,10 @@
 //! Conversion of database errors to write errors, with the fields that they concern.
 
-use mesh_plan::sql::SetReference;
-use mesh_plan::sql::mysql::{self, Product};
 use mesh_plan::{
     Failure, Key, Mutation, ResolveError, Rule, ScriptError, ScriptStep, StepResult, Subject, WriteError,
 };
+use mesh_sql::SetReference;
+use mesh_sql::mysql::{self, Product};
 use mysql_async::{Error, ServerError};
 
 use super::params;

@@ -1,11 +1,11 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::mysql::{self, Param, ReadStatement};
 use mesh_plan::{
     Failure, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult,
     Subject, Target, WriteError,
 };
+use mesh_sql::Statement;
+use mesh_sql::mysql::{self, Param, ReadStatement};
 use mysql_async::{Error, Row};
 
 use super::failure::{failure_by, is_transient, resolve_error};

@@ -1,10 +1,10 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
-use mesh_plan::sql::postgres::{self, Conversion, Features};
 use mesh_plan::{
     Assignment, Failure, Key, Mutation, ResolveError, Rule, ScriptError, ScriptStep, StepResult, Subject,
     Value, WriteError,
 };
+use mesh_sql::postgres::{self, Conversion, Features};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 

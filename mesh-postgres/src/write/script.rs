@@ -2,12 +2,12 @@
 
 use std::future::ready;
 
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::postgres::{self, Param, ReadStatement};
 use mesh_plan::{
     BoxFuture, Failure, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
     StepResult, Subject, Target, WriteError,
 };
+use mesh_sql::Statement;
+use mesh_sql::postgres::{self, Param, ReadStatement};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 

@@ -22,11 +22,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The number of queries that are remembered as heavy.
 const HEAVY: usize = 512;
 
-/// The number of consecutive light runs after which a query no longer counts as heavy. A query may have been slow only
-/// once, on a busy machine or while the file was not in memory. If only some of its records take long, each attempt on
-/// a runtime thread delays other reads.
-const LIGHT_RUNS: u8 = 4;
-
 /// The default size of the response cache in bytes.
 const RESPONSE_CACHE: usize = 64 << 20;
 
@@ -35,8 +30,8 @@ const RESPONSE_CACHE: usize = 64 << 20;
 pub(crate) struct OpenFile {
     pub(crate) pool: Arc<Pool>,
     pub(crate) cache: Arc<ResponseCache>,
-    /// The queries that took too long for a runtime thread, each with its number of consecutive light runs since then.
-    pub(crate) heavy: Arc<Generations<PlanId, u8>>,
+    /// Whether the last read of a query took too long for a runtime thread.
+    heavy: Arc<Generations<PlanId, bool>>,
 }
 
 impl OpenFile {
@@ -48,19 +43,13 @@ impl OpenFile {
 
     /// Returns whether reads of a query take long.
     pub(crate) fn is_heavy(&self, id: &PlanId) -> bool {
-        self.heavy.get(id).is_some_and(|runs| runs < LIGHT_RUNS)
+        self.heavy.get(id).unwrap_or(false)
     }
 
-    /// Records that a read of a query took long. The read is repeated on another thread, whose measurement decides: on
-    /// a busy machine, a light read takes long if the system runs other threads in between.
-    pub(crate) fn mark_heavy(&self, id: &PlanId) {
-        self.heavy.insert(id.clone(), LIGHT_RUNS - 1, 1);
-    }
-
-    /// Records whether a read of a heavy query was light.
-    pub(crate) fn mark(&self, id: &PlanId, is_light: bool) {
-        let runs = self.heavy.get(id).filter(|_| is_light).map_or(0, |runs| runs.saturating_add(1));
-        self.heavy.insert(id.clone(), runs, 1);
+    /// Records whether a read of a query took long. A query may have been slow only once, on a busy machine or while the
+    /// file was not in memory, so each run on another thread decides anew.
+    pub(crate) fn mark(&self, id: &PlanId, is_heavy: bool) {
+        self.heavy.insert(id.clone(), is_heavy, 1);
     }
 }
 

@@ -11,7 +11,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -33,8 +32,8 @@ pub(crate) struct DataVersion([u8; 48]);
 pub(crate) struct VersionReader {
     path: PathBuf,
     main: Option<Arc<File>>,
-    wal_index: OnceLock<Option<WalIndex>>,
-    wal: AtomicBool,
+    /// The WAL index, once the database is known to be in WAL mode.
+    wal_index: OnceLock<WalIndex>,
     /// A connection that keeps the database open. While it is open in WAL mode, no process can leave that mode, or
     /// delete or truncate the WAL index; otherwise two different states could have equal headers.
     anchor: Mutex<Connection>,
@@ -44,26 +43,17 @@ impl VersionReader {
     /// Creates a reader for the file that the connection has open.
     pub(crate) fn new(path: &Path, anchor: Connection) -> Self {
         let main = open_once(path).ok();
-        Self {
-            path: path.to_owned(),
-            main,
-            wal_index: OnceLock::new(),
-            wal: AtomicBool::new(false),
-            anchor: Mutex::new(anchor),
-        }
+        Self { path: path.to_owned(), main, wal_index: OnceLock::new(), anchor: Mutex::new(anchor) }
     }
 
     /// Returns the current version, or `None` if it cannot be read.
     pub(crate) fn current(&self) -> Option<DataVersion> {
-        if !self.is_wal() {
-            let version = self.file_version()?;
-            if version.0.first_chunk() != Some(&WAL) {
-                return Some(version);
-            }
-            self.enter_wal_mode()?;
-        }
         // A commit of another process may be changing the header. The checksums in it then match no other version.
-        self.wal_index.get()?.as_ref()?.version()
+        if let Some(index) = self.wal_index.get() {
+            return index.version();
+        }
+        let version = self.file_version()?;
+        if version.0.first_chunk() == Some(&WAL) { self.enter_wal_mode()?.version() } else { Some(version) }
     }
 
     /// Returns SQLite's counter of commits by other connections, which takes locks.
@@ -73,7 +63,7 @@ impl VersionReader {
 
     /// Returns whether the database is in WAL mode, in which readers do not block writers.
     pub(crate) fn is_wal(&self) -> bool {
-        self.wal.load(Ordering::Acquire)
+        self.wal_index.get().is_some()
     }
 
     /// Returns whether the file is too short for its header.
@@ -92,16 +82,14 @@ impl VersionReader {
 
     /// Keeps the database in WAL mode, and opens the WAL index. A connection that has read in WAL mode holds a lock
     /// that prevents other processes from leaving this mode.
-    fn enter_wal_mode(&self) -> Option<()> {
+    fn enter_wal_mode(&self) -> Option<&WalIndex> {
         let anchor = self.anchor.lock();
         anchor.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).ok()?;
         if self.file_version()?.0.first_chunk() != Some(&WAL) {
             return None;
         }
-        let index = || WalIndex::open(open_once(&beside(&self.path, "-shm")).ok()?);
-        self.wal_index.get_or_init(index).as_ref()?;
-        self.wal.store(true, Ordering::Release);
-        Some(())
+        let index = WalIndex::open(open_once(&beside(&self.path, "-shm")).ok()?)?;
+        Some(self.wal_index.get_or_init(|| index))
     }
 }
 

@@ -1,15 +1,20 @@
 //! The budget of reads and writes in steps and time, checked while SQLite runs.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, ffi};
 
-use super::slow_read_thread;
-
 /// Steps of SQLite's virtual machine between two checks of the budget, about ten microseconds.
 const STEPS_PER_CHECK: i32 = 1_000;
+/// The number of checks from which a read is slow.
+const LIGHT_CHECKS: u32 = 20;
+/// The time from which a read is slow.
+const LIGHT_TIME: Duration = Duration::from_millis(10);
+/// The number of checks after which a slow read yields to other threads, about 200 microseconds.
+const TURN: u32 = 20;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,11 +24,26 @@ pub(crate) struct Budget {
     /// A time limit that starts at the first check. Most reads end before that, without reading the clock.
     pub(crate) time: Option<Duration>,
     pub(crate) deadline: Option<Instant>,
+    /// Whether the thread yields to others regularly. A thread of low priority that does not yield runs for several
+    /// milliseconds while light reads wait, and then waits sixty times as long itself, past its deadline.
+    pub(crate) yields: bool,
 }
 
 impl Budget {
     pub(crate) fn until(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::default() }
+    }
+
+    /// Returns the budget of a read on a thread of low priority.
+    pub(crate) fn slow(deadline: Instant) -> Self {
+        Self { yields: true, ..Self::until(deadline) }
+    }
+
+    /// Returns the budget of a read on the calling thread: one or two milliseconds of work, while most reads take a
+    /// fraction of that. A read that exceeds it is slow. The budget counts checks between steps of SQLite, because on a
+    /// busy machine every read takes long; the time limit only bounds slow steps.
+    pub(crate) const fn light() -> Self {
+        Self { checks: Some(LIGHT_CHECKS), time: Some(LIGHT_TIME), deadline: None, yields: false }
     }
 }
 
@@ -50,8 +70,13 @@ impl Interrupt {
         let interrupt = Arc::new(Self::default());
         let handler = Arc::clone(&interrupt);
         let is_over = move || {
-            slow_read_thread::count_check();
-            handler.state.lock().is_over()
+            let mut state = handler.state.lock();
+            let is_over = state.is_over();
+            if state.budget.yields && state.check_count.is_multiple_of(TURN) {
+                drop(state);
+                thread::yield_now();
+            }
+            is_over
         };
         connection.progress_handler(STEPS_PER_CHECK, Some(is_over))?;
         Ok(interrupt)
@@ -75,23 +100,9 @@ impl Interrupt {
         state.run += 1;
     }
 
-    /// Returns the number of checks of the current run.
-    pub(crate) fn check_count(&self) -> u32 {
-        self.state.lock().check_count
-    }
-
-    /// Executes a part of the current run that may use at most `checks` checks. Unused checks remain for the rest of
-    /// the run.
-    pub(crate) fn run_limited<T>(&self, checks: u32, run: impl FnOnce() -> T) -> T {
-        let before = {
-            let left = &mut self.state.lock().budget.checks;
-            left.replace(left.map_or(checks, |left| left.min(checks)))
-        };
-        let result = run();
-        let left = &mut self.state.lock().budget.checks;
-        let taken = before.unwrap_or(checks).min(checks) - left.unwrap_or(0);
-        *left = before.map(|before| before - taken);
-        result
+    /// Returns whether the current run, which took this time, would have ended within [`Budget::light`].
+    pub(crate) fn was_light(&self, time: Duration) -> bool {
+        self.state.lock().check_count < LIGHT_CHECKS && time < LIGHT_TIME
     }
 
     /// Returns a guard that interrupts the next run when it is dropped, for example with the future of a request whose

@@ -1,10 +1,7 @@
-//! The queue of slow reads: a few run at a time, and more wait if they will probably finish before their deadline.
-//!
-//! Others are refused immediately, because they would be interrupted before they finish.
+//! The queue of slow reads: a few run at a time, and some more wait for a slot.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mesh_plan::{ResolveError, Usage, WaitCounter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,57 +13,43 @@ const PER_CORE: usize = 2;
 const MIN_SLOTS: usize = 4;
 /// Reads that may wait per slot.
 const WAITING_PER_SLOT: usize = 8;
-/// The assumed duration of a read, in quarters of the average.
-const MARGIN_QUARTERS: u32 = 6;
-/// The weight of a new measurement in the average is one divided by this number.
-const SMOOTHING: u64 = 8;
 
 /// The slots for slow reads, and the queue for them.
 pub(crate) struct SlowReadQueue {
     free: Arc<Semaphore>,
     slots: usize,
-    waiting: AtomicUsize,
+    /// The free places for reads that wait.
+    places: Semaphore,
     waits: WaitCounter,
-    /// The moving average of the duration of a read, in microseconds.
-    average: AtomicU64,
 }
 
 impl SlowReadQueue {
     /// Creates a queue with a number of slots that fits this machine.
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self::with_slots(cores.saturating_mul(PER_CORE).max(MIN_SLOTS))
     }
 
-    fn with_slots(slots: usize) -> Arc<Self> {
-        let free = Arc::new(Semaphore::new(slots));
-        let (waiting, waits) = (AtomicUsize::new(0), WaitCounter::default());
-        Arc::new(Self { free, slots, waiting, waits, average: AtomicU64::new(0) })
+    fn with_slots(slots: usize) -> Self {
+        let (free, places) = (Arc::new(Semaphore::new(slots)), Semaphore::new(slots * WAITING_PER_SLOT));
+        Self { free, slots, places, waits: WaitCounter::default() }
     }
 
-    /// Waits for a slot.
+    /// Waits for a slot, for at most half of the time until the deadline: a read that gets a slot shortly before its
+    /// deadline would be interrupted, and would have kept the slot from others.
     ///
     /// # Errors
-    /// [`ResolveError::Busy`], immediately if the read would not finish before its deadline.
-    pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<SlowReadPermit, ResolveError> {
+    /// [`ResolveError::Busy`] without a slot; immediately if too many reads wait.
+    pub(crate) async fn take(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, ResolveError> {
         if let Ok(slot) = Arc::clone(&self.free).try_acquire_owned() {
-            return Ok(self.permit(slot));
+            return Ok(slot);
         }
-        let waiting = WaitingRead::new(&self.waiting);
-        let left = deadline.saturating_duration_since(Instant::now());
-        if waiting.ahead >= self.slots * WAITING_PER_SLOT || self.expected(waiting.ahead) > left {
-            return Err(ResolveError::Busy);
-        }
+        let Ok(_place) = self.places.try_acquire() else { return Err(ResolveError::Busy) };
         let start = Instant::now();
-        let slot = tokio::time::timeout_at(deadline.into(), Arc::clone(&self.free).acquire_owned()).await;
+        let patience = deadline.saturating_duration_since(start) / 2;
+        let slot = tokio::time::timeout(patience, Arc::clone(&self.free).acquire_owned()).await;
         self.waits.record(start.elapsed());
-        match slot {
-            // The wait may have been longer than expected.
-            Ok(Ok(slot)) if self.average() < deadline.saturating_duration_since(Instant::now()) => {
-                Ok(self.permit(slot))
-            }
-            Ok(_) | Err(_) => Err(ResolveError::Busy),
-        }
+        slot.ok().and_then(Result::ok).ok_or(ResolveError::Busy)
     }
 
     /// Waits until all running reads have ended. Reads that begin afterwards wait until the returned permit is dropped.
@@ -76,16 +59,6 @@ impl SlowReadQueue {
         Arc::clone(&self.free).acquire_many_owned(slots).await.ok()
     }
 
-    fn average(&self) -> Duration {
-        Duration::from_micros(self.average.load(Ordering::Relaxed))
-    }
-
-    /// Returns the expected time until a read with `ahead` reads before it is done.
-    fn expected(&self, ahead: usize) -> Duration {
-        let average = self.average() * MARGIN_QUARTERS / 4;
-        average + average.mul_f64((ahead + 1) as f64 / self.slots as f64)
-    }
-
     /// Adds the numbers of slots and waits to usage figures.
     pub(crate) fn add_usage(&self, usage: &mut Usage) {
         usage.slots = self.slots;
@@ -93,52 +66,12 @@ impl SlowReadQueue {
         usage.waits = self.waits.count();
         usage.waited = self.waits.total();
     }
-
-    fn permit(self: &Arc<Self>, slot: OwnedSemaphorePermit) -> SlowReadPermit {
-        SlowReadPermit { slow_reads: Arc::clone(self), _slot: slot, start: Instant::now() }
-    }
-
-    fn record(&self, time: Duration) {
-        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let average = self.average.load(Ordering::Relaxed);
-        // One of two concurrent measurements may be lost, which hardly changes the average.
-        self.average.store(average - average / SMOOTHING + time / SMOOTHING, Ordering::Relaxed);
-    }
-}
-
-/// A guard that counts a read while it waits.
-struct WaitingRead<'t> {
-    count: &'t AtomicUsize,
-    ahead: usize,
-}
-
-impl<'t> WaitingRead<'t> {
-    fn new(count: &'t AtomicUsize) -> Self {
-        Self { count, ahead: count.fetch_add(1, Ordering::Relaxed) }
-    }
-}
-
-impl Drop for WaitingRead<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A slot for a slow read, which is released on drop.
-pub(crate) struct SlowReadPermit {
-    slow_reads: Arc<SlowReadQueue>,
-    _slot: OwnedSemaphorePermit,
-    start: Instant,
-}
-
-impl Drop for SlowReadPermit {
-    fn drop(&mut self) {
-        self.slow_reads.record(self.start.elapsed());
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn within(time: Duration) -> Instant {
@@ -147,7 +80,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_refuses_reads() {
-        let slow_reads = SlowReadQueue::with_slots(2);
+        let slow_reads = Arc::new(SlowReadQueue::with_slots(2));
         let first = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
         let _second = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
         let mut waiting = Vec::new();
@@ -157,7 +90,7 @@ mod tests {
                 slow_reads.take(within(Duration::from_secs(60))).await.is_ok()
             }));
         }
-        while slow_reads.waiting.load(Ordering::Relaxed) < 2 * WAITING_PER_SLOT {
+        while slow_reads.places.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
         assert!(matches!(slow_reads.take(within(Duration::from_secs(60))).await, Err(ResolveError::Busy)));
@@ -165,36 +98,18 @@ mod tests {
         for waiting in waiting {
             assert!(waiting.await.unwrap(), "every waiting read runs");
         }
-        assert_eq!(slow_reads.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(slow_reads.places.available_permits(), 2 * WAITING_PER_SLOT);
     }
 
-    #[tokio::test]
-    async fn a_read_that_would_miss_its_deadline_is_refused() {
+    #[tokio::test(start_paused = true)]
+    async fn a_read_waits_for_at_most_half_of_its_time() {
         let slow_reads = SlowReadQueue::with_slots(1);
         let running = slow_reads.take(within(Duration::from_secs(60))).await.unwrap();
-        slow_reads.average.store(1_000_000, Ordering::Relaxed);
-        let start = Instant::now();
-        assert!(matches!(
-            slow_reads.take(within(Duration::from_millis(2900))).await,
-            Err(ResolveError::Busy)
-        ));
-        assert!(start.elapsed() < Duration::from_secs(1), "immediately");
-        let patient =
-            tokio::time::timeout(Duration::from_millis(20), slow_reads.take(within(Duration::from_secs(60))));
-        assert!(patient.await.is_err(), "this one waits");
-        assert!(matches!(slow_reads.take(within(Duration::ZERO)).await, Err(ResolveError::Busy)));
+        let start = tokio::time::Instant::now();
+        let refused = slow_reads.take(within(Duration::from_secs(60))).await;
+        assert!(matches!(refused, Err(ResolveError::Busy)));
+        assert!((29..=30).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
         drop(running);
-        // A free slot is granted without an estimate.
-        assert!(slow_reads.take(within(Duration::ZERO)).await.is_ok());
-    }
-
-    #[test]
-    fn the_average_follows_new_measurements() {
-        let slow_reads = SlowReadQueue::with_slots(4);
-        for _ in 0..100 {
-            slow_reads.record(Duration::from_millis(80));
-        }
-        let expected = slow_reads.expected(3);
-        assert!((230..250).contains(&expected.as_millis()), "{expected:?}");
+        assert!(slow_reads.take(within(Duration::ZERO)).await.is_ok(), "a free slot needs no time");
     }
 }

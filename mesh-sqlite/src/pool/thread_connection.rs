@@ -9,13 +9,14 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
 use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
+use mesh_sql::sqlite::Statements;
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
 
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::{Pool, Reader};
-use crate::read::{StatementTree, failed, lower, sort_bound};
+use crate::read::{StatementTree, failed, sort_bound};
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
@@ -52,7 +53,7 @@ impl<'c> PreparedPlans<'c> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let lowered = lower(reader, plan);
+        let lowered = Statements::from_plan(plan);
         sort_bound::check(reader, plan, &lowered)?;
         let mut statements = StatementTree::prepare(&reader.connection, &lowered).map_err(failed)?;
         let read = statements.run(plan);
@@ -190,7 +191,7 @@ mod tests {
         let database = file.database().statement_cache(bytes);
         let mesh = mesh(&database);
         let pool = &database.file.last().pool;
-        let budget = || Budget { checks: None, time: Some(Duration::from_secs(60)), deadline: None };
+        let budget = || Budget { time: Some(Duration::from_secs(60)), ..Budget::default() };
         for number in 0..count {
             let nested = format!("parent {{ id {} }}", "n ".repeat(number));
             let plan = mesh.plan(&Request::collection(Format::Ql, &format!("{{ t id {nested} }}"))).unwrap();

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use mesh_plan::{Context, Export, ExportWriter, Plan, ResolveError};
+use mesh_sql::sqlite::Statements;
 use tokio::runtime::Handle;
 
-use super::{StatementTree, failed, lower, sort_bound};
+use super::{StatementTree, failed, sort_bound};
 use crate::database::current_file::OpenFile;
 use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, Reader, slow_read_thread};
@@ -41,11 +42,11 @@ impl Reader {
         mut export: Export,
         runtime: &Handle,
     ) -> Result<u64, ResolveError> {
-        self.interrupt.begin(Budget::until(deadline));
+        self.interrupt.begin(Budget::slow(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = lower(self, plan);
+        let statements = Statements::from_plan(plan);
         sort_bound::check(self, plan, &statements)?;
         let mut tree = StatementTree::prepare(&snapshot, &statements).map_err(failed)?;
         tree.bind(plan).map_err(failed)?;

@@ -4,9 +4,9 @@ use mesh_plan::policy::{Access, Condition, Operand};
 use mesh_plan::{Context, Mesh, Request};
 use mesh_ql::{FilterOp, Format, Literal};
 use mesh_schema::Document;
+use mesh_sql::sqlite::Statements;
 
 use super::File;
-use crate::Database;
 
 /// Posts without an author, and posts whose author has no values besides the id. The keys of `notes` differ in type
 /// from the keys that they refer to, and `twins` is a view with two rows for each user.
@@ -45,39 +45,39 @@ async fn page(mesh: &Mesh, text: &str) -> serde_json::Value {
 }
 
 /// Returns the number of statements of a query.
-fn statements(database: &Database, mesh: &Mesh, format: Format, text: &str) -> usize {
+fn statements(mesh: &Mesh, format: Format, text: &str) -> usize {
     let plan = mesh.plan(&Request::collection(format, text)).unwrap();
-    database.statements(&plan).unwrap().iter().count()
+    Statements::from_plan(&plan).iter().count()
 }
 
 #[tokio::test]
 async fn a_record_is_told_from_null_columns() {
     let file = File::new(BLOG);
-    let (database, mesh) = (file.database(), file.mesh());
+    let mesh = file.mesh();
     let posts = "{ post id author { name company { name } } }";
     assert_eq!(
         read(&mesh, posts).await,
         r#"[{"id":1,"author":{"name":"Ada","company":{"name":"Acme"}}},{"id":2,"author":{"name":null,"company":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
     );
-    assert_eq!(statements(&database, &mesh, Format::Ql, posts), 1);
+    assert_eq!(statements(&mesh, Format::Ql, posts), 1);
     let nested = "{ post id comments { id author { id boss { name company { name } } } } author { id } }";
     assert_eq!(
         read(&mesh, nested).await,
         r#"[{"id":1,"comments":[{"id":1,"author":{"id":2,"boss":{"name":"Ada","company":{"name":"Acme"}}}},{"id":2,"author":{"id":3,"boss":{"name":null,"company":null}}}],"author":{"id":1}},{"id":2,"comments":[{"id":3,"author":null}],"author":{"id":2}},{"id":3,"comments":[],"author":null},{"id":4,"comments":[],"author":null}]"#
     );
-    assert_eq!(statements(&database, &mesh, Format::Ql, nested), 2);
+    assert_eq!(statements(&mesh, Format::Ql, nested), 2);
 }
 
 #[tokio::test]
 async fn a_record_is_found_by_a_key_that_a_nested_relation_uses() {
     let file = File::new(BLOG);
-    let (database, mesh) = (file.database(), file.mesh());
+    let mesh = file.mesh();
     let posts = "{ post id author { name profile { motto } } }";
     assert_eq!(
         read(&mesh, posts).await,
         r#"[{"id":1,"author":{"name":"Ada","profile":{"motto":"Onward"}}},{"id":2,"author":{"name":null,"profile":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
     );
-    assert_eq!(statements(&database, &mesh, Format::Ql, posts), 1);
+    assert_eq!(statements(&mesh, Format::Ql, posts), 1);
     let only_nested = "{ post author { company { name } profile { motto } } id }";
     assert_eq!(
         read(&mesh, only_nested).await,
@@ -132,7 +132,7 @@ async fn another_relation_has_the_key_of_a_record_that_does_not_exist() {
         read(&mesh, comments).await,
         r#"[{"author":{"name":null},"postsOfAuthor":[{"id":2}]},{"author":{"name":"Cy"},"postsOfAuthor":[]},{"author":null,"postsOfAuthor":[]},{"author":null,"postsOfAuthor":[{"id":4}]}]"#
     );
-    assert_eq!(statements(&database, &mesh, Format::Ql, comments), 2);
+    assert_eq!(statements(&mesh, Format::Ql, comments), 2);
     // An author without columns of its own, beside a post.
     assert_eq!(
         read(&mesh, "{ comment author { constant } post { title } }").await,
@@ -143,14 +143,14 @@ async fn another_relation_has_the_key_of_a_record_that_does_not_exist() {
 #[tokio::test]
 async fn a_cursor_has_the_key_of_a_record_that_does_not_exist() {
     let file = File::new(BLOG);
-    let (database, mesh) = (file.database(), file.mesh());
+    let mesh = file.mesh();
     let by_key = |page: &str| {
         format!(
             r#"{{"post":{{"$select":{{"author":{{"$select":{{"name":true}}}}}},
                 "$orderBy":[{{"field":"authorId","direction":"desc"}}],"$page":{{{page}}}}}}}"#
         )
     };
-    assert_eq!(statements(&database, &mesh, Format::Json, &by_key("")), 1);
+    assert_eq!(statements(&mesh, Format::Json, &by_key("")), 1);
     let first = page(&mesh, &by_key(r#""first":1"#)).await;
     assert_eq!(first["items"].to_string(), r#"[{"author":null}]"#);
     let after = format!(r#""after":{}"#, first["pageInfo"]["endCursor"]);
@@ -164,13 +164,13 @@ async fn a_cursor_has_the_key_of_a_record_that_does_not_exist() {
 #[tokio::test]
 async fn lists_below_a_joined_record_belong_to_it() {
     let file = File::new(BLOG);
-    let (database, mesh) = (file.database(), file.mesh());
+    let mesh = file.mesh();
     let lists = "{ comment id post { author { name posts { id } } } }";
     assert_eq!(
         read(&mesh, lists).await,
         r#"[{"id":1,"post":{"author":{"name":"Ada","posts":[{"id":1}]}}},{"id":2,"post":{"author":{"name":"Ada","posts":[{"id":1}]}}},{"id":3,"post":{"author":{"name":null,"posts":[{"id":2}]}}}]"#
     );
-    assert_eq!(statements(&database, &mesh, Format::Ql, lists), 2);
+    assert_eq!(statements(&mesh, Format::Ql, lists), 2);
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn a_record_that_a_policy_hides_is_absent() {
         read(&mesh, posts).await,
         r#"[{"id":1,"author":null},{"id":2,"author":{"id":2,"boss":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
     );
-    assert_eq!(statements(&database, &mesh, Format::Ql, posts), 1);
+    assert_eq!(statements(&mesh, Format::Ql, posts), 1);
 }
 
 #[tokio::test]
@@ -201,14 +201,4 @@ async fn keys_of_another_type_are_compared_like_parameters() {
     // As numbers, both codes equal 7.
     let note = r#"[{"id":1,"code":{"code":"7","name":"seven"}}]"#;
     assert_eq!(read(&mesh, "{ note id code { code name } }").await, note);
-}
-
-#[test]
-fn nothing_is_joined_to_a_statement_that_sorts_all_rows_for_a_page() {
-    let file = File::new(BLOG);
-    let (database, mesh) = (file.database(), file.mesh());
-    let by_views = r#"{"post":{"$select":{"id":true,"author":{"$select":{"name":true}}},"$orderBy":[{"field":"views","direction":"asc"}]}}"#;
-    assert_eq!(statements(&database, &mesh, Format::Json, by_views), 2);
-    file.write("CREATE INDEX posts_views ON posts (views)");
-    assert_eq!(statements(&file.database(), &mesh, Format::Json, by_views), 1);
 }

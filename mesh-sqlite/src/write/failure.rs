@@ -1,8 +1,8 @@
 //! Conversion of SQLite errors to write errors, with the fields that they concern.
 
-use mesh_plan::sql::sqlite::{self, Param};
-use mesh_plan::sql::{SetReference, Statement};
 use mesh_plan::{Mutation, Rule, Subject, Value, ValueRef, WriteError};
+use mesh_sql::sqlite::{self, Param};
+use mesh_sql::{SetReference, Statement, text};
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
 use crate::cells::Bound;
@@ -55,7 +55,7 @@ fn fields_in(rule: Rule, message: &str, mutation: &Mutation) -> Vec<String> {
     if let Some(name) = index.or_else(|| (rule == Rule::Check).then_some(cause)) {
         let Some(subject) = mutation.action().assigned(mutation.subject()) else { return Vec::new() };
         let named = subject.fields_of_constraint(name);
-        return if named.is_empty() && index.is_none() { subject.fields_of_condition(name) } else { named };
+        return if named.is_empty() && index.is_none() { text::fields(subject, name) } else { named };
     }
     let field = |name: &str| {
         subjects().find_map(|subject| {

@@ -27,8 +27,7 @@ const MAX_GROUP_SIZE: usize = 64;
 const ACCEPT_TIME: Duration = Duration::from_millis(2);
 /// The budget of a write in a shared transaction, while earlier writes of the group wait for the commit: a few
 /// milliseconds, like a read on a thread of the runtime. A write that exceeds it gets its own transaction.
-const SHARED_BUDGET: Budget =
-    Budget { checks: Some(20), time: Some(Duration::from_millis(10)), deadline: None };
+const SHARED_BUDGET: Budget = Budget::light();
 /// What became of a write in a shared transaction.
 enum Added {
     /// It is part of the transaction, or has failed and is undone.

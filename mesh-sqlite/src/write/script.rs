@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
     CommitGate, Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
     StepResult, Subject, Target, WriteError,
 };
+use mesh_sql::sqlite::{self, Param, Statements};
 use rusqlite::{CachedStatement, Statement};
 
 use super::failure::{failed, missing_references};
@@ -164,7 +164,7 @@ impl WriteConnection {
     }
 
     fn prepare(&self, plan: &Plan) -> Result<StatementTree<'_>, ResolveError> {
-        let statements = read::lower(&self.reader, plan);
+        let statements = Statements::from_plan(plan);
         sort_bound::check(&self.reader, plan, &statements)?;
         StatementTree::prepare(&self.reader.connection, &statements).map_err(read::failed)
     }

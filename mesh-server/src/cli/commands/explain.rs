@@ -7,9 +7,9 @@ mod index_advice;
 use std::io;
 
 use clap::Args;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Error, Join, Mesh, Node, Plan, RecordId, Request, ResolveError};
 use mesh_schema::TableName;
+use mesh_sql::sqlite::Statements;
 use mesh_wire::client as wire;
 
 use crate::cli::args::role::check_role;
@@ -88,10 +88,6 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
         }
         return Ok(());
     }
-    let statements = match database {
-        Some(database) => database.statements(plan)?,
-        None => Statements::from_plan(plan),
-    };
     let rows = |table: &TableName| match database {
         Some(database) => Ok(match database.row_count(table, SMALL_TABLE_ROWS + 1)? {
             None => Rows::View,
@@ -102,7 +98,7 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
     };
     add_statements(
         &mut explanation.statements,
-        &statements,
+        &Statements::from_plan(plan),
         (plan.node(), None),
         &mut steps.into_iter(),
         &rows,

@@ -3,11 +3,11 @@
 use std::io;
 
 use mesh_integrity::UsersTable;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, ResolveError, Usage};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;
+use mesh_sql::sqlite::Statements;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database_url::DatabaseUrl;
@@ -202,16 +202,6 @@ impl Database {
             Self::MySql(database) => block_on(database.query_plan(plan))?.map(|statement| vec![statement]),
         };
         explained.map_err(|error| Failure::check_failed(chain(&error)))
-    }
-
-    /// Returns the statements of a plan in SQLite, or the statements derived from the plan alone for other databases.
-    pub(crate) fn statements(&self, plan: &Plan) -> Result<Statements, Failure> {
-        match self {
-            Self::Sqlite(database) => {
-                database.statements(plan).map_err(|error| Failure::check_failed(chain(&error)))
-            }
-            Self::Postgres(_) | Self::MySql(_) => Ok(Statements::from_plan(plan)),
-        }
     }
 
     /// Checks the bound on orders by values of related records.

@@ -1,0 +1,226 @@
+//! Levels in PostgreSQL: the rows of each parent are read by a lateral join.
+
+use mesh_plan::{ColumnSource, CompareOp, Grouping, Join, JoinForm, Node, SortKey};
+use mesh_schema::Link;
+use sea_query::{
+    Asterisk, CommonTableExpression, Expr, Func, JoinType, Query, SelectStatement, WindowStatement,
+    WithClause,
+};
+
+use super::dialect::Postgres;
+use super::links::presence;
+use super::type_class::TypeClass;
+use super::{Operand, ReadStatement};
+use crate::custom::{cast, operator};
+use crate::dialect::Operands;
+use crate::group;
+use crate::layout::Layout;
+use crate::levels::{
+    self, LevelDialect, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position, ROW_NUMBER, column,
+    column_name, level_name, rows_alias, table_alias,
+};
+use crate::links::{JUNCTION, key_of_one, linked};
+use crate::order::{SortTerm, order_by, sort_terms};
+use crate::related::typed_placeholder;
+use mesh_plan::Plan;
+
+use super::dialect::Features;
+
+pub(super) type Lowering<'p> = levels::Lowering<'p, Postgres<'p>>;
+type Level = levels::Level<LevelRows>;
+
+impl ReadStatement {
+    /// Lowers a plan.
+    pub fn from_plan(plan: &Plan, features: &Features) -> Self {
+        levels::lower(plan, Postgres { features, inputs: plan.inputs() })
+    }
+}
+
+/// The rows of a level.
+#[derive(Clone)]
+pub(crate) struct LevelRows {
+    /// Whether there is at most one row.
+    is_one: bool,
+    /// The order of the rows, which joins do not keep.
+    order: Vec<SortTerm>,
+}
+
+impl Level {
+    /// Returns the number of the only row, or the column with the number of a row.
+    fn number(&self, of_row: Expr) -> Expr {
+        if self.rows.is_one { cast(Expr::Constant(1.into()), "int8") } else { of_row }
+    }
+}
+
+impl<'f> LevelDialect for Postgres<'f> {
+    type Class = TypeClass;
+    type Rows = LevelRows;
+    /// The number of rows.
+    type Scope = Option<u64>;
+
+    const COUNT_TYPE: &'static str = "int8";
+    const REPEATS_LEVELS: bool = false;
+
+    fn may_join(join: &Join) -> bool {
+        join.form == JoinForm::Record
+    }
+
+    fn fold(
+        lowering: &levels::Lowering<'_, Self>,
+        rows: SelectStatement,
+        operands: &Operands<'_, Self>,
+        grouping: &Grouping,
+        _limit: &Option<u64>,
+    ) -> SelectStatement {
+        group::fold(&lowering.dialect, rows, operands, grouping)
+    }
+
+    fn limit(
+        &self,
+        select: &mut SelectStatement,
+        _node: &Node,
+        operands: &Operands<'_, Self>,
+        keys: &[SortKey],
+        limit: &Option<u64>,
+    ) {
+        order_by(select, sort_terms(self, operands, keys));
+        if let Some(limit) = limit {
+            select.limit(*limit);
+        }
+    }
+
+    fn root_scope(limit: Option<u64>, _is_point: bool) -> Option<u64> {
+        limit
+    }
+
+    fn root_rows(&self, node: &Node, alias: &str, columns: &[usize], is_point: bool) -> LevelRows {
+        let operands = |source: &ColumnSource| {
+            let index = node.columns.iter().position(|column| column.source == *source);
+            let number = index.and_then(|index| columns.get(index).copied()).unwrap_or_default();
+            let value = typed_placeholder(self, node, source);
+            Operand { expr: column(alias, number), ..value }
+        };
+        LevelRows { is_one: is_point, order: sort_terms(self, &operands, &node.order).collect() }
+    }
+
+    fn one_row() -> LevelRows {
+        LevelRows { is_one: false, order: Vec::new() }
+    }
+
+    fn add_joined<'p>(
+        lowering: &mut levels::Lowering<'p, Self>,
+        join: &'p Join,
+        parent: &'p Node,
+        keys: &[usize],
+        position: &Position<'_>,
+    ) -> Layout {
+        let node = &join.node;
+        let (number, columns) = lowering.numbers(node);
+        let (alias, table_alias) = (rows_alias(number), table_alias(number));
+        let keys = keys.iter().map(|key| column(position.alias, *key));
+        let linked = linked(&lowering.dialect, parent, (&join.link, node), (&table_alias, JUNCTION), keys);
+        // Without a limit, the database can choose the cheapest join, but that does not keep the order of the parents. Only the
+        // rows of the root are sorted again, so the joins of other levels have a limit.
+        let limit = (position.level > 0 || key_of_one(join).is_none()).then_some(1);
+        let mut rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &limit);
+        // A column that the link compares is never NULL if there is a row.
+        let compared = match &join.link {
+            Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
+                let is_linked =
+                    pairs.iter().any(|pair| known.source == ColumnSource::Column(pair.target.clone()));
+                if is_linked && node.needs(index) { columns.get(index).copied() } else { None }
+            }),
+            Link::Through { .. } => None,
+        };
+        let presence = compared.unwrap_or_else(|| {
+            let number = lowering.next();
+            let Operand { expr, class, .. } = presence(join, &table_alias);
+            rows.expr_as(expr, column_name(number));
+            lowering.show(position.level, number, &class);
+            number
+        });
+        if let Some(level) = lowering.levels.get_mut(position.level) {
+            level.select.join_lateral(JoinType::LeftJoin, rows, alias.clone(), on_true());
+            level.parts.push(alias.clone());
+        }
+        lowering.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
+    }
+
+    fn add_level<'p>(lowering: &mut levels::Lowering<'p, Self>, relation: &PendingRelation<'p>) -> Layout {
+        let PendingRelation { join, parent, level, key, path } = relation;
+        let node = &join.node;
+        let (number, columns) = lowering.numbers(node);
+        let alias = rows_alias(number);
+        let keys: Vec<Expr> = match key {
+            ParentKey::Columns(keys) => keys.iter().map(|key| column(PARENTS, *key)).collect(),
+            ParentKey::Id(id) => vec![id.clone()],
+        };
+        let place = (&*table_alias(number), JUNCTION);
+        let linked = linked(&lowering.dialect, parent, (&join.link, node), place, keys);
+        let limit = Some(lowering.rows_per_parent(join, true));
+        let rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &limit);
+        let mut select = Query::select();
+        match key {
+            ParentKey::Columns(_) => {
+                select.from_as(level_name(*level), PARENTS);
+                select.join_lateral(JoinType::InnerJoin, rows, alias.clone(), on_true());
+            }
+            ParentKey::Id(_) => {
+                select.from_subquery(rows, alias.clone());
+            }
+        }
+        if let Some(shown) = lowering.shown_rows(*level) {
+            select.and_where(operator(Expr::col((PARENTS, ROW_NUMBER)), CompareOp::Lte, None, shown));
+        }
+        // The rows of a single parent are bounded already.
+        if !lowering.levels.get(*level).is_some_and(|parents| parents.rows.is_one) {
+            select.limit(lowering.rows_max);
+        }
+        let here = lowering.push_level(node, Some(*level), &alias, select, Self::one_row());
+        lowering.add(node, &Position { level: here, alias: &alias, path }, columns, None)
+    }
+
+    fn order(level: &Level) -> &[SortTerm] {
+        if level.parts.len() > 1 { &level.rows.order } else { &[] }
+    }
+
+    fn head(number: usize, level: &Level) -> [Expr; 3] {
+        let null = || cast(Expr::null(), "int8");
+        let parent = if level.parent.is_some() { Expr::col(PARENT_NUMBER) } else { null() };
+        let row = level.number(if level.has_children { Expr::col(ROW_NUMBER) } else { null() });
+        [cast(Expr::Constant((number as i64).into()), "int2"), parent, row]
+    }
+
+    fn add_from(select: &mut SelectStatement, _levels: &[Level], number: usize) {
+        select.from(level_name(number));
+    }
+
+    fn expressions(levels: &[Level]) -> WithClause {
+        let mut with = WithClause::new();
+        for (number, level) in levels.iter().enumerate() {
+            let mut select = level.select.clone();
+            if level.has_children && !level.rows.is_one {
+                let mut window = WindowStatement::new();
+                order_by(&mut window, Self::order(level).iter().cloned());
+                select.expr_window_as(Func::cust("pg_catalog.row_number"), window, ROW_NUMBER);
+            }
+            if let Some(parents) = level.parent.and_then(|parent| levels.get(parent)) {
+                select.expr_as(parents.number(Expr::col((PARENTS, ROW_NUMBER))), PARENT_NUMBER);
+            }
+            select.exprs(level.parts.iter().map(|part| Expr::col((part.clone(), Asterisk))));
+            order_by(&mut select, Self::order(level).iter().cloned());
+            let mut expression = CommonTableExpression::new();
+            expression.table_name(level_name(number)).query(select);
+            // Other levels refer to it.
+            if level.has_children {
+                expression.materialized(true);
+            }
+            with.cte(expression);
+        }
+        with
+    }
+}
+
+fn on_true() -> Expr {
+    Expr::Constant(true.into())
+}
