@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use arrayvec::ArrayString;
 use futures_util::future::Either;
 
+use crate::outcome::CommitGate;
 use crate::rows::StepCounter;
-use crate::{CommitGate, JsonBody, Plan, Principal, ResolveError, Rows};
+use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
 pub use usage::{Usage, WaitCounter};
