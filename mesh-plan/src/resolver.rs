@@ -27,7 +27,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// ```
 /// # futures_util::future::FutureExt::now_or_never(async {
-/// assert_eq!(mesh_plan::box_in_place(|| async { 1 + 1 }).await, 2);
+/// assert_eq!(mesh_plan::backend::box_in_place(|| async { 1 + 1 }).await, 2);
 /// # });
 /// ```
 pub fn box_in_place<F: Future>(create: impl FnOnce() -> F) -> Pin<Box<F>> {
