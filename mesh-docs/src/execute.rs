@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use mesh_plan::{JsonBody, JsonId, Mesh, Persisted, Plan, Principal, QueryId, Request, Trace};
+use mesh_plan::backend::Trace;
+use mesh_plan::{JsonBody, JsonId, Mesh, Persisted, Plan, Principal, QueryId, Request};
 
 use crate::visible::Visible;
 use crate::{Error, Sql, Visitor};

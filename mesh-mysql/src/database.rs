@@ -5,10 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{
-    Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
-    TracedStatement, Usage, box_in_place,
-};
+use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
+use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
 use mesh_schema::{Catalog, TableName};
 use mesh_sql::mysql::Product;
 use mysql_async::prelude::Queryable as _;

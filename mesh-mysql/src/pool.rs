@@ -10,7 +10,8 @@ pub(crate) mod statements;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Repeats, Usage, Value, WaitCounter};
+use mesh_plan::Value;
+use mesh_plan::backend::{Repeats, Usage, WaitCounter};
 use mesh_sql::mysql::Product;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Error, Row};

@@ -9,9 +9,9 @@ mod transaction;
 use std::fmt;
 use std::sync::Arc;
 
+use mesh_plan::backend::{Failure, Script, ScriptError, StepResult};
 use mesh_plan::{
-    Action, BoxFuture, Context, Failure, Key, Mutation, Mutator, Outcome, Rule, Script, ScriptError,
-    StepResult, Value, WriteError, Written,
+    Action, BoxFuture, Context, Key, Mutation, Mutator, Outcome, Rule, Value, WriteError, Written,
 };
 use mesh_sql::mysql::{self, Param};
 use mesh_sql::{Part, Statement, Step};

@@ -13,7 +13,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mesh_plan::{Cells, Flow, Mesh, Node, Plan, RecordId, Request, ResolveError, RowSource, ValueRef};
+use mesh_plan::backend::{Cells, Flow, RowSource};
+use mesh_plan::{Mesh, Node, Plan, RecordId, Request, ResolveError, ValueRef};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema};
 

@@ -1,6 +1,18 @@
 //! What the implementations of back ends need, in addition to plans, writes and rows.
 
+pub use crate::attempts::{Attempts, CommitAnswer, Failure};
 pub use crate::by_address::ByAddress;
+pub use crate::generations::{Generations, LocalGenerations};
+pub use crate::outcome::CommitGate;
+pub use crate::plan::{PlanId, PlanKey};
+pub use crate::repeats::Repeats;
+pub use crate::resolver::{ExportSink, MaybeReady, Trace, TracedStatement, Usage, WaitCounter, box_in_place};
+pub use crate::script::{Script, ScriptError, ScriptStep, StepResult};
 pub use crate::shape::number_text;
+pub use crate::shape::{Cells, ExportWriter, Flow, OutputKey, RowSource};
+pub use crate::value::canonical::canonical;
 pub use crate::value::is_special_decimal;
+pub use crate::value::json::{JsonPointer, JsonType};
+pub use crate::value::like::{Pattern, PatternTooLong};
 pub use crate::value::time::{Time, extended, is_date};
+pub use futures_util::future::Either;

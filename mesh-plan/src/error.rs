@@ -169,7 +169,7 @@ pub enum PlanErrorKind {
     Literal { field: String, ty: &'static str, found: String },
     #[error(
         "The pattern for '{field}' has {chars} characters; a pattern has at most {}",
-        crate::Pattern::MAX_CHARS
+        crate::value::like::Pattern::MAX_CHARS
     )]
     Pattern { field: String, chars: usize },
     #[error("{control} cannot use '{field}'; values of type {} have no order", .ty.name())]

@@ -19,7 +19,7 @@ use parking_lot::RwLock;
 /// [`std::sync::Arc`].
 ///
 /// ```
-/// use mesh_plan::Generations;
+/// use mesh_plan::backend::Generations;
 ///
 /// let cache = Generations::new(1_024);
 /// cache.insert("one".to_owned(), 1, 1);

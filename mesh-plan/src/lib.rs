@@ -76,11 +76,8 @@ mod script;
 mod shape;
 mod value;
 
-pub use attempts::{Attempts, CommitAnswer, Failure};
 pub use change::{Change, Changes, Listener};
 pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
-pub use futures_util::future::Either;
-pub use generations::{Generations, LocalGenerations};
 pub use mesh::{
     BuildError, BuildFault, Expected, Mesh, MeshBuilder, Parameter, Request, Transacted, WriteReply,
 };
@@ -88,32 +85,24 @@ pub use mutation::{
     Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, Reference,
     ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, Written,
 };
-pub use outcome::{CommitGate, Outcome};
+pub use outcome::Outcome;
 pub use persisted::{
     ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
     Registration,
 };
 pub use plan::{
     Aggregate, Column, ColumnSource, Comparand, CompareOp, ComputedFunction, ComputedInputs, ConditionOrigin,
-    Grouping, Join, JoinForm, Node, Output, Page, PageSize, Plan, PlanCondition, PlanId, PlanKey, Predicate,
-    Related, SortKey, Target, TemplatePiece,
+    Grouping, Join, JoinForm, Node, Output, Page, PageSize, Plan, PlanCondition, Predicate, Related, SortKey,
+    Target, TemplatePiece,
 };
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};
 pub use policy::Principal;
-pub use repeats::Repeats;
 pub use resolver::memory;
-pub use resolver::{
-    Answer, BoxFuture, Context, Export, ExportSink, MaybeReady, Resolver, Trace, TracedStatement, Usage,
-    WaitCounter, box_in_place,
-};
+pub use resolver::{Answer, BoxFuture, Context, Export, Resolver};
 pub use rows::{Applied, Rows, Table};
-pub use script::{Script, ScriptError, ScriptStep, StepResult};
-pub use shape::{Cells, ExportFormat, ExportWriter, Flow, JsonBody, OutputKey, RowSource};
-pub use value::canonical::canonical;
-pub use value::json::{JsonPointer, JsonType};
+pub use shape::{ExportFormat, JsonBody};
 pub use value::key::{JsonId, Key, RecordId};
-pub use value::like::{Pattern, PatternTooLong};
 pub use value::{Value, ValueRef};
 
 /// Runs the example of the README.

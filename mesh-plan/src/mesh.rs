@@ -21,16 +21,18 @@ use futures_util::future::Either;
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::Schema;
 
+use crate::generations::Generations;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
 use crate::plan::{Plan, PlannedQuery, Target};
 use crate::planner::{self, ParamInput, ReadKind, literal};
 use crate::policy::{View, Views};
+use crate::resolver::MaybeReady;
 use crate::rows::StepCounter;
 use crate::{
-    Answer, Context, Error, Generations, JsonBody, Limits, MaybeReady, Mutator, PlanError, PlanErrorKind,
-    Principal, QuerySource, RecordId, ResolveError, Resolver, Value,
+    Answer, Context, Error, JsonBody, Limits, Mutator, PlanError, PlanErrorKind, Principal, QuerySource,
+    RecordId, ResolveError, Resolver, Value,
 };
 
 pub use builder::{BuildError, BuildFault, MeshBuilder};

@@ -12,7 +12,8 @@ use mesh_ql::Format;
 use ring::digest;
 use thiserror::Error;
 
-use crate::{BoxFuture, Error, Generations, Mesh, PlanError, PlanErrorKind, Principal, Request};
+use crate::generations::Generations;
+use crate::{BoxFuture, Error, Mesh, PlanError, PlanErrorKind, Principal, Request};
 pub use declarations::ParamDeclarations;
 
 /// The id of a registered query: `q_` and the first 32 hex digits of the SHA-256 of format, NUL and text. All servers

@@ -4,7 +4,7 @@ use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
 
-use crate::Generations;
+use crate::generations::Generations;
 
 /// The number of texts that are remembered, a few times as many as plans are cached.
 const TEXTS: usize = 4_096;

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use arrayvec::ArrayString;
 use futures_util::future::Either;
 
+use crate::outcome::CommitGate;
 use crate::rows::StepCounter;
-use crate::{CommitGate, JsonBody, Plan, Principal, ResolveError, Rows};
+use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
 pub use usage::{Usage, WaitCounter};
@@ -26,7 +27,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// ```
 /// # futures_util::future::FutureExt::now_or_never(async {
-/// assert_eq!(mesh_plan::box_in_place(|| async { 1 + 1 }).await, 2);
+/// assert_eq!(mesh_plan::backend::box_in_place(|| async { 1 + 1 }).await, 2);
 /// # });
 /// ```
 pub fn box_in_place<F: Future>(create: impl FnOnce() -> F) -> Pin<Box<F>> {

@@ -2,7 +2,8 @@
 
 use std::cell::OnceCell;
 
-use mesh_plan::{Cells, Flow, Node, ResolveError, RowSource, Value, ValueRef};
+use mesh_plan::backend::{Cells, Flow, RowSource};
+use mesh_plan::{Node, ResolveError, Value, ValueRef};
 use mesh_sql::postgres::Layout;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};

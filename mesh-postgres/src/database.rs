@@ -5,10 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{
-    Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
-    TracedStatement, Usage, Value, box_in_place,
-};
+use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
+use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver, Value};
 use mesh_schema::{Catalog, TableName};
 
 use crate::catalog::indexes;

@@ -16,7 +16,7 @@ pub(crate) mod weight;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Usage, WaitCounter};
+use mesh_plan::backend::{Usage, WaitCounter};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::error::SqlState;

@@ -11,10 +11,8 @@ use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::future::try_join;
-use mesh_plan::{
-    Action, BoxFuture, Context, Failure, Key, Mutation, Mutator, Outcome, Rule, Script, ScriptError,
-    StepResult, WriteError, Written,
-};
+use mesh_plan::backend::{Failure, Script, ScriptError, StepResult};
+use mesh_plan::{Action, BoxFuture, Context, Key, Mutation, Mutator, Outcome, Rule, WriteError, Written};
 use mesh_sql::postgres::{self, Param};
 use mesh_sql::{Part, Statement, Step};
 use tokio_postgres::{Error, Row};

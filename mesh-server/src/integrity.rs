@@ -8,7 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError, OpenedToken};
-use mesh_plan::{Generations, Principal};
+use mesh_plan::Principal;
+use mesh_plan::backend::Generations;
 
 use crate::identity::principal;
 use login_attempts::Attempts;

@@ -12,7 +12,8 @@ mod stdio;
 
 use std::sync::Arc;
 
-use mesh_plan::{Generations, Mesh, PersistedQuery, Principal, Request};
+use mesh_plan::backend::Generations;
+use mesh_plan::{Mesh, PersistedQuery, Principal, Request};
 use mesh_wire::BasePath;
 use rmcp::model::Tool;
 

@@ -19,7 +19,8 @@ pub(crate) mod write;
 
 use http::Response;
 use mesh_plan::RecordId::Segment;
-use mesh_plan::{WriteTarget, box_in_place};
+use mesh_plan::WriteTarget;
+use mesh_plan::backend::box_in_place;
 use mesh_wire::{Route, WireError, response};
 
 use crate::pipeline::body::{Body, RequestBody};

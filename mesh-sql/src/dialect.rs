@@ -4,8 +4,9 @@ use mesh_schema::{NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, OnConflict, QueryBuilder, SelectStatement, TableRef};
 
 use super::statement::Params;
+use mesh_plan::Value;
+use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, ColumnSource, Comparand, CompareOp};
-use mesh_plan::{JsonPointer, JsonType, Value};
 
 /// A value. If there is a slot, it is the value of the input in that slot.
 pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
@@ -185,7 +186,7 @@ pub(super) trait Dialect {
         negated: bool,
     ) -> Expr;
 
-    /// Matches text against a [`mesh_plan::Pattern`]. If there is a slot, matches against the input in that slot, and the pattern
+    /// Matches text against a [`mesh_plan::backend::Pattern`]. If there is a slot, matches against the input in that slot, and the pattern
     /// is a sample of it.
     fn like(
         &self,

@@ -29,13 +29,13 @@ pub use statements::{NodeRows, Statements};
 /// Names of the functions that a back end must register. The names have a prefix, so that the views of a database keep using
 /// the built-in functions.
 pub mod functions {
-    /// `(text, pattern)`: whether the text matches a [`mesh_plan::Pattern`], case-sensitively.
+    /// `(text, pattern)`: whether the text matches a [`mesh_plan::backend::Pattern`], case-sensitively.
     pub const LIKE: &str = "mesh_like";
-    /// `(text, pattern)`: whether the text matches a [`mesh_plan::Pattern`], ignoring letter case.
+    /// `(text, pattern)`: whether the text matches a [`mesh_plan::backend::Pattern`], ignoring letter case.
     pub const ILIKE: &str = "mesh_ilike";
-    /// `(document, pointer, type)`: the scalar that [`mesh_plan::JsonPointer::find`] finds.
+    /// `(document, pointer, type)`: the scalar that [`mesh_plan::backend::JsonPointer::find`] finds.
     pub const JSON: &str = "mesh_json";
-    /// `(value, type)`: the form of a value that is the same for all values with the same meaning ([`mesh_plan::canonical`]). The
+    /// `(value, type)`: the form of a value that is the same for all values with the same meaning ([`mesh_plan::backend::canonical`]). The
     /// type is the name of a field type.
     pub const VALUE: &str = "mesh_value";
     /// `(element)`: the value of an element in a list ([`super::element`]).

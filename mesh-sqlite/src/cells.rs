@@ -1,6 +1,7 @@
 //! Conversions between SQLite values and mesh-plan values.
 
-use mesh_plan::{Cells, ValueRef};
+use mesh_plan::ValueRef;
+use mesh_plan::backend::Cells;
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
 use rusqlite::{Row, ToSql};
 

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{
-    Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage,
-};
+use mesh_plan::backend::{Either, MaybeReady, Usage};
+use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
 use mesh_schema::{Catalog, TableName};
 use mesh_sql::sqlite::Statements;
 

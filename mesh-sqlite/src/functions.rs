@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mesh_plan::{JsonPointer, JsonType, Pattern, PatternTooLong};
+use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong};
 use mesh_schema::FieldType;
 use mesh_sql::sqlite::{self, functions};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -90,7 +90,7 @@ fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
 /// Calls `mesh_value` with a value and the name of a type.
 fn value(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
     let ty = call.get_raw(1).as_str().ok().and_then(FieldType::parse);
-    Ok(result(mesh_plan::canonical(ty, argument(call, work)?)))
+    Ok(result(mesh_plan::backend::canonical(ty, argument(call, work)?)))
 }
 
 /// Calls `mesh_element` with an element of a list.

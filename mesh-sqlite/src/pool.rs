@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_plan::{JsonBody, Plan, ResolveError, Trace, Usage};
+use mesh_plan::backend::{Trace, Usage};
+use mesh_plan::{JsonBody, Plan, ResolveError};
 use mesh_sql::sqlite::Statements;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;

@@ -6,10 +6,8 @@ pub(crate) mod sort_bound;
 mod tests;
 mod trace;
 
-use mesh_plan::{
-    Cells as _, Flow, JsonBody, Key, Node, Plan, ResolveError, RowSource, Trace, TracedStatement, Value,
-    ValueRef,
-};
+use mesh_plan::backend::{Cells as _, Flow, RowSource, Trace, TracedStatement};
+use mesh_plan::{JsonBody, Key, Node, Plan, ResolveError, Value, ValueRef};
 use mesh_schema::TableName;
 use mesh_sql::Statement;
 use mesh_sql::sqlite::{self, NodeRows, Param, Statements};

@@ -10,9 +10,8 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use mesh_plan::{
-    Generations, JsonBody, Node, Output, Plan, PlanId, PlanKey, Target, TemplatePiece, Usage, Value,
-};
+use mesh_plan::backend::{Generations, PlanId, PlanKey, Usage};
+use mesh_plan::{JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
 
 use crate::file::data_version::DataVersion;
 

@@ -19,9 +19,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mesh_plan::backend::{Cells as _, LocalGenerations, PlanId, Script, ScriptError, StepResult};
 use mesh_plan::{
-    Action, BoxFuture, Cells as _, Context, JsonBody, Key, LocalGenerations, Mutation, Mutator, Outcome,
-    PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError, Written,
+    Action, BoxFuture, Context, JsonBody, Key, Mutation, Mutator, Outcome, ResolveError, Rule, Value,
+    ValueRef, WriteError, Written,
 };
 use mesh_sql::sqlite::{self, Param, Statements};
 use mesh_sql::{Part, Step};
@@ -284,7 +285,7 @@ impl WriteConnection {
                 let is_skipped = step.may_be_skipped() && self.exists(written);
                 return Err(if is_skipped { written.skipped() } else { error });
             }
-            // Several records may be read with the same id ([`mesh_plan::canonical`]).
+            // Several records may be read with the same id ([`mesh_plan::backend::canonical`]).
             if (step.returns_id || step.counts_rows) && rows > 1 {
                 return Err(WriteError::conflict(Rule::Unique));
             }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use mesh_plan::{Error, JsonBody, Node, Output, Plan, TracedStatement, Value};
+use mesh_plan::backend::TracedStatement;
+use mesh_plan::{Error, JsonBody, Node, Output, Plan, Value};
 use mesh_schema::Cardinality;
 use serde_json::{Value as Json, json};
 

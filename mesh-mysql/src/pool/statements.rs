@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_plan::{LocalGenerations, Repeats};
+use mesh_plan::backend::{LocalGenerations, Repeats};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Error, Statement};
 

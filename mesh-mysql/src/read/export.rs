@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mesh_plan::{Export, ExportWriter, Plan, ResolveError};
+use mesh_plan::backend::ExportWriter;
+use mesh_plan::{Export, Plan, ResolveError};
 use mesh_sql::mysql::{Product, ReadStatement};
 use mysql_async::Row;
 

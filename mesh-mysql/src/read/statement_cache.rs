@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mesh_plan::{Generations, Plan, PlanId};
+use mesh_plan::Plan;
+use mesh_plan::backend::{Generations, PlanId};
 use mesh_sql::mysql::{Product, ReadStatement};
 
 /// The number of plans whose statements are kept.

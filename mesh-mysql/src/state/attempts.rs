@@ -6,7 +6,8 @@
 use std::time::SystemTime;
 
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
-use mesh_plan::{Attempts, Value};
+use mesh_plan::Value;
+use mesh_plan::backend::Attempts;
 use mysql_async::Error;
 
 use super::{State, number};

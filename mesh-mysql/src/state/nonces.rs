@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
-use mesh_plan::{Attempts, Value};
+use mesh_plan::Value;
+use mesh_plan::backend::Attempts;
 use mysql_async::{Error, Row};
 
 use super::{State, number};

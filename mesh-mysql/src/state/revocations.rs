@@ -2,7 +2,8 @@
 //! `SPEC §7.5`
 
 use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
-use mesh_plan::{Either, Value};
+use mesh_plan::Value;
+use mesh_plan::backend::Either;
 
 use super::{State, number};
 

@@ -1,8 +1,7 @@
 //! Conversion of database errors to write errors, with the fields that they concern.
 
-use mesh_plan::{
-    Failure, Key, Mutation, ResolveError, Rule, ScriptError, ScriptStep, StepResult, Subject, WriteError,
-};
+use mesh_plan::backend::{Failure, ScriptError, ScriptStep, StepResult};
+use mesh_plan::{Key, Mutation, ResolveError, Rule, Subject, WriteError};
 use mesh_sql::SetReference;
 use mesh_sql::mysql::{self, Product};
 use mysql_async::{Error, ServerError};

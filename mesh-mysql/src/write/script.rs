@@ -1,9 +1,7 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
-use mesh_plan::{
-    Failure, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult,
-    Subject, Target, WriteError,
-};
+use mesh_plan::backend::{Failure, Script, ScriptError, ScriptStep, StepResult};
+use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Subject, Target, WriteError};
 use mesh_sql::Statement;
 use mesh_sql::mysql::{self, Param, ReadStatement};
 use mysql_async::{Error, Row};

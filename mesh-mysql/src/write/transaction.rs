@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use mesh_plan::{
-    Attempts, CommitAnswer, Context, Failure, Outcome, ResolveError, Script, ScriptError, StepResult,
-};
+use mesh_plan::backend::{Attempts, CommitAnswer, Failure, Script, ScriptError, StepResult};
+use mesh_plan::{Context, Outcome, ResolveError};
 use mysql_async::Error;
 
 use super::Writer;

@@ -7,10 +7,11 @@ use thiserror::Error;
 
 use super::{ByEntity, Mesh};
 use crate::error::hint;
+use crate::generations::Generations;
 use crate::plan::computed::{ComputedFunction, ComputedInputs, Functions};
 use crate::plan::cursor::CursorKey;
 use crate::policy::{Policy, SchemaPolicy, Views};
-use crate::{Generations, Limits, Mutator, PlanError, Resolver, Value};
+use crate::{Limits, Mutator, PlanError, Resolver, Value};
 
 /// Builds a [`Mesh`]. Created by [`Mesh::builder`].
 #[derive(Debug)]

@@ -4,9 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::script::SingleWrite;
-use crate::{
-    BoxFuture, Context, JsonBody, Key, Mutation, Outcome, Script, ScriptError, StepResult, WriteError,
-};
+use crate::script::{Script, ScriptError, StepResult};
+use crate::{BoxFuture, Context, JsonBody, Key, Mutation, Outcome, WriteError};
 
 /// The result of a committed write of a mutator.
 #[derive(Debug, Default)]

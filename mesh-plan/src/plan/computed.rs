@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Node, Output, TemplatePiece};
-use crate::{Cells, Value, ValueRef};
+use crate::shape::Cells;
+use crate::{Value, ValueRef};
 
 /// The inputs of a computed field in one row.
 pub struct ComputedInputs<'a> {

@@ -7,7 +7,8 @@ use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
 use super::{ComputedFunction, Predicate, Related};
-use crate::{JsonPointer, JsonType, OutputKey};
+use crate::shape::OutputKey;
+use crate::value::json::{JsonPointer, JsonType};
 
 /// One use of an entity in a query.
 #[derive(Clone, Debug)]

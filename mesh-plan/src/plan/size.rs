@@ -11,7 +11,8 @@ use super::parameters::Parameters;
 use super::{
     Column, ColumnSource, Comparand, Grouping, Node, Output, Plan, PlannedQuery, Predicate, TemplatePiece,
 };
-use crate::{Aggregate, OutputKey, Value};
+use crate::shape::OutputKey;
+use crate::{Aggregate, Value};
 
 /// The number of bytes that an allocation takes beyond its content.
 const ALLOCATION: usize = 16;

@@ -12,7 +12,8 @@ use super::literal;
 use super::storage_form;
 use super::subject::{self, Comparable};
 use crate::plan::{Comparand, CompareOp, Grouping, Predicate};
-use crate::{Pattern, PatternTooLong, PlanError, PlanErrorKind, Value};
+use crate::value::like::{Pattern, PatternTooLong};
+use crate::{PlanError, PlanErrorKind, Value};
 
 /// Plans a filter of rows, or of the groups of a grouping. The parser bounds the depth of the tree, and with it this
 /// recursion.

@@ -9,9 +9,10 @@ use mesh_schema::policy::Restriction;
 use mesh_schema::{Entity, EntityId, Schema};
 
 use super::{Access, Condition, Policy, Preset, RecordUse, Visibility};
+use crate::generations::Generations;
 use crate::planner::policy_condition::{self, Slots};
 use crate::planner::write::{References, preset};
-use crate::{Generations, PlanError, Principal};
+use crate::{PlanError, Principal};
 
 /// The number of classes with a cached view. With more classes, views are created again and again, which is slow.
 const MAX_CACHED_VIEWS: usize = 256;

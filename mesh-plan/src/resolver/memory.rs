@@ -11,8 +11,10 @@ use std::collections::{HashMap, HashSet};
 use mesh_schema::{Link, TableName};
 
 use crate::plan::{ColumnSource, Node, Plan};
+use crate::resolver::MaybeReady;
 use crate::rows::{HashKey, Rows, StepCounter, nested_path};
-use crate::{Answer, Context, Either, MaybeReady, ResolveError, Resolver, Value};
+use crate::{Answer, Context, ResolveError, Resolver, Value};
+use futures_util::future::Either;
 
 /// The column that contains the row number, counted from 1, in tables that have no column of this name.
 const ROW_ID: &str = "rowid";

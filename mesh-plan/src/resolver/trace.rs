@@ -11,7 +11,7 @@ use crate::Value;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mesh_plan::{Trace, TracedStatement};
+/// use mesh_plan::backend::{Trace, TracedStatement};
 ///
 /// let trace = Trace::new();
 /// trace.record([TracedStatement::new("SELECT 1", Duration::from_micros(3), 1)]);

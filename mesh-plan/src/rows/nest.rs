@@ -4,7 +4,8 @@ use super::evaluate::{Evaluation, Level};
 use super::tree::{HashKey, RowTree, RowsByParent, is_ungrouped, row_key};
 use super::{Applied, Rows, StepCounter, Table, joined, nested_path};
 use crate::plan::{Node, Plan};
-use crate::{Export, ExportWriter, JsonBody, ResolveError};
+use crate::shape::ExportWriter;
+use crate::{Export, JsonBody, ResolveError};
 
 use std::collections::HashMap;
 

@@ -67,7 +67,8 @@ impl JsonPointer {
     /// counts. A number is a 64-bit integer, or else a double.
     ///
     /// ```
-    /// use mesh_plan::{JsonPointer, JsonType, Value, ValueRef};
+    /// use mesh_plan::backend::{JsonPointer, JsonType};
+    /// use mesh_plan::{Value, ValueRef};
     ///
     /// let document = ValueRef::Text(br#"{"tags": ["a", 1]}"#);
     /// assert_eq!(JsonPointer::new("/tags/0").find(document, JsonType::Text), "a".into());

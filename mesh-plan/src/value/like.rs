@@ -17,9 +17,9 @@ use thiserror::Error;
 /// A compiled pattern: `%` matches any text, `_` any one character, and `\` makes the next character literal.
 ///
 /// ```
-/// use mesh_plan::Pattern;
+/// use mesh_plan::backend::Pattern;
 ///
-/// # fn main() -> Result<(), mesh_plan::PatternTooLong> {
+/// # fn main() -> Result<(), mesh_plan::backend::PatternTooLong> {
 /// assert!(Pattern::new("100\\%_", false)?.matches("100%!"));
 /// # Ok(())
 /// # }

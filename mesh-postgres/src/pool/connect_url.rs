@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_plan::Repeats;
+use mesh_plan::backend::Repeats;
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::{join, join_all, try_join, try_join3};
-use mesh_plan::{Generations, Repeats};
+use mesh_plan::backend::{Generations, Repeats};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;

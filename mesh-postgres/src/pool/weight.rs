@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use mesh_plan::Generations;
+use mesh_plan::backend::Generations;
 use tokio_postgres::Row;
 
 use crate::pool::shared::ROW_BYTES;

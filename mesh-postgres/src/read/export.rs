@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use mesh_plan::{Export, ExportWriter, Plan, ResolveError};
+use mesh_plan::backend::ExportWriter;
+use mesh_plan::{Export, Plan, ResolveError};
 use mesh_sql::postgres::{Features, ReadStatement};
 use tokio_postgres::Row;
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Generations, Plan, PlanId, ResolveError};
+use mesh_plan::backend::{Generations, PlanId};
+use mesh_plan::{Plan, ResolveError};
 
 use crate::pool::PoolError;
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mesh_plan::{Generations, Plan, PlanId};
+use mesh_plan::Plan;
+use mesh_plan::backend::{Generations, PlanId};
 use mesh_sql::postgres::{Features, ReadStatement};
 
 use crate::pool::batches::BatchStatement;

@@ -1,9 +1,7 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
-use mesh_plan::{
-    Assignment, Failure, Key, Mutation, ResolveError, Rule, ScriptError, ScriptStep, StepResult, Subject,
-    Value, WriteError,
-};
+use mesh_plan::backend::{Failure, ScriptError, ScriptStep, StepResult};
+use mesh_plan::{Assignment, Key, Mutation, ResolveError, Rule, Subject, Value, WriteError};
 use mesh_sql::postgres::{self, Conversion, Features};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};

@@ -2,10 +2,8 @@
 
 use std::future::ready;
 
-use mesh_plan::{
-    BoxFuture, Failure, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
-    StepResult, Subject, Target, WriteError,
-};
+use mesh_plan::backend::{Failure, Script, ScriptError, ScriptStep, StepResult};
+use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, Subject, Target, WriteError};
 use mesh_sql::Statement;
 use mesh_sql::postgres::{self, Param, ReadStatement};
 use tokio_postgres::error::SqlState;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{
-    Attempts, CommitAnswer, Context, Failure, Outcome, ResolveError, Script, ScriptError, StepResult,
-};
+use mesh_plan::backend::{Attempts, CommitAnswer, Failure, Script, ScriptError, StepResult};
+use mesh_plan::{Context, Outcome, ResolveError};
 use tokio_postgres::Error;
 use tokio_postgres::error::Severity;
 

@@ -15,7 +15,7 @@ use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use mesh_plan::box_in_place;
+use mesh_plan::backend::box_in_place;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;

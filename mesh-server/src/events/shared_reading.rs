@@ -4,7 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mesh_plan::{Change, Context, Error, Mesh, Plan, PlanKey, Principal, ResolveError};
+use mesh_plan::backend::PlanKey;
+use mesh_plan::{Change, Context, Error, Mesh, Plan, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};

@@ -12,9 +12,8 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use http::HeaderMap;
 use hyper::body::Frame;
-use mesh_plan::{
-    Answer, Change, Changes, Context, Either, MaybeReady, Mesh, Plan, Principal, ResolveError, Resolver, Rows,
-};
+use mesh_plan::backend::{Either, MaybeReady};
+use mesh_plan::{Answer, Change, Changes, Context, Mesh, Plan, Principal, ResolveError, Resolver, Rows};
 use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_wire::sse::{Decoder, Event};
 use mesh_wire::{RequestId, WireError};

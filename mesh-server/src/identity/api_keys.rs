@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mesh_integrity::{ApiKeyHash, ApiKeySource, Session, StoreError, StoredApiKey};
-use mesh_plan::Generations;
+use mesh_plan::backend::Generations;
 use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
-use mesh_plan::Generations;
+use mesh_plan::backend::Generations;
 use parking_lot::RwLock;
 
 use super::refresh::{Refresh, RefreshOutcome};

@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use http::Response;
-use mesh_plan::{BoxFuture, CommitGate};
+use mesh_plan::BoxFuture;
+use mesh_plan::backend::CommitGate;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;

@@ -5,7 +5,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mesh_plan::{Generations, Mesh, Plan, RecordId};
+use mesh_plan::backend::Generations;
+use mesh_plan::{Mesh, Plan, RecordId};
 use mesh_ql::{Format, ParamValues};
 
 /// The plans of the queries that were sent recently.

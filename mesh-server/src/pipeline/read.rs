@@ -1,7 +1,8 @@
 //! The stages of a read after its query is decoded.
 
 use http::{Method, Response};
-use mesh_plan::{Context, Either, Error, JsonBody, Plan, ResolveError};
+use mesh_plan::backend::Either;
+use mesh_plan::{Context, Error, JsonBody, Plan, ResolveError};
 use mesh_wire::{WireError, response};
 
 use super::admission;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mesh_plan::backend::Pattern;
 use mesh_plan::memory::Tables;
-use mesh_plan::{Context, Limits, Mesh, Pattern, Plan, Request, Value};
+use mesh_plan::{Context, Limits, Mesh, Plan, Request, Value};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema};
 use mesh_sql::sqlite::Statements;

@@ -20,8 +20,9 @@ use crate::links::table;
 use crate::param;
 use crate::predicate;
 use crate::statement::Params;
+use mesh_plan::Value;
+use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, Comparand, CompareOp};
-use mesh_plan::{JsonPointer, JsonType, Value};
 
 /// The database product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::type_class::TypeClass;
 use crate::custom::eval_json;
 use crate::param;
 use crate::statement::Params;
-use mesh_plan::{JsonPointer, JsonType};
+use mesh_plan::backend::{JsonPointer, JsonType};
 
 /// The maximum depth at which a value is searched for. MariaDB reads no deeper document.
 const DEPTH: usize = 31;

@@ -17,8 +17,9 @@ use crate::dialect::Dialect;
 use crate::links::table;
 use crate::param;
 use crate::statement::Params;
+use mesh_plan::Value;
+use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, Comparand, CompareOp};
-use mesh_plan::{JsonPointer, JsonType, Value};
 
 /// The features and settings in which databases differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::type_class::TypeClass;
 use crate::custom::cast;
 use crate::param;
 use crate::statement::Params;
-use mesh_plan::{JsonPointer, JsonType};
+use mesh_plan::backend::{JsonPointer, JsonType};
 
 /// The maximum depth at which a value is searched for in a document.
 const DEPTH: usize = 127;

@@ -13,8 +13,9 @@ use crate::custom;
 use crate::dialect::Dialect;
 use crate::links::table;
 use crate::statement::Params;
+use mesh_plan::Value;
+use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, Comparand, CompareOp};
-use mesh_plan::{JsonPointer, JsonType, Value};
 
 /// The maximum number of values of a list that are bound one by one. Longer lists are one parameter, so that SQLite's limit of
 /// 32,766 parameters is not reached.

@@ -5,7 +5,7 @@ use sea_query::{Expr, ExprTrait as _};
 use super::param::Param;
 use crate::custom::collate;
 use crate::statement::Params;
-use mesh_plan::Pattern;
+use mesh_plan::backend::Pattern;
 
 /// Returns a condition that all matching texts meet, and that other texts may meet too. `None` if the pattern has no beginning
 /// that an index could search for. If there is a slot, the pattern is that of the input in the slot.

@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
-use mesh_plan::{Generations, PlanId, ResolveError};
+use mesh_plan::ResolveError;
+use mesh_plan::backend::{Generations, PlanId};
 use parking_lot::Mutex;
 
 use crate::file::FileIdentity;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{ResolveError, Usage, WaitCounter};
+use mesh_plan::ResolveError;
+use mesh_plan::backend::{Usage, WaitCounter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Concurrent reads per core. There is more than one, because some reads wait for the disk or a writer. There are few,

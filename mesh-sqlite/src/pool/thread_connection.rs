@@ -8,7 +8,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use mesh_plan::{JsonBody, LocalGenerations, Plan, PlanId, ResolveError};
+use mesh_plan::backend::{LocalGenerations, PlanId};
+use mesh_plan::{JsonBody, Plan, ResolveError};
 use mesh_sql::sqlite::Statements;
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;

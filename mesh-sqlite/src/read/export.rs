@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use mesh_plan::{Context, Export, ExportWriter, Plan, ResolveError};
+use mesh_plan::backend::ExportWriter;
+use mesh_plan::{Context, Export, Plan, ResolveError};
 use mesh_sql::sqlite::Statements;
 use tokio::runtime::Handle;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Node, TracedStatement, Value, ValueRef};
+use mesh_plan::backend::TracedStatement;
+use mesh_plan::{Node, Value, ValueRef};
 use mesh_sql::Statement;
 use mesh_sql::sqlite::Param;
 

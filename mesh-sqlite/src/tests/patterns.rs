@@ -1,6 +1,7 @@
 //! A pattern that an index serves finds all rows that match it, for any content of the column.
 
-use mesh_plan::{Context, Mesh, Pattern, Plan, Request};
+use mesh_plan::backend::Pattern;
+use mesh_plan::{Context, Mesh, Plan, Request};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, Schema};
 use rusqlite::Connection;

@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::{CommitGate, Mutation, Outcome, ResolveError, Script, WriteError, Written};
+use mesh_plan::backend::{CommitGate, Script};
+use mesh_plan::{Mutation, Outcome, ResolveError, WriteError, Written};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;

@@ -2,10 +2,8 @@
 
 use std::time::Instant;
 
-use mesh_plan::{
-    CommitGate, Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
-    StepResult, Subject, Target, WriteError,
-};
+use mesh_plan::backend::{CommitGate, Script, ScriptError, ScriptStep, StepResult};
+use mesh_plan::{Error, JsonBody, Key, Mutation, Plan, ResolveError, Subject, Target, WriteError};
 use mesh_sql::sqlite::{self, Param, Statements};
 use rusqlite::{CachedStatement, Statement};
 

@@ -8,7 +8,8 @@ use crate::planner::Planner;
 use crate::planner::context::Scope;
 use crate::planner::literal::describe;
 use crate::planner::subject::Comparable;
-use crate::{JsonPointer, JsonType, PlanError, PlanErrorKind};
+use crate::value::json::{JsonPointer, JsonType};
+use crate::{PlanError, PlanErrorKind};
 
 /// Returns the scalar at a location in a JSON field, of any type.
 pub(super) fn find<'q>(

@@ -7,7 +7,9 @@ use super::order::{self, Number};
 use super::records::Records;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 use crate::rows::StepCounter;
-use crate::{JsonPointer, JsonType, Pattern, ResolveError, Value};
+use crate::value::json::{JsonPointer, JsonType};
+use crate::value::like::Pattern;
+use crate::{ResolveError, Value};
 
 /// Keeps the rows for which the predicate is true.
 pub(super) fn filter(

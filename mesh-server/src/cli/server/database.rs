@@ -3,7 +3,8 @@
 use std::io;
 
 use mesh_integrity::UsersTable;
-use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, ResolveError, Usage};
+use mesh_plan::backend::Usage;
+use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, ResolveError};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;

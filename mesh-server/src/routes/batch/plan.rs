@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mesh_plan::backend::{Script, ScriptStep, StepResult};
 use mesh_plan::{
-    Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, Script, ScriptStep,
-    StepResult, WriteFault, WriteRequest,
+    Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteFault, WriteRequest,
 };
 use mesh_ql::Format;
 use mesh_wire::request::{BatchStep, ReferenceError, StepReference, replace_references};

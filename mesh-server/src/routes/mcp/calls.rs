@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use mesh_docs::outline;
-use mesh_plan::{Context, JsonBody, Request, Trace};
+use mesh_plan::backend::Trace;
+use mesh_plan::{Context, JsonBody, Request};
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::nearest;
 use mesh_wire::request::{PostedId, parse_params};

@@ -3,9 +3,9 @@
 use std::pin::pin;
 
 use http::HeaderMap;
+use mesh_plan::backend::ScriptError;
 use mesh_plan::{
-    Changes, Context, Error, Expected, Fields, Mesh, Mutation, Outcome, ScriptError, Transacted, WriteError,
-    WriteReply,
+    Changes, Context, Error, Expected, Fields, Mesh, Mutation, Outcome, Transacted, WriteError, WriteReply,
 };
 use mesh_wire::{WireError, request};
 

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::Response;
-use mesh_plan::{Fields, ScriptError, StepResult, WriteRequest, WriteTarget};
+use mesh_plan::backend::{ScriptError, StepResult};
+use mesh_plan::{Fields, WriteRequest, WriteTarget};
 use mesh_wire::{WireError, request, response};
 
 use super::commit::{commit_all, logged};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mesh_plan::{Context, Mesh, Request, Trace};
+use mesh_plan::backend::Trace;
+use mesh_plan::{Context, Mesh, Request};
 use mesh_ql::Format;
 
 use super::*;

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
+use mesh_plan::backend::CommitGate;
 use mesh_plan::{
-    CommitGate, Context, Error, Fields, Limits, Mesh, Mutator as _, Outcome, RecordId, Rule, WriteError,
-    WriteReply, WriteRequest, WriteTarget,
+    Context, Error, Fields, Limits, Mesh, Mutator as _, Outcome, RecordId, Rule, WriteError, WriteReply,
+    WriteRequest, WriteTarget,
 };
 use mesh_ql::Format;
 use mesh_schema::Document;

@@ -7,7 +7,8 @@ use crate::plan::parameters::{ConditionUse, PageUse};
 use crate::plan::{Comparand, Predicate};
 use crate::planner::subject::Comparable;
 use crate::planner::{filter, literal};
-use crate::{Pattern, PlanError, PlanErrorKind, Value};
+use crate::value::like::Pattern;
+use crate::{PlanError, PlanErrorKind, Value};
 
 /// Converts the values of a request.
 pub(super) struct Binder<'v> {

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::{BoxFuture, Export, ExportFormat, ExportSink, PlanErrorKind};
+use crate::resolver::ExportSink;
+use crate::{BoxFuture, Export, ExportFormat, PlanErrorKind};
 
 /// Keeps all pieces.
 #[derive(Clone, Default)]
