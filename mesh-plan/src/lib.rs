@@ -60,7 +60,6 @@
 
 #![deny(missing_docs)]
 
-mod attempts;
 mod by_address;
 mod change;
 mod error;
@@ -81,7 +80,6 @@ mod shape;
 pub mod sql;
 mod value;
 
-pub use attempts::{Attempts, CommitAnswer, Failure};
 pub use change::{Change, Changes, Listener};
 pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
 pub use futures_util::future::Either;

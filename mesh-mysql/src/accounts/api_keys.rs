@@ -139,7 +139,7 @@ impl ApiKeys {
     async fn write(&self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
         let mut link = self.writes.take(false).await.map_err(StoreError::new)?;
         let written = link.write(sql, params).await;
-        Ok(written.map_err(|error| StoreError::new(PoolError::Failed(error)))?.affected)
+        Ok(written.map_err(|error| StoreError::new(PoolError::Failed(error)))?.count)
     }
 
     /// Reads a row; `None` if its hash is malformed.

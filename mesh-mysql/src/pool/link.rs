@@ -1,5 +1,6 @@
 //! A connection to the database.
 
+use mesh_backend::transaction::Ran;
 use mesh_plan::Value;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Row};
@@ -24,15 +25,6 @@ pub(crate) struct Link {
     is_running: bool,
     in_transaction: bool,
     statements: Statements,
-}
-
-/// The result of a statement that writes.
-pub(crate) struct Outcome {
-    /// The rows that the statement returned.
-    pub(crate) rows: Vec<Row>,
-    /// The number of rows that the statement returned. For a statement that returns none, the number of rows that it
-    /// found, whether it changed them or not.
-    pub(crate) affected: u64,
 }
 
 impl Link {
@@ -88,8 +80,8 @@ impl Link {
         Ok(self.write(sql, params).await?.rows)
     }
 
-    /// Runs a statement, and returns its rows and the number of rows that it found.
-    pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Outcome, Error> {
+    /// Runs a statement, and returns its rows and the number of rows that it found, whether it changed them or not.
+    pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Ran<Row>, Error> {
         self.is_running = true;
         let running = async {
             let bytes = bytes_of_text(sql);
@@ -102,8 +94,8 @@ impl Link {
                 rows.push(row);
             }
             result.drop_result().await?;
-            let affected = if returns_rows { rows.len() as u64 } else { found };
-            Ok(Outcome { rows, affected })
+            let count = if returns_rows { rows.len() as u64 } else { found };
+            Ok(Ran { rows, count })
         };
         let result = running.await;
         self.finish(result).await

@@ -5,14 +5,15 @@
 
 use std::time::SystemTime;
 
+use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
-use mesh_plan::{Attempts, Value};
+use mesh_plan::Value;
 use mysql_async::Error;
 
 use super::{State, number};
 use crate::cells::integer;
 use crate::pool::PoolError;
-use crate::write::is_transient;
+use crate::write::retry;
 
 /// Creates the row of a key, or locks it for the update that follows. `INSERT IGNORE` would lock it for reading, and
 /// two servers that both do so cannot update it.
@@ -42,7 +43,7 @@ impl State {
                 let (id, step) = (Value::Bytes(key.key.to_vec()), number(key.interval));
                 link.write(CREATE, &[id.clone(), step.clone()]).await?;
                 let params = [step.clone(), step.clone(), step.clone(), id.clone(), step.clone()];
-                if link.write(COUNT, &params).await?.affected == 0 {
+                if link.write(COUNT, &params).await?.count == 0 {
                     let rows = link.query(WAIT, &[step, id]).await?;
                     let left = rows.first().and_then(|row| integer(row, 0)).map_or(1, |left| left.max(1));
                     wait = wait.max(Some(left.unsigned_abs()));
@@ -63,7 +64,9 @@ impl AttemptStore for State {
             let mut tries = 1;
             loop {
                 match self.count(&keys, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
                         tries += 1
                     }
                     counted => return counted.map_err(StoreError::new),

@@ -8,15 +8,16 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
-use mesh_plan::{Attempts, Value};
+use mesh_plan::Value;
 use mysql_async::{Error, Row};
 
 use super::{State, number};
 use crate::cells::{integer, value};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
-use crate::write::is_transient;
+use crate::write::retry;
 
 /// The interval at which a server records that it runs.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
@@ -79,7 +80,7 @@ impl State {
         let id = self.presence.id.as_str().into();
         let claiming = async {
             link.begin("START TRANSACTION").await?;
-            let claimed = link.write(CLAIM, &[number(time), number(time), id]).await?.affected > 0;
+            let claimed = link.write(CLAIM, &[number(time), number(time), id]).await?.count > 0;
             let rows = link.query(PREVIOUS, &[]).await?;
             link.end("COMMIT").await?;
             let Some(after) = rows.first().map(|row| time_of(row, 0)).filter(|_| claimed) else {
@@ -125,7 +126,7 @@ async fn insert(link: &mut Link, row: &NonceRow, now: u64) -> Result<NonceUse, E
     let (session, text) = (Value::Bytes(row.session.0.to_vec()), Value::from(&*row.text));
     link.write(EXPIRE, &[session.clone(), text.clone(), number(now)]).await?;
     let inserted = link.write(INSERT, &[session, text, number(row.time), number(row.until)]).await?;
-    Ok(if inserted.affected > 0 { NonceUse::New } else { NonceUse::Used })
+    Ok(if inserted.count > 0 { NonceUse::New } else { NonceUse::Used })
 }
 
 fn nonce_of(row: &Row) -> Option<NonceRow> {
@@ -151,7 +152,9 @@ impl NonceTable for State {
             let mut tries = 1;
             loop {
                 match self.claim_up_to(time, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
                         tries += 1
                     }
                     done => return done.map_err(StoreError::new),
@@ -166,7 +169,9 @@ impl NonceTable for State {
             let mut tries = 1;
             loop {
                 match self.insert_all(&nonces, now, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
                         tries += 1
                     }
                     done => return done.map_err(StoreError::new),

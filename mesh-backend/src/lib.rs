@@ -1,0 +1,7 @@
+//! What the SQL back ends of Mesh share and what is not a driver.
+#![doc = ""]
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+pub mod probe;
+pub mod transaction;
