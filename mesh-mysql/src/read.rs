@@ -14,9 +14,9 @@ use mysql_async::{Error, Row};
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
+use mesh_backend::pool::RowBudget;
 
 impl From<PoolError> for ResolveError {
     fn from(error: PoolError) -> Self {

@@ -18,8 +18,8 @@ use mysql_async::Row;
 use crate::cells::{optional_text, text};
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError};
+use mesh_backend::pool::RowBudget;
 use nonces::Presence;
 
 /// The interval at which expired entries are deleted, in milliseconds.

@@ -19,12 +19,14 @@ mod read;
 mod settings;
 mod sql;
 mod state;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use accounts::Accounts;
-pub use accounts::api_keys::ApiKeys;
+pub use mesh_backend::accounts::Accounts;
+pub use mesh_backend::api_keys::ApiKeys;
+
 pub use database::{Contents, Database};
 pub use error::OpenError;
 pub use settings::Settings;

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mesh_backend::pool::RowBudget;
 use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
 use mesh_plan::Value;
@@ -65,9 +66,7 @@ impl State {
                 tokio::time::sleep(HEARTBEAT_INTERVAL).await;
                 let Some(presence) = presence.upgrade() else { return };
                 let id = presence.id.as_str().into();
-                if let Err(error) =
-                    pool.run(HEARTBEAT, &[id], crate::pool::row_budget::RowBudget::UNLIMITED).await
-                {
+                if let Err(error) = pool.run(HEARTBEAT, &[id], RowBudget::UNLIMITED).await {
                     tracing::debug!("cannot note that this server runs: {error}");
                 }
             }

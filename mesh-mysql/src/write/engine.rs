@@ -11,12 +11,12 @@ use mysql_async::{Error, Row};
 use super::connection::Transaction;
 use super::failure;
 use crate::cells::{self, LevelRows, NodeRowSource};
-use crate::pool::row_budget::RowBudget;
 use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
 use crate::read;
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
+use mesh_backend::pool::RowBudget;
 
 /// The servers of a database.
 #[derive(Clone)]

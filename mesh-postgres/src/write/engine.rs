@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mesh_backend::pool::RowBudget;
 use mesh_backend::transaction::{Connection as _, Engine, Failure, Fault, Retry};
 use mesh_plan::sql::postgres::{self, Param, ReadStatement};
 use mesh_plan::sql::{Statement, Step};
@@ -14,7 +15,6 @@ use super::failure;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::other_servers::OtherServers;
 use crate::pool::link::Link;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError, is_stale};
 use crate::read;
 use crate::read::sort_bound::SortBound;

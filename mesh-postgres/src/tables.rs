@@ -1,0 +1,60 @@
+//! Statements on tables that Mesh uses itself, on the primary.
+
+use std::sync::Arc;
+
+use mesh_backend::tables::{Cells, TableError, Tables};
+use mesh_plan::sql::postgres;
+use mesh_plan::{BoxFuture, Value};
+
+use crate::cells;
+use crate::database::Database;
+use crate::pool::{Pool, PoolError};
+use crate::sql::TextParam;
+
+/// The tables of the primary.
+pub(crate) struct PrimaryTables {
+    reads: Arc<Pool>,
+    writes: Arc<Pool>,
+}
+
+impl Database {
+    pub(crate) fn tables(&self) -> PrimaryTables {
+        PrimaryTables { reads: Arc::clone(&self.pool), writes: Arc::clone(&self.writes) }
+    }
+}
+
+impl Tables for PrimaryTables {
+    /// Reads within the time limit of statements, which the database cannot enforce on a lost connection.
+    fn read<'a>(
+        &'a self,
+        sql: &'a str,
+        params: &'a [Value],
+    ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
+        Box::pin(async move {
+            let params = texts(params);
+            let run =
+                tokio::time::timeout(self.reads.statement_timeout(), self.reads.run(sql, &params)).await;
+            let rows = run.unwrap_or(Err(PoolError::TimedOut)).map_err(table_error)?;
+            Ok(rows.iter().map(|row| (0..row.len()).map(|cell| cells::value(row, cell)).collect()).collect())
+        })
+    }
+
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Value]) -> BoxFuture<'a, Result<u64, TableError>> {
+        Box::pin(async move {
+            let link = self.writes.take(false).await.map_err(table_error)?;
+            let rows = link.query_once(sql, &texts(params)).await;
+            Ok(rows.map_err(|error| table_error(PoolError::Failed(error)))?.len() as u64)
+        })
+    }
+}
+
+fn texts(params: &[Value]) -> Vec<TextParam<'static>> {
+    params.iter().map(|param| TextParam(postgres::text(param).map(Into::into))).collect()
+}
+
+fn table_error(error: PoolError) -> TableError {
+    match matches!(error, PoolError::Exhausted) || error.is_unreachable() {
+        true => TableError::Unavailable(error.into()),
+        false => TableError::Failed(error.into()),
+    }
+}
