@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use mesh_plan::{Context, Outcome, ResolveError, Script, ScriptError, ScriptStep, StepResult, WriteError};
 
 pub use attempts::{Attempts, Failure};
-pub use engine::{Connection, Engine, Ran, Retry};
+pub use engine::{Engine, Errors, Ran, Retry, Transaction};
 pub use fault::{Fault, Violation};
 
 /// The time limit of a transaction without a deadline, and of the wait for the answer to COMMIT.
@@ -56,14 +56,14 @@ pub async fn run<E: Engine>(
             Ok(Err(failure)) => failure,
             Ok(Ok((_, done))) if end == End::Discard => return Outcome::Committed(done),
             Ok(Ok(_)) if !context.begin_commit() => Failure::Final(ResolveError::Busy.into()),
-            Ok(Ok((connection, done))) => match commit::<E>(connection, context).await {
-                CommitAnswer::Committed(connection) => {
-                    engine.after_commit(connection).await;
+            Ok(Ok((transaction, done))) => match commit(transaction, context).await {
+                CommitAnswer::Committed(transaction) => {
+                    transaction.after_commit().await;
                     return Outcome::Committed(done);
                 }
                 CommitAnswer::Refused(error) => {
                     context.commit_refused();
-                    commit_failure::<E>(&error, &done)
+                    commit_failure::<E::Transaction>(&error, &done)
                 }
                 CommitAnswer::Missing(cause) => return Outcome::Unknown(cause),
             },
@@ -81,19 +81,19 @@ async fn attempt<E: Engine>(
     script: &dyn Script,
     is_stale: bool,
     end: End,
-) -> Result<(E::Connection, Vec<StepResult>), Failure<ScriptError>> {
+) -> Result<(E::Transaction, Vec<StepResult>), Failure<ScriptError>> {
     let taken = engine.take(is_stale).await;
-    let mut connection = taken.map_err(|error| Failure::Final(error.into()))?;
-    let mut ran = script::run(engine, &mut connection, script).await;
-    if let (Ok(done), End::Discard, Some(check)) = (&ran, end, E::CHECK_DEFERRED)
-        && let Err(error) = connection.execute(check).await
+    let mut transaction = taken.map_err(|error| Failure::Final(error.into()))?;
+    let mut ran = script::run(&mut transaction, script).await;
+    if let (Ok(done), End::Discard, Some(check)) = (&ran, end, E::Transaction::CHECK_DEFERRED)
+        && let Err(error) = transaction.execute(check).await
     {
-        ran = Err(commit_failure::<E>(&error, done));
+        ran = Err(commit_failure::<E::Transaction>(&error, done));
     }
     if ran.is_err() || end == End::Discard {
-        connection.rollback().await;
+        transaction.rollback().await;
     }
-    Ok((connection, ran?))
+    Ok((transaction, ran?))
 }
 
 /// Returns the delay before another attempt: up to some milliseconds, and different for transactions that conflict with
@@ -106,30 +106,24 @@ fn pause(failed: u32) -> Duration {
 /// Commits a transaction. Neither the end of the wait nor dropping this future cancels the COMMIT, because its outcome
 /// would then be known to no one, and the engine would stop waiting for standbys. The connection keeps its place in the pool
 /// until the answer arrives.
-async fn commit<E: Engine>(
-    mut connection: E::Connection,
-    context: &Context,
-) -> CommitAnswer<E::Connection, ErrorOf<E>> {
+async fn commit<T: Transaction>(mut transaction: T, context: &Context) -> CommitAnswer<T, T::Error> {
     let committing = tokio::spawn(async move {
-        let ended = connection.commit().await;
-        (connection, ended)
+        let ended = transaction.commit().await;
+        (transaction, ended)
     });
     let wait = context.commit_timeout.unwrap_or(DEFAULT_TIMEOUT);
     match tokio::time::timeout(wait, committing).await {
-        Ok(Ok((connection, Ok(())))) => CommitAnswer::Committed(connection),
-        Ok(Ok((_, Err(error)))) if E::is_refusal(&error) => CommitAnswer::Refused(error),
+        Ok(Ok((transaction, Ok(())))) => CommitAnswer::Committed(transaction),
+        Ok(Ok((_, Err(error)))) if T::is_refusal(&error) => CommitAnswer::Refused(error),
         Ok(Ok((_, Err(error)))) => CommitAnswer::Missing(error.into()),
         Ok(Err(stopped)) => CommitAnswer::Missing(stopped.into()),
         Err(_) => CommitAnswer::Missing("the database has not answered COMMIT in time".into()),
     }
 }
 
-/// The error type of an engine's driver.
-type ErrorOf<E> = <<E as Engine>::Connection as Connection>::Error;
-
 /// Returns the failure for a COMMIT that was refused because of a deferred constraint or a concurrent transaction. The
 /// cause is the first write that the error names, or else the last write.
-fn commit_failure<E: Engine>(error: &ErrorOf<E>, done: &[StepResult]) -> Failure<ScriptError> {
+fn commit_failure<T: Errors>(error: &T::Error, done: &[StepResult]) -> Failure<ScriptError> {
     let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
         ScriptStep::Write(mutations) => Some((step, mutations)),
         _ => None,
@@ -137,17 +131,17 @@ fn commit_failure<E: Engine>(error: &ErrorOf<E>, done: &[StepResult]) -> Failure
     let writes: Vec<_> = steps
         .flat_map(|(step, mutations)| mutations.iter().enumerate().map(move |(item, it)| (step, item, it)))
         .collect();
-    let cause = writes.iter().find(|(.., mutation)| E::is_about(error, mutation)).or_else(|| writes.last());
+    let cause = writes.iter().find(|(.., mutation)| T::is_about(error, mutation)).or_else(|| writes.last());
     let failed = match cause {
         Some((step, item, mutation)) => {
-            ScriptError::of_write(*step, *item, mutation, E::fault(error, mutation).into_error(mutation))
+            ScriptError::of_write(*step, *item, mutation, T::fault(error, mutation).into_error(mutation))
         }
-        None => E::resolve_error(error).into(),
+        None => T::resolve_error(error).into(),
     };
-    E::retry(error).failure(failed)
+    T::retry(error).failure(failed)
 }
 
 /// Returns the failure of a step for an error that does not concern the values of a write.
-fn at_step<E: Engine>(step: usize, error: &ErrorOf<E>) -> Failure<ScriptError> {
-    E::retry(error).failure(ScriptError::new(step, WriteError::from(E::resolve_error(error))))
+fn at_step<T: Errors>(step: usize, error: &T::Error) -> Failure<ScriptError> {
+    T::retry(error).failure(ScriptError::new(step, WriteError::from(T::resolve_error(error))))
 }

@@ -1,20 +1,19 @@
 //! Writes: the driver's side of their transactions. `SPEC §11`
 
 pub(crate) mod audit;
-mod connection;
-mod engine;
 mod failure;
 mod probe;
+mod transaction;
 
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_backend::transaction::{self, End};
+use mesh_backend::transaction::{End, run};
 use mesh_plan::{BoxFuture, Context, Mutator, Outcome, Script, ScriptError, StepResult};
 
 use crate::database::Database;
-use engine::MySqlEngine;
 pub(crate) use failure::retry;
+use transaction::MySqlEngine;
 
 /// Writes to a MySQL or MariaDB database. Cheap to clone; clones share connections.
 #[derive(Clone)]
@@ -46,7 +45,7 @@ impl Mutator for Writer {
         script: Arc<dyn Script>,
         context: Context,
     ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(async move { transaction::run(&self.engine, &*script, &context, self.end).await }))
+        Some(Box::pin(async move { run(&self.engine, &*script, &context, self.end).await }))
     }
 }
 

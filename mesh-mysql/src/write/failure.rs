@@ -1,9 +1,10 @@
 //! Conversion of database errors to write errors, with the fields that they concern.
 
-use mesh_backend::transaction::{Fault, Retry, Violation};
+use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::{Mutation, ResolveError, Rule, Subject};
 use mysql_async::Error;
 
+use super::transaction::MySqlTransaction;
 use crate::catalog::PRIMARY;
 use crate::pool::{PoolError, code, is_one_of, is_stale};
 
@@ -31,6 +32,72 @@ mod number {
 /// The SQLSTATE by convention of `SIGNAL` in a trigger.
 const UNHANDLED_EXCEPTION: &str = "45000";
 
+impl Errors for MySqlTransaction {
+    type Error = Error;
+
+    fn retry(error: &Error) -> Retry {
+        retry(error)
+    }
+
+    fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
+        let Error::Server(cause) = error else { return Fault::Known(Self::resolve_error(error).into()) };
+        let message = &*cause.message;
+        match cause.code {
+            number::DUPLICATE | number::DUPLICATE_NAMED => Fault::Rule(duplicate(message, mutation)),
+            // `Column 'name' cannot be null`, `Field 'name' doesn't have a default value`.
+            number::NULL_COLUMN | number::NO_DEFAULT => Fault::empty(
+                mutation,
+                name_after(message, "Column ").or_else(|| name_after(message, "Field ")),
+            ),
+            code if number::NO_REFERRED.contains(&code) => {
+                let constraint = name_after(message, " CONSTRAINT ");
+                Fault::Rule(Violation { constraint, ..Violation::of_rule(Rule::Reference) })
+            }
+            code if number::IS_REFERRED.contains(&code) => Rule::Reference.into(),
+            // `CONSTRAINT `name` failed for `db`.`table``, `Check constraint 'name' is violated.` MariaDB names the condition of
+            // a column after the column, together with the table.
+            number::CHECK_OF_VIEW | number::CHECK_OF_MYSQL | number::CHECK_OF_MARIADB => {
+                let constraint =
+                    name_after(message, "CONSTRAINT ").or_else(|| name_after(message, "constraint "));
+                let column = constraint.map(|name| name.rsplit_once('.').map_or(name, |(_, column)| column));
+                let columns = column.map(str::to_owned).into_iter().collect();
+                Fault::Rule(Violation { constraint, columns, ..Violation::of_rule(Rule::Check) })
+            }
+            number::SIGNAL => Rule::Other.into(),
+            _ if cause.state == UNHANDLED_EXCEPTION => Rule::Other.into(),
+            code if number::NO_PRIVILEGE.contains(&code) => Fault::Privilege(error.to_string()),
+            // `Data too long for column 'name' at row 1`, `Out of range value for column 'db'.'table'.'name' at row 1`.
+            code if number::UNFIT.contains(&code) => {
+                let values = mutation.action().values().iter().map(|value| &*value.column);
+                let column = name_after(message, " column ");
+                Fault::Unfit(values.into_iter().find(|value| Some(*value) == column))
+            }
+            _ => Fault::Known(Self::resolve_error(error).into()),
+        }
+    }
+
+    fn resolve_error(error: &Error) -> ResolveError {
+        match error {
+            // A transaction that still conflicts after all its tries may succeed later.
+            Error::Server(cause) if !is_unavailable(cause.code) && cause.code != code::DEADLOCK => {
+                ResolveError::from(PoolError::Failed(Error::Server(cause.clone())))
+            }
+            _ => {
+                log(error);
+                ResolveError::Busy
+            }
+        }
+    }
+
+    fn is_refusal(error: &Error) -> bool {
+        /// The server has ended the connection or the statement, or has lost its cluster, possibly after the transaction was
+        /// committed.
+        const INTERRUPTED: [u16; 5] =
+            [code::NOT_READY, code::SHUTDOWN, code::KILLED, code::INTERRUPTED, code::STATEMENT_TIMEOUT];
+        matches!(error, Error::Server(_)) && !is_one_of(error, &INTERRUPTED)
+    }
+}
+
 /// Returns whether a transaction that was not committed may succeed if it is tried again.
 pub(crate) fn retry(error: &Error) -> Retry {
     match error {
@@ -38,57 +105,6 @@ pub(crate) fn retry(error: &Error) -> Retry {
         error if is_one_of(error, &[code::DEADLOCK]) => Retry::Again,
         error if is_stale(error) => Retry::OnNewConnection,
         _ => Retry::Never,
-    }
-}
-
-/// Converts an error that does not concern the values of a write.
-pub(super) fn resolve_error(error: &Error) -> ResolveError {
-    match error {
-        // A transaction that still conflicts after all its tries may succeed later.
-        Error::Server(cause) if !is_unavailable(cause.code) && cause.code != code::DEADLOCK => {
-            ResolveError::from(PoolError::Failed(Error::Server(cause.clone())))
-        }
-        _ => {
-            log(error);
-            ResolveError::Busy
-        }
-    }
-}
-
-/// Returns what an error says about a write.
-pub(super) fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
-    let Error::Server(cause) = error else { return Fault::Known(resolve_error(error).into()) };
-    let message = &*cause.message;
-    match cause.code {
-        number::DUPLICATE | number::DUPLICATE_NAMED => Fault::Rule(duplicate(message, mutation)),
-        // `Column 'name' cannot be null`, `Field 'name' doesn't have a default value`.
-        number::NULL_COLUMN | number::NO_DEFAULT => {
-            Fault::empty(mutation, name_after(message, "Column ").or_else(|| name_after(message, "Field ")))
-        }
-        code if number::NO_REFERRED.contains(&code) => {
-            let constraint = name_after(message, " CONSTRAINT ");
-            Fault::Rule(Violation { constraint, ..Violation::of_rule(Rule::Reference) })
-        }
-        code if number::IS_REFERRED.contains(&code) => Rule::Reference.into(),
-        // `CONSTRAINT `name` failed for `db`.`table``, `Check constraint 'name' is violated.` MariaDB names the condition of
-        // a column after the column, together with the table.
-        number::CHECK_OF_VIEW | number::CHECK_OF_MYSQL | number::CHECK_OF_MARIADB => {
-            let constraint =
-                name_after(message, "CONSTRAINT ").or_else(|| name_after(message, "constraint "));
-            let column = constraint.map(|name| name.rsplit_once('.').map_or(name, |(_, column)| column));
-            let columns = column.map(str::to_owned).into_iter().collect();
-            Fault::Rule(Violation { constraint, columns, ..Violation::of_rule(Rule::Check) })
-        }
-        number::SIGNAL => Rule::Other.into(),
-        _ if cause.state == UNHANDLED_EXCEPTION => Rule::Other.into(),
-        code if number::NO_PRIVILEGE.contains(&code) => Fault::Privilege(error.to_string()),
-        // `Data too long for column 'name' at row 1`, `Out of range value for column 'db'.'table'.'name' at row 1`.
-        code if number::UNFIT.contains(&code) => {
-            let values = mutation.action().values().iter().map(|value| &*value.column);
-            let column = name_after(message, " column ");
-            Fault::Unfit(values.into_iter().find(|value| Some(*value) == column))
-        }
-        _ => Fault::Known(resolve_error(error).into()),
     }
 }
 

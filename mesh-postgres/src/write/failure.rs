@@ -1,102 +1,126 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
-use mesh_backend::transaction::{Fault, Violation};
+use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::sql::postgres::{self, Conversion, Features};
 use mesh_plan::{Key, Mutation, ResolveError, Rule, Value, WriteError};
 use tokio_postgres::Error;
-use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
+use super::transaction::PostgresTransaction;
 use crate::error::with_causes;
+use crate::pool::is_stale;
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
-/// Converts an error that does not concern the values of a write.
-pub(super) fn resolve_error(error: &Error) -> ResolveError {
-    let busy = [
-        SqlState::READ_ONLY_SQL_TRANSACTION,
-        SqlState::TOO_MANY_CONNECTIONS,
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CANNOT_CONNECT_NOW,
-    ];
-    match error.code() {
-        Some(&SqlState::QUERY_CANCELED) => return ResolveError::TimedOut,
-        Some(code) if !busy.contains(code) && !code.code().starts_with("40") => {
-            return ResolveError::new(with_causes(error));
+impl Errors for PostgresTransaction {
+    type Error = Error;
+
+    fn retry(error: &Error) -> Retry {
+        let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+        match error.code() {
+            Some(code) if conflicts.contains(code) => Retry::Again,
+            _ if is_stale(error) => Retry::OnNewConnection,
+            _ => Retry::Never,
         }
-        _ => {}
     }
-    tracing::warn!("a write failed: {}", with_causes(error));
-    ResolveError::Busy
+
+    fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
+        let Some(cause) = error.as_db_error() else { return Fault::Known(Self::resolve_error(error).into()) };
+        let is_of_class = |class: &str| cause.code().code().starts_with(class);
+        let rule = match *cause.code() {
+            SqlState::UNIQUE_VIOLATION => Rule::Unique,
+            SqlState::NOT_NULL_VIOLATION if cause.column().is_some() => {
+                return Fault::empty(mutation, cause.column());
+            }
+            SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
+            SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
+            SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
+            // The account lacks a privilege, or a policy of the table refuses the row.
+            SqlState::INSUFFICIENT_PRIVILEGE => return Fault::Privilege(cause.to_string()),
+            // A rule replaces the statement, and returns nothing.
+            SqlState::FEATURE_NOT_SUPPORTED if cause.routine() == Some("RewriteQuery") => {
+                return Fault::Known(mutation.skipped());
+            }
+            // `P0` and `38` are errors of functions in PL/pgSQL and in other languages.
+            _ if ["23", "P0", "38"].into_iter().any(is_of_class) => Rule::Other,
+            // A generated column, or a value that the type of its column cannot represent or that is too long for an index.
+            // If the value is an id, no record has it.
+            ref code
+                if [SqlState::GENERATED_ALWAYS, SqlState::PROGRAM_LIMIT_EXCEEDED].contains(code)
+                    || is_of_class("22") =>
+            {
+                return not_found(cause, mutation)
+                    .map_or_else(|| Fault::Unfit(column_of_value(cause, mutation)), Fault::Known);
+            }
+            // An error of a trigger with a code of its own.
+            _ if cause.routine() == Some("exec_stmt_raise") => Rule::Other,
+            _ => {
+                return match (Self::resolve_error(error), column_of_value(cause, mutation)) {
+                    // Some types have other codes for texts that they cannot read.
+                    (ResolveError::Failed(_), Some(column)) => Fault::Unfit(Some(column)),
+                    (failed, _) => Fault::Known(failed.into()),
+                };
+            }
+        };
+        Fault::Rule(violation(rule, cause, mutation))
+    }
+
+    fn resolve_error(error: &Error) -> ResolveError {
+        let busy = [
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            SqlState::TOO_MANY_CONNECTIONS,
+            SqlState::ADMIN_SHUTDOWN,
+            SqlState::CANNOT_CONNECT_NOW,
+        ];
+        match error.code() {
+            Some(&SqlState::QUERY_CANCELED) => return ResolveError::TimedOut,
+            Some(code) if !busy.contains(code) && !code.code().starts_with("40") => {
+                return ResolveError::new(with_causes(error));
+            }
+            _ => {}
+        }
+        tracing::warn!("a write failed: {}", with_causes(error));
+        ResolveError::Busy
+    }
+
+    /// A connection that PostgreSQL ends may have been waiting for a standby, after the transaction was committed.
+    fn is_refusal(error: &Error) -> bool {
+        error.as_db_error().is_some_and(|cause| cause.parsed_severity() == Some(Severity::Error))
+    }
+
+    fn is_about(error: &Error, mutation: &Mutation) -> bool {
+        error.as_db_error().is_some_and(|cause| is_about(cause, mutation))
+    }
 }
 
-/// Returns what an error says about a write.
-pub(super) fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
-    let Some(cause) = error.as_db_error() else { return Fault::Known(resolve_error(error).into()) };
-    let is_of_class = |class: &str| cause.code().code().starts_with(class);
-    let rule = match *cause.code() {
-        SqlState::UNIQUE_VIOLATION => Rule::Unique,
-        SqlState::NOT_NULL_VIOLATION if cause.column().is_some() => {
-            return Fault::empty(mutation, cause.column());
+impl PostgresTransaction {
+    /// Returns the error of a write with the fields that are searched for, because an error names at most one of the values that
+    /// are at fault. The search ends the transaction, in which no other statement can run after an error.
+    pub(super) async fn with_refused_fields(
+        &self,
+        mutation: &Mutation,
+        error: &Error,
+        failed: WriteError,
+    ) -> WriteError {
+        let (link, features) = (&self.link, &self.engine.statements.features);
+        let subject = mutation.action().assigned(mutation.subject());
+        match failed {
+            WriteError::Value(_) => {
+                let refused = refused_columns(link, mutation, features).await;
+                let named = error.as_db_error().and_then(|cause| column_of_value(cause, mutation));
+                let columns: Vec<&str> = refused.iter().map(String::as_str).chain(named).collect();
+                let unfit = subject.map(|subject| subject.unfit(mutation.action().values(), &columns));
+                unfit.unwrap_or_else(|| WriteError::Value(Vec::new()))
+            }
+            WriteError::Conflict { rule: Rule::Check, fields, .. }
+                if fields.is_empty() && error.as_db_error().is_some_and(|cause| cause.table().is_none()) =>
+            {
+                let columns = refused_columns(link, mutation, features).await;
+                let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
+                WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect())
+            }
+            failed => failed,
         }
-        SqlState::NOT_NULL_VIOLATION => Rule::NotEmpty,
-        SqlState::FOREIGN_KEY_VIOLATION => Rule::Reference,
-        SqlState::CHECK_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => Rule::Check,
-        // The account lacks a privilege, or a policy of the table refuses the row.
-        SqlState::INSUFFICIENT_PRIVILEGE => return Fault::Privilege(cause.to_string()),
-        // A rule replaces the statement, and returns nothing.
-        SqlState::FEATURE_NOT_SUPPORTED if cause.routine() == Some("RewriteQuery") => {
-            return Fault::Known(mutation.skipped());
-        }
-        // `P0` and `38` are errors of functions in PL/pgSQL and in other languages.
-        _ if ["23", "P0", "38"].into_iter().any(is_of_class) => Rule::Other,
-        // A generated column, or a value that the type of its column cannot represent or that is too long for an index.
-        // If the value is an id, no record has it.
-        ref code
-            if [SqlState::GENERATED_ALWAYS, SqlState::PROGRAM_LIMIT_EXCEEDED].contains(code)
-                || is_of_class("22") =>
-        {
-            return not_found(cause, mutation)
-                .map_or_else(|| Fault::Unfit(column_of_value(cause, mutation)), Fault::Known);
-        }
-        // An error of a trigger with a code of its own.
-        _ if cause.routine() == Some("exec_stmt_raise") => Rule::Other,
-        _ => {
-            return match (resolve_error(error), column_of_value(cause, mutation)) {
-                // Some types have other codes for texts that they cannot read.
-                (ResolveError::Failed(_), Some(column)) => Fault::Unfit(Some(column)),
-                (failed, _) => Fault::Known(failed.into()),
-            };
-        }
-    };
-    Fault::Rule(violation(rule, cause, mutation))
-}
-
-/// Returns the error of a write with the fields that are searched for, because an error names at most one of the values that
-/// are at fault. The search ends the transaction, in which no other statement can run after an error.
-pub(super) async fn search_fields(
-    link: &Link,
-    mutation: &Mutation,
-    error: &Error,
-    failed: WriteError,
-    features: &Features,
-) -> WriteError {
-    let subject = mutation.action().assigned(mutation.subject());
-    match failed {
-        WriteError::Value(_) => {
-            let refused = refused_columns(link, mutation, features).await;
-            let named = error.as_db_error().and_then(|cause| column_of_value(cause, mutation));
-            let columns: Vec<&str> = refused.iter().map(String::as_str).chain(named).collect();
-            let unfit = subject.map(|subject| subject.unfit(mutation.action().values(), &columns));
-            unfit.unwrap_or_else(|| WriteError::Value(Vec::new()))
-        }
-        WriteError::Conflict { rule: Rule::Check, fields, .. }
-            if fields.is_empty() && error.as_db_error().is_some_and(|cause| cause.table().is_none()) =>
-        {
-            let columns = refused_columns(link, mutation, features).await;
-            let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
-            WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect())
-        }
-        failed => failed,
     }
 }
 
@@ -170,7 +194,7 @@ fn key_in(cause: &DbError) -> Option<(Vec<String>, &str)> {
 }
 
 /// Returns whether the key that the error concerns is among the values of a write.
-pub(super) fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
+fn is_about(cause: &DbError, mutation: &Mutation) -> bool {
     let action = mutation.action();
     let Some((columns, values)) = key_in(cause) else { return false };
     let Some(subject) = action.assigned(mutation.subject()) else { return false };

@@ -1,0 +1,162 @@
+//! A transaction on a connection.
+
+use std::sync::Arc;
+
+use mesh_backend::pool::RowBudget;
+use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
+use mesh_plan::sql::mysql::{self, Param, ReadStatement};
+use mesh_plan::sql::{SetReference, Statement, Step};
+use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, Value, WriteError};
+use mysql_async::{Error, Row};
+
+use crate::cells::{self, LevelRows, NodeRowSource};
+use crate::pool::statements::bytes_of_tables;
+use crate::pool::{Lease, Pool, PoolError};
+use crate::read;
+use crate::read::sort_bound::SortBound;
+use crate::read::statement_cache::StatementCache;
+
+/// The servers of a database.
+#[derive(Clone)]
+pub(super) struct MySqlEngine {
+    pub(super) pool: Arc<Pool>,
+    pub(super) statements: Arc<StatementCache>,
+    pub(super) sort_bound: Arc<SortBound>,
+}
+
+/// A transaction on a connection.
+pub(super) struct MySqlTransaction {
+    link: Lease,
+    engine: MySqlEngine,
+}
+
+impl Engine for MySqlEngine {
+    type Transaction = MySqlTransaction;
+
+    async fn take(&self, fresh: bool) -> Result<MySqlTransaction, ResolveError> {
+        Ok(MySqlTransaction { link: self.pool.take(fresh).await?, engine: self.clone() })
+    }
+}
+
+impl Transaction for MySqlTransaction {
+    type Param = Param;
+    type Row = Row;
+
+    async fn begin(&mut self) -> Result<(), Error> {
+        self.link.begin("START TRANSACTION").await
+    }
+
+    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
+        self.link.execute(sql).await
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.link.execute(sql).await
+    }
+
+    async fn run(&mut self, statements: &[&Statement<Param>], id: &Key) -> (Vec<Ran<Row>>, Option<Error>) {
+        let mut all = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let params: Vec<Value> =
+                statement.params.iter().map(|param| param.for_write(id).into_owned()).collect();
+            match self.link.write(&statement.sql, &params).await {
+                Ok(ran) => all.push(ran),
+                Err(error) => return (all, Some(error)),
+            }
+        }
+        (all, None)
+    }
+
+    async fn commit(&mut self) -> Result<(), Error> {
+        self.link.end("COMMIT").await
+    }
+
+    async fn rollback(&mut self) {
+        if !self.link.is_running() {
+            let _ = self.link.end("ROLLBACK").await;
+        }
+    }
+
+    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+        mysql::write_steps(mutation, self.engine.statements.product)
+    }
+
+    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
+        mysql::create_many(mutations, self.engine.statements.product)
+    }
+
+    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+        mysql::permitted(subject, ids, self.engine.statements.product)
+    }
+
+    /// Statements run one after the other, each with the id that is known then.
+    fn is_id(_: &Param) -> bool {
+        false
+    }
+
+    fn key(row: &Row) -> Key {
+        (0..row.len()).map(|cell| cells::value(row, cell)).collect()
+    }
+
+    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
+        Ok(self.query(&mysql::lock(subject, id, self.engine.statements.product), id).await?.count > 0)
+    }
+
+    async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
+        let read = self.engine.statements.of_plan(plan);
+        if plan.related_sort_rows().is_some() {
+            let steps = read::explain(&mut self.link, plan, &read).await;
+            self.engine.sort_bound.check(plan, async || steps).await.map_err(Failure::Final)?;
+        }
+        let fetched = self.fetch(plan, &read).await?;
+        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+    }
+
+    async fn read_records(
+        &mut self,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
+        let plan = plan.for_records(ids);
+        let read = ReadStatement::from_plan(&plan, self.engine.statements.product);
+        let fetched = self.fetch(&plan, &read).await?;
+        let mut source = NodeRowSource::new(&fetched, &read.layout, plan.node());
+        plan.shape_records(&mut source, ids).map_err(Failure::Final)
+    }
+
+    /// Searches for the foreign key that refers to a missing record, if the error does not name it.
+    async fn search_fields(&mut self, mutation: &Mutation, _: &Error, failed: WriteError) -> WriteError {
+        match failed {
+            WriteError::Conflict { rule: Rule::Reference, fields, .. } if fields.is_empty() => {
+                let mut missing = Vec::new();
+                for SetReference { fields, statement } in
+                    mysql::references(mutation, self.engine.statements.product)
+                {
+                    // A field is not named if the check fails.
+                    if self.query(&statement, &Key::default()).await.is_ok_and(|found| found.count == 0) {
+                        missing.extend(fields);
+                    }
+                }
+                WriteError::conflict_of(Rule::Reference, missing)
+            }
+            failed => failed,
+        }
+    }
+}
+
+impl MySqlTransaction {
+    /// Returns the rows of a read.
+    async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
+        let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
+        let bytes = bytes_of_tables(read.tables);
+        let rows = self.link.query_within(&read.statement.sql, &params, budget, bytes).await;
+        let failed = |error| {
+            let retry = match &error {
+                PoolError::Failed(cause) => Self::retry(cause),
+                _ => Retry::Never,
+            };
+            retry.failure(read::failed(error, plan))
+        };
+        Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
+    }
+}
