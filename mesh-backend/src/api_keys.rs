@@ -167,8 +167,8 @@ impl ApiKeys {
             HashColumn::Bytes => Value::Bytes(key.hash.0.to_vec()),
             HashColumn::Digits | HashColumn::Any => key.hash.to_string().into(),
         };
-        let params = [hash, key.owner.clone().into(), key.role.clone().into(), expires.into()];
-        self.tables.write(&self.insert, &params).await.map(drop).map_err(StoreError::new)
+        let params = vec![hash, key.owner.clone().into(), key.role.clone().into(), expires.into()];
+        self.tables.write(&self.insert, &[params]).await.map(drop).map_err(StoreError::new)
     }
 
     /// Deletes a key. Returns whether there was one.
@@ -176,7 +176,7 @@ impl ApiKeys {
     /// # Errors
     /// The database cannot be reached.
     pub async fn delete(&self, hash: ApiKeyHash) -> Result<bool, StoreError> {
-        let deleted = self.tables.write(&self.delete, &self.hashes.params(hash)).await;
+        let deleted = self.tables.write(&self.delete, &[self.hashes.params(hash)]).await;
         Ok(deleted.map_err(StoreError::new)? > 0)
     }
 }

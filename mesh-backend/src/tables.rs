@@ -16,12 +16,12 @@ pub trait Tables: Send + Sync + 'static {
     fn read<'a>(&'a self, sql: &'a str, params: &'a [Value])
     -> BoxFuture<'a, Result<Vec<Cells>, TableError>>;
 
-    /// Runs a statement once, and does not repeat it if its connection is lost. Returns the number of rows that it returned
-    /// or, if it returns none, changed.
+    /// Runs a statement for each list of parameters, all or none, and does not repeat it if its connection is lost. Returns the
+    /// number of rows that it returned or, if it returns none, changed.
     ///
     /// # Errors
     /// The database cannot be reached, or refuses the statement.
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Value]) -> BoxFuture<'a, Result<u64, TableError>>;
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>>;
 }
 
 /// The error of a statement on a table.

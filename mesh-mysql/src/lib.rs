@@ -15,7 +15,6 @@ mod catalog;
 mod cells;
 mod changes;
 mod database;
-mod error;
 mod pool;
 mod read;
 mod settings;
@@ -25,15 +24,17 @@ mod tables;
 mod tests;
 mod write;
 
+pub use mesh_backend::Contents;
 pub use mesh_backend::accounts::Accounts;
 pub use mesh_backend::api_keys::ApiKeys;
+pub use mesh_backend::audit::AuditTable;
+use mesh_backend::error;
+pub use mesh_backend::error::OpenError;
 
-pub use database::{Contents, Database};
-pub use error::OpenError;
+pub use database::Database;
 pub use settings::Settings;
 pub use state::State;
 pub use write::Writer;
-pub use write::audit::AuditTable;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

@@ -34,11 +34,24 @@ impl Tables for ServerTables {
         })
     }
 
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Value]) -> BoxFuture<'a, Result<u64, TableError>> {
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
         Box::pin(async move {
             let mut link = self.writes.take(false).await.map_err(table_error)?;
-            let written = link.write(sql, params).await;
-            Ok(written.map_err(|error| table_error(PoolError::Failed(error)))?.count)
+            let writing = async {
+                link.begin("START TRANSACTION").await?;
+                let mut count = 0;
+                for params in params {
+                    count += link.write(sql, params).await?.count;
+                }
+                link.end("COMMIT").await?;
+                Ok(count)
+            };
+            let written = writing.await;
+            if written.is_err() && !link.is_running() {
+                // If this fails, the connection is closed with its transaction.
+                let _ = link.end("ROLLBACK").await;
+            }
+            written.map_err(|error| table_error(PoolError::Failed(error)))
         })
     }
 }

@@ -23,8 +23,8 @@ impl Database {
     }
 }
 
+/// Runs statements within their time limit, which the database cannot enforce on a lost connection.
 impl Tables for PrimaryTables {
-    /// Reads within the time limit of statements, which the database cannot enforce on a lost connection.
     fn read<'a>(
         &'a self,
         sql: &'a str,
@@ -39,11 +39,22 @@ impl Tables for PrimaryTables {
         })
     }
 
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Value]) -> BoxFuture<'a, Result<u64, TableError>> {
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
         Box::pin(async move {
-            let link = self.writes.take(false).await.map_err(table_error)?;
-            let rows = link.query_once(sql, &texts(params)).await;
-            Ok(rows.map_err(|error| table_error(PoolError::Failed(error)))?.len() as u64)
+            let writing = async {
+                let link = self.writes.take(false).await?;
+                let statements: Vec<_> = params.iter().map(|params| (sql, texts(params))).collect();
+                let (rows, error) = link.query_all(link.begin(), &statements).await;
+                if let Some(error) = error {
+                    // If this fails, the connection is closed with its transaction.
+                    let _ = link.end("ROLLBACK").await;
+                    return Err(PoolError::Failed(error));
+                }
+                link.end("COMMIT").await?;
+                Ok(rows.iter().map(Vec::len).sum::<usize>() as u64)
+            };
+            let written = tokio::time::timeout(self.writes.statement_timeout(), writing).await;
+            written.unwrap_or(Err(PoolError::TimedOut)).map_err(table_error)
         })
     }
 }

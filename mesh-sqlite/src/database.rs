@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use mesh_backend::Contents;
 use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{
     Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage,
 };
-use mesh_schema::{Catalog, TableName};
+use mesh_schema::TableName;
 
 use crate::catalog::{self, indexes};
 use crate::error::OpenError;
@@ -25,15 +26,6 @@ use current_file::{CurrentFile, OpenFile};
 #[derive(Clone)]
 pub struct Database {
     pub(crate) file: Arc<CurrentFile>,
-}
-
-/// The contents of a database.
-#[derive(Clone, Debug)]
-pub struct Contents {
-    /// The tables and views.
-    pub catalog: Catalog,
-    /// Notes for the log: what was left out, and why.
-    pub notes: Vec<String>,
 }
 
 impl Database {

@@ -27,13 +27,14 @@ mod tables;
 mod tests;
 mod write;
 
+pub use mesh_backend::Contents;
 pub use mesh_backend::accounts::Accounts;
 pub use mesh_backend::api_keys::ApiKeys;
+pub use mesh_backend::audit::AuditTable;
 
-pub use database::{Contents, Database};
+pub use database::Database;
 pub use error::OpenError;
 pub use pool::thread_connection::before_park;
 pub use rusqlite;
 pub use state::{State, StateError, StateLimits};
 pub use write::Writer;
-pub use write::audit::AuditTable;

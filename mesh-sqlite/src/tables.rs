@@ -61,12 +61,20 @@ impl Tables for FileTables {
         Box::pin(run(move || rows(&mut open(&path)?.prepare(&sql)?, &params)))
     }
 
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Value]) -> BoxFuture<'a, Result<u64, TableError>> {
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
         let (path, sql, params) = (self.path.clone(), sql.to_owned(), params.to_vec());
         Box::pin(run(move || {
-            let connection = open_for_writing(&path)?;
-            let rows = rows(&mut connection.prepare(&sql)?, &params)?;
-            Ok(if rows.is_empty() { connection.changes() } else { rows.len() as u64 })
+            let mut connection = open_for_writing(&path)?;
+            let change = connection.transaction()?;
+            let mut count = 0;
+            let mut statement = change.prepare(&sql)?;
+            for params in &params {
+                let rows = rows(&mut statement, params)?;
+                count += if rows.is_empty() { change.changes() } else { rows.len() as u64 };
+            }
+            drop(statement);
+            change.commit()?;
+            Ok(count)
         }))
     }
 }

@@ -39,7 +39,8 @@ impl Database {
     /// # Errors
     /// The file cannot be written.
     pub async fn create_api_keys_table(&self, table: &str) -> Result<(), StoreError> {
-        let created = mesh_backend::tables::Tables::write(&self.tables(), &create_table(table), &[]).await;
+        let created =
+            mesh_backend::tables::Tables::write(&self.tables(), &create_table(table), &[Vec::new()]).await;
         created.map(drop).map_err(StoreError::new)
     }
 }

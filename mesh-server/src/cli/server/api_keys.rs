@@ -29,9 +29,7 @@ impl ApiKeyTable {
         }
         let keys = match database {
             Database::Sqlite(database) => database.api_keys(table).map_err(|error| error.faults),
-            Database::Postgres(database) => {
-                database.api_keys(table).await.map_err(|error| error.faults())
-            }
+            Database::Postgres(database) => database.api_keys(table).await.map_err(|error| error.faults()),
             Database::MySql(database) => database.api_keys(table).await.map_err(|error| error.faults()),
         };
         keys.map(Self).map_err(Failure::from_faults)
