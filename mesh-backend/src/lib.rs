@@ -8,7 +8,6 @@ pub mod api_keys;
 pub mod audit;
 pub mod error;
 pub mod pool;
-pub mod probe;
 pub mod tables;
 pub mod transaction;
 

@@ -1,6 +1,5 @@
 //! Writes that the schema permits and the database would refuse.
 
-use mesh_backend::probe;
 use mesh_plan::sql::mysql;
 use mesh_schema::Schema;
 use mysql_async::Error;
@@ -21,7 +20,18 @@ impl Database {
             return Ok(Vec::new());
         }
         let mut link = self.writes.take(false).await?;
-        Ok(probe::refused(probes, async |sql| refusal(&mut link, sql).await).await?)
+        let mut notes = Vec::new();
+        for probe in probes {
+            let Some(cause) = refusal(&mut link, &probe.sql).await? else { continue };
+            let mut refused = Vec::new();
+            for (field, sql) in &probe.fields {
+                if refusal(&mut link, sql).await?.is_some() {
+                    refused.push(field.as_str());
+                }
+            }
+            notes.push(probe.note(&refused, &cause));
+        }
+        Ok(notes)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Writes that the schema permits and the database would refuse.
 
-use mesh_backend::probe;
 use mesh_plan::sql::postgres;
 use mesh_schema::Schema;
 
@@ -20,7 +19,18 @@ impl Database {
             return Ok(Vec::new());
         }
         let link = self.pool.take(false).await.map_err(|error| self.open_error(error))?;
-        probe::refused(probes, async |sql| Ok(refusal(&link, sql).await)).await
+        let mut notes = Vec::new();
+        for probe in probes {
+            let Some(cause) = refusal(&link, &probe.sql).await else { continue };
+            let mut refused = Vec::new();
+            for (field, sql) in &probe.fields {
+                if refusal(&link, sql).await.is_some() {
+                    refused.push(field.as_str());
+                }
+            }
+            notes.push(probe.note(&refused, &cause));
+        }
+        Ok(notes)
     }
 }
 
