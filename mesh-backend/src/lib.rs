@@ -8,6 +8,7 @@ pub mod api_keys;
 pub mod audit;
 pub mod error;
 pub mod pool;
+pub mod state;
 pub mod tables;
 pub mod transaction;
 

@@ -20,6 +20,11 @@ impl Database {
     pub(crate) fn tables(&self) -> ServerTables {
         ServerTables { reads: Arc::clone(&self.pool), writes: Arc::clone(&self.writes) }
     }
+
+    /// Returns the tables for idempotent statements that write.
+    pub(crate) fn writable_tables(&self) -> ServerTables {
+        ServerTables { reads: Arc::clone(&self.writes), writes: Arc::clone(&self.writes) }
+    }
 }
 
 impl Tables for ServerTables {

@@ -21,6 +21,11 @@ impl Database {
     pub(crate) fn tables(&self) -> PrimaryTables {
         PrimaryTables { reads: Arc::clone(&self.pool), writes: Arc::clone(&self.writes) }
     }
+
+    /// Returns the tables for idempotent statements that write.
+    pub(crate) fn writable_tables(&self) -> PrimaryTables {
+        PrimaryTables { reads: Arc::clone(&self.writes), writes: Arc::clone(&self.writes) }
+    }
 }
 
 /// Runs statements within their time limit, which the database cannot enforce on a lost connection.

@@ -5,12 +5,13 @@
 
 use std::time::SystemTime;
 
+use mesh_backend::state::number;
 use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
 use mesh_plan::Value;
 use mysql_async::Error;
 
-use super::{State, number};
+use super::State;
 use crate::cells::integer;
 use crate::pool::PoolError;
 use crate::write::retry;
@@ -59,7 +60,7 @@ impl State {
 impl AttemptStore for State {
     fn begin(&self, mut keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
-            self.sweep_if_due(unix_millis(SystemTime::now()));
+            self.tables.sweep_if_due(unix_millis(SystemTime::now()));
             keys.sort_by_key(|key| key.key);
             let mut tries = 1;
             loop {
@@ -78,7 +79,7 @@ impl AttemptStore for State {
     fn forget(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             for key in keys {
-                self.run(UNDO, &[number(key.interval), Value::Bytes(key.key.to_vec())]).await?;
+                self.tables.run(UNDO, &[number(key.interval), Value::Bytes(key.key.to_vec())]).await?;
             }
             Ok(())
         })

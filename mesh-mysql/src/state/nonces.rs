@@ -4,28 +4,18 @@
 //! If it still runs, its insertions are refused while another server claims timestamps, until it records again that it
 //! runs.
 
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
-use std::time::Duration;
-
-use mesh_backend::pool::RowBudget;
+use mesh_backend::state::{number, number_in};
 use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
 use mesh_plan::Value;
 use mysql_async::{Error, Row};
 
-use super::{State, number};
+use super::State;
 use crate::cells::{integer, value};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::write::retry;
 
-/// The interval at which a server records that it runs.
-const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
-
-const HEARTBEAT: &str = "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))";
-/// Deletes the records of servers that ended long ago.
-const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
 const MARK: &str = "SELECT time FROM mesh_nonce_mark";
 /// Reads the mark, and locks it until the end of the transaction.
 const SHARED_MARK: &str = "SELECT time FROM mesh_nonce_mark LOCK IN SHARE MODE";
@@ -44,39 +34,10 @@ const CLAIMED: &str = "SELECT session, nonce, time, until FROM mesh_nonce WHERE 
 const EXPIRE: &str = "DELETE FROM mesh_nonce WHERE session = ? AND nonce = ? AND until <= ?";
 const INSERT: &str = "INSERT IGNORE INTO mesh_nonce (session, nonce, time, until) VALUES (?, ?, ?, ?)";
 
-/// The name of a server in `mesh_server`.
-pub(super) struct Presence {
-    id: String,
-}
-
-impl Presence {
-    pub(super) fn new() -> Self {
-        Self { id: format!("{:016x}", RandomState::new().hash_one("presence")) }
-    }
-}
-
 impl State {
-    /// Records that this server runs, and repeats this until the last clone of the state is dropped.
-    pub(super) async fn start_heartbeat(&self) -> Result<(), PoolError> {
-        self.rows(DELETE_ENDED_SERVERS, &[]).await?;
-        self.rows(HEARTBEAT, &[self.presence.id.as_str().into()]).await?;
-        let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
-                let Some(presence) = presence.upgrade() else { return };
-                let id = presence.id.as_str().into();
-                if let Err(error) = pool.run(HEARTBEAT, &[id], RowBudget::UNLIMITED).await {
-                    tracing::debug!("cannot note that this server runs: {error}");
-                }
-            }
-        });
-        Ok(())
-    }
-
     async fn claim_up_to(&self, time: u64, fresh: bool) -> Result<Option<Claimed>, PoolError> {
         let mut link = self.pool.take(fresh).await?;
-        let id = self.presence.id.as_str().into();
+        let id = self.tables.server().into();
         let claiming = async {
             link.begin("START TRANSACTION").await?;
             let claimed = link.write(CLAIM, &[number(time), number(time), id]).await?.count > 0;
@@ -141,8 +102,8 @@ fn nonce_of(row: &Row) -> Option<NonceRow> {
 impl NonceTable for State {
     fn mark(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
-            let rows = self.run(MARK, &[]).await?;
-            Ok(rows.first().map_or(u64::MAX, |row| time_of(row, 0)))
+            let rows = self.tables.run(MARK, &[]).await?;
+            Ok(rows.first().map_or(u64::MAX, |row| number_in(row, 0)))
         })
     }
 
@@ -164,7 +125,7 @@ impl NonceTable for State {
 
     fn insert(&self, nonces: Vec<NonceRow>, now: u64) -> BoxFuture<'_, Result<Vec<NonceUse>, StoreError>> {
         Box::pin(async move {
-            self.sweep_if_due(now);
+            self.tables.sweep_if_due(now);
             let mut tries = 1;
             loop {
                 match self.insert_all(&nonces, now, tries > 1).await {

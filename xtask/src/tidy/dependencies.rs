@@ -77,7 +77,7 @@ fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
         ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
         ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-wire") => None,
         (_, "mesh-backend" | "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-integrity") if is_back_end => None,
-        ("mesh-backend", "mesh-plan" | "mesh-schema" | "mesh-integrity") => None,
+        ("mesh-backend", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-integrity") => None,
         // The conformance kit depends on no other crate, the test kit on the conformance kit alone.
         ("xtask", "mesh-tests" | "mesh-conformance") | ("mesh-tests", "mesh-conformance") => None,
         ("mesh-wire", "mesh-plan" | "mesh-integrity" | "mesh-uploads") if optional => None,
