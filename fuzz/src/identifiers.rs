@@ -1,8 +1,8 @@
 //! SQL statements: they contain only keywords of SQL, names of the schema and generated aliases.
 
 use mesh_plan::Plan;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
+use mesh_sql::sqlite::Statements;
 
 /// The tables that [`schema`] describes, with some rows.
 pub const TABLES: &str = "

@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::fmt::Write as _;
 
-use mesh_plan::sql::mysql::Layout;
 use mesh_plan::{Cells, Flow, JoinForm, Node, ResolveError, RowSource, Value, ValueRef};
+use mesh_sql::mysql::Layout;
 use mysql_async::consts::ColumnType;
 use mysql_async::{Column, Row, Value as Cell};
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_plan::sql::mysql::Product;
 use mesh_plan::{Change, Changes};
+use mesh_sql::mysql::Product;
 
 use crate::cells::{integer, text};
 use crate::database::Database;

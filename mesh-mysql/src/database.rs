@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
-use mesh_plan::sql::mysql::Product;
 use mesh_plan::{
     Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Trace,
     TracedStatement, Usage, box_in_place,
 };
 use mesh_schema::TableName;
+use mesh_sql::mysql::Product;
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};

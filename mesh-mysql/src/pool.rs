@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::pool::{BudgetExceeded, IdleConnections, RowBudget};
-use mesh_plan::sql::mysql::Product;
 use mesh_plan::{Repeats, Usage, Value, WaitCounter};
+use mesh_sql::mysql::Product;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Error, Row};
 use tokio::runtime::Handle;

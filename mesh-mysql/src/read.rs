@@ -6,9 +6,9 @@ pub(crate) mod statement_cache;
 
 use std::sync::Arc;
 
-use mesh_plan::sql::mysql::{self, ReadStatement};
 use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError, Value};
 use mesh_ql::AggregateFn;
+use mesh_sql::mysql::{self, ReadStatement};
 use mysql_async::{Error, Row};
 
 use self::statement_cache::StatementCache;

@@ -121,16 +121,6 @@ fn planning(criterion: &mut Criterion) {
             bench.iter(|| fresh.plan(black_box(&request)).unwrap());
         });
     }
-    #[cfg(feature = "sql")]
-    criterion.bench_function("plan w4, made anew with its SQL", |bench| {
-        bench.iter(|| {
-            let plan = fresh.plan(black_box(&page(W4))).unwrap();
-            mesh_plan::sql::sqlite::Statements::from_plan(&plan)
-                .iter()
-                .map(|statement| statement.sql.len())
-                .sum::<usize>()
-        });
-    });
     criterion.bench_function("plan w4, found in the cache", |bench| {
         bench.iter(|| kept.plan(black_box(&page(W4))).unwrap());
     });

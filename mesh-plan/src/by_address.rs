@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// A shared value, compared by its address. A clone keeps the address from being reused.
 #[derive(Debug, Default)]
-pub(crate) struct ByAddress<T>(pub(crate) Arc<T>);
+pub struct ByAddress<T>(pub Arc<T>);
 
 impl<T> Clone for ByAddress<T> {
     fn clone(&self) -> Self {

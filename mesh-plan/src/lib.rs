@@ -3,9 +3,8 @@
 //! [`Mesh`] combines the stages of a read. Each stage is also a public function with a result that can be printed:
 //!
 //! 1. [`Mesh::plan`]: from text to a [`Plan`], the checked query with every name resolved;
-//! 2. [`sql`] (feature `sql`): from a plan to SQL text with bound parameters;
-//! 3. a [`Resolver`]: from a plan to [`Rows`], or to rows that are passed directly to [`Plan::shape`];
-//! 4. [`Plan::nest`] and [`Plan::shape`]: from rows to JSON.
+//! 2. a [`Resolver`]: from a plan to [`Rows`], or to rows that are passed directly to [`Plan::shape`];
+//! 3. [`Plan::nest`] and [`Plan::shape`]: from rows to JSON.
 //!
 //! A query can be text or built in code. This query selects users by a condition on a relation, orders them by the number of
 //! related records, and reads the relation under two aliases:
@@ -46,10 +45,7 @@
 //!
 //! [`memory::Tables`] is a resolver over data in memory that answers every plan, for tests, prototypes and small data that
 //! does not change. [`policy`] restricts what principals can read and write. Writers publish their changes in
-//! [`Changes`].
-//!
-//! # Features
-//! - `sql`, on by default: [`sql`], which lowers plans to SQL text with bound parameters.
+//! [`Changes`]. The crate `mesh-sql` lowers plans to SQL.
 //!
 //! # Invariants
 //! - Only the planner creates a [`Plan`]. Every name in a plan is in the schema.
@@ -60,6 +56,7 @@
 
 #![deny(missing_docs)]
 
+pub mod backend;
 mod by_address;
 mod change;
 mod error;
@@ -76,8 +73,6 @@ mod resolver;
 mod rows;
 mod script;
 mod shape;
-#[cfg(feature = "sql")]
-pub mod sql;
 mod value;
 
 pub use change::{Change, Changes, Listener};

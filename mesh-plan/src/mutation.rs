@@ -9,8 +9,6 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Node, Plan, Predicate, Target};
-#[cfg(feature = "sql")]
-use crate::sql::text;
 use crate::value::key;
 use crate::{Change, Key, Rule, Value, WriteError};
 pub use fields::{Fields, FieldsError};
@@ -104,12 +102,78 @@ impl Mutation {
     pub fn written(&self) -> &Subject {
         self.action.other().map_or(&self.subject, |other| &other.subject)
     }
+
+    /// Returns the error of a write whose statement a trigger or rule of the storage has skipped or replaced.
+    pub fn skipped(&self) -> WriteError {
+        let (subject, action) = match &self.action {
+            Action::Create { .. } => (&self.subject, "create"),
+            Action::CreateChild { other, .. } => (&other.subject, "create"),
+            Action::Update { .. } | Action::Merge { .. } => (&self.subject, "update"),
+            Action::Delete { .. } => (&self.subject, "delete"),
+            Action::Remove { other, .. } => match other.key {
+                LinkKey::Junction { .. } => (&other.subject, "unlink"),
+                _ => (&other.subject, "delete"),
+            },
+            Action::Link { other, .. } | Action::Connect { other, .. } => (&other.subject, "link"),
+            Action::Disconnect { .. } => (&self.subject, "unlink"),
+        };
+        WriteError::Skipped { entity: subject.key().to_owned(), action }
+    }
+
+    /// Returns the table whose rows the write changes.
+    pub fn written_table(&self) -> &TableName {
+        match &self.action {
+            Action::Link { other, .. } | Action::Connect { other, .. } | Action::Remove { other, .. } => {
+                match &other.key {
+                    LinkKey::Junction { table, .. } => table,
+                    LinkKey::InSubject(_) if matches!(self.action, Action::Connect { .. }) => {
+                        self.subject.table()
+                    }
+                    _ => other.subject.table(),
+                }
+            }
+            Action::CreateChild { other, .. } => other.subject.table(),
+            _ => self.subject.table(),
+        }
+    }
+
+    /// Returns the id of the record that the reply shows, if it is known before the write.
+    pub fn expected_id(&self) -> Key {
+        match &self.action {
+            Action::Create { .. } | Action::CreateChild { .. } => Key::default(),
+            action => action.other_id().or_else(|| action.id()).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the write with other values, and then other parts of its ids.
+    pub fn map_values(&self, mut map: impl FnMut(&Value) -> Value) -> Self {
+        let mut write = self.clone();
+        let action = &mut write.action;
+        if let Action::Create { values }
+        | Action::Update { values, .. }
+        | Action::CreateChild { values, .. } = action
+        {
+            values.iter_mut().for_each(|assigned| assigned.value = map(&assigned.value));
+        }
+        let mut map_id = |id: &mut Key| *id = id.iter().map(&mut map).collect();
+        match action {
+            Action::Create { .. } | Action::Merge { .. } => {}
+            Action::Update { id, .. }
+            | Action::Delete { id }
+            | Action::CreateChild { id, .. }
+            | Action::Disconnect { id, .. } => map_id(id),
+            Action::Link { id, to, .. } | Action::Connect { id, to, .. } => {
+                [id, to].into_iter().for_each(map_id)
+            }
+            Action::Remove { id, child, .. } => [id, child].into_iter().for_each(map_id),
+        }
+        write
+    }
 }
 
 /// A write of a record or of one of its relations. `id` is the id of the record in the path, and `other` is the relation
 /// with its target.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 #[expect(missing_docs, reason = "the documentation of the variants explains their fields")]
 pub enum Action {
     /// Creates a record with these values.
@@ -265,6 +329,16 @@ impl Subject {
         self.schema.entity(self.entity)
     }
 
+    /// Returns the schema of the entity.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Returns the id of the entity in its schema.
+    pub fn entity_id(&self) -> EntityId {
+        self.entity
+    }
+
     /// Returns the entity's key.
     pub fn key(&self) -> &str {
         &self.entity().key
@@ -294,14 +368,8 @@ impl Subject {
         self.fields_of_columns(columns.unwrap_or_default().iter().map(String::as_str))
     }
 
-    /// Returns the fields in the condition of a CHECK constraint, if the principal may see them. For messages.
-    #[cfg(feature = "sql")]
-    pub fn fields_of_condition(&self, sql: &str) -> Vec<String> {
-        let all = self.entity().fields.iter().map(|field| field.column.as_str());
-        self.fields_of_columns(text::columns(&text::tokens(sql), all).into_iter())
-    }
-
-    fn fields_of_columns<'c>(&self, columns: impl Iterator<Item = &'c str>) -> Vec<String> {
+    /// Returns the fields of columns, if the principal may see them. For messages.
+    pub fn fields_of_columns<'c>(&self, columns: impl Iterator<Item = &'c str>) -> Vec<String> {
         columns.filter_map(|column| self.field_of_column(column)).map(str::to_owned).collect()
     }
 

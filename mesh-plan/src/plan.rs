@@ -177,6 +177,11 @@ impl Plan {
         self.cursor.as_deref()
     }
 
+    /// Returns the cursor of a row with these values of [`Node::order`].
+    pub fn cursor_text<'v>(&self, values: impl IntoIterator<Item = ValueRef<'v>>) -> String {
+        self.query.seal.text(values)
+    }
+
     /// Returns a predicate of this plan with the values of the session and of parameters filled in.
     pub fn bound<'p>(&self, predicate: &'p Predicate) -> Cow<'p, Predicate> {
         predicate.bound(self.session.as_deref().unwrap_or_default(), self.inputs())
@@ -205,9 +210,8 @@ impl Plan {
         Self { query: Arc::new(query), cursor: after.map(Arc::from), ..self.clone() }
     }
 
-    #[cfg(feature = "sql")]
     /// Returns the plan with other values of the id, the session and the parameters.
-    pub(crate) fn map_values(&self, map: impl Fn(&Value) -> Value) -> Self {
+    pub fn map_values(&self, map: impl Fn(&Value) -> Value) -> Self {
         let target = match &self.target {
             Target::Point(key) => Target::Point(key.iter().map(&map).collect()),
             Target::Collection => Target::Collection,

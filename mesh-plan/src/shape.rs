@@ -21,7 +21,8 @@ use crate::plan::{Node, Output, Page, Plan, Target, TemplatePiece};
 use crate::{ComputedInputs, ResolveError, ValueRef};
 pub use export::{ExportFormat, ExportWriter};
 pub use key::OutputKey;
-pub(crate) use scalar::{number_text, write_text};
+pub use scalar::number_text;
+pub(crate) use scalar::write_text;
 
 /// Bounds of the memory in bytes that is reserved for a response.
 const SIZE_MIN: usize = 512;

@@ -27,7 +27,7 @@ pub enum Value {
 }
 
 /// Returns whether a text is a decimal that is no number.
-pub(crate) fn is_special_decimal(text: &str) -> bool {
+pub fn is_special_decimal(text: &str) -> bool {
     matches!(text, "NaN" | "Infinity" | "-Infinity")
 }
 

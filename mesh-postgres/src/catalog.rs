@@ -10,8 +10,8 @@ mod types;
 
 use std::collections::{HashMap, HashSet};
 
-use mesh_plan::sql::postgres::{Charset, Features};
 use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
+use mesh_sql::postgres::{Charset, Features};
 use tokio_postgres::Error;
 
 use self::types::ColumnType;

@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use mesh_plan::sql::postgres::Layout;
 use mesh_plan::{Cells, Flow, Node, ResolveError, RowSource, Value, ValueRef};
+use mesh_sql::postgres::Layout;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 use uuid::Uuid;

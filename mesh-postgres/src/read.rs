@@ -5,9 +5,9 @@ pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
 use mesh_backend::pool::RowBudget;
-use mesh_plan::sql::postgres::{self, ReadStatement};
 use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
 use mesh_ql::AggregateFn;
+use mesh_sql::postgres::{self, ReadStatement};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 

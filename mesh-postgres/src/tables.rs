@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mesh_backend::tables::{Cells, TableError, Tables};
-use mesh_plan::sql::postgres;
 use mesh_plan::{BoxFuture, Value};
+use mesh_sql::postgres;
 
 use crate::cells;
 use crate::database::Database;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_backend::Contents;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{
     Answer, BoxFuture, Context, Either, Export, JsonBody, MaybeReady, Plan, ResolveError, Resolver, Usage,
 };
 use mesh_schema::TableName;
+use mesh_sql::sqlite::Statements;
 
 use crate::catalog::{self, indexes};
 use crate::error::OpenError;

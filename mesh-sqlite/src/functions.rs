@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mesh_plan::sql::sqlite::{self, functions};
 use mesh_plan::{JsonPointer, JsonType, Pattern, PatternTooLong};
 use mesh_schema::FieldType;
+use mesh_sql::sqlite::{self, functions};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Error, Result};

@@ -6,13 +6,13 @@ pub(crate) mod sort_bound;
 mod tests;
 mod trace;
 
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::sqlite::{self, NodeRows, Param, Probe, Statements};
 use mesh_plan::{
     Cells as _, Flow, JsonBody, Key, Node, Plan, ResolveError, RowSource, Trace, TracedStatement, Value,
     ValueRef,
 };
 use mesh_schema::TableName;
+use mesh_sql::Statement;
+use mesh_sql::sqlite::{self, NodeRows, Param, Probe, Statements};
 use rusqlite::{CachedStatement, Connection, ErrorCode, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 

@@ -19,13 +19,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::sqlite::{self, Param, Statements, WriteForm};
-use mesh_plan::sql::{Part, Step};
 use mesh_plan::{
     Action, BoxFuture, Cells as _, Context, Generations, JsonBody, Key, LocalGenerations, Mutation, Mutator,
     Outcome, PlanId, ResolveError, Rule, Script, ScriptError, StepResult, Value, ValueRef, WriteError,
     Written,
 };
+use mesh_sql::sqlite::{self, Param, Statements, WriteForm};
+use mesh_sql::{Part, Step};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
 

@@ -63,6 +63,7 @@ pages! {
     schema_crate: "mesh-schema/README.md";
     server_crate: "mesh-server/README.md", "sqlite3";
     signing: "docs/signing.md", "curl", "openssl", "python3", "node", "sqlite3";
+    sql_crate: "mesh-sql/README.md";
     sqlite_crate: "mesh-sqlite/README.md";
     tutorial: "docs/tutorial.md", "curl", "openssl", "sqlite3", "node", "nginx";
     uploads: "docs/uploads.md", "curl", "sqlite3";

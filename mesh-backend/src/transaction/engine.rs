@@ -2,8 +2,8 @@
 
 use std::error::Error as StdError;
 
-use mesh_plan::sql::{Statement, Step};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Subject, WriteError};
+use mesh_sql::{Statement, Step};
 
 use super::attempts::Failure;
 use super::fault::Fault;

@@ -1,10 +1,10 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
-use mesh_plan::sql::Statement;
 use mesh_plan::{
     JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep, StepResult, Subject,
     Target, WriteError,
 };
+use mesh_sql::Statement;
 
 use super::attempts::Failure;
 use super::engine::{Retry, Transaction};

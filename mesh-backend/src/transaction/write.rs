@@ -1,7 +1,7 @@
 //! The statements of one write inside its transaction. `SPEC §11`
 
-use mesh_plan::sql::{Part, Statement, Step};
 use mesh_plan::{Action, Key, Mutation, Rule, WriteError, Written};
+use mesh_sql::{Part, Statement, Step};
 
 use super::attempts::Failure;
 use super::engine::{Errors, Ran, Transaction};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use mesh_plan::sql::text;
 use mesh_schema::{Constraint, ForeignKey, Table};
+use mesh_sql::text;
 use mysql_async::Error;
 
 use crate::cells::{integer, optional_text, text as cell};

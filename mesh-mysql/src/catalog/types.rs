@@ -74,9 +74,9 @@ pub(super) fn column_type(row: &Row, is_document: bool) -> Option<(FieldType, Na
 
 /// Returns the labels of an enumeration, as in `enum('a','it''s')`.
 fn labels(declared: &str) -> Vec<String> {
-    let tokens = mesh_plan::sql::text::tokens(declared);
+    let tokens = mesh_sql::text::tokens(declared);
     let labels = tokens.into_iter().filter_map(|token| match token {
-        mesh_plan::sql::text::Token::Text(label) => Some(label),
+        mesh_sql::text::Token::Text(label) => Some(label),
         _ => None,
     });
     labels.collect()

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use mesh_plan::sql::text::{Token, tokens};
 use mesh_schema::Table;
+use mesh_sql::text::{Token, tokens};
 use mysql_async::Error;
 
 use crate::cells::text;

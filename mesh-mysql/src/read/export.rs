@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mesh_plan::sql::mysql::{Product, ReadStatement};
 use mesh_plan::{Export, ExportWriter, Plan, ResolveError};
+use mesh_sql::mysql::{Product, ReadStatement};
 use mysql_async::Row;
 
 use super::{failed, params};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mesh_plan::sql::mysql::{Product, ReadStatement};
 use mesh_plan::{Generations, Plan, PlanId};
+use mesh_sql::mysql::{Product, ReadStatement};
 
 /// The number of plans whose statements are kept.
 const PLANS: usize = 1_024;

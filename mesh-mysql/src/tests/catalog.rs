@@ -1,6 +1,6 @@
 //! The catalog and the schema inferred from it.
 
-use mesh_plan::sql::mysql::Product;
+use mesh_sql::mysql::Product;
 use mesh_tests::MariaDb;
 
 use crate::{Database, Settings};

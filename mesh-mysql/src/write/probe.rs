@@ -1,7 +1,7 @@
 //! Writes that the schema permits and the database would refuse.
 
-use mesh_plan::sql::mysql;
 use mesh_schema::Schema;
+use mesh_sql::mysql;
 use mysql_async::Error;
 
 use crate::database::Database;

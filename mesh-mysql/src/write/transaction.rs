@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use mesh_backend::pool::RowBudget;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
-use mesh_plan::sql::mysql::{self, Param, ReadStatement};
-use mesh_plan::sql::{SetReference, Statement, Step};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, Value, WriteError};
+use mesh_sql::mysql::{self, Param, ReadStatement};
+use mesh_sql::{SetReference, Statement, Step};
 use mysql_async::{Error, Row};
 
 use crate::cells::{self, LevelRows, NodeRowSource};

@@ -66,31 +66,6 @@ fn pages_share_a_plan_if_their_cursors_have_null_in_the_same_positions() {
     assert_eq!((first.cursor(), mesh.plans_cached()), (None, 3));
 }
 
-#[cfg(feature = "sql")]
-#[test]
-fn statements_do_not_depend_on_the_values_of_the_cursor() {
-    use crate::sql::postgres::{Features, ReadStatement};
-    use crate::sql::sqlite::Statements;
-
-    let mesh = mesh();
-    let one = later(&mesh, BY_RATING, &[1.5.into(), 7.into()]);
-    let other = later(&mesh, BY_RATING, &[2.5.into(), 8.into()]);
-    let statements = Statements::from_plan(&one);
-    assert_eq!(statements, Statements::from_plan(&other));
-    assert!(!statements.iter().next().unwrap().to_string().contains("1.5"));
-
-    let bound = |plan: &Plan| {
-        let statement = ReadStatement::from_plan(plan, &Features::default()).statement;
-        let texts = statement.params.iter().map(|param| param.for_read(plan).map(|text| text.into_owned()));
-        let texts = texts.collect::<Vec<_>>();
-        (statement.sql, texts)
-    };
-    let ((sql, ones), (same, others)) = (bound(&one), bound(&other));
-    assert_eq!(sql, same);
-    assert!(ones.contains(&Some("1.5".to_owned())) && ones.contains(&Some("7".to_owned())), "{ones:?}");
-    assert!(others.contains(&Some("2.5".to_owned())) && others.contains(&Some("8".to_owned())), "{others:?}");
-}
-
 #[test]
 fn a_cursor_of_another_read_is_refused() {
     let mesh = mesh();

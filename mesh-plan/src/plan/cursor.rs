@@ -69,12 +69,11 @@ impl CursorMac {
     }
 
     /// Returns the cursor of a row.
-    #[cfg(test)]
     pub(crate) fn text<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> String {
         let (mut out, mut row) = (Vec::new(), CursorValues::default());
         values.into_iter().for_each(|value| row.push(value));
         self.write(&mut out, &mut row);
-        String::from_utf8(out).unwrap()
+        String::from_utf8(out).unwrap_or_default()
     }
 
     /// Returns the values of a cursor if it belongs to this read and has `count` values.

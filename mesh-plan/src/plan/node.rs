@@ -109,15 +109,8 @@ impl Node {
         self.sorts_related() || self.joins.iter().any(|join| join.node.has_related_sort())
     }
 
-    #[cfg(feature = "sql")]
-    /// Returns whether nothing but one of the joins uses a column: neither the response, nor cursors, nor another join.
-    pub(crate) fn is_only_key_of(&self, column: usize, join: &Join) -> bool {
-        let mut others = self.joins.iter().filter(|other| !std::ptr::eq(*other, join));
-        !self.needs(column) && others.all(|other| !other.parent_keys.contains(&column))
-    }
-
     /// Returns whether the response or a cursor needs a column. Keys that only joins compare are not needed.
-    pub(crate) fn needs(&self, column: usize) -> bool {
+    pub fn needs(&self, column: usize) -> bool {
         let is_shown = self.output.iter().any(|output| match output {
             Output::Field { column: shown, .. } => *shown == column,
             Output::Join { .. } => false,
@@ -306,7 +299,7 @@ pub struct Page {
     pub reversed: bool,
     /// For a page after a cursor ([`Plan::cursor`]), which of the cursor's sort values are NULL. The form of a statement
     /// depends on no other property of these values.
-    pub(crate) cursor_nulls: Option<Vec<bool>>,
+    pub cursor_nulls: Option<Vec<bool>>,
     /// Whether all rows are counted.
     pub total: bool,
 }

@@ -57,7 +57,7 @@ pub enum Comparand<T> {
 
 impl<T> Comparand<T> {
     /// Returns the value and, for a parameter, its slot. The value of a parameter is the sample.
-    pub(crate) fn parts(&self) -> (&T, Option<usize>) {
+    pub fn parts(&self) -> (&T, Option<usize>) {
         match self {
             Self::Value(value) => (value, None),
             Self::Input { slot, sample } => (sample, Some(*slot)),
@@ -119,8 +119,7 @@ impl Predicate {
     }
 
     /// Returns whether the condition depends on related records.
-    #[cfg(feature = "sql")]
-    pub(crate) fn has_related(&self) -> bool {
+    pub fn has_related(&self) -> bool {
         let mut is_used = false;
         self.for_each_source(&mut |source| is_used |= source.is_related());
         is_used

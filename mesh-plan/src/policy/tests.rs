@@ -371,24 +371,6 @@ fn cursors_of_another_class_are_refused() {
     assert!(plan(&mesh, Some(&who("author", 1)), &page(cursor), None).is_err());
 }
 
-#[cfg(feature = "sql")]
-#[test]
-fn sql_has_the_condition_and_no_value_of_a_session() {
-    use crate::sql::sqlite::{Param, Statements};
-
-    let query = r#"{"user":{"$select":{"name":true,"posts":{"$select":{"id":true}}}}}"#;
-    let plan = plan(&mesh(), Some(&who("author", 7)), query, None).unwrap();
-    let statements = Statements::from_plan(&plan);
-    let statements: Vec<_> = statements.iter().collect();
-    assert!(statements[0].sql.contains(r#"WHERE "t0"."id" = ?"#), "{}", statements[0].sql);
-    assert!(statements[0].params.contains(&Param::Session(0)));
-    let posts = statements[1];
-    assert!(posts.sql.contains(r#""t1"."ownerId" = ?"#), "{}", posts.sql);
-    assert_eq!(posts.params, [Param::Parent(1), Param::Session(0)]);
-    assert_eq!(plan.session_value(0), &crate::Value::Integer(7));
-    assert_eq!(plan.session_value(1), &crate::Value::Null);
-}
-
 #[test]
 fn unrestricted_plans_ignore_policies() {
     let mesh = mesh();

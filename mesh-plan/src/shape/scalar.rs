@@ -136,7 +136,7 @@ fn write_boolean(out: &mut Vec<u8>, value: bool) {
 }
 
 /// Returns the text of a real in responses: the shortest that parses to it. Whole numbers have no fraction.
-pub(crate) fn number_text(value: f64) -> String {
+pub fn number_text(value: f64) -> String {
     without_fraction(zmij::Buffer::new().format(value)).to_owned()
 }
 

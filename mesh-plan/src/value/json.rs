@@ -53,6 +53,13 @@ impl JsonPointer {
         &self.tokens
     }
 
+    /// Returns the array index that a token names; `None` for a token that can only name a key.
+    pub fn index(token: &str) -> Option<usize> {
+        let is_canonical =
+            token == "0" || !token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit());
+        token.parse().ok().filter(|_| is_canonical)
+    }
+
     /// Returns the scalar of that type in a document; NULL if there is none.
     ///
     /// A document is JSON text, or a stored number or boolean. Text that is not JSON contains no scalars; neither does a
@@ -88,13 +95,6 @@ impl fmt::Display for JsonPointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.tokens.iter().try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
     }
-}
-
-/// Returns the array index that a token names; `None` for a token that can only name a key.
-pub(crate) fn index(token: &str) -> Option<usize> {
-    let is_canonical =
-        token == "0" || !token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit());
-    token.parse().ok().filter(|_| is_canonical)
 }
 
 /// The search for the value at the end of a path. The recursion is bounded by serde_json.
@@ -177,7 +177,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
             while elements.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(self.container());
         };
-        if let Some(index) = index(token) {
+        if let Some(index) = JsonPointer::index(token) {
             for _ in 0..index {
                 if elements.next_element::<IgnoredAny>()?.is_none() {
                     return Ok(Value::Null);

@@ -4,6 +4,7 @@
 //! operator use this implementation. A pattern is compiled to fixed runs of characters with gaps between them. Each run
 //! is searched from the end of the one before, and a search never goes back.
 
+mod prefix;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -99,6 +100,12 @@ impl Pattern {
         if self.ignore_case { String::new() } else { self.head.literal_prefix() }
     }
 
+    /// Returns the inclusive lower and the exclusive upper bound, in binary order, of the texts that begin with the literal
+    /// prefix; `None` if letter case is ignored, or if no such range contains them all.
+    pub fn prefix_bounds(&self) -> Option<(String, String)> {
+        prefix::bounds(&self.literal_prefix())
+    }
+
     /// Returns whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         let Ok(matches) = self.try_matches(text, |_| Ok::<_, Infallible>(()));
@@ -133,16 +140,6 @@ impl Pattern {
 fn skip(text: &str, from: usize, chars: usize) -> Option<usize> {
     let rest = text.get(from..)?;
     rest.char_indices().map(|(index, _)| from + index).chain([text.len()]).nth(chars)
-}
-
-/// Escapes a `\` at the end of a pattern, which some databases refuse.
-#[cfg(feature = "sql")]
-pub(crate) fn escape_end(pattern: &str) -> String {
-    let mut text = pattern.to_owned();
-    if text.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1 {
-        text.push('\\');
-    }
-    text
 }
 
 fn fold(char: char, ignore_case: bool) -> char {

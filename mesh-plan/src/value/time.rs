@@ -1,6 +1,6 @@
 //! Dates and times in queries, columns and responses. `SPEC §5.5`
 
-pub(crate) mod extended;
+pub mod extended;
 
 use jiff::SignedDuration;
 use jiff::civil::{self, Date, DateTime};
@@ -20,6 +20,11 @@ pub(crate) fn parse_date(text: &str) -> Option<Date> {
     Date::new(digits(year, 4)?, digits(month, 2)?, digits(day, 2)?).ok()
 }
 
+/// Returns whether a text is a date in a year of four digits.
+pub fn is_date(text: &str) -> bool {
+    parse_date(text).is_some()
+}
+
 /// Returns a day in the form of its column.
 pub(crate) fn stored_date(date: Date, form: Option<TimeForm>) -> Value {
     match form {
@@ -32,7 +37,7 @@ pub(crate) fn stored_date(date: Date, form: Option<TimeForm>) -> Value {
 
 /// A time in the years 0000–9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Time {
+pub struct Time {
     utc: DateTime,
     /// The number of digits of the fraction as written.
     fraction: usize,
@@ -42,7 +47,7 @@ pub(crate) struct Time {
 impl Time {
     /// Parses `2024-05-01T12:30:00`. The `T` may be a space, a fraction and a zone may follow, and the seconds or the
     /// whole time of day may be missing.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (date, rest) = text.split_at_checked(10)?;
         let date = parse_date(date)?;
         if rest.is_empty() {
@@ -71,7 +76,7 @@ impl Time {
 
     /// Returns the time in the form of its column, in UTC. For a column of unknown form it is ISO 8601 text with the
     /// fraction as written.
-    pub(crate) fn stored(self, form: Option<TimeForm>) -> Value {
+    pub fn stored(self, form: Option<TimeForm>) -> Value {
         let since_epoch = self.utc.duration_since(EPOCH);
         match form {
             // The last form is not one of times.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use mesh_plan::sql::text;
 use mesh_schema::Constraint;
+use mesh_sql::text;
 use tokio_postgres::Error;
 
 use crate::pool::link::Link;

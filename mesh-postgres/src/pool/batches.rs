@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mesh_backend::pool::RowBudget;
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::postgres::{self, Param, ReadStatement};
+use mesh_sql::Statement;
+use mesh_sql::postgres::{self, Param, ReadStatement};
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot;

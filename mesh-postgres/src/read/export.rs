@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use mesh_plan::sql::postgres::{Features, ReadStatement};
 use mesh_plan::{Export, ExportWriter, Plan, ResolveError};
+use mesh_sql::postgres::{Features, ReadStatement};
 use tokio_postgres::Row;
 
 use super::{failed, params};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mesh_plan::sql::postgres::{Features, ReadStatement};
 use mesh_plan::{Generations, Plan, PlanId};
+use mesh_sql::postgres::{Features, ReadStatement};
 
 use crate::pool::batches::BatchStatement;
 use crate::pool::weight::{Weight, Weights};

@@ -1,7 +1,7 @@
 //! Writes that the schema permits and the database would refuse.
 
-use mesh_plan::sql::postgres;
 use mesh_schema::Schema;
+use mesh_sql::postgres;
 
 use crate::database::Database;
 use crate::error::OpenError;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::future::try_join;
 use mesh_backend::pool::RowBudget;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
-use mesh_plan::sql::postgres::{self, Param, ReadStatement};
-use mesh_plan::sql::{Statement, Step};
 use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, Subject, WriteError};
+use mesh_sql::postgres::{self, Param, ReadStatement};
+use mesh_sql::{Statement, Step};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mesh_plan::memory::Tables;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Context, Limits, Mesh, Pattern, Plan, Request, Value};
 use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema};
+use mesh_sql::sqlite::Statements;
 use mesh_sqlite::Database;
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};

@@ -1,8 +1,8 @@
 //! The names of checks and of unique indexes on expressions, with the columns that they refer to. SQLite stores them
 //! only in the text of the statements that created them.
 
-use mesh_plan::sql::text::{self, Token};
 use mesh_schema::Constraint;
+use mesh_sql::text::{self, Token};
 use rusqlite::{Connection, Error, OptionalExtension as _};
 
 const STATEMENTS: &str = "\

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Node, Plan, ResolveError};
 use mesh_schema::{Link, TableName};
+use mesh_sql::sqlite::Statements;
 use rusqlite::Connection;
 use sea_query::{Expr, Func, Query, SqliteQueryBuilder};
 

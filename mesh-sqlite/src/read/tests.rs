@@ -1,9 +1,9 @@
 //! The cost of rows and pages, counted in steps of SQLite and allocations: a row costs the same in pages of any size,
 //! and a later page costs what the first one does.
 
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Mesh, Plan, Request};
 use mesh_ql::Format;
+use mesh_sql::sqlite::Statements;
 use rusqlite::{Connection, StatementStatus};
 
 use super::StatementTree;

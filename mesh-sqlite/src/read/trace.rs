@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mesh_plan::sql::Statement;
-use mesh_plan::sql::sqlite::Param;
 use mesh_plan::{Node, TracedStatement, Value, ValueRef};
+use mesh_sql::Statement;
+use mesh_sql::sqlite::Param;
 
 /// The cost of a statement's runs, without the statements of nested nodes.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! Conversion of SQLite errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Fault, Violation};
-use mesh_plan::sql::sqlite::{self, Param};
-use mesh_plan::sql::{SetReference, Statement};
 use mesh_plan::{Mutation, Rule, Subject, Value, ValueRef, WriteError};
+use mesh_sql::sqlite::{self, Param};
+use mesh_sql::{SetReference, Statement, text};
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
 use crate::cells::Bound;
@@ -67,7 +67,7 @@ fn check<'e>(message: &'e str, mutation: &'e Mutation) -> Fault<'e> {
     let subject = mutation.action().assigned(mutation.subject());
     let (Some(cause), Some(subject)) = (cause, subject) else { return Rule::Check.into() };
     let named = subject.fields_of_constraint(cause);
-    let fields = if named.is_empty() { subject.fields_of_condition(cause) } else { named };
+    let fields = if named.is_empty() { text::fields(subject, cause) } else { named };
     Fault::Known(WriteError::conflict_of(Rule::Check, fields))
 }
 

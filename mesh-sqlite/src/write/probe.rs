@@ -1,7 +1,7 @@
 //! Writes that the schema permits and the database would refuse.
 
-use mesh_plan::sql::sqlite;
 use mesh_schema::Schema;
+use mesh_sql::sqlite;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::database::Database;
@@ -23,7 +23,7 @@ impl Database {
         let path = self.path();
         let connection = open(&path).map_err(|error| OpenError::new(&path, error.to_string()))?;
         let refusal = |sql: &str| connection.prepare(sql).err().map(|error| error.to_string());
-        let note = |probe: &mesh_plan::sql::WriteProbe| {
+        let note = |probe: &mesh_sql::WriteProbe| {
             let cause = refusal(&probe.sql)?;
             let refused = probe.fields.iter().filter(|(_, sql)| refusal(sql).is_some());
             Some(probe.note(&refused.map(|(field, _)| field.as_str()).collect::<Vec<_>>(), &cause))

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use mesh_plan::sql::sqlite::{self, Param};
 use mesh_plan::{
     CommitGate, Error, JsonBody, Key, Mutation, Plan, ResolveError, Script, ScriptError, ScriptStep,
     StepResult, Subject, Target, WriteError,
 };
+use mesh_sql::sqlite::{self, Param};
 use rusqlite::{CachedStatement, Statement};
 
 use super::failure::{failed, missing_references};

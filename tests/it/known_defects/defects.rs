@@ -30,7 +30,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "names were not quoted",
         &[
-            "mesh-plan/src/sql/sqlite/tests.rs::odd_names_are_quoted",
+            "mesh-sql/src/sqlite/tests.rs::odd_names_are_quoted",
             "mesh-server/tests/it/hostile_values.rs::names_are_quoted_and_nothing_is_written",
             "tests/it/cli/databases.rs::unusual_names_are_served",
         ],
@@ -76,7 +76,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "rows with a NULL sort key were skipped",
         &[
             "tests/it/reads/paging.rs::each_persistent_row_is_visited_once_and_in_order",
-            "mesh-plan/src/sql/sqlite/tests.rs::keyset",
+            "mesh-sql/src/sqlite/tests.rs::keyset",
         ],
     ),
     (
@@ -101,13 +101,13 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
         "`$distinct` was ignored",
         &[
             "mesh-plan/src/resolver/memory/tests/group.rs::distinct_combinations",
-            "mesh-plan/src/sql/sqlite/tests.rs::distinct",
+            "mesh-sql/src/sqlite/tests.rs::distinct",
         ],
     ),
     (
         "aggregates without groups caused an internal error",
         &[
-            "mesh-plan/src/sql/sqlite/tests.rs::one_group_of_all",
+            "mesh-sql/src/sqlite/tests.rs::one_group_of_all",
             "tests/it/reads.rs::rows_are_grouped_and_aggregated",
         ],
     ),
@@ -130,7 +130,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
     (
         "a self-relation joined the wrong sides",
         &[
-            "mesh-plan/src/sql/sqlite/tests.rs::self_relation_both_ways",
+            "mesh-sql/src/sqlite/tests.rs::self_relation_both_ways",
             "tests/it/reads.rs::self_relations_work_in_both_directions",
         ],
     ),
@@ -174,7 +174,7 @@ pub(super) const DEFECTS: &[(&str, &[&str])] = &[
             "tests/it/transport/queries.rs::post_accepts_json_only",
         ],
     ),
-    ("a join scanned the whole joined table", &["mesh-plan/src/sql/sqlite/tests.rs::point_with_relations"]),
+    ("a join scanned the whole joined table", &["mesh-sql/src/sqlite/tests.rs::point_with_relations"]),
     (
         "an entry cached for a user was looked up under another key",
         &[

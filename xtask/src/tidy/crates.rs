@@ -9,7 +9,7 @@ use super::dependencies::{list, metadata, name};
 use crate::{files, steps};
 
 /// Crates for programs without a runtime and without a database.
-const LIGHT: [&str; 3] = ["mesh-ql", "mesh-schema", "mesh-plan"];
+const LIGHT: [&str; 4] = ["mesh-ql", "mesh-schema", "mesh-plan", "mesh-sql"];
 
 /// Packages that those crates must not depend on, directly or indirectly.
 const HEAVY: [&str; 9] = [

@@ -76,8 +76,13 @@ fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     match (from, to) {
         ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
         ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-wire") => None,
-        (_, "mesh-backend" | "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-integrity") if is_back_end => None,
-        ("mesh-backend", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-integrity") => None,
+        ("mesh-sql", "mesh-plan" | "mesh-ql" | "mesh-schema") => None,
+        (_, "mesh-backend" | "mesh-plan" | "mesh-sql" | "mesh-ql" | "mesh-schema" | "mesh-integrity")
+            if is_back_end =>
+        {
+            None
+        }
+        ("mesh-backend", "mesh-plan" | "mesh-sql" | "mesh-ql" | "mesh-schema" | "mesh-integrity") => None,
         // The conformance kit depends on no other crate, the test kit on the conformance kit alone.
         ("xtask", "mesh-tests" | "mesh-conformance") | ("mesh-tests", "mesh-conformance") => None,
         ("mesh-wire", "mesh-plan" | "mesh-integrity" | "mesh-uploads") if optional => None,
@@ -98,6 +103,8 @@ mod tests {
             ("mesh-server", "mesh-wire", false),
             ("mesh-server", "tokio", false),
             ("mesh-plan", "mesh-schema", false),
+            ("mesh-sql", "mesh-plan", false),
+            ("mesh-sqlite", "mesh-sql", false),
             ("mesh-wire", "mesh-plan", true),
             ("mesh-wire", "mesh-integrity", true),
             ("mesh-docs", "mesh-plan", false),
@@ -117,6 +124,8 @@ mod tests {
             ("mesh-ql", "mesh-schema", false),
             ("mesh-schema", "mesh-ql", true),
             ("mesh-plan", "mesh-wire", false),
+            ("mesh-plan", "mesh-sql", false),
+            ("mesh-sql", "mesh-sqlite", false),
             ("mesh-wire", "mesh-plan", false),
             ("mesh-wire", "mesh-uploads", false),
             ("mesh-wire", "mesh-schema", false),

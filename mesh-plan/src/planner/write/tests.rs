@@ -6,8 +6,7 @@ use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
 use super::{WriteRequest, WriteTarget};
 use crate::{Context, Fields, Mesh, Mutation, RecordId, WriteError, Written};
 
-/// Creates the schema of the tests of planning and lowering.
-pub(crate) fn blog() -> Mesh {
+fn blog() -> Mesh {
     async fn no_mutator(_: Mutation, _: Context) -> Result<Written, WriteError> {
         Err(WriteError::new("nothing is stored here"))
     }

@@ -53,23 +53,3 @@ fn more_values_than_a_query_may_list_match_nothing() {
     assert_eq!(found(FilterOp::In, 200), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#);
     assert_eq!((found(FilterOp::In, 201), found(FilterOp::Nin, 201)), ("[]".to_owned(), "[]".to_owned()));
 }
-
-#[cfg(feature = "sql")]
-#[test]
-fn statements_have_one_parameter_for_a_list() {
-    use crate::sql::sqlite::{Param, Statements};
-
-    let plan = plan(
-        &mesh_with_operator(FilterOp::In),
-        Some(&author_with_owners(vec![Literal::Integer(7)])),
-        POSTS,
-        None,
-    )
-    .unwrap();
-    let statements = Statements::from_plan(&plan);
-    let statement = statements.iter().next().unwrap();
-    let list = r#""t0"."ownerId" IN (SELECT mesh_element("value") FROM json_each(?) AS "l")"#;
-    assert!(statement.sql.contains(list), "{}", statement.sql);
-    assert_eq!(statement.params[0], Param::SessionList(0));
-    assert_eq!(statement.params[0].for_read(&plan).as_deref(), Some(&crate::Value::from("[7]")));
-}

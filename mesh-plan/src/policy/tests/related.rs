@@ -73,31 +73,3 @@ fn an_unknown_relation_is_an_error_of_the_application() {
         assert!(matches!(error.kind, PlanErrorKind::Policy { .. }), "{error}");
     }
 }
-
-#[cfg(feature = "sql")]
-#[test]
-fn statements_that_change_records_contain_the_condition() {
-    use crate::{Fields, Mutation, RecordId, WriteError, WriteRequest, WriteTarget, Written};
-
-    async fn never(_: Mutation, _: Context) -> Result<Written, WriteError> {
-        Err(WriteError::new("nothing is written here"))
-    }
-    let mesh = Mesh::builder(schema()).default_resolver(tables()).default_mutator(never);
-    let mesh = mesh.policy(liked).build().unwrap();
-    let fields = Fields::parse(br#"{"title": "x"}"#).unwrap();
-    let target = WriteTarget::Update { entity: "post", id: RecordId::Text("1") };
-    let member = who("member", 7);
-    let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(&member));
-    let mutation = mesh.plan_write(&request).unwrap();
-    assert_eq!(mutation.subject().guarded().unwrap().related.len(), 1);
-    assert!(
-        crate::sql::sqlite::WriteForm::from_mutation(&mutation, false).is_none(),
-        "the condition has values of its own"
-    );
-    let steps = crate::sql::sqlite::write_steps(&mutation, false);
-    let texts: Vec<_> = steps.iter().map(|step| step.statement.sql.as_str()).collect();
-    let condition = r#"EXISTS(SELECT 1 FROM "users" AS "mesh_guard_0" WHERE "mesh_guard_0"."id" = ? AND "mesh_guard_0"."id" = (+"#;
-    assert_eq!(texts.len(), 2, "{texts:?}");
-    assert!(texts[0].contains(&format!(r#"{condition}"posts"."ownerId""#)), "{}", texts[0]);
-    assert!(texts[1].contains(&format!(r#"{condition}"p"."ownerId""#)), "{}", texts[1]);
-}

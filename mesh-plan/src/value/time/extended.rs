@@ -23,12 +23,12 @@ pub(crate) fn is_time(text: &str) -> bool {
 }
 
 /// Returns whether a text is a value outside of the calendar.
-pub(crate) fn is_infinite(text: &str) -> bool {
+pub fn is_infinite(text: &str) -> bool {
     matches!(text, "infinity" | "-infinity")
 }
 
 /// Splits off the year, which has four digits, or a sign and six or seven digits.
-pub(crate) fn split(text: &str) -> Option<(i64, &str)> {
+pub fn split(text: &str) -> Option<(i64, &str)> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'+' => (1, text.get(1..)?),
         b'-' => (-1, text.get(1..)?),
@@ -44,6 +44,6 @@ pub(crate) fn split(text: &str) -> Option<(i64, &str)> {
 }
 
 /// Returns a year of four digits with the same calendar.
-pub(crate) fn in_cycle(year: i64) -> i64 {
+pub fn in_cycle(year: i64) -> i64 {
     CYCLE_START + year.rem_euclid(CYCLE)
 }

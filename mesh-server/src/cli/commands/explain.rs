@@ -7,9 +7,9 @@ mod index_advice;
 use std::io;
 
 use clap::Args;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{Error, Join, Mesh, Node, Plan, RecordId, Request, ResolveError};
 use mesh_schema::TableName;
+use mesh_sql::sqlite::Statements;
 use mesh_wire::client as wire;
 
 use crate::cli::args::role::check_role;

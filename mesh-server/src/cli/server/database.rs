@@ -3,11 +3,11 @@
 use std::io;
 
 use mesh_integrity::UsersTable;
-use mesh_plan::sql::sqlite::Statements;
 use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, ResolveError, Usage};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;
+use mesh_sql::sqlite::Statements;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database_url::DatabaseUrl;

@@ -5,14 +5,14 @@ use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mesh_plan::sql::sqlite::Statements;
-use mesh_plan::sql::{mysql, postgres};
 use mesh_plan::{
     ComputedInputs, Context, Error, Limits, Mesh, MeshBuilder, Plan, QuerySource, RecordId, Request,
     ResolveError, Value, ValueRef,
 };
 use mesh_ql::Format;
 use mesh_schema::{Catalog, CellKinds};
+use mesh_sql::sqlite::Statements;
+use mesh_sql::{mysql, postgres};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 

@@ -1,6 +1,6 @@
 //! Databases other than SQLite: PostgreSQL and MariaDB, if they are installed.
 
-use mesh_plan::sql::postgres::Features;
+use mesh_sql::postgres::Features;
 use tokio::runtime::{Builder, Runtime};
 
 use super::soak;

@@ -7,7 +7,7 @@ use crate::plan::parameters::{ConditionUse, PageUse};
 use crate::plan::{Comparand, Predicate};
 use crate::planner::subject::Comparable;
 use crate::planner::{filter, literal};
-use crate::{PlanError, PlanErrorKind, Value};
+use crate::{Pattern, PlanError, PlanErrorKind, Value};
 
 /// Converts the values of a request.
 pub(super) struct Binder<'v> {
@@ -225,10 +225,7 @@ impl<'v> Binder<'v> {
     }
 }
 
-/// Returns whether a statement uses a range for the beginning of the pattern.
+/// Returns whether an index can be searched for the beginning of the pattern.
 fn has_beginning(pattern: &str) -> bool {
-    #[cfg(feature = "sql")]
-    return crate::sql::sqlite::has_beginning(pattern);
-    #[cfg(not(feature = "sql"))]
-    return pattern.is_empty();
+    Pattern::new(pattern, false).is_ok_and(|pattern| pattern.prefix_bounds().is_some())
 }

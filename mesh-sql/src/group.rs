@@ -1,0 +1,87 @@
+//! Groups in a subquery, so that they can be filtered, ordered and paged like rows.
+
+use sea_query::{Expr, Query, SelectStatement};
+
+use super::dialect::{Dialect, Operands};
+use mesh_plan::{Aggregate, ColumnSource, Grouping};
+
+/// The alias of the groups.
+const GROUPS: &str = "g";
+
+/// Returns a select, still without columns, from the groups of `rows`, which has a table and conditions.
+pub(super) fn fold<D: Dialect>(
+    dialect: &D,
+    rows: SelectStatement,
+    operands: &Operands<'_, D>,
+    grouping: &Grouping,
+) -> SelectStatement {
+    named(groups(dialect, rows, operands, grouping))
+}
+
+/// Returns a select, still without columns, from groups under the alias that their operands use.
+pub(super) fn named(groups: SelectStatement) -> SelectStatement {
+    Query::select().from_subquery(groups, GROUPS).take()
+}
+
+/// Returns the groups of `rows`.
+pub(super) fn groups<D: Dialect>(
+    dialect: &D,
+    mut rows: SelectStatement,
+    operands: &Operands<'_, D>,
+    grouping: &Grouping,
+) -> SelectStatement {
+    for (index, column) in grouping.keys.iter().enumerate() {
+        let key: Expr = key(dialect, operands, column).into();
+        rows.expr_as(key.clone(), key_name(index)).add_group_by([key]);
+    }
+    for (index, call) in grouping.aggregates.iter().enumerate() {
+        rows.expr_as(aggregate(dialect, operands, call).into(), aggregate_name(index));
+    }
+    if grouping.keys.is_empty() && grouping.aggregates.is_empty() {
+        rows.expr_as(Expr::Constant(1.into()), key_name(0));
+    }
+    rows
+}
+
+/// Returns the operand for a value of the groups. `operands` returns the operands of the rows.
+pub(super) fn operand<D: Dialect>(
+    dialect: &D,
+    operands: &Operands<'_, D>,
+    grouping: &Grouping,
+    source: &ColumnSource,
+) -> D::Operand {
+    let (name, value) = match source {
+        ColumnSource::Aggregate(index) => {
+            let value = grouping.aggregates.get(*index).map(|call| aggregate(dialect, operands, call));
+            (aggregate_name(*index), value.unwrap_or_else(|| dialect.operand(Expr::null(), None)))
+        }
+        ColumnSource::Column(column) => {
+            let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
+            (key_name(index), key(dialect, operands, column))
+        }
+        // The planner allows related records only in reads of records.
+        ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. } => {
+            return dialect.operand(Expr::null(), None);
+        }
+    };
+    dialect.with_expr(value, Expr::col((GROUPS, name)))
+}
+
+fn key<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, column: &str) -> D::Operand {
+    dialect.group_key(operands(&ColumnSource::Column(column.to_owned())))
+}
+
+/// Calls an aggregate function over rows.
+pub(super) fn aggregate<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, call: &Aggregate) -> D::Operand {
+    let column = call.column.as_ref().map(|column| operands(&ColumnSource::Column(column.clone())));
+    dialect.aggregate(call, column)
+}
+
+fn key_name(index: usize) -> String {
+    format!("k{index}")
+}
+
+/// Returns the name of the column with an aggregate.
+pub(super) fn aggregate_name(index: usize) -> String {
+    format!("a{index}")
+}

@@ -1,0 +1,41 @@
+//! Lowering of plans and writes to SQL.
+//!
+//! Lowering is a pure function from a [`mesh_plan::Plan`] or a [`mesh_plan::Mutation`] to statements; back ends keep the result while
+//! the plan is in use. Statements are built with sea-query. Values are parameters and never part of the text; identifiers come
+//! from the schema and are quoted.
+//!
+//! The modules `mysql`, `postgres` and `sqlite` are each specific to a database; the other files are shared. Each database
+//! implements the trait in `dialect.rs` and lowers plans to statements in its own way.
+
+#![deny(missing_docs)]
+
+mod class;
+mod custom;
+mod dialect;
+mod group;
+mod join_room;
+mod keyset;
+mod layout;
+mod links;
+pub mod mysql;
+mod operand;
+mod order;
+mod param;
+mod pattern;
+pub mod postgres;
+mod predicate;
+mod related;
+pub mod sqlite;
+mod statement;
+#[cfg(test)]
+mod tests;
+pub mod text;
+mod write;
+
+pub use statement::Statement;
+pub use write::{EmptyResult, Part, SetReference, Step, WriteProbe};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

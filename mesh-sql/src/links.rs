@@ -1,0 +1,72 @@
+//! Tables, and the links between parents and children.
+
+use std::collections::HashMap;
+
+use mesh_schema::{Link, NativeType, TableName};
+use sea_query::{Expr, ExprTrait as _, Query, TableRef};
+
+use super::dialect::Dialect;
+use mesh_plan::{ColumnSource, CompareOp, Node};
+
+/// The alias of a junction table.
+pub(super) const JUNCTION: &str = "j";
+
+/// Returns the reference to a table.
+pub(super) fn table(name: &TableName) -> TableRef {
+    match &name.schema {
+        Some(schema) => (schema.clone(), name.name.clone()).into(),
+        None => name.name.clone().into(),
+    }
+}
+
+/// Returns the operand for a column of the table with this alias. `native` has the storage types of its columns.
+pub(super) fn table_operand<D: Dialect>(
+    dialect: &D,
+    native: &HashMap<String, NativeType>,
+    alias: &str,
+    source: &ColumnSource,
+) -> D::Operand {
+    match source {
+        ColumnSource::Column(column) => {
+            dialect.operand(Expr::col((alias.to_owned(), column.clone())), native.get(column))
+        }
+        // The planner allows aggregates only in grouped reads. `super::related` lowers values of related records, and
+        // `super::predicate` lowers values in JSON documents.
+        ColumnSource::Aggregate(_)
+        | ColumnSource::Related { .. }
+        | ColumnSource::Exists(_)
+        | ColumnSource::Json { .. } => dialect.operand(Expr::null(), None),
+    }
+}
+
+/// Returns the condition that rows under an alias belong to one parent. `keys` are the parent's values that the link compares.
+pub(super) fn linked<D: Dialect>(
+    dialect: &D,
+    parent: &Node,
+    (link, target): (&Link, &Node),
+    (alias, junction_alias): (&str, &str),
+    keys: impl IntoIterator<Item = Expr>,
+) -> Expr {
+    let mut keys = keys.into_iter();
+    let column =
+        |name: &str| table_operand(dialect, &target.native, alias, &ColumnSource::Column(name.to_owned()));
+    match link {
+        Link::Direct { pairs } => (pairs.iter().zip(keys))
+            .map(|(pair, key)| {
+                dialect.equal(column(&pair.target), dialect.operand(key, parent.native.get(&pair.parent)))
+            })
+            .reduce(Expr::and)
+            .unwrap_or_else(|| Expr::Constant(true.into())),
+        // With `IN` and a subquery, a child is returned once even if the junction contains the pair twice.
+        Link::Through { table: junction, from, to, target: column_name, parent: id, .. } => {
+            let cell = |column: &String| (junction_alias.to_owned(), column.clone());
+            let (from, key) = (Expr::col(cell(from)), keys.next().unwrap_or_else(Expr::null));
+            let mut pairs = Query::select();
+            pairs
+                .column(cell(to))
+                .from_as(dialect.table(junction), junction_alias.to_owned())
+                .and_where(dialect.compare_same_type(from, CompareOp::Eq, key, parent.native.get(id)));
+            dialect.is_in_subquery(column(column_name).into(), pairs, target.native.get(column_name))
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The SQL dialect of PostgreSQL. Values are compared in the type of their column, so that indexes can be used, or else as
+//! text.
+
+use mesh_schema::{NativeKind, NativeType, TableName};
+use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, SelectStatement, TableRef};
+
+use super::Operand;
+use super::Param;
+use super::aggregate;
+use super::charset::Charset;
+use super::compare::{self, never};
+use super::json;
+use super::type_class::TypeClass;
+use crate::custom::{any_of, built_in, collate, from_json, operator};
+use crate::dialect::Dialect;
+use crate::links::table;
+use crate::param;
+use crate::statement::Params;
+use mesh_plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::{JsonPointer, JsonType, Value};
+
+/// The features and settings in which databases differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Whether the database has the collation `und-x-icu`, and its default collation would fold only ASCII letters.
+    pub icu_folds: bool,
+    /// Whether the database has the test `IS JSON` for texts.
+    pub is_json: bool,
+    /// The characters that the encoding of the database has.
+    pub charset: Charset,
+    /// The schema of tables whose names have none; `None` to leave it to the search path.
+    pub default_schema: Option<String>,
+}
+
+impl Features {
+    /// Returns the name of a table with its schema, if that is known.
+    pub(super) fn qualified(&self, name: &TableName) -> TableName {
+        let schema = name.schema.as_ref().or(self.default_schema.as_ref());
+        TableName { schema: schema.cloned(), name: name.name.clone() }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Postgres<'f> {
+    pub(super) features: &'f Features,
+    /// The values of parameters in the run for which the statement is built.
+    pub(super) inputs: &'f [Value],
+}
+
+impl Postgres<'_> {
+    /// Returns the value of the input in the slot, or the given value if there is no slot.
+    fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
+        slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
+    }
+}
+
+impl Dialect for Postgres<'_> {
+    type Param = Param;
+    type Operand = Operand;
+
+    const NULL_IS_SMALLEST: bool = false;
+    const REORDERS_EXISTS: bool = true;
+    const RECHECKS: bool = true;
+
+    fn builder(&self) -> impl QueryBuilder {
+        PostgresQueryBuilder
+    }
+
+    fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
+        match native.filter(|native| native.kind == NativeKind::Composite) {
+            Some(native) => from_json(param, &native.name),
+            None => param,
+        }
+    }
+
+    fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
+        Param::value(TypeClass::new(native).written(value))
+    }
+
+    fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Param {
+        match value {
+            Value::Text(text) if !self.features.charset.can_store(text) => self.written(&Value::Null, native),
+            value => self.written(value, native),
+        }
+    }
+
+    fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
+        match TypeClass::new(native) {
+            // The type of a column of another database is not known.
+            TypeClass::Unknown => column,
+            class => class.shown(column).0,
+        }
+    }
+
+    fn written_id(&self, part: usize, native: Option<&NativeType>) -> Param {
+        Param::written_id(part, TypeClass::new(native))
+    }
+
+    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
+        let has_nondeterministic_collation =
+            native.is_some_and(|native| native.has_nondeterministic_collation);
+        Operand { has_nondeterministic_collation, ..Operand::new(expr, TypeClass::new(native)) }
+    }
+
+    fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
+        Operand { expr, ..operand }
+    }
+
+    fn comparable(&self, operand: Operand) -> Operand {
+        operand.comparable()
+    }
+
+    fn table(&self, name: &TableName) -> TableRef {
+        table(&self.features.qualified(name))
+    }
+
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
+        operator(left, op, TypeClass::new(native).schema(), right)
+    }
+
+    fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr {
+        self.compare_same_type(left, CompareOp::Eq, any_of(select), native)
+    }
+
+    fn equal(&self, left: Operand, right: Operand) -> Expr {
+        if left.class.compares_with(&right.class) {
+            // Values of an extension's type are compared with one another by the extension's operator, and with other values as
+            // text.
+            let schema = left.class.schema().filter(|schema| right.class.schema() == Some(*schema));
+            operator(left.expr.clone(), CompareOp::Eq, schema, right.expr)
+        } else {
+            operator(left.to_text().expr, CompareOp::Eq, None, right.to_text().expr)
+        }
+    }
+
+    fn compare(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        op: CompareOp,
+        value: (&Value, Option<usize>),
+    ) -> Expr {
+        compare::compare(params, &left, op, (&*self.features.charset.known(self.current(value)), value.1))
+    }
+
+    fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
+        let right = param::session(params, slot, &left.class);
+        left.to_bindable().compare(op, right)
+    }
+
+    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
+        let list = param::session_list(params, slot, &left.class);
+        compare::any_or_all(&left.to_bindable(), list, negated)
+    }
+
+    fn is_in(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        values: &[Comparand<Value>],
+        negated: bool,
+    ) -> Expr {
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| {
+                let (sample, slot) = value.parts();
+                (self.features.charset.known(self.current((sample, slot))), slot)
+            })
+            .collect();
+        let values: Vec<_> = values.iter().map(|(value, slot)| (&**value, *slot)).collect();
+        compare::is_in(params, &left, &values, negated)
+    }
+
+    fn like(
+        &self,
+        params: &mut Params<Param>,
+        left: Operand,
+        (sample, slot): (&str, Option<usize>),
+        ignore_case: bool,
+    ) -> Expr {
+        let pattern = match slot.and_then(|slot| self.inputs.get(slot)) {
+            Some(Value::Text(pattern)) => pattern.as_str(),
+            _ => sample,
+        };
+        if !self.features.charset.can_store(pattern) {
+            return never(&left);
+        }
+        let pattern = param::pattern(params, pattern, slot);
+        let has_nondeterministic_collation = left.has_nondeterministic_collation;
+        let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
+        // Patterns need a collation under which only identical texts are equal.
+        let collation = match (ignore_case, self.features.icu_folds) {
+            (true, true) => Some("und-x-icu"),
+            (true, false) => has_nondeterministic_collation.then_some("default"),
+            (false, _) => has_nondeterministic_collation.then_some("C"),
+        };
+        let left = match collation {
+            Some(collation) => collate(left, collation),
+            None => left,
+        };
+        left.binary(built_in(if ignore_case { "~~*" } else { "~~" }), pattern)
+    }
+
+    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
+        json::find(params, self.features, &document, at, ty)
+    }
+
+    fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {
+        aggregate::lower(call, column)
+    }
+}

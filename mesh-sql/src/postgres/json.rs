@@ -1,0 +1,111 @@
+//! Scalars in JSON documents.
+//!
+//! PostgreSQL's functions for JSON raise errors for content that its JSON types accept: an escaped NUL, half a surrogate pair,
+//! a number out of range. Such a document or number is NULL here, as in [`JsonPointer::find`].
+
+use sea_query::{Expr, Func};
+
+use super::Operand;
+use super::Param;
+use super::dialect::Features;
+use super::type_class::TypeClass;
+use crate::custom::cast;
+use crate::param;
+use crate::statement::Params;
+use mesh_plan::{JsonPointer, JsonType};
+
+/// The maximum depth at which a value is searched for in a document.
+const DEPTH: usize = 127;
+
+/// A regular expression for escapes that cannot be read: NUL, and each half of a surrogate pair without the other half.
+const UNREADABLE: &str = r"\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]))|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]";
+
+/// A regular expression for exponents that are out of range for doubles, and may be out of range for `numeric` too.
+const LARGE_EXPONENT: &str = "[eE][-+]?0*[1-9][0-9]{3}";
+
+/// Returns the scalar of type `ty` that the pointer `at` finds in a document.
+pub(super) fn find(
+    params: &mut Params<Param>,
+    features: &Features,
+    document: &Operand,
+    at: &JsonPointer,
+    ty: JsonType,
+) -> Operand {
+    let (class, name) = match ty {
+        JsonType::Text => (TypeClass::Text("text"), "text"),
+        JsonType::Number => (TypeClass::Numeric, "numeric"),
+        JsonType::Boolean | JsonType::Any => (TypeClass::Boolean, "bool"),
+    };
+    // No key has characters that the database cannot store.
+    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !features.charset.can_store(token)) {
+        return Operand::new(cast(Expr::null(), name), class);
+    }
+    let (functions, root) = match &document.class {
+        TypeClass::Json("jsonb") => ("jsonb", document.expr.clone()),
+        TypeClass::Json(_) => ("json", readable(document.expr.clone())),
+        _ => ("json", parsed(document.to_text().expr, features)),
+    };
+    let value = at.tokens().iter().fold(root, |value, token| {
+        // Both functions find keys of objects. The first one also finds elements of arrays, but it accepts other texts of
+        // numbers too.
+        let function = if JsonPointer::index(token).is_some() { "extract_path" } else { "object_field" };
+        let token = param::text(params, token.clone());
+        Func::cust(["pg_catalog.", functions, "_", function].concat()).arg(value).arg(token).into()
+    });
+    Operand::new(scalar(functions, value, ty), class)
+}
+
+/// Parses a text as JSON.
+fn parsed(text: Expr, features: &Features) -> Expr {
+    let document = readable(cast(text.clone(), "json"));
+    match features.is_json {
+        true => Expr::cust_with_exprs("(CASE WHEN $1 IS JSON THEN $2 END)", [text, document]),
+        false => document,
+    }
+}
+
+/// Returns a document; NULL if it has escapes that cannot be read.
+fn readable(document: Expr) -> Expr {
+    let text = cast(document.clone(), "text");
+    let constants = [r"\u", r"\\", ".", UNREADABLE].map(|text| Expr::Constant(text.into()));
+    let values: Vec<Expr> = [text, document].into_iter().chain(constants).collect();
+    Expr::cust_with_exprs(
+        built_in(
+            "(CASE WHEN pg_catalog.strpos($1, $3) {=} 0 OR pg_catalog.replace($1, $4, $5) {!~} $6 THEN $2 END)",
+        ),
+        values,
+    )
+}
+
+/// Returns a value as a scalar of that type.
+fn scalar(functions: &str, value: Expr, ty: JsonType) -> Expr {
+    const CONTENT: &str = "v {#>>} '{}'::text[]";
+    let values = "FROM (SELECT $1 AS v OFFSET 0) AS a";
+    let template = match ty {
+        JsonType::Text => format!("(SELECT CASE WHEN {{type}} {{=}} 'string' THEN {CONTENT} END {values})"),
+        JsonType::Boolean => {
+            format!("(SELECT CASE WHEN {{type}} {{=}} 'boolean' THEN ({CONTENT})::bool END {values})")
+        }
+        JsonType::Any => format!("(SELECT CASE WHEN {{type}} {{<>}} 'null' THEN true END {values})"),
+        // The result is a 64-bit integer or the shortest text of a double, like the values that it is compared with.
+        JsonType::Number => format!(
+            "(SELECT CASE WHEN pg_catalog.scale(n) {{=}} 0 AND n {{>=}} '-9223372036854775808'::numeric \
+             AND n {{<=}} '9223372036854775807'::numeric THEN n \
+             WHEN pg_catalog.abs(n) {{>=}} '1.7976931348623158e308'::numeric THEN NULL \
+             WHEN pg_catalog.abs(n) {{<}} '2.5e-324'::numeric THEN 0 \
+             ELSE n::float8::text::numeric END \
+             FROM (SELECT CASE WHEN pg_catalog.length(t) {{<}} 1000 AND t {{!~}} $2 THEN t::numeric END AS n \
+             FROM (SELECT CASE WHEN {{type}} {{=}} 'number' THEN {CONTENT} END AS t {values} OFFSET 0) AS b \
+             OFFSET 0) AS c)"
+        ),
+    };
+    let template = template.replace("{type}", &format!("pg_catalog.{functions}_typeof(v)"));
+    Expr::cust_with_exprs(built_in(&template), [value, Expr::Constant(LARGE_EXPONENT.into())])
+}
+
+/// Qualifies the operators in a template, which are in braces, with their schema.
+fn built_in(template: &str) -> String {
+    ["=", "<>", "<", "<=", ">=", "!~", "#>>"].iter().fold(template.to_owned(), |template, operator| {
+        template.replace(&format!("{{{operator}}}"), &format!("OPERATOR(pg_catalog.{operator})"))
+    })
+}

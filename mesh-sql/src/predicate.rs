@@ -1,0 +1,74 @@
+//! Lowering of predicates.
+
+use sea_query::{BinOper, Expr, ExprTrait as _};
+
+use super::dialect::{Dialect, Operands};
+use super::statement::Params;
+use crate::custom::is_not_true;
+use mesh_plan::{ColumnSource, CompareOp, Predicate};
+
+/// Lowers a predicate on rows with these operands. The parser bounds its nesting.
+pub(super) fn lower<D: Dialect>(
+    dialect: &D,
+    params: &mut Params<D::Param>,
+    operands: &Operands<'_, D>,
+    predicate: &Predicate,
+) -> Expr {
+    let operand = |params: &mut Params<D::Param>, source: &ColumnSource| match source {
+        ColumnSource::Json { of, at, ty } => dialect.json(params, operands(of), at, *ty),
+        source => operands(source),
+    };
+    let mut combine = |parts: &[Predicate], join: fn(Expr, Expr) -> Expr, empty: bool| {
+        let parts = parts.iter().map(|part| lower(dialect, params, operands, part));
+        parts.reduce(join).unwrap_or_else(|| Expr::Constant(empty.into()))
+    };
+    match predicate {
+        Predicate::All(parts) => combine(parts, Expr::and, true),
+        Predicate::Any(parts) => combine(parts, Expr::or, false),
+        Predicate::Not(part) => lower(dialect, params, operands, part).not(),
+        Predicate::NotTrue(part) => is_not_true(lower(dialect, params, operands, part)),
+        Predicate::Exists { related, negated } => {
+            let exists: Expr = operands(&ColumnSource::Exists(*related)).into();
+            if *negated { exists.not() } else { exists }
+        }
+        Predicate::Param { condition, .. } => lower(dialect, params, operands, condition),
+        Predicate::Compare { source, op, value } => {
+            let left = operand(params, source);
+            dialect.compare(params, left, *op, value.parts())
+        }
+        Predicate::Session { source, op, slot, .. } => {
+            let left = operand(params, source);
+            dialect.compare_session(params, left, *op, *slot)
+        }
+        Predicate::SessionIn { source, slot, negated, .. } => {
+            let left = operand(params, source);
+            dialect.is_in_session(params, left, *slot, *negated)
+        }
+        Predicate::In { source, values, negated } => {
+            let left = operand(params, source);
+            dialect.is_in(params, left, values, *negated)
+        }
+        Predicate::Like { source, pattern, ignore_case } => {
+            let left = operand(params, source);
+            let (pattern, slot) = pattern.parts();
+            dialect.like(params, left, (pattern, slot), *ignore_case)
+        }
+        Predicate::IsNull { source, negated } => {
+            let left = operand(params, source);
+            dialect.is_null(left, *negated)
+        }
+    }
+}
+
+/// Compares two expressions.
+pub(super) fn compare(left: Expr, op: CompareOp, right: Expr) -> Expr {
+    let op = match op {
+        CompareOp::Eq => BinOper::Equal,
+        CompareOp::Ne => BinOper::NotEqual,
+        CompareOp::Gt => BinOper::GreaterThan,
+        CompareOp::Gte => BinOper::GreaterThanOrEqual,
+        CompareOp::Lt => BinOper::SmallerThan,
+        CompareOp::Lte => BinOper::SmallerThanOrEqual,
+    };
+    left.binary(op, right)
+}

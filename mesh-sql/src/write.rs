@@ -1,0 +1,403 @@
+//! Lowering of writes to a few statements that run one after the other in one transaction. `SPEC §11`
+//!
+//! The statements themselves look up the keys that link records. Therefore only values of the request are bound, and both ends
+//! of a link are read as the transaction sees them.
+
+pub(super) mod find;
+pub(super) mod many;
+mod part;
+pub(super) mod probe;
+mod recheck;
+mod record;
+mod reference;
+mod relation;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
+
+use super::dialect::{Dialect, IdPart};
+use super::links::table_operand;
+use super::statement::{Params, Statement};
+use mesh_plan::{Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject};
+use mesh_plan::{ColumnSource, CompareOp};
+use mesh_plan::{Key, Rule, WriteError};
+
+pub use part::Part;
+pub use probe::WriteProbe;
+pub use reference::SetReference;
+pub(super) use reference::references;
+
+/// The alias of the record that the path names.
+const PARENT: &str = "p";
+/// The alias of the other record.
+const TARGET: &str = "t";
+
+/// One statement of a write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<P> {
+    /// The statement. Its result is whether it returns rows; their cells matter only if `returns_id` is set.
+    pub statement: Statement<P>,
+    /// Whether the first cells of the returned row are the id of the written record.
+    pub returns_id: bool,
+    /// Whether it returns no rows, so that the number of changed rows is used instead.
+    pub counts_rows: bool,
+    /// The reason for the failure if it returns no row; `None` if that is not a failure.
+    pub if_none: Option<EmptyResult>,
+    /// Whether it repeats a check of an earlier step, because another transaction may have changed the result while a statement
+    /// waited for that transaction. The check also sees the changes of the write itself, which do not count.
+    pub repeats: bool,
+    /// The part of an [`Action::Merge`] that it belongs to.
+    pub part: Part,
+}
+
+/// The reason why a step returns no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyResult {
+    /// The record that the path names does not exist.
+    Subject,
+    /// The other record does not exist, or is not linked.
+    Other,
+    /// The storage did not create the record, but reported no error.
+    Skipped,
+    /// A rule of the storage prevented the change without an error.
+    Rule(Rule),
+    /// The write would result in a record that may not be written.
+    Guard,
+    /// The record that the reference with this index refers to does not exist.
+    Reference(usize),
+}
+
+impl<P> Step<P> {
+    /// Returns whether the statement changes nothing.
+    pub fn is_read(&self) -> bool {
+        self.statement.sql.starts_with("SELECT ")
+    }
+
+    /// Returns whether the record may exist although the statement returned no row: a trigger or rule of the storage may have
+    /// skipped or replaced it. If the statement that looks for the written record then finds it, the error is
+    /// [`Mutation::skipped`].
+    pub fn may_be_skipped(&self) -> bool {
+        !self.is_read() && matches!(self.if_none, Some(EmptyResult::Subject | EmptyResult::Other))
+    }
+
+    /// Returns the error of a write in which this step returned no row; `None` if that is not a failure.
+    pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
+        let mutation = self.part.of(mutation);
+        let (action, unknown) = (mutation.action(), Key::default());
+        Some(match self.if_none? {
+            EmptyResult::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
+            EmptyResult::Other => {
+                mutation.written().not_found(action.other_id().or_else(|| action.id()).unwrap_or(&unknown))
+            }
+            EmptyResult::Skipped => mutation.skipped(),
+            EmptyResult::Rule(rule) => WriteError::conflict(rule),
+            EmptyResult::Reference(index) => match mutation.references().get(index) {
+                Some(reference) if !reference.is_excluded => {
+                    WriteError::NoReferred { field: reference.field.clone() }
+                }
+                _ => refused(),
+            },
+            EmptyResult::Guard => refused(),
+        })
+    }
+}
+
+fn refused() -> WriteError {
+    WriteError::Refused("The record that would result is not one that you may write".to_owned())
+}
+
+/// The record that the path names, and one of its relations.
+struct Parent<'a> {
+    subject: &'a Subject,
+    id: &'a Key,
+    other: &'a RelatedRecord,
+}
+
+/// Lowers a write.
+pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::Param>> {
+    let mut steps = Steps::new(dialect);
+    if let Action::Merge { id, update, create } = mutation.action() {
+        steps.part = Part::Find;
+        steps.exists(mutation.subject(), id);
+        for (part, mutation) in [(Part::Update, update), (Part::Create, create)] {
+            steps.part = part;
+            steps.all(mutation);
+        }
+    } else {
+        steps.all(mutation);
+    }
+    steps.list
+}
+
+struct Steps<D: Dialect> {
+    dialect: D,
+    /// The parameters of the next step.
+    params: Params<D::Param>,
+    list: Vec<Step<D::Param>>,
+    /// The part that the next step belongs to.
+    part: Part,
+}
+
+impl<D: Dialect> Steps<D> {
+    fn new(dialect: D) -> Self {
+        Self { dialect, params: Params::new(None), list: Vec::new(), part: Part::Whole }
+    }
+
+    /// Adds the statements of a write with all its checks.
+    fn all(&mut self, mutation: &Mutation) {
+        self.references(mutation);
+        self.write(mutation);
+        if D::RECHECKS {
+            self.recheck(mutation);
+        }
+    }
+
+    /// Adds a step that finds the record with that id if it may be written.
+    fn exists(&mut self, subject: &Subject, id: &Key) {
+        let select = self.select_writable_record(subject, id);
+        self.push(&select, None);
+    }
+
+    /// Adds the statements of the action.
+    fn write(&mut self, mutation: &Mutation) {
+        let subject = mutation.subject();
+        match mutation.action() {
+            Action::Create { values } => self.create(subject, values, None),
+            Action::Update { id, values } => self.update(subject, id, values),
+            // A merge consists of two other writes, which `lower` lowers one after the other.
+            Action::Merge { .. } => {}
+            Action::Delete { id } => {
+                if !D::RETURNS_UPDATED {
+                    self.find(subject, id, EmptyResult::Subject);
+                }
+                self.list.iter_mut().for_each(|step| step.returns_id = true);
+                self.delete(subject, id, Vec::new(), EmptyResult::Subject);
+                self.list.iter_mut().for_each(|step| step.returns_id |= D::RETURNS_UPDATED);
+            }
+            Action::CreateChild { id, other, values } => {
+                self.find(subject, id, EmptyResult::Subject);
+                self.create(&other.subject, values, Some(&Parent { subject, id, other }));
+            }
+            Action::Link { id, other, to } => {
+                self.find(subject, id, EmptyResult::Subject);
+                self.find(&other.subject, to, EmptyResult::Other);
+                self.link(&Parent { subject, id, other }, to);
+            }
+            Action::Connect { id, other, to } => self.connect(&Parent { subject, id, other }, to),
+            Action::Disconnect { id, other } => self.disconnect(&Parent { subject, id, other }),
+            Action::Remove { id, other, child } => self.remove(&Parent { subject, id, other }, child),
+        }
+    }
+
+    /// Adds checks that the records to which values of the body refer exist and are visible.
+    fn references(&mut self, mutation: &Mutation) {
+        let (subject, id) = match mutation.action() {
+            Action::CreateChild { other, .. } => (&other.subject, None),
+            action => (mutation.subject(), action.id()),
+        };
+        if let (false, Action::Update { id, .. }) = (mutation.references().is_empty(), mutation.action()) {
+            self.find(subject, id, EmptyResult::Subject);
+        }
+        for (index, reference) in mutation.references().iter().enumerate() {
+            let mut found = Vec::new();
+            for target in &reference.targets {
+                let mut select = self.select_writable(&target.subject);
+                for column in &target.columns {
+                    let condition = self.reference_condition(subject, id, &target.subject, column);
+                    select.and_where(condition);
+                }
+                found.push(Expr::exists(select));
+                // A key with NULL refers to nothing.
+                for column in target.columns.iter().filter(|column| column.value.is_none()) {
+                    let current = self.current_value(subject, id, &column.column);
+                    found.push(current.is_null());
+                }
+            }
+            let mut select = Query::select();
+            select.expr(Expr::Constant(1.into()));
+            let found = found.into_iter().reduce(Expr::or);
+            select.and_where(found.unwrap_or_else(|| Expr::Constant(false.into())));
+            self.push(&select, Some(EmptyResult::Reference(index)));
+        }
+    }
+
+    /// Returns the condition that a column of the target equals the value that refers to it.
+    fn reference_condition(
+        &mut self,
+        subject: &Subject,
+        id: Option<&Key>,
+        target: &Subject,
+        column: &ReferenceColumn,
+    ) -> Expr {
+        let source = ColumnSource::Column(column.target.clone());
+        let left = table_operand(&self.dialect, &target.entity().native, PARENT, &source);
+        match &column.value {
+            Some(value) => self.dialect.compare(&mut self.params, left, CompareOp::Eq, (value, None)),
+            None => {
+                let current = self.current_value(subject, id, &column.column);
+                let native = subject.entity().native.get(&column.column);
+                let current = self.dialect.operand(current, native);
+                self.dialect.equal(left, current)
+            }
+        }
+    }
+
+    /// Returns the current value of a column of the written record; NULL if the record is new.
+    fn current_value(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
+        match id {
+            Some(id) => self.cell(subject, id, TARGET, column),
+            None => Expr::null(),
+        }
+    }
+
+    fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<EmptyResult>) {
+        let params = std::mem::replace(&mut self.params, Params::new(None));
+        let statement = params.render(statement, self.dialect.builder());
+        self.list.push(Step {
+            statement,
+            returns_id: false,
+            counts_rows: false,
+            if_none,
+            repeats: false,
+            part: self.part,
+        });
+    }
+
+    /// Marks the last step as the one that returns the id, and adds the check of the written record.
+    fn return_id(&mut self, subject: &Subject) {
+        if let Some(step) = self.list.last_mut() {
+            step.returns_id = true;
+        }
+        self.check_written(subject);
+    }
+
+    /// Adds a check that policies permit the written record. Its id is the one that an earlier step has returned.
+    fn check_written(&mut self, subject: &Subject) {
+        if subject.checked().is_some() {
+            let parts = 0..subject.entity().id.len();
+            self.check(subject, parts.map(IdPart::Returned).collect());
+        }
+    }
+
+    /// Adds a check that policies permit the written record with that id.
+    fn check(&mut self, subject: &Subject, id: Vec<IdPart<'_>>) {
+        let select = self.select(subject, subject.checked(), Some(id));
+        self.push(&select, Some(EmptyResult::Guard));
+    }
+
+    /// Adds a check that a record exists and may be written.
+    fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
+        let select = self.select_writable_record(subject, id);
+        self.push(&select, Some(if_none));
+    }
+
+    fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<&Parent<'_>>) {
+        let link = parent.and_then(|parent| match &parent.other.key {
+            LinkKey::InRelated(key) => Some((parent, key)),
+            LinkKey::InSubject(_) | LinkKey::Junction { .. } => None,
+        });
+        if let Some((parent, key)) = link {
+            self.check_parent_key(parent, key);
+        }
+        let cells = self.created_cells(subject, values, link);
+        let mut insert = Query::insert();
+        insert.into_table(self.dialect.table(subject.table()));
+        if cells.is_empty() {
+            insert.or_default_values();
+        } else {
+            let (columns, cells): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+            // There are as many cells as columns, so this cannot panic.
+            insert.columns(columns).values_panic(cells);
+        }
+        insert.returning(self.id_of(subject));
+        self.push(&insert, Some(EmptyResult::Skipped));
+        if !D::RETURNS_UPDATED {
+            self.return_inserted_id(subject, values, link);
+        }
+        self.return_id(subject);
+    }
+
+    /// Makes the last step, an insertion, return the id, or adds a step that does. The id consists of the values that are set
+    /// and of the number that the database has generated.
+    fn return_inserted_id(
+        &mut self,
+        subject: &Subject,
+        values: &[Assignment],
+        link: Option<(&Parent<'_>, &KeyColumns)>,
+    ) {
+        if let Some(clause) = self.dialect.returning(self.shown_ids(subject, Expr::col)) {
+            if let Some(step) = self.list.last_mut() {
+                step.statement.sql.push_str(&clause);
+            }
+            return;
+        }
+        let cells = self.linked_cells(link);
+        let id = subject.id_columns().map(|name| {
+            let assigned = values.iter().find(|value| &*value.column == name);
+            let cell = cells.iter().find(|(column, _)| column == name);
+            match (assigned, cell) {
+                (Some(value), _) => IdPart::Assigned(&value.value),
+                (None, Some((_, cell))) => IdPart::Expr(cell.clone()),
+                (None, None) => IdPart::Expr(Func::cust("LAST_INSERT_ID").into()),
+            }
+        });
+        let select = self.select(subject, None, Some(id.collect()));
+        self.push(&select, Some(EmptyResult::Rule(Rule::Other)));
+    }
+
+    /// Returns the columns that a creation sets, including those that link the record to its parent.
+    fn created_cells(
+        &mut self,
+        subject: &Subject,
+        values: &[Assignment],
+        link: Option<(&Parent<'_>, &KeyColumns)>,
+    ) -> Vec<(String, Expr)> {
+        let mut cells = self.cells(subject, values);
+        cells.extend(self.linked_cells(link));
+        cells
+    }
+
+    /// Returns the columns that link a new record to its parent.
+    fn linked_cells(&mut self, link: Option<(&Parent<'_>, &KeyColumns)>) -> Vec<(String, Expr)> {
+        let Some((parent, key)) = link else { return Vec::new() };
+        key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
+    }
+
+    fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+        let cell = |it: &Assignment| {
+            let native = subject.entity().native.get(&*it.column);
+            let value = self.params.add(self.dialect.written(&it.value, native));
+            (it.column.to_string(), self.dialect.assigned(value, native))
+        };
+        values.iter().map(cell).collect()
+    }
+
+    /// Adds a check that the parent's key is not NULL. Otherwise the child would have no parent.
+    fn check_parent_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
+        let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
+        let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
+        if let Some(filled) = filled {
+            let mut select = self.select_writable_record(parent.subject, parent.id);
+            select.and_where(filled);
+            self.push(&select, Some(EmptyResult::Rule(Rule::NotEmpty)));
+        }
+    }
+
+    /// Returns the `RETURNING` clause with the columns of the id.
+    fn id_of(&self, subject: &Subject) -> ReturningClause {
+        Query::returning().exprs(self.shown_ids(subject, Expr::col))
+    }
+
+    /// Returns the columns of the id in the form of responses. `column` returns the expression for a column of the record.
+    fn shown_ids(&self, subject: &Subject, column: impl Fn(String) -> Expr) -> Vec<Expr> {
+        let native = &subject.entity().native;
+        let ids = subject.id_columns();
+        ids.map(|name| self.dialect.shown_id(column(name.to_owned()), native.get(name))).collect()
+    }
+}
+
+fn column(alias: &'static str, name: &str) -> Expr {
+    Expr::col((alias, name.to_owned()))
+}

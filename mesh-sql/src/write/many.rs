@@ -1,0 +1,92 @@
+//! Creation of several records in one statement.
+
+use sea_query::{Cond, Expr, Query};
+
+use super::select::id_parts;
+use super::{Action, Mutation, PARENT, Statement, Steps, column};
+use crate::dialect::Dialect;
+use mesh_plan::Key;
+use mesh_plan::Node;
+use mesh_plan::{Assignment, Subject};
+
+/// Returns how many of the leading creations are alike: they set the same columns of one table, and their order does not
+/// matter. The result is limited to the number of creations that fit a statement with `params_max` parameters.
+pub(crate) fn count_alike(mutations: &[Mutation], params_max: usize) -> usize {
+    let Some(first) = mutations.first() else { return 0 };
+    let Some(columns) = plain_columns(first) else { return 0 };
+    let columns: Vec<&str> = columns.collect();
+    let is_alike = |mutation: &&Mutation| {
+        mutation.subject().table() == first.subject().table()
+            && plain_columns(mutation).is_some_and(|other| other.eq(columns.iter().copied()))
+    };
+    let count_max = params_max.checked_div(columns.len()).unwrap_or(0);
+    mutations.iter().take(count_max).take_while(is_alike).count()
+}
+
+/// Returns the columns that a creation sets; `None` if its success may depend on another creation.
+fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
+    let subject = mutation.subject();
+    let is_plain = |check: &Node| check.related.is_empty();
+    match mutation.action() {
+        Action::Create { values }
+            if mutation.references().is_empty()
+                && subject.checked().is_none_or(is_plain)
+                && !refers_to_own_table(subject, values) =>
+        {
+            Some(values.iter().map(|value| &*value.column))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a new record may refer to another record of its table. In a shared statement, it could refer to a record
+/// that is created after it, because foreign keys are checked at the end of a statement.
+fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
+    let sets = |column: &str| values.iter().any(|value| value.column.eq_ignore_ascii_case(column));
+    let mut keys = subject.entity().foreign_keys.iter();
+    keys.any(|key| {
+        key.table.name.eq_ignore_ascii_case(&subject.table().name)
+            && key.pairs.iter().any(|pair| sets(&pair.parent))
+    })
+}
+
+/// Returns the statement that creates the records of creations that are alike ([`count_alike`]), and returns their ids in the
+/// same order. `None` if the database cannot return rows from an insertion.
+pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<D::Param>> {
+    let first = mutations.first()?;
+    let mut steps = Steps::new(dialect);
+    let mut insert = Query::insert();
+    insert.into_table(steps.dialect.table(first.subject().table()));
+    insert.columns(plain_columns(first)?.map(str::to_owned));
+    for mutation in mutations {
+        let cells = steps.cells(first.subject(), mutation.action().values());
+        // There are as many cells as columns.
+        insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
+    }
+    insert.returning(steps.id_of(first.subject()));
+    let mut statement = steps.params.render(&insert, steps.dialect.builder());
+    if !D::RETURNS_UPDATED {
+        let ids = steps.shown_ids(first.subject(), Expr::col);
+        statement.sql.push_str(&steps.dialect.returning(ids)?);
+    }
+    Some(statement)
+}
+
+/// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
+/// permitted.
+pub(crate) fn permitted<D: Dialect>(
+    subject: &Subject,
+    ids: &[Key],
+    dialect: D,
+) -> Option<Statement<D::Param>> {
+    let check = subject.checked()?;
+    let mut steps = Steps::new(dialect);
+    let mut select = steps.select(subject, Some(check), None);
+    let mut is_one = Cond::any();
+    for id in ids {
+        let id = steps.is_id(subject, |name| column(PARENT, name), id_parts(id));
+        is_one = is_one.add(id);
+    }
+    select.cond_where(is_one);
+    Some(steps.params.render(&select, steps.dialect.builder()))
+}

@@ -1,0 +1,97 @@
+//! Updates and deletions of one record.
+
+use sea_query::{Expr, Query, UpdateStatement};
+
+use super::{EmptyResult, Steps};
+use crate::dialect::{Dialect, IdPart};
+use mesh_plan::Key;
+use mesh_plan::{Assignment, Subject};
+
+impl<D: Dialect> Steps<D> {
+    /// Adds an update of one record.
+    pub(super) fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
+        if values.is_empty() {
+            self.find(subject, id, EmptyResult::Subject);
+            self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
+        } else {
+            let cells = self.updated_cells(subject, values);
+            let keeps_id = subject.id_columns().all(|id| values.iter().all(|value| &*value.column != id));
+            if keeps_id && self.dialect.counts_updated() {
+                self.set_counted(subject, id, cells);
+                return self.check_written(subject);
+            }
+            self.set(subject, id, cells, EmptyResult::Subject);
+            if !D::RETURNS_UPDATED {
+                let parts = subject.id_columns().zip(id.iter());
+                let id = parts.map(|(name, part)| {
+                    let assigned = values.iter().find(|value| &*value.column == name);
+                    assigned.map_or(IdPart::Value(part), |value| IdPart::Assigned(&value.value))
+                });
+                self.return_updated_id(subject, id.collect(), EmptyResult::Subject);
+            }
+            self.return_id(subject);
+        }
+    }
+
+    /// Returns the columns that an update sets.
+    fn updated_cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+        let cells = self.cells(subject, values);
+        let updated = |(name, value): (String, Expr)| {
+            let native = subject.entity().native.get(&name);
+            let value = self.dialect.updated(Expr::col(name.clone()), value, native);
+            (name, value)
+        };
+        cells.into_iter().map(updated).collect()
+    }
+
+    /// Adds a step that returns the id of a record whose id an update may have changed.
+    pub(super) fn return_updated_id(&mut self, subject: &Subject, id: Vec<IdPart<'_>>, if_none: EmptyResult) {
+        let select = self.select(subject, None, Some(id));
+        self.push(&select, Some(if_none));
+    }
+
+    /// Adds an update of one record that returns its id.
+    pub(super) fn set(
+        &mut self,
+        subject: &Subject,
+        id: &Key,
+        cells: Vec<(String, Expr)>,
+        if_none: EmptyResult,
+    ) {
+        let mut update = self.update_of(subject, id, cells);
+        update.returning(self.id_of(subject));
+        self.push(&update, Some(if_none));
+    }
+
+    /// Adds an update of one record that counts the changed rows instead of returning the id.
+    fn set_counted(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) {
+        let update = self.update_of(subject, id, cells);
+        self.push(&update, Some(EmptyResult::Subject));
+        self.list.iter_mut().last().into_iter().for_each(|step| step.counts_rows = true);
+    }
+
+    /// Returns an update of one record, without `RETURNING`.
+    fn update_of(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) -> UpdateStatement {
+        let is_record = self.is_record(subject, id);
+        let table = self.dialect.table(subject.table());
+        Query::update().table(table).values(cells).and_where(is_record).take()
+    }
+
+    /// Adds the deletion of one record if it fulfills the conditions.
+    pub(super) fn delete(
+        &mut self,
+        subject: &Subject,
+        id: &Key,
+        conditions: Vec<Expr>,
+        if_none: EmptyResult,
+    ) {
+        let mut delete = Query::delete();
+        let is_record = self.is_record(subject, id);
+        delete.from_table(self.dialect.table(subject.table())).and_where(is_record);
+        for condition in conditions {
+            delete.and_where(condition);
+        }
+        delete.returning(self.id_of(subject));
+        self.push(&delete, Some(if_none));
+    }
+}
