@@ -12,8 +12,8 @@ use crate::tables::{Cells, Tables};
 /// The columns of the table.
 const COLUMNS: [&str; 3] = ["time", "event", "entry"];
 
-/// A table of audit entries. Its columns `time`, `event` and `entry` get the members `time` and `event` of each entry, and the entry
-/// itself.
+/// A table of audit entries. Its columns `time`, `event` and `entry` get the members `time` and `event` of each entry, and the
+/// entry itself.
 pub struct AuditTable {
     tables: Box<dyn Tables>,
     insert: String,

@@ -103,7 +103,7 @@ impl StateTables {
         self.0.tables.read(sql, params).await.map_err(StoreError::new)
     }
 
-    /// Deletes expired entries in the background, once per [`SWEEP_INTERVAL`].
+    /// Deletes expired entries in the background, at most every 30 seconds.
     pub fn sweep_if_due(&self, now: u64) {
         let next = &self.0.next_sweep;
         if now < next.load(Ordering::Relaxed) {

@@ -82,7 +82,7 @@ async fn run_each<T: Transaction>(
     }
 }
 
-/// Runs statements of a write ([`Connection::run`]).
+/// Runs statements of a write ([`Transaction::run`]).
 async fn run_batch<T: Transaction>(
     transaction: &mut T,
     batch: &[&Step<T::Param>],
