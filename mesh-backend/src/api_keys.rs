@@ -41,8 +41,8 @@ pub struct ColumnTypes {
 }
 
 impl ColumnTypes {
-    /// Checks the names and types of the columns of a table, and returns what its hashes are. `is_column` compares a column of the
-    /// table with a name; `create` is the statement that creates such a table.
+    /// Checks the names and types of the columns of a table, and returns what its hashes are. `is_column` compares a column of
+    /// the table with a name; `create` is the statement that creates such a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing or have the wrong type.
