@@ -1,5 +1,6 @@
 //! Checked writes with every name resolved, and the trait that executes them. `SPEC §11`
 
+mod effect;
 mod fields;
 mod mutator;
 
@@ -101,73 +102,6 @@ impl Mutation {
     /// Returns the entity whose record the reply shows: the related one if a relation is written.
     pub fn written(&self) -> &Subject {
         self.action.other().map_or(&self.subject, |other| &other.subject)
-    }
-
-    /// Returns the error of a write whose statement a trigger or rule of the storage has skipped or replaced.
-    pub fn skipped(&self) -> WriteError {
-        let (subject, action) = match &self.action {
-            Action::Create { .. } => (&self.subject, "create"),
-            Action::CreateChild { other, .. } => (&other.subject, "create"),
-            Action::Update { .. } | Action::Merge { .. } => (&self.subject, "update"),
-            Action::Delete { .. } => (&self.subject, "delete"),
-            Action::Remove { other, .. } => match other.key {
-                LinkKey::Junction { .. } => (&other.subject, "unlink"),
-                _ => (&other.subject, "delete"),
-            },
-            Action::Link { other, .. } | Action::Connect { other, .. } => (&other.subject, "link"),
-            Action::Disconnect { .. } => (&self.subject, "unlink"),
-        };
-        WriteError::Skipped { entity: subject.key().to_owned(), action }
-    }
-
-    /// Returns the table whose rows the write changes.
-    pub fn written_table(&self) -> &TableName {
-        match &self.action {
-            Action::Link { other, .. } | Action::Connect { other, .. } | Action::Remove { other, .. } => {
-                match &other.key {
-                    LinkKey::Junction { table, .. } => table,
-                    LinkKey::InSubject(_) if matches!(self.action, Action::Connect { .. }) => {
-                        self.subject.table()
-                    }
-                    _ => other.subject.table(),
-                }
-            }
-            Action::CreateChild { other, .. } => other.subject.table(),
-            _ => self.subject.table(),
-        }
-    }
-
-    /// Returns the id of the record that the reply shows, if it is known before the write.
-    pub fn expected_id(&self) -> Key {
-        match &self.action {
-            Action::Create { .. } | Action::CreateChild { .. } => Key::default(),
-            action => action.other_id().or_else(|| action.id()).cloned().unwrap_or_default(),
-        }
-    }
-
-    /// Returns the write with other values, and then other parts of its ids.
-    pub fn map_values(&self, mut map: impl FnMut(&Value) -> Value) -> Self {
-        let mut write = self.clone();
-        let action = &mut write.action;
-        if let Action::Create { values }
-        | Action::Update { values, .. }
-        | Action::CreateChild { values, .. } = action
-        {
-            values.iter_mut().for_each(|assigned| assigned.value = map(&assigned.value));
-        }
-        let mut map_id = |id: &mut Key| *id = id.iter().map(&mut map).collect();
-        match action {
-            Action::Create { .. } | Action::Merge { .. } => {}
-            Action::Update { id, .. }
-            | Action::Delete { id }
-            | Action::CreateChild { id, .. }
-            | Action::Disconnect { id, .. } => map_id(id),
-            Action::Link { id, to, .. } | Action::Connect { id, to, .. } => {
-                [id, to].into_iter().for_each(map_id)
-            }
-            Action::Remove { id, child, .. } => [id, child].into_iter().for_each(map_id),
-        }
-        write
     }
 }
 

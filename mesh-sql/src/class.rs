@@ -76,6 +76,14 @@ pub trait Class: Clone + fmt::Debug + PartialEq {
     /// Returns whether equal values are also the same in all other comparisons.
     fn is_identity(&self) -> bool;
 
+    /// Returns whether values are times in UTC, of a type with a zone that results do not show.
+    fn is_utc(&self) -> bool {
+        false
+    }
+
+    /// Returns the expression for a value of this class in a row of the result, and the type of the result's column.
+    fn shown(&self, expr: Expr) -> (Expr, &'static str);
+
     /// Returns a value of this class as text, with the class of texts.
     fn to_text(&self, expr: Expr) -> (Expr, Self);
 

@@ -16,6 +16,7 @@ mod group;
 mod join_room;
 mod keyset;
 mod layout;
+mod levels;
 mod links;
 pub mod mysql;
 mod operand;
@@ -25,11 +26,13 @@ mod pattern;
 pub mod postgres;
 mod predicate;
 mod related;
+mod render;
 pub mod sqlite;
 mod statement;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod total;
 mod write;
 
 pub use statement::Statement;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use mesh_schema::{Link, NativeType, TableName};
+use mesh_schema::{ColumnPair, Link, NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, Query, TableRef};
 
 use super::dialect::Dialect;
-use mesh_plan::{ColumnSource, CompareOp, Node};
+use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
@@ -16,6 +16,14 @@ pub(super) fn table(name: &TableName) -> TableRef {
     match &name.schema {
         Some(schema) => (schema.clone(), name.name.clone()).into(),
         None => name.name.clone().into(),
+    }
+}
+
+/// Returns the columns that link a relation to the record of each parent, if a key of the database allows only one.
+pub(super) fn key_of_one(join: &Join) -> Option<&[ColumnPair]> {
+    match &join.link {
+        Link::Direct { pairs } if join.form == JoinForm::Record && join.is_unique => Some(pairs),
+        _ => None,
     }
 }
 

@@ -14,7 +14,6 @@ mod compare;
 mod dialect;
 mod json;
 mod levels;
-mod render;
 #[cfg(test)]
 mod tests;
 mod type_class;

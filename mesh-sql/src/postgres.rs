@@ -18,7 +18,6 @@ mod dialect;
 mod json;
 mod levels;
 mod links;
-mod render;
 #[cfg(test)]
 mod tests;
 mod type_class;

@@ -111,28 +111,6 @@ impl TypeClass {
         }
     }
 
-    /// Returns the expression for a value of this class in a row of the result, and the type of the result's column.
-    pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
-        match self {
-            Self::Boolean | Self::Integer => (expr, "SIGNED"),
-            Self::Unsigned | Self::BigUnsigned => (expr, "UNSIGNED"),
-            Self::Bit => (cast(expr, "UNSIGNED"), "UNSIGNED"),
-            Self::Single => (expr, "FLOAT"),
-            Self::Double => (expr, "DOUBLE"),
-            Self::Bytes => (expr, "BINARY"),
-            Self::Date => (expr, "DATE"),
-            Self::Datetime => (expr, "DATETIME(6)"),
-            Self::Timestamp => (cast(expr, "DATETIME(6)"), "DATETIME(6)"),
-            // In a union, the column has the digits of the other rows.
-            Self::Decimal => (expr, "DECIMAL(1, 0)"),
-            Self::Uuid | Self::Json | Self::JsonNumber | Self::Enum | Self::Other | Self::Unknown => {
-                (cast(expr, "CHAR"), "CHAR")
-            }
-            // The collations of the columns of a union have to agree.
-            Self::Text(_) => (cast(expr, "CHAR"), "CHAR"),
-        }
-    }
-
     /// Returns the type as which the database reads the values of a session's list from JSON.
     pub(super) fn list_type(&self) -> &'static str {
         match self {
@@ -297,6 +275,31 @@ impl Class for TypeClass {
 
     fn is_identity(&self) -> bool {
         matches!(self, Self::Integer | Self::Unsigned | Self::BigUnsigned)
+    }
+
+    fn is_utc(&self) -> bool {
+        *self == Self::Timestamp
+    }
+
+    fn shown(&self, expr: Expr) -> (Expr, &'static str) {
+        match self {
+            Self::Boolean | Self::Integer => (expr, "SIGNED"),
+            Self::Unsigned | Self::BigUnsigned => (expr, "UNSIGNED"),
+            Self::Bit => (cast(expr, "UNSIGNED"), "UNSIGNED"),
+            Self::Single => (expr, "FLOAT"),
+            Self::Double => (expr, "DOUBLE"),
+            Self::Bytes => (expr, "BINARY"),
+            Self::Date => (expr, "DATE"),
+            Self::Datetime => (expr, "DATETIME(6)"),
+            Self::Timestamp => (cast(expr, "DATETIME(6)"), "DATETIME(6)"),
+            // In a union, the column has the digits of the other rows.
+            Self::Decimal => (expr, "DECIMAL(1, 0)"),
+            Self::Uuid | Self::Json | Self::JsonNumber | Self::Enum | Self::Other | Self::Unknown => {
+                (cast(expr, "CHAR"), "CHAR")
+            }
+            // The collations of the columns of a union have to agree.
+            Self::Text(_) => (cast(expr, "CHAR"), "CHAR"),
+        }
     }
 
     fn to_text(&self, expr: Expr) -> (Expr, Self) {

@@ -4,11 +4,11 @@ use sea_query::{Asterisk, Expr, Func, JoinType, PostgresQueryBuilder, Query};
 
 use super::Param;
 use super::ReadStatement;
-use super::dialect::Features;
+use super::dialect::{Features, Postgres};
 use super::levels::Lowering;
-use super::render;
 use crate::param;
 use crate::related::typed_placeholder;
+use crate::render;
 use crate::statement::Statement;
 use mesh_plan::{Plan, Target};
 
@@ -31,7 +31,7 @@ impl ReadStatement {
         if self.levels > 1 || self.depends_on_values || !matches!(plan.target(), Target::Point(_)) {
             return None;
         }
-        let mut lowering = Lowering::of_batch(plan, features);
+        let mut lowering = Lowering::of_root(plan, Postgres { features, inputs: plan.inputs() }, id);
         let (mut arrays, mut reads) = (Query::select(), Query::select());
         for (part, id) in node.id.iter().enumerate() {
             let class = typed_placeholder(&lowering.dialect, node, &id.source).class;
@@ -40,7 +40,7 @@ impl ReadStatement {
         }
         let subscripts = Func::cust("pg_catalog.generate_subscripts").args([Expr::col(name(0)), 1.into()]);
         reads.expr_as(subscripts, NUMBER).from_subquery(arrays, "a");
-        let mut record = render::select_of(lowering.levels.first_mut()?);
+        let mut record = render::select_of::<Postgres<'_>>(lowering.levels.first_mut()?);
         // The limit keeps the database from merging the subquery into the join, so it is planned like the single statement.
         record.limit(1);
         let mut batch = Query::select();

@@ -11,6 +11,7 @@ use super::charset::Charset;
 use super::compare::{self, never};
 use super::json;
 use super::type_class::TypeClass;
+use crate::class::Class as _;
 use crate::custom::{any_of, built_in, collate, from_json, operator};
 use crate::dialect::Dialect;
 use crate::links::table;

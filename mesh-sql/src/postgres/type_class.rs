@@ -99,23 +99,6 @@ impl TypeClass {
         }
     }
 
-    /// Returns the expression for a value of this class in a row of the result, and its type.
-    pub(super) fn shown(&self, expr: Expr) -> (Expr, &'static str) {
-        match self {
-            Self::Integer(name) | Self::Json(name) => (expr, name),
-            Self::Bytes => (expr, "bytea"),
-            Self::Composite => (cast(Func::cust("pg_catalog.to_json").arg(expr).into(), "text"), "text"),
-            Self::Text("bpchar") => (expr, "bpchar"),
-            Self::Text(_) | Self::CaseInsensitive(..) | Self::Enum(_) | Self::Other(..) | Self::Unknown => {
-                (cast(expr, "text"), "text")
-            }
-            Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
-                (expr, self.bind_type())
-            }
-            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.bind_type()),
-        }
-    }
-
     /// Returns the text from which the column's type reads the value, and the form to compare in. `None` if a column cannot
     /// contain such a value, so that only the texts can be compared.
     fn value(&self, value: &Value) -> Option<(String, Form)> {
@@ -313,6 +296,22 @@ impl Class for TypeClass {
     fn is_identity(&self) -> bool {
         // Equal texts need not be the same: a collation may ignore letter case.
         matches!(self, Self::Integer(_) | Self::Uuid)
+    }
+
+    fn shown(&self, expr: Expr) -> (Expr, &'static str) {
+        match self {
+            Self::Integer(name) | Self::Json(name) => (expr, name),
+            Self::Bytes => (expr, "bytea"),
+            Self::Composite => (cast(Func::cust("pg_catalog.to_json").arg(expr).into(), "text"), "text"),
+            Self::Text("bpchar") => (expr, "bpchar"),
+            Self::Text(_) | Self::CaseInsensitive(..) | Self::Enum(_) | Self::Other(..) | Self::Unknown => {
+                (cast(expr, "text"), "text")
+            }
+            Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
+                (expr, self.bind_type())
+            }
+            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.bind_type()),
+        }
     }
 
     fn to_text(&self, expr: Expr) -> (Expr, Self) {

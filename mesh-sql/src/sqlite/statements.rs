@@ -13,10 +13,11 @@ use super::param::Param;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect as _, Operands};
 use crate::join_room::JoinRoom;
-use crate::links::{JUNCTION, linked, table, table_operand};
+use crate::links::{JUNCTION, key_of_one, linked, table, table_operand};
 use crate::order::{order_by, sort_terms};
 use crate::related::{RowOperands, is_subquery};
 use crate::statement::{Params, Statement};
+use crate::total::all_rows;
 use crate::{group, predicate};
 use mesh_plan::Value;
 use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node, PageSize, Plan, Target};
@@ -202,13 +203,8 @@ impl Lowering<'_> {
 
     /// Lowers the nodes below a node.
     fn joins(&mut self, rows: &mut SelectBuilder, (node, place): (&Node, Place<'_>)) -> Vec<Statements> {
-        let lower = |join: &Join| match &join.link {
-            Link::Direct { pairs }
-                if join.is_unique
-                    && join.form == JoinForm::Record
-                    && join.node.related.is_empty()
-                    && rows.room.take(join) =>
-            {
+        let lower = |join: &Join| match key_of_one(join) {
+            Some(pairs) if join.node.related.is_empty() && rows.room.take(join) => {
                 self.join(rows, (node, place), (join, pairs))
             }
             _ => self.node(&join.node, Some((node, join)), false),
@@ -310,20 +306,7 @@ impl<'a> UniquePairs<'a> {
 /// Returns the statement that counts all rows of a root.
 fn total(sqlite: Sqlite<'_>, node: &Node) -> Statement<Param> {
     let mut params = Params::new(None);
-    let mut rows = Query::select();
-    rows.from_as(table(&node.table), "t");
-    let operands = RowOperands::new(&sqlite, &mut params, node, "t".to_owned(), &mut rows);
-    let columns = |source: &ColumnSource| operands.get(source);
-    if let Some(filter) = &node.filter {
-        rows.and_where(predicate::lower(&sqlite, &mut params, &columns, filter));
-    }
-    if let Some(grouping) = &node.grouping {
-        rows = group::fold(&sqlite, rows, &columns, grouping);
-        let columns = |source: &ColumnSource| group::operand(&sqlite, &columns, grouping, source);
-        if let Some(having) = &grouping.having {
-            rows.and_where(predicate::lower(&sqlite, &mut params, &columns, having));
-        }
-    }
+    let mut rows = all_rows(&sqlite, &mut params, node, "t".to_owned());
     params.render(rows.expr(count_rows()), SqliteQueryBuilder)
 }
 

@@ -1,0 +1,419 @@
+//! The levels of a plan that is answered by one statement: one for the root, and one for each relation that needs rows of its
+//! own. The records of other to-one relations are joined to the rows of their parents.
+
+mod rows;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use mesh_plan::{ColumnSource, Grouping, Join, JoinForm, Node, PageSize, Plan, SortKey, Target, Value};
+use sea_query::{Expr, Query, SelectStatement, WithClause};
+
+use crate::class::Class;
+use crate::custom::count_rows;
+use crate::dialect::{Dialect, Operands};
+use crate::join_room::{JoinRoom, tables, tables_of_join};
+use crate::layout::{Layout, ReadStatement};
+use crate::operand::Operand;
+use crate::order::SortTerm;
+use crate::param::{self, Param};
+use crate::related::typed_placeholder;
+use crate::statement::Params;
+use crate::total::all_rows;
+use crate::{group, render};
+
+/// The alias of the level of the parents.
+pub(crate) const PARENTS: &str = "h";
+/// The column with the number of a row within its level.
+pub(crate) const ROW_NUMBER: &str = "o";
+/// The column with the number of the parent's row.
+pub(crate) const PARENT_NUMBER: &str = "p";
+
+/// How a dialect renders levels.
+pub(crate) trait LevelDialect:
+    Dialect<Param = Param<Self::Class>, Operand = Operand<Self::Class>> + Copy
+{
+    /// The classes of its storage types.
+    type Class: Class;
+
+    /// What the rows of a level are, and how they are numbered.
+    type Rows;
+
+    /// What limits the rows of a node.
+    type Scope;
+
+    /// The type of the number of all rows.
+    const COUNT_TYPE: &'static str;
+
+    /// Whether the database evaluates a level anew for each level below it.
+    const REPEATS_LEVELS: bool;
+
+    /// Returns whether the record of a to-one relation may be joined to the rows of its parents.
+    fn may_join(join: &Join) -> bool;
+
+    /// Returns the order of a node's rows.
+    fn sort_keys(node: &Node) -> Cow<'_, [SortKey]> {
+        Cow::Borrowed(&node.order)
+    }
+
+    /// Returns the groups of rows, still without columns.
+    fn fold(
+        lowering: &Lowering<'_, Self>,
+        rows: SelectStatement,
+        operands: &Operands<'_, Self>,
+        grouping: &Grouping,
+        scope: &Self::Scope,
+    ) -> SelectStatement;
+
+    /// Adds the order and the limit of a node's rows or groups.
+    fn limit(
+        &self,
+        select: &mut SelectStatement,
+        node: &Node,
+        operands: &Operands<'_, Self>,
+        keys: &[SortKey],
+        scope: &Self::Scope,
+    );
+
+    /// Returns the scope of the rows of the root.
+    fn root_scope(limit: Option<u64>, is_point: bool) -> Self::Scope;
+
+    /// Returns the rows of the root's level. `columns` are the numbers of its columns.
+    fn root_rows(&self, node: &Node, alias: &str, columns: &[usize], is_point: bool) -> Self::Rows;
+
+    /// Returns the rows of a level with one row.
+    fn one_row() -> Self::Rows;
+
+    /// Adds the record of a to-one relation to the rows of its parents, whose columns with these numbers are its keys.
+    fn add_joined<'p>(
+        lowering: &mut Lowering<'p, Self>,
+        join: &'p Join,
+        parent: &'p Node,
+        keys: &[usize],
+        position: &Position<'_>,
+    ) -> Layout;
+
+    /// Adds a relation as a level.
+    fn add_level<'p>(lowering: &mut Lowering<'p, Self>, relation: &PendingRelation<'p>) -> Layout;
+
+    /// Returns the order of the rows of a level that is alone.
+    fn order(level: &Level<Self::Rows>) -> &[SortTerm];
+
+    /// Returns the numbers with which each row of a level begins: those of the level, of the parent's row and of the row.
+    fn head(number: usize, level: &Level<Self::Rows>) -> [Expr; 3];
+
+    /// Adds a level to the `FROM` clause of the select that reads its rows for the response.
+    fn add_from(select: &mut SelectStatement, levels: &[Level<Self::Rows>], number: usize);
+
+    /// Returns the common table expressions of levels.
+    fn expressions(levels: &[Level<Self::Rows>]) -> WithClause;
+}
+
+/// A level under construction.
+#[derive(Clone)]
+pub(crate) struct Level<R> {
+    /// Everything but the select list and the order.
+    pub(crate) select: SelectStatement,
+    pub(crate) rows: R,
+    /// The level whose rows are the parents.
+    pub(crate) parent: Option<usize>,
+    /// The aliases of the subqueries that it takes columns from. The first one has the rows.
+    pub(crate) parts: Vec<String>,
+    pub(crate) has_children: bool,
+    room: JoinRoom,
+    /// The number of tables that its statement reads, without those of its parents.
+    pub(crate) tables: usize,
+    /// The columns that the response needs: number, expression and type.
+    pub(crate) shown: Vec<(usize, Expr, &'static str)>,
+}
+
+/// A relation that has no level yet. The level of its parents exists.
+pub(crate) struct PendingRelation<'p> {
+    pub(crate) join: &'p Join,
+    pub(crate) parent: &'p Node,
+    pub(crate) level: usize,
+    pub(crate) key: ParentKey,
+    pub(crate) path: Vec<usize>,
+}
+
+/// The parent's values that the link of a relation compares.
+pub(crate) enum ParentKey {
+    /// The parent's columns, by their numbers.
+    Columns(Vec<usize>),
+    /// The id of the point read: the level of the parent need be neither read nor kept.
+    Id(Expr),
+}
+
+/// The position at which the columns of a node are added.
+#[derive(Clone, Copy)]
+pub(crate) struct Position<'a> {
+    pub(crate) level: usize,
+    /// The alias of the node's rows in that level.
+    pub(crate) alias: &'a str,
+    pub(crate) path: &'a [usize],
+}
+
+/// The lowering of a plan to levels.
+pub(crate) struct Lowering<'p, D: LevelDialect> {
+    pub(crate) params: Params<D::Param>,
+    pub(crate) dialect: D,
+    pub(crate) levels: Vec<Level<D::Rows>>,
+    pub(crate) rows_max: u64,
+    /// The parts of the id of a point read, if they are not parameters.
+    id_parts: Option<fn(usize) -> Expr>,
+    is_point: bool,
+    /// The id of a point read, if its children need nothing else of the root.
+    id: Option<Expr>,
+    /// The values of the cursor.
+    after: Option<&'p [Value]>,
+    /// The number of rows of the root that the response shows; the statement fetches one more.
+    page: Option<PageSize>,
+    /// The next number of a node or column.
+    count: usize,
+    pending: VecDeque<PendingRelation<'p>>,
+}
+
+/// Lowers a plan to one statement.
+pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<D::Param> {
+    let mut lowering = Lowering::new(plan, dialect, None);
+    let mut layout = lowering.root(plan.node());
+    // Breadth first, so that the number of a level is its position in the statement.
+    while let Some(relation) = lowering.pending.pop_front() {
+        let below = D::add_level(&mut lowering, &relation);
+        let place = relation.path.iter().try_fold(&mut layout, |layout, index| layout.joins.get_mut(*index));
+        if let Some(place) = place {
+            *place = below;
+        }
+    }
+    if plan.node().page.as_ref().is_some_and(|page| page.total) {
+        layout.total = Some(lowering.total(plan.node()));
+    }
+    let (levels, tables) = (lowering.levels.len(), lowering.tables());
+    let (statement, indexes) = render::statement::<D>(&dialect, &lowering.params, lowering.levels);
+    render::resolve_indexes(&mut layout, &indexes);
+    let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
+    let depends_on_values = values.any(|value| !D::Class::is_storable(value));
+    ReadStatement { statement, levels, layout, tables, depends_on_values }
+}
+
+impl<'p, D: LevelDialect> Lowering<'p, D> {
+    fn new(plan: &'p Plan, dialect: D, id_parts: Option<fn(usize) -> Expr>) -> Self {
+        Self {
+            params: Params::new(None),
+            dialect,
+            levels: Vec::new(),
+            rows_max: plan.rows_max() as u64 + 1,
+            id_parts,
+            is_point: matches!(plan.target(), Target::Point(_)),
+            id: None,
+            after: plan.cursor(),
+            page: None,
+            count: 0,
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// Lowers the root of a point read with the relations that are joined to it. The parts of the id are these expressions.
+    pub(crate) fn of_root(plan: &'p Plan, dialect: D, id_parts: fn(usize) -> Expr) -> Self {
+        let mut lowering = Self::new(plan, dialect, Some(id_parts));
+        lowering.root(plan.node());
+        lowering
+    }
+
+    pub(crate) fn next(&mut self) -> usize {
+        self.count += 1;
+        self.count - 1
+    }
+
+    /// Numbers a node and its columns.
+    pub(crate) fn numbers(&mut self, node: &Node) -> (usize, Vec<usize>) {
+        (self.next(), node.columns.iter().map(|_| self.next()).collect())
+    }
+
+    fn root(&mut self, node: &'p Node) -> Layout {
+        let (number, columns) = self.numbers(node);
+        let alias = rows_alias(number);
+        let limit = match &node.page {
+            _ if self.is_point => (!self.has_unique_id(node)).then_some(1),
+            page => page.as_ref().map(|page| match page.size {
+                PageSize::Rows(rows) => u64::from(rows) + 1,
+                PageSize::Input(slot) => param::limit(&mut self.params, slot, 1),
+            }),
+        };
+        let scope = D::root_scope(limit, self.is_point);
+        let rows = self.rows(node, (number, &columns), Query::select(), Vec::new(), &scope);
+        let kind = self.dialect.root_rows(node, &alias, &columns, self.is_point);
+        let select = Query::select().from_subquery(rows, alias.clone()).take();
+        self.push_level(node, None, &alias, select, kind);
+        self.page = node.page.as_ref().filter(|_| !self.is_point).map(|page| page.size);
+        self.add(node, &Position { level: 0, alias: &alias, path: &[] }, columns, None)
+    }
+
+    /// Adds the columns of a node to its level, and the to-one relations below it. Other relations become pending. `columns` are
+    /// the numbers of the node's columns, which the layout holds until the statement is rendered.
+    pub(crate) fn add(
+        &mut self,
+        node: &'p Node,
+        position: &Position<'_>,
+        columns: Vec<usize>,
+        presence: Option<usize>,
+    ) -> Layout {
+        let dialect = self.dialect;
+        let mut timestamps = vec![false; columns.len()];
+        let needed = columns.iter().zip(&node.columns).zip(&mut timestamps).enumerate();
+        for (_, ((number, known), is_timestamp)) in needed.filter(|(index, _)| node.needs(*index)) {
+            let rows = |source: &ColumnSource| typed_placeholder(&dialect, node, source);
+            let value = match &node.grouping {
+                Some(grouping) => group::operand(&dialect, &rows, grouping, &known.source),
+                None => rows(&known.source),
+            };
+            self.show(position.level, *number, &value.class);
+            *is_timestamp = value.class.is_utc();
+        }
+        let mut joins = Vec::with_capacity(node.joins.len());
+        for (index, join) in node.joins.iter().enumerate() {
+            let keys: Vec<usize> =
+                join.parent_keys.iter().filter_map(|key| columns.get(*key).copied()).collect();
+            let path: Vec<usize> = position.path.iter().copied().chain([index]).collect();
+            if D::may_join(join) && self.has_room(position.level, join) {
+                let position = Position { path: &path, ..*position };
+                joins.push(D::add_joined(self, join, node, &keys, &position));
+                continue;
+            }
+            let id = self.id.clone().filter(|_| path.len() == 1 && links_id(join, node));
+            let key = id.map_or(ParentKey::Columns(keys), ParentKey::Id);
+            if let (ParentKey::Columns(_), Some(level)) = (&key, self.levels.get_mut(position.level)) {
+                level.has_children = true;
+            }
+            self.pending.push_back(PendingRelation { join, parent: node, level: position.level, key, path });
+            joins.push(Layout::default());
+        }
+        let columns = columns.into_iter().map(Some).collect();
+        Layout { level: position.level, columns, timestamps, presence, joins, total: None }
+    }
+
+    /// Adds a level whose first rows are those of a node under that alias. Returns its number.
+    pub(crate) fn push_level(
+        &mut self,
+        node: &Node,
+        parent: Option<usize>,
+        alias: &str,
+        select: SelectStatement,
+        rows: D::Rows,
+    ) -> usize {
+        let room =
+            if D::REPEATS_LEVELS { JoinRoom::of_repeated(node, &D::may_join) } else { JoinRoom::default() };
+        let (parts, tables, shown) = (vec![alias.to_owned()], tables(node), Vec::new());
+        self.levels.push(Level { select, rows, parent, parts, has_children: false, room, tables, shown });
+        self.levels.len() - 1
+    }
+
+    /// Takes the room for a record in a level. Returns whether there was enough.
+    fn has_room(&mut self, level: usize, join: &Join) -> bool {
+        self.levels.get_mut(level).is_some_and(|level| {
+            let has_room = level.room.take(join);
+            level.tables += if has_room { tables_of_join(join) } else { 0 };
+            has_room
+        })
+    }
+
+    /// Returns the number of tables that the statement of all levels reads.
+    fn tables(&self) -> usize {
+        let mut all: Vec<usize> = Vec::with_capacity(self.levels.len());
+        for level in &self.levels {
+            let parents = level.parent.filter(|_| D::REPEATS_LEVELS).and_then(|parent| all.get(parent));
+            all.push(level.tables + parents.copied().unwrap_or_default());
+        }
+        all.iter().sum()
+    }
+
+    /// Adds a level with the number of all rows of the root. Returns the level and the number of its column.
+    fn total(&mut self, node: &'p Node) -> (usize, usize) {
+        let (number, count) = (self.next(), self.next());
+        let mut rows = all_rows(&self.dialect, &mut self.params, node, table_alias(number));
+        rows.expr_as(count_rows(), column_name(count));
+        let alias = rows_alias(number);
+        let select = Query::select().from_subquery(rows, alias.clone()).take();
+        let level = self.push_level(node, None, &alias, select, D::one_row());
+        if let Some(level) = self.levels.get_mut(level) {
+            level.shown.push((count, Expr::col(column_name(count)), D::COUNT_TYPE));
+        }
+        (level, count)
+    }
+
+    /// Shows a column in the rows of a level.
+    pub(crate) fn show(&mut self, level: usize, number: usize, class: &D::Class) {
+        if let Some(level) = self.levels.get_mut(level) {
+            let (expr, ty) = class.shown(Expr::col(column_name(number)));
+            level.shown.push((number, expr, ty));
+        }
+    }
+
+    /// Returns the number of rows of a relation for each parent. A number from a parameter needs a statement in which the
+    /// parents are read one by one.
+    pub(crate) fn rows_per_parent(&mut self, join: &Join, one_by_one: bool) -> u64 {
+        match join.node.page.as_ref().map(|page| page.size) {
+            _ if join.form == JoinForm::Record => 1,
+            Some(PageSize::Rows(rows)) => self.rows_max.min(rows.into()),
+            Some(PageSize::Input(slot)) if one_by_one => param::limit(&mut self.params, slot, 0),
+            Some(PageSize::Input(_)) | None => self.rows_max,
+        }
+    }
+
+    /// Returns the number of rows of a level that the response shows, if the statement fetches more.
+    pub(crate) fn shown_rows(&mut self, level: usize) -> Option<Expr> {
+        self.page.filter(|_| level == 0).map(|page| self.page_size(page))
+    }
+
+    /// Returns the size of a page.
+    pub(crate) fn page_size(&mut self, size: PageSize) -> Expr {
+        match size {
+            PageSize::Rows(rows) => Expr::Constant(i64::from(rows).into()),
+            PageSize::Input(slot) => param::rows(&mut self.params, slot),
+        }
+    }
+
+    /// Returns whether the database itself ensures that at most one record has the id of a point read.
+    fn has_unique_id(&self, node: &Node) -> bool {
+        node.id.iter().any(|id| {
+            let native = match &id.source {
+                ColumnSource::Column(column) => node.native.get(column),
+                _ => None,
+            };
+            native.is_some_and(|it| it.unique)
+                && self.dialect.operand(Expr::null(), native).class.is_bindable()
+        })
+    }
+}
+
+/// Returns whether the link of a relation compares only the parent's id, and this id has one column.
+fn links_id(join: &Join, parent: &Node) -> bool {
+    let [id] = parent.id.as_slice() else { return false };
+    let id = Some(&id.source);
+    let mut keys = join.parent_keys.iter().map(|key| parent.columns.get(*key).map(|column| &column.source));
+    join.parent_keys.len() == 1 && keys.all(|key| key.is_some() && key == id)
+}
+
+/// Returns the name of a level.
+pub(crate) fn level_name(number: usize) -> String {
+    format!("n{number}")
+}
+
+/// Returns the alias of a node's table.
+pub(crate) fn table_alias(number: usize) -> String {
+    format!("t{number}")
+}
+
+/// Returns the alias of a node's rows.
+pub(crate) fn rows_alias(number: usize) -> String {
+    format!("q{number}")
+}
+
+pub(crate) fn column_name(number: usize) -> String {
+    format!("c{number}")
+}
+
+/// Returns a column of rows under an alias.
+pub(crate) fn column(alias: &str, number: usize) -> Expr {
+    Expr::col((alias.to_owned(), column_name(number)))
+}

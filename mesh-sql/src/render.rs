@@ -1,0 +1,80 @@
+//! The statement of all levels, and the indexes of columns in its rows.
+
+use std::collections::{HashMap, HashSet};
+
+use sea_query::{Expr, Query, SelectStatement, UnionType};
+
+use crate::custom::cast;
+use crate::layout::Layout;
+use crate::levels::{Level, LevelDialect};
+use crate::order::order_by;
+use crate::statement::{Params, Statement};
+
+/// The number of cells with which each row begins if there are several levels.
+const HEAD: usize = 3;
+
+/// Returns the statement, and a map from the number of each column to its index in a row.
+pub(crate) fn statement<D: LevelDialect>(
+    dialect: &D,
+    params: &Params<D::Param>,
+    mut levels: Vec<Level<D::Rows>>,
+) -> (Statement<D::Param>, HashMap<usize, usize>) {
+    if let [only] = levels.as_mut_slice() {
+        let indexes = only.shown.iter().enumerate().map(|(index, (number, ..))| (*number, index)).collect();
+        return (params.render(&select_of::<D>(only), dialect.builder()), indexes);
+    }
+    let (slots, indexes) = slots(&levels);
+    let mut selects = levels.iter().enumerate().map(|(number, level)| {
+        let mut select = Query::select();
+        select.exprs(D::head(number, level));
+        for (slot, ty) in slots.iter().enumerate() {
+            let here = level.shown.iter().find(|(number, ..)| indexes.get(number) == Some(&(slot + HEAD)));
+            select.expr(here.map_or_else(|| cast(Expr::null(), ty), |(_, expr, _)| expr.clone()));
+        }
+        D::add_from(&mut select, &levels, number);
+        select
+    });
+    let mut all = selects.next().unwrap_or_default();
+    all.unions(selects.map(|select| (UnionType::All, select)));
+    (params.render(&all.with(D::expressions(&levels)), dialect.builder()), indexes)
+}
+
+/// Takes the complete select of a level that is alone.
+pub(crate) fn select_of<D: LevelDialect>(only: &mut Level<D::Rows>) -> SelectStatement {
+    if only.shown.is_empty() {
+        only.select.expr(Expr::Constant(1.into()));
+    }
+    only.select.exprs(only.shown.drain(..).map(|(_, expr, _)| expr));
+    let mut select = only.select.take();
+    order_by(&mut select, D::order(only).iter().cloned());
+    select
+}
+
+/// Returns the types of the cells after the head of each row, which levels share, and a map from the number of each column to
+/// its index.
+fn slots<R>(levels: &[Level<R>]) -> (Vec<&'static str>, HashMap<usize, usize>) {
+    let mut slots: Vec<&'static str> = Vec::new();
+    let mut indexes = HashMap::new();
+    for level in levels {
+        let mut taken = HashSet::new();
+        for (number, _, ty) in &level.shown {
+            let is_free = |(slot, known): &(usize, &&str)| *known == ty && !taken.contains(slot);
+            let slot = slots.iter().enumerate().find(is_free).map_or(slots.len(), |(slot, _)| slot);
+            if slot == slots.len() {
+                slots.push(ty);
+            }
+            taken.insert(slot);
+            indexes.insert(*number, slot + HEAD);
+        }
+    }
+    (slots, indexes)
+}
+
+/// Replaces the numbers of columns with their indexes in a row.
+pub(crate) fn resolve_indexes(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
+    let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
+    layout.columns.iter_mut().for_each(|column| *column = index(*column));
+    layout.presence = index(layout.presence);
+    layout.total = layout.total.and_then(|(level, number)| Some((level, index(Some(number))?)));
+    layout.joins.iter_mut().for_each(|join| resolve_indexes(join, indexes));
+}
