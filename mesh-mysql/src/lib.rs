@@ -15,23 +15,26 @@ mod catalog;
 mod cells;
 mod changes;
 mod database;
-mod error;
 mod pool;
 mod read;
 mod settings;
 mod state;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use accounts::Accounts;
-pub use accounts::api_keys::ApiKeys;
-pub use database::{Contents, Database};
-pub use error::OpenError;
+pub use mesh_backend::Contents;
+pub use mesh_backend::accounts::Accounts;
+pub use mesh_backend::api_keys::ApiKeys;
+pub use mesh_backend::audit::AuditTable;
+use mesh_backend::error;
+pub use mesh_backend::error::OpenError;
+
+pub use database::Database;
 pub use settings::Settings;
 pub use state::State;
 pub use write::Writer;
-pub use write::audit::AuditTable;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

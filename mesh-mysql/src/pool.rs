@@ -2,14 +2,14 @@
 
 pub(crate) mod connect_url;
 pub(crate) mod hosts;
-mod idle;
 pub(crate) mod link;
-pub(crate) mod row_budget;
+mod row_size;
 pub(crate) mod statements;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mesh_backend::pool::{BudgetExceeded, IdleConnections, RowBudget};
 use mesh_plan::Value;
 use mesh_plan::backend::{Repeats, Usage, WaitCounter};
 use mesh_sql::mysql::Product;
@@ -19,9 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use self::connect_url::ConnectUrl;
-use self::idle::IdleLinks;
 use self::link::Link;
-use self::row_budget::{BudgetExceeded, RowBudget};
 use self::statements::{Statements, bytes_of_text};
 use crate::settings::Settings;
 
@@ -84,7 +82,7 @@ pub(crate) struct Pool {
     init: Vec<String>,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
-    idle: Arc<IdleLinks>,
+    idle: Arc<IdleConnections<Link>>,
     /// The memory of the database for the plans of statements that run, in units.
     planning: Semaphore,
     /// The statements that came before on a connection.
@@ -165,7 +163,7 @@ impl Pool {
             init: init(settings, purpose, server),
             slots: Arc::new(Semaphore::new(settings.connections)),
             waits: WaitCounter::default(),
-            idle: IdleLinks::new(settings.idle_timeout),
+            idle: IdleConnections::new(settings.idle_timeout),
             planning: Semaphore::new(PLANNING_UNITS),
             repeats: Arc::default(),
             settings: settings.clone(),
@@ -180,7 +178,7 @@ impl Pool {
     /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
-            idle: self.idle.len(),
+            idle: self.idle.count(),
             slots: self.settings.connections,
             free: self.slots.available_permits(),
             waits: self.waits.count(),

@@ -14,9 +14,9 @@ use mysql_async::{Error, Row};
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
+use mesh_backend::pool::RowBudget;
 
 /// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
 const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];

@@ -8,36 +8,24 @@ mod revocations;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use mesh_integrity::{BoxFuture, StoreError};
-use mesh_plan::{ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Value};
-use mesh_ql::Format;
-use mysql_async::Row;
+use mesh_backend::state::{StateStatements, StateTables};
+use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 
-use crate::cells::{optional_text, text};
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::pool::row_budget::RowBudget;
-use crate::pool::{Pool, PoolError};
-use nonces::Presence;
+use crate::pool::Pool;
 
-/// The interval at which expired entries are deleted, in milliseconds.
-const SWEEP_INTERVAL: u64 = 30_000;
-
-/// The statement for each table that deletes its expired entries.
-const SWEEP: [&str; 3] = [
-    "DELETE FROM mesh_nonce WHERE until <= ?",
-    "DELETE FROM mesh_revocation WHERE until <= ?",
-    "DELETE FROM mesh_attempt WHERE paid_off <= ?",
-];
-
-const FIND_QUERY: &str = "SELECT format, text, params FROM mesh_query WHERE id = ?";
-
-const INSERT_QUERY: &str = "INSERT IGNORE INTO mesh_query (id, format, text, params) VALUES (?, ?, ?, ?)";
-
-/// Deletes the oldest queries beyond a number of queries and a number of bytes of their texts.
-const TRIM_QUERIES: &str = "
+const STATEMENTS: StateStatements = StateStatements {
+    sweep: &[
+        ("DELETE FROM mesh_nonce WHERE until <= ?", None),
+        ("DELETE FROM mesh_revocation WHERE until <= ?", None),
+        ("DELETE FROM mesh_attempt WHERE paid_off <= ?", None),
+    ],
+    heartbeat: "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))",
+    find_query: "SELECT format, text, params FROM mesh_query WHERE id = ?",
+    insert_query: "INSERT IGNORE INTO mesh_query (id, format, text, params) VALUES (?, ?, ?, ?)",
+    trim_queries: "
 DELETE FROM mesh_query WHERE number IN (
     SELECT number FROM (
         SELECT number, ROW_NUMBER() OVER (ORDER BY number DESC) AS count,
@@ -45,16 +33,17 @@ DELETE FROM mesh_query WHERE number IN (
         FROM mesh_query
     ) AS q
     WHERE count > ? OR bytes > ?
-)";
+)",
+};
+
+/// Deletes the records of servers that ended long ago.
+const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
 
 /// State in the served database. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct State {
     pool: Arc<Pool>,
-    /// The maximum number of persisted queries.
-    queries: usize,
-    next_sweep: Arc<AtomicU64>,
-    presence: Arc<Presence>,
+    tables: StateTables,
 }
 
 impl Database {
@@ -68,70 +57,21 @@ impl Database {
         let mut link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
         layout::migrate(&mut link).await.map_err(|error| self.open_error(error))?;
         drop(link);
-        let presence = Arc::new(Presence::new());
-        let state = State { pool: Arc::clone(&self.writes), queries, next_sweep: Arc::default(), presence };
-        state.start_heartbeat().await.map_err(|error| self.open_error(error))?;
-        Ok(state)
-    }
-}
-
-/// Returns a number as a parameter. Numbers out of range, such as times, become the largest one.
-fn number(number: u64) -> Value {
-    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-impl State {
-    async fn run(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.rows(sql, params).await.map_err(StoreError::new)
-    }
-
-    async fn rows(&self, sql: &str, params: &[Value]) -> Result<Vec<Row>, PoolError> {
-        self.pool.run(sql, params, RowBudget::UNLIMITED).await
-    }
-
-    /// Deletes expired entries in the background, once per [`SWEEP_INTERVAL`].
-    fn sweep_if_due(&self, now: u64) {
-        if now < self.next_sweep.load(Ordering::Relaxed) {
-            return;
-        }
-        self.next_sweep.store(now.saturating_add(SWEEP_INTERVAL), Ordering::Relaxed);
-        let state = self.clone();
-        tokio::spawn(async move {
-            for sql in SWEEP {
-                if let Err(error) = state.rows(sql, &[number(now)]).await {
-                    tracing::warn!("expired entries were not deleted: {error}");
-                }
-            }
-        });
+        let pool = Arc::clone(&self.writes);
+        let tables = StateTables::open(self.writable_tables(), &STATEMENTS, queries).await;
+        let tables = tables.map_err(|error| self.open_error(error))?;
+        tables.run(DELETE_ENDED_SERVERS, &[]).await.map_err(|error| self.open_error(error))?;
+        Ok(State { pool, tables })
     }
 }
 
 impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
-        Box::pin(async move {
-            let id = Value::Bytes(id.as_bytes().to_vec());
-            let rows = self.rows(FIND_QUERY, &[id]).await.map_err(QueryStoreError::new)?;
-            Ok(rows.first().and_then(|row| {
-                let query = PersistedQuery::new(Format::parse(&text(row, 0))?, text(row, 1));
-                match optional_text(row, 2) {
-                    Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
-                    None => Some(query),
-                }
-            }))
-        })
+        self.tables.find(id)
     }
 
     fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
-        Box::pin(async move {
-            let declared = query.params();
-            let declared = if declared.is_empty() { Value::Null } else { declared.to_string().into() };
-            let id = Value::Bytes(query.id().as_bytes().to_vec());
-            let params = [id, query.format().name().into(), query.text().into(), declared];
-            self.rows(INSERT_QUERY, &params).await.map_err(QueryStoreError::new)?;
-            let bounds = [self.queries, Persisted::TEXT_BYTES].map(|bound| number(bound as u64));
-            self.rows(TRIM_QUERIES, &bounds).await.map_err(QueryStoreError::new)?;
-            Ok(())
-        })
+        self.tables.save(query)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What the implementations of back ends need, in addition to plans, writes and rows.
 
-pub use crate::attempts::{Attempts, CommitAnswer, Failure};
 pub use crate::by_address::ByAddress;
 pub use crate::generations::{Generations, LocalGenerations};
 pub use crate::outcome::CommitGate;

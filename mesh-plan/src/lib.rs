@@ -56,7 +56,6 @@
 
 #![deny(missing_docs)]
 
-mod attempts;
 pub mod backend;
 mod by_address;
 mod change;

@@ -5,14 +5,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mesh_backend::Contents;
 use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver, Value};
-use mesh_schema::{Catalog, TableName};
+use mesh_schema::TableName;
 
 use crate::catalog::indexes;
-use crate::error::{BoxError, OpenError};
+use crate::error::{BoxError, OpenError, without_password};
 use crate::other_servers::OtherServers;
-use crate::pool::connect_url::{ConnectUrl, without_password};
+use crate::pool::connect_url::ConnectUrl;
 use crate::pool::hosts::SessionAttrs;
 use crate::pool::replicas::{PRIMARY_DOWN_TIME, Primary, Replicas};
 use crate::pool::{Pool, PoolError, Purpose};
@@ -38,15 +39,6 @@ pub struct Database {
     pub(crate) statements: Arc<StatementCache>,
     pub(crate) sort_bound: Arc<SortBound>,
     pub(crate) schemas: Arc<[String]>,
-}
-
-/// The contents of a database.
-#[derive(Clone, Debug)]
-pub struct Contents {
-    /// The tables and views.
-    pub catalog: Catalog,
-    /// Notes for the log: what was left out, and why.
-    pub notes: Vec<String>,
 }
 
 impl Database {
@@ -113,7 +105,7 @@ impl Database {
                 schemas: settings.schemas.clone().into(),
             })
         };
-        connecting.await.map_err(|cause| OpenError { database: without_password(url), cause })
+        connecting.await.map_err(|cause: BoxError| OpenError::new(without_password(url), cause))
     }
 
     /// Returns the schema of unqualified tables.
@@ -123,7 +115,7 @@ impl Database {
 
     /// Converts the cause of a failure to an error of this database.
     pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
-        OpenError { database: self.pool.name().to_owned(), cause: cause.into() }
+        OpenError::new(self.pool.name(), cause)
     }
 
     /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it

@@ -4,10 +4,9 @@
 pub(crate) mod batches;
 pub(crate) mod connect_url;
 pub(crate) mod hosts;
-mod idle;
 pub(crate) mod link;
 pub(crate) mod replicas;
-pub(crate) mod row_budget;
+mod row_size;
 mod session;
 pub(crate) mod shared;
 mod tls;
@@ -16,6 +15,7 @@ pub(crate) mod weight;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mesh_backend::pool::{BudgetExceeded, IdleConnections, RowBudget};
 use mesh_plan::backend::{Usage, WaitCounter};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -25,9 +25,7 @@ use tokio_postgres::{Error, Row};
 use self::batches::{BatchStatement, Batches, Turn};
 use self::connect_url::ConnectUrl;
 use self::hosts::{Hosts, LinkWithNotifications};
-use self::idle::IdleLinks;
 use self::link::Link;
-use self::row_budget::{BudgetExceeded, RowBudget};
 pub(crate) use self::session::Purpose;
 use self::session::SESSION;
 use self::shared::{LOCK_TIMEOUT, ROW_BYTES, SLOW_RUN_TIME, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
@@ -54,7 +52,7 @@ pub(crate) struct Pool {
     begin: Arc<str>,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
-    idle: Arc<IdleLinks>,
+    idle: Arc<IdleConnections<Arc<Link>>>,
     /// The connections that light reads share.
     shared: Arc<SharedLinks>,
     batches: Arc<Batches>,
@@ -176,7 +174,7 @@ impl Pool {
             begin: begin.into(),
             slots,
             waits: WaitCounter::default(),
-            idle: IdleLinks::new(settings.idle_timeout),
+            idle: IdleConnections::new(settings.idle_timeout),
             batches: Arc::new(Batches::new(Arc::clone(&shared))),
             shared,
             reserved,
@@ -215,7 +213,7 @@ impl Pool {
         let (shared, shared_in_use) = self.shared.counts();
         let unused = shared - shared_in_use;
         Usage {
-            idle: self.idle.len() + unused,
+            idle: self.idle.count() + unused,
             slots: self.settings.connections,
             free: self.slots.available_permits() + self.reserved.available_permits() + unused,
             waits: self.waits.count(),
@@ -409,7 +407,7 @@ impl Pool {
 /// an open transaction is closed, too.
 pub(crate) struct Lease {
     link: Arc<Link>,
-    idle: Arc<IdleLinks>,
+    idle: Arc<IdleConnections<Arc<Link>>>,
     slot: Option<OwnedSemaphorePermit>,
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod export;
 pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
+use mesh_backend::pool::RowBudget;
 use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
 use mesh_ql::AggregateFn;
 use mesh_sql::postgres::{self, ReadStatement};
@@ -13,7 +14,6 @@ use tokio_postgres::error::SqlState;
 use self::statement_cache::StatementCache;
 use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::link::Link;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 

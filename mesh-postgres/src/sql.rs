@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 
 use bytes::BytesMut;
-use mesh_plan::Value;
 use mesh_schema::TableName;
-use mesh_sql::postgres;
 use sea_query::{
     IntoIden as _, IntoTableRef as _, PostgresQueryBuilder, QueryBuilder as _, QuotedBuilder as _, TableRef,
 };
@@ -24,11 +22,6 @@ impl<'a> TextParam<'a> {
     /// Creates a `bigint`. Numbers out of its range, such as times, become its maximum.
     pub(crate) fn number(number: u64) -> Self {
         Self(Some(Cow::Owned(number.min(i64::MAX as u64).to_string())))
-    }
-
-    /// Creates a `bytea`.
-    pub(crate) fn bytes(bytes: &[u8]) -> Self {
-        Self(postgres::text(&Value::Bytes(bytes.to_vec())).map(Cow::Owned))
     }
 }
 

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use mesh_backend::Contents;
 use mesh_plan::backend::{Either, MaybeReady, Usage};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
-use mesh_schema::{Catalog, TableName};
+use mesh_schema::TableName;
 use mesh_sql::sqlite::Statements;
 
 use crate::catalog::{self, indexes};
@@ -25,15 +26,6 @@ use current_file::{CurrentFile, OpenFile};
 #[derive(Clone)]
 pub struct Database {
     pub(crate) file: Arc<CurrentFile>,
-}
-
-/// The contents of a database.
-#[derive(Clone, Debug)]
-pub struct Contents {
-    /// The tables and views.
-    pub catalog: Catalog,
-    /// Notes for the log: what was left out, and why.
-    pub notes: Vec<String>,
 }
 
 impl Database {

@@ -22,16 +22,19 @@ mod pool;
 mod read;
 mod response_cache;
 mod state;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use accounts::Accounts;
-pub use accounts::api_keys::ApiKeys;
-pub use database::{Contents, Database};
+pub use mesh_backend::Contents;
+pub use mesh_backend::accounts::Accounts;
+pub use mesh_backend::api_keys::ApiKeys;
+pub use mesh_backend::audit::AuditTable;
+
+pub use database::Database;
 pub use error::OpenError;
 pub use pool::thread_connection::before_park;
 pub use rusqlite;
 pub use state::{State, StateError, StateLimits};
 pub use write::Writer;
-pub use write::audit::AuditTable;

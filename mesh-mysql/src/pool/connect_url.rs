@@ -6,7 +6,7 @@ use mysql_async::{Opts, OptsBuilder, SslOpts};
 use percent_encoding::percent_decode_str;
 
 use super::hosts::Hosts;
-use crate::error::BoxError;
+use crate::error::{BoxError, without_password};
 
 /// A parsed database URL.
 #[derive(Clone)]
@@ -117,19 +117,6 @@ fn urls_of_hosts(url: &str) -> Vec<String> {
     let start = authority.rfind('@').map_or(0, |at| at + 1);
     let (account, hosts) = authority.split_at(start);
     hosts.split(',').map(|host| format!("{scheme}://{account}{host}{path}")).collect()
-}
-
-/// Returns a URL for messages: without its password and parameters.
-pub(crate) fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
-    let Some((account, host)) = authority.rsplit_once('@') else {
-        return format!("{scheme}://{authority}{path}");
-    };
-    let user = account.split_once(':').map_or(account, |(user, _)| user);
-    format!("{scheme}://{user}@{host}{path}")
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A connection to the database.
 
+use mesh_backend::pool::{IdleConnection, RowBudget};
+use mesh_backend::transaction::Ran;
 use mesh_plan::Value;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{BinaryProtocol, Conn, Error, Params, QueryResult, Row};
@@ -7,7 +9,7 @@ use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::oneshot::{self, Receiver};
 
-use super::row_budget::RowBudget;
+use super::row_size::row_size;
 use super::statements::{Statements, bytes_of_text};
 use super::{PoolError, is_stale};
 
@@ -17,22 +19,13 @@ pub(crate) struct Link {
     /// The index of the server.
     host: usize,
     /// The runtime that opened the connection.
-    pub(super) runtime: Id,
+    runtime: Id,
     /// Closed when that runtime ends, after which the connection cannot be used.
     end: Receiver<()>,
     /// Whether a statement has begun whose result has not arrived completely.
     is_running: bool,
     in_transaction: bool,
     statements: Statements,
-}
-
-/// The result of a statement that writes.
-pub(crate) struct Outcome {
-    /// The rows that the statement returned.
-    pub(crate) rows: Vec<Row>,
-    /// The number of rows that the statement returned. For a statement that returns none, the number of rows that it
-    /// found, whether it changed them or not.
-    pub(crate) affected: u64,
 }
 
 impl Link {
@@ -43,11 +36,6 @@ impl Link {
         runtime.spawn(async move { open.closed().await });
         let (runtime, is_running, in_transaction) = (runtime.id(), false, false);
         Self { conn, host, runtime, end, is_running, in_transaction, statements }
-    }
-
-    /// Returns whether the runtime that opened the connection has ended.
-    pub(super) fn has_outlived_runtime(&mut self) -> bool {
-        matches!(self.end.try_recv(), Err(TryRecvError::Closed))
     }
 
     /// Returns the index of the server, and the number of the connection there.
@@ -88,8 +76,8 @@ impl Link {
         Ok(self.write(sql, params).await?.rows)
     }
 
-    /// Runs a statement, and returns its rows and the number of rows that it found.
-    pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Outcome, Error> {
+    /// Runs a statement, and returns its rows and the number of rows that it found, whether it changed them or not.
+    pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Ran<Row>, Error> {
         self.is_running = true;
         let running = async {
             let bytes = bytes_of_text(sql);
@@ -102,8 +90,8 @@ impl Link {
                 rows.push(row);
             }
             result.drop_result().await?;
-            let affected = if returns_rows { rows.len() as u64 } else { found };
-            Ok(Outcome { rows, affected })
+            let count = if returns_rows { rows.len() as u64 } else { found };
+            Ok(Ran { rows, count })
         };
         let result = running.await;
         self.finish(result).await
@@ -123,7 +111,7 @@ impl Link {
             let mut result = self.conn.exec_iter(&statement, to_params(params)).await?;
             let mut rows = Vec::new();
             while let Some(row) = result.next().await? {
-                budget.spend(&row)?;
+                budget.spend(row_size(&row))?;
                 rows.push(row);
             }
             result.drop_result().await?;
@@ -175,6 +163,16 @@ impl Link {
             Err(_) => (self.is_running, self.in_transaction) = (false, true),
         }
         result
+    }
+}
+
+impl IdleConnection for Link {
+    fn runtime(&self) -> Id {
+        self.runtime
+    }
+
+    fn has_outlived_runtime(&mut self) -> bool {
+        matches!(self.end.try_recv(), Err(TryRecvError::Closed))
     }
 }
 

@@ -5,15 +5,16 @@
 
 use std::time::SystemTime;
 
+use mesh_backend::state::number;
+use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
 use mesh_plan::Value;
-use mesh_plan::backend::Attempts;
 use mysql_async::Error;
 
-use super::{State, number};
+use super::State;
 use crate::cells::integer;
 use crate::pool::PoolError;
-use crate::write::is_transient;
+use crate::write::retry;
 
 /// Creates the row of a key, or locks it for the update that follows. `INSERT IGNORE` would lock it for reading, and
 /// two servers that both do so cannot update it.
@@ -43,7 +44,7 @@ impl State {
                 let (id, step) = (Value::Bytes(key.key.to_vec()), number(key.interval));
                 link.write(CREATE, &[id.clone(), step.clone()]).await?;
                 let params = [step.clone(), step.clone(), step.clone(), id.clone(), step.clone()];
-                if link.write(COUNT, &params).await?.affected == 0 {
+                if link.write(COUNT, &params).await?.count == 0 {
                     let rows = link.query(WAIT, &[step, id]).await?;
                     let left = rows.first().and_then(|row| integer(row, 0)).map_or(1, |left| left.max(1));
                     wait = wait.max(Some(left.unsigned_abs()));
@@ -59,12 +60,14 @@ impl State {
 impl AttemptStore for State {
     fn begin(&self, mut keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
-            self.sweep_if_due(unix_millis(SystemTime::now()));
+            self.tables.sweep_if_due(unix_millis(SystemTime::now()));
             keys.sort_by_key(|key| key.key);
             let mut tries = 1;
             loop {
                 match self.count(&keys, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
                         tries += 1
                     }
                     counted => return counted.map_err(StoreError::new),
@@ -76,7 +79,7 @@ impl AttemptStore for State {
     fn forget(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             for key in keys {
-                self.run(UNDO, &[number(key.interval), Value::Bytes(key.key.to_vec())]).await?;
+                self.tables.run(UNDO, &[number(key.interval), Value::Bytes(key.key.to_vec())]).await?;
             }
             Ok(())
         })

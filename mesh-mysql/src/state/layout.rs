@@ -3,11 +3,8 @@
 //! The version has two parts. Servers of one major version can share the tables: a migration to the next minor version only adds
 //! tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds.
 
-use std::error::Error;
-use std::fmt;
-
 use crate::cells::integer;
-use crate::error::BoxError;
+use crate::error::{BoxError, NewerLayout};
 use crate::pool::link::Link;
 
 /// The tables. They are not served.
@@ -52,24 +49,6 @@ const VERSION: &str = "SELECT major, minor FROM mesh_layout";
 const LOCK: &str = "SELECT GET_LOCK(CONCAT('mesh_layout.', DATABASE()), 30)";
 const UNLOCK: &str = "SELECT RELEASE_LOCK(CONCAT('mesh_layout.', DATABASE()))";
 
-/// The error for state in a newer layout, which may have changed the meaning of existing data.
-#[derive(Debug)]
-pub(crate) struct NewerLayout {
-    major: i64,
-}
-
-impl fmt::Display for NewerLayout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the tables of the state have layout {}, but this server reads only layouts up to {MAJOR}; use a newer server",
-            self.major
-        )
-    }
-}
-
-impl Error for NewerLayout {}
-
 /// Migrates the tables to the current layout, or creates them. If the layout is current, no right to create tables is
 /// needed.
 ///
@@ -110,7 +89,7 @@ async fn done(link: &mut Link) -> Result<usize, BoxError> {
     let Some(row) = rows.first() else { return Ok(0) };
     let (major, minor) = (integer(row, 0).unwrap_or(MAJOR), integer(row, 1).unwrap_or_default());
     if major > MAJOR {
-        return Err(NewerLayout { major }.into());
+        return Err(NewerLayout { tables: "the tables of the state have", major, max: MAJOR }.into());
     }
     Ok(usize::try_from(minor).unwrap_or(0) + 1)
 }

@@ -4,27 +4,18 @@
 //! If it still runs, its insertions are refused while another server claims timestamps, until it records again that it
 //! runs.
 
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
-use std::time::Duration;
-
+use mesh_backend::state::{number, number_in};
+use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
 use mesh_plan::Value;
-use mesh_plan::backend::Attempts;
 use mysql_async::{Error, Row};
 
-use super::{State, number};
+use super::State;
 use crate::cells::{integer, value};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
-use crate::write::is_transient;
+use crate::write::retry;
 
-/// The interval at which a server records that it runs.
-const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
-
-const HEARTBEAT: &str = "REPLACE INTO mesh_server (id, seen) VALUES (?, NOW(3))";
-/// Deletes the records of servers that ended long ago.
-const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
 const MARK: &str = "SELECT time FROM mesh_nonce_mark";
 /// Reads the mark, and locks it until the end of the transaction.
 const SHARED_MARK: &str = "SELECT time FROM mesh_nonce_mark LOCK IN SHARE MODE";
@@ -43,44 +34,13 @@ const CLAIMED: &str = "SELECT session, nonce, time, until FROM mesh_nonce WHERE 
 const EXPIRE: &str = "DELETE FROM mesh_nonce WHERE session = ? AND nonce = ? AND until <= ?";
 const INSERT: &str = "INSERT IGNORE INTO mesh_nonce (session, nonce, time, until) VALUES (?, ?, ?, ?)";
 
-/// The name of a server in `mesh_server`.
-pub(super) struct Presence {
-    id: String,
-}
-
-impl Presence {
-    pub(super) fn new() -> Self {
-        Self { id: format!("{:016x}", RandomState::new().hash_one("presence")) }
-    }
-}
-
 impl State {
-    /// Records that this server runs, and repeats this until the last clone of the state is dropped.
-    pub(super) async fn start_heartbeat(&self) -> Result<(), PoolError> {
-        self.rows(DELETE_ENDED_SERVERS, &[]).await?;
-        self.rows(HEARTBEAT, &[self.presence.id.as_str().into()]).await?;
-        let (pool, presence) = (Arc::clone(&self.pool), Arc::downgrade(&self.presence));
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
-                let Some(presence) = presence.upgrade() else { return };
-                let id = presence.id.as_str().into();
-                if let Err(error) =
-                    pool.run(HEARTBEAT, &[id], crate::pool::row_budget::RowBudget::UNLIMITED).await
-                {
-                    tracing::debug!("cannot note that this server runs: {error}");
-                }
-            }
-        });
-        Ok(())
-    }
-
     async fn claim_up_to(&self, time: u64, fresh: bool) -> Result<Option<Claimed>, PoolError> {
         let mut link = self.pool.take(fresh).await?;
-        let id = self.presence.id.as_str().into();
+        let id = self.tables.server().into();
         let claiming = async {
             link.begin("START TRANSACTION").await?;
-            let claimed = link.write(CLAIM, &[number(time), number(time), id]).await?.affected > 0;
+            let claimed = link.write(CLAIM, &[number(time), number(time), id]).await?.count > 0;
             let rows = link.query(PREVIOUS, &[]).await?;
             link.end("COMMIT").await?;
             let Some(after) = rows.first().map(|row| time_of(row, 0)).filter(|_| claimed) else {
@@ -126,7 +86,7 @@ async fn insert(link: &mut Link, row: &NonceRow, now: u64) -> Result<NonceUse, E
     let (session, text) = (Value::Bytes(row.session.0.to_vec()), Value::from(&*row.text));
     link.write(EXPIRE, &[session.clone(), text.clone(), number(now)]).await?;
     let inserted = link.write(INSERT, &[session, text, number(row.time), number(row.until)]).await?;
-    Ok(if inserted.affected > 0 { NonceUse::New } else { NonceUse::Used })
+    Ok(if inserted.count > 0 { NonceUse::New } else { NonceUse::Used })
 }
 
 fn nonce_of(row: &Row) -> Option<NonceRow> {
@@ -142,8 +102,8 @@ fn nonce_of(row: &Row) -> Option<NonceRow> {
 impl NonceTable for State {
     fn mark(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
-            let rows = self.run(MARK, &[]).await?;
-            Ok(rows.first().map_or(u64::MAX, |row| time_of(row, 0)))
+            let rows = self.tables.run(MARK, &[]).await?;
+            Ok(rows.first().map_or(u64::MAX, |row| number_in(row, 0)))
         })
     }
 
@@ -152,7 +112,9 @@ impl NonceTable for State {
             let mut tries = 1;
             loop {
                 match self.claim_up_to(time, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
                         tries += 1
                     }
                     done => return done.map_err(StoreError::new),
@@ -163,11 +125,13 @@ impl NonceTable for State {
 
     fn insert(&self, nonces: Vec<NonceRow>, now: u64) -> BoxFuture<'_, Result<Vec<NonceUse>, StoreError>> {
         Box::pin(async move {
-            self.sweep_if_due(now);
+            self.tables.sweep_if_due(now);
             let mut tries = 1;
             loop {
                 match self.insert_all(&nonces, now, tries > 1).await {
-                    Err(PoolError::Failed(error)) if tries < Attempts::MAX && is_transient(&error) => {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
                         tries += 1
                     }
                     done => return done.map_err(StoreError::new),

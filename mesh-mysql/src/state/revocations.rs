@@ -1,11 +1,12 @@
 //! Revoked sessions, which are looked up in the table: the database sends no messages that would keep a copy in memory current.
 //! `SPEC §7.5`
 
+use mesh_backend::state::number;
 use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 use mesh_plan::Value;
 use mesh_plan::backend::Either;
 
-use super::{State, number};
+use super::State;
 
 const IS_REVOKED: &str = "SELECT 1 FROM mesh_revocation WHERE session = ?";
 
@@ -15,7 +16,7 @@ const REVOKE: &str = "INSERT INTO mesh_revocation (session, until) VALUES (?, ?)
 impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         Either::Right(Box::pin(async move {
-            Ok(!self.run(IS_REVOKED, &[Value::Bytes(session.0.to_vec())]).await?.is_empty())
+            Ok(!self.tables.run(IS_REVOKED, &[Value::Bytes(session.0.to_vec())]).await?.is_empty())
         }))
     }
 
@@ -26,8 +27,8 @@ impl RevocationStore for State {
         now: u64,
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
-            self.sweep_if_due(now);
-            self.run(REVOKE, &[Value::Bytes(session.0.to_vec()), number(expires_at)]).await.map(drop)
+            self.tables.sweep_if_due(now);
+            self.tables.run(REVOKE, &[Value::Bytes(session.0.to_vec()), number(expires_at)]).await.map(drop)
         }))
     }
 }

@@ -1,98 +1,162 @@
-//! Transactions: their attempts, and what became of them. `SPEC §23.2`
+//! A transaction on a connection.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use mesh_plan::backend::{Attempts, CommitAnswer, Failure, Script, ScriptError, StepResult};
-use mesh_plan::{Context, Outcome, ResolveError};
-use mysql_async::Error;
+use mesh_backend::pool::RowBudget;
+use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
+use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, Value, WriteError};
+use mesh_sql::mysql::{self, Param, ReadStatement};
+use mesh_sql::{SetReference, Statement, Step};
+use mysql_async::{Error, Row};
 
-use super::Writer;
-use super::failure::{commit_failure, failure_by, resolve_error};
-use crate::pool::{Lease, code, is_one_of};
-use crate::settings::DEFAULT_TIMEOUT;
+use crate::cells::{self, LevelRows, NodeRowSource};
+use crate::pool::statements::bytes_of_tables;
+use crate::pool::{Lease, Pool, PoolError};
+use crate::read;
+use crate::read::sort_bound::SortBound;
+use crate::read::statement_cache::StatementCache;
 
-/// The maximum delay before the second attempt.
-const PAUSE: Duration = Duration::from_millis(4);
+/// The servers of a database.
+#[derive(Clone)]
+pub(super) struct MySqlEngine {
+    pub(super) pool: Arc<Pool>,
+    pub(super) statements: Arc<StatementCache>,
+    pub(super) sort_bound: Arc<SortBound>,
+}
 
-impl Writer {
-    /// Runs a script in a transaction, and again if that conflicts with others.
-    pub(super) async fn run_script(
-        &self,
-        script: Arc<dyn Script>,
-        context: Context,
-    ) -> Outcome<Vec<StepResult>, ScriptError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let mut attempts = Attempts::default();
-        loop {
-            let attempt = self.attempt(&*script, attempts.is_stale);
-            let failure = match tokio::time::timeout_at(deadline.into(), attempt).await {
-                // The connection is closed with its transaction.
-                Err(_) => Failure::Final(ResolveError::TimedOut.into()),
-                Ok(Err(failure)) => failure,
-                Ok(Ok((_, done))) if self.discards => return Outcome::Committed(done),
-                Ok(Ok(_)) if !context.begin_commit() => Failure::Final(ResolveError::Busy.into()),
-                Ok(Ok((link, done))) => match commit(link, &context).await {
-                    CommitAnswer::Committed(()) => return Outcome::Committed(done),
-                    CommitAnswer::Refused(error) => {
-                        context.commit_refused();
-                        commit_failure(&error, &done)
-                    }
-                    CommitAnswer::Missing(cause) => return Outcome::Unknown(cause),
-                },
-            };
-            if let Some(outcome) = attempts.again(failure) {
-                return outcome;
+/// A transaction on a connection.
+pub(super) struct MySqlTransaction {
+    link: Lease,
+    engine: MySqlEngine,
+}
+
+impl Engine for MySqlEngine {
+    type Transaction = MySqlTransaction;
+
+    async fn take(&self, fresh: bool) -> Result<MySqlTransaction, ResolveError> {
+        Ok(MySqlTransaction { link: self.pool.take(fresh).await?, engine: self.clone() })
+    }
+}
+
+impl Transaction for MySqlTransaction {
+    type Param = Param;
+    type Row = Row;
+
+    async fn begin(&mut self) -> Result<(), Error> {
+        self.link.begin("START TRANSACTION").await
+    }
+
+    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
+        self.link.execute(sql).await
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.link.execute(sql).await
+    }
+
+    async fn run(&mut self, statements: &[&Statement<Param>], id: &Key) -> (Vec<Ran<Row>>, Option<Error>) {
+        let mut all = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let params: Vec<Value> =
+                statement.params.iter().map(|param| param.for_write(id).into_owned()).collect();
+            match self.link.write(&statement.sql, &params).await {
+                Ok(ran) => all.push(ran),
+                Err(error) => return (all, Some(error)),
             }
-            tokio::time::sleep(pause(attempts.failed())).await;
+        }
+        (all, None)
+    }
+
+    async fn commit(&mut self) -> Result<(), Error> {
+        self.link.end("COMMIT").await
+    }
+
+    async fn rollback(&mut self) {
+        if !self.link.is_running() {
+            let _ = self.link.end("ROLLBACK").await;
         }
     }
 
-    /// Runs a script in a transaction, which stays open if it succeeds. A writer that discards its writes rolls back.
-    async fn attempt(
-        &self,
-        script: &dyn Script,
-        is_stale: bool,
-    ) -> Result<(Lease, Vec<StepResult>), Failure<ScriptError>> {
-        let link = self.pool.take(is_stale).await;
-        let mut link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
-        let begun = link.begin("START TRANSACTION").await;
-        begun.map_err(|error| failure_by(&error, resolve_error(&error).into()))?;
-        let ran = self.run_all(&mut link, script).await;
-        // If a statement is still running or this fails, the connection is closed with its transaction.
-        if (ran.is_err() || self.discards) && !link.is_running() {
-            let _ = link.end("ROLLBACK").await;
+    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+        mysql::write_steps(mutation, self.engine.statements.product)
+    }
+
+    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
+        mysql::create_many(mutations, self.engine.statements.product)
+    }
+
+    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+        mysql::permitted(subject, ids, self.engine.statements.product)
+    }
+
+    /// Statements run one after the other, each with the id that is known then.
+    fn is_id(_: &Param) -> bool {
+        false
+    }
+
+    fn key(row: &Row) -> Key {
+        (0..row.len()).map(|cell| cells::value(row, cell)).collect()
+    }
+
+    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
+        Ok(self.query(&mysql::lock(subject, id, self.engine.statements.product), id).await?.count > 0)
+    }
+
+    async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
+        let read = self.engine.statements.of_plan(plan);
+        if plan.related_sort_rows().is_some() {
+            let steps = read::explain(&mut self.link, plan, &read).await;
+            self.engine.sort_bound.check(plan, async || steps).await.map_err(Failure::Final)?;
         }
-        Ok((link, ran?))
+        let fetched = self.fetch(plan, &read).await?;
+        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+    }
+
+    async fn read_records(
+        &mut self,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
+        let plan = plan.for_records(ids);
+        let read = ReadStatement::from_plan(&plan, self.engine.statements.product);
+        let fetched = self.fetch(&plan, &read).await?;
+        let mut source = NodeRowSource::new(&fetched, &read.layout, plan.node());
+        plan.shape_records(&mut source, ids).map_err(Failure::Final)
+    }
+
+    /// Searches for the foreign key that refers to a missing record, if the error does not name it.
+    async fn search_fields(&mut self, mutation: &Mutation, _: &Error, failed: WriteError) -> WriteError {
+        match failed {
+            WriteError::Conflict { rule: Rule::Reference, fields, .. } if fields.is_empty() => {
+                let mut missing = Vec::new();
+                for SetReference { fields, statement } in
+                    mysql::references(mutation, self.engine.statements.product)
+                {
+                    // A field is not named if the check fails.
+                    if self.query(&statement, &Key::default()).await.is_ok_and(|found| found.count == 0) {
+                        missing.extend(fields);
+                    }
+                }
+                WriteError::conflict_of(Rule::Reference, missing)
+            }
+            failed => failed,
+        }
     }
 }
 
-/// Returns the delay before another attempt: up to some milliseconds, and different for transactions that conflict with
-/// each other.
-fn pause(failed: u32) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    PAUSE.saturating_mul(failed).mul_f64(f64::from(now.subsec_nanos() % 100) / 100.0)
-}
-
-/// Commits a transaction. Neither the end of the wait nor dropping this future cancels the COMMIT, because its outcome
-/// would then be known to no one. The connection keeps its place in the pool until the answer arrives.
-async fn commit(mut link: Lease, context: &Context) -> CommitAnswer<(), Error> {
-    let committing = tokio::spawn(async move { link.end("COMMIT").await });
-    let wait = context.commit_timeout.unwrap_or(DEFAULT_TIMEOUT);
-    match tokio::time::timeout(wait, committing).await {
-        Ok(Ok(Ok(()))) => CommitAnswer::Committed(()),
-        Ok(Ok(Err(error))) if is_refusal(&error) => CommitAnswer::Refused(error),
-        Ok(Ok(Err(error))) => CommitAnswer::Missing(error.into()),
-        Ok(Err(stopped)) => CommitAnswer::Missing(stopped.into()),
-        Err(_) => CommitAnswer::Missing("the database has not answered COMMIT in time".into()),
+impl MySqlTransaction {
+    /// Returns the rows of a read.
+    async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
+        let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
+        let bytes = bytes_of_tables(read.tables);
+        let rows = self.link.query_within(&read.statement.sql, &params, budget, bytes).await;
+        let failed = |error| {
+            let retry = match &error {
+                PoolError::Failed(cause) => Self::retry(cause),
+                _ => Retry::Never,
+            };
+            retry.failure(read::failed(error, plan))
+        };
+        Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
-}
-
-/// Returns whether an error of COMMIT means that the transaction is rolled back.
-fn is_refusal(error: &Error) -> bool {
-    /// The server has ended the connection or the statement, or has lost its cluster, possibly after the transaction was
-    /// committed.
-    const INTERRUPTED: [u16; 5] =
-        [code::NOT_READY, code::SHUTDOWN, code::KILLED, code::INTERRUPTED, code::STATEMENT_TIMEOUT];
-    matches!(error, Error::Server(_)) && !is_one_of(error, &INTERRUPTED)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mesh_backend::pool::RowBudget;
 use mesh_sql::Statement;
 use mesh_sql::postgres::{self, Param, ReadStatement};
 use parking_lot::Mutex;
@@ -15,7 +16,6 @@ use tokio::sync::oneshot;
 use tokio_postgres::Row;
 
 use crate::cells::integer;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::shared::{STATEMENT_TIMEOUT, SharedLinks, SharedRead};
 use crate::pool::weight::Weight;
 use crate::sql::TextParam;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::{join, join_all, try_join, try_join3};
+use mesh_backend::pool::{BudgetExceeded, IdleConnection, RowBudget};
 use mesh_plan::backend::{Generations, Repeats};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
@@ -22,7 +23,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::hosts::{Hosts, LinkWithNotifications};
-use crate::pool::row_budget::{BudgetExceeded, RowBudget};
+use crate::pool::row_size::row_size;
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -400,6 +401,12 @@ impl Link {
     }
 }
 
+impl IdleConnection for Link {
+    fn runtime(&self) -> Id {
+        self.runtime
+    }
+}
+
 /// The rows of a statement that is running.
 pub(crate) struct OpenRows<'l> {
     stream: Pin<Box<RowStream>>,
@@ -429,7 +436,7 @@ async fn collect(
     let mut stream = pin!(stream);
     let mut rows = Vec::new();
     while let Some(row) = stream.try_next().await? {
-        if let Err(exceeded) = budget.spend(&row) {
+        if let Err(exceeded) = budget.spend(row_size(&row)) {
             return Ok(Err(exceeded));
         }
         rows.push(row);

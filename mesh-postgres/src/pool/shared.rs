@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mesh_backend::pool::RowBudget;
 use parking_lot::RwLock;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,7 +20,6 @@ use tokio_postgres::{Error, Row, Statement};
 
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::link::Link;
-use crate::pool::row_budget::RowBudget;
 use crate::pool::{CONNECT_TIMEOUT, PoolError, hosts, is_stale};
 use crate::settings::Settings;
 use crate::sql::TextParam;

@@ -5,10 +5,11 @@
 
 use std::time::SystemTime;
 
+use mesh_backend::state::{number, number_in};
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
+use mesh_plan::Value;
 
 use super::State;
-use crate::sql::TextParam;
 
 /// Counts an attempt for each key whose attempts of the last 60,000 ms leave room for one more, and returns those keys.
 const COUNT: &str = "
@@ -28,14 +29,14 @@ FROM mesh.attempt WHERE key = $1::bytea";
 
 const UNDO: &str = "UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea";
 
-fn params(key: &AttemptKey) -> [TextParam<'static>; 2] {
-    [TextParam::bytes(&key.key), TextParam::number(key.interval)]
+fn params(key: &AttemptKey) -> [Value; 2] {
+    [Value::Bytes(key.key.to_vec()), number(key.interval)]
 }
 
 impl State {
     async fn undo(&self, keys: &[AttemptKey]) -> Result<(), StoreError> {
         for key in keys {
-            self.run(UNDO, &params(key)).await?;
+            self.tables.run(UNDO, &params(key)).await?;
         }
         Ok(())
     }
@@ -44,21 +45,20 @@ impl State {
 impl AttemptStore for State {
     fn begin(&self, keys: [AttemptKey; 3]) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         Box::pin(async move {
-            self.sweep_if_due(unix_millis(SystemTime::now()));
-            let counted = self.run(COUNT, keys.each_ref().map(params).as_flattened()).await?;
+            self.tables.sweep_if_due(unix_millis(SystemTime::now()));
+            let counted = self.tables.run(COUNT, keys.each_ref().map(params).as_flattened()).await?;
             if counted.len() == keys.len() {
                 return Ok(None);
             }
-            let counted: Vec<&[u8]> = counted.iter().map(|row| row.get(0)).collect();
             let (counted, full): (Vec<_>, Vec<_>) =
-                keys.into_iter().partition(|key| counted.contains(&&key.key[..]));
+                keys.into_iter().partition(|key| counted.contains(&vec![Value::Bytes(key.key.to_vec())]));
             self.undo(&counted).await?;
-            let mut wait = 1;
+            let mut wait: u64 = 1;
             for key in full {
-                let rows = self.run(WAIT, &params(&key)).await?;
-                wait = wait.max(rows.first().map_or(0, |row| row.get::<_, i64>(0)));
+                let rows = self.tables.run(WAIT, &params(&key)).await?;
+                wait = wait.max(rows.first().map_or(0, |row| number_in(row, 0)));
             }
-            Ok(Some(wait.unsigned_abs()))
+            Ok(Some(wait))
         })
     }
 

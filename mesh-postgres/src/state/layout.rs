@@ -4,10 +4,7 @@
 //! only adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds.
 //! Both parts are in the table `mesh.layout`; without that table, the version is 1.0.
 
-use std::error::Error;
-use std::fmt;
-
-use crate::error::BoxError;
+use crate::error::{BoxError, NewerLayout};
 use crate::pool::link::Link;
 use crate::sql::TextParam;
 
@@ -53,24 +50,6 @@ WHERE n.nspname = 'mesh' AND c.relkind = 'r'";
 const VERSION: &str = "SELECT major, minor FROM mesh.layout ORDER BY major DESC, minor DESC LIMIT 1";
 const SET_MINOR: &str = "UPDATE mesh.layout SET minor = $1::integer";
 
-/// The error for state in a newer layout, which may have changed the meaning of existing data.
-#[derive(Debug)]
-pub(crate) struct NewerLayout {
-    major: i32,
-}
-
-impl fmt::Display for NewerLayout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the schema 'mesh' has layout {}, but this server reads only layouts up to {MAJOR}; use a newer server",
-            self.major
-        )
-    }
-}
-
-impl Error for NewerLayout {}
-
 /// Migrates the schema to the current layout, or creates it. If the layout is current, no right to create objects is
 /// needed.
 ///
@@ -107,7 +86,9 @@ async fn done(link: &Link) -> Result<usize, BoxError> {
     let rows = link.query_once(VERSION, &[]).await?;
     let (major, minor) = rows.first().map_or((MAJOR, 0), |row| (row.get::<_, i32>(0), row.get::<_, i32>(1)));
     if major > MAJOR {
-        return Err(NewerLayout { major }.into());
+        return Err(
+            NewerLayout { tables: "the schema 'mesh' has", major: major.into(), max: MAJOR.into() }.into()
+        );
     }
     Ok(usize::try_from(minor).unwrap_or(0) + 1)
 }

@@ -3,14 +3,16 @@
 //! All servers are notified of each revocation. A server answers from memory while it receives messages, else from the
 //! table.
 
+use std::borrow::Cow;
 use std::future::ready;
 
 use futures_util::future::Either;
+use mesh_backend::state::{number, number_in};
 use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
+use mesh_plan::Value;
 
 use super::State;
 use crate::other_servers::COUNT_OTHERS;
-use crate::sql::TextParam;
 
 const IS_REVOKED: &str = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
 
@@ -27,15 +29,14 @@ SELECT pg_notify(
 impl State {
     async fn store_revocation(&self, session: SessionId, until: u64) -> Result<(), StoreError> {
         let announcement = self.other_servers.announce();
-        let token = TextParam::text(&announcement.token);
-        let params = [TextParam::bytes(&session.0), TextParam::number(until), token];
-        self.run(REVOKE, &params).await?;
+        let params = [Value::Bytes(session.0.to_vec()), number(until), announcement.token.as_str().into()];
+        self.tables.run(REVOKE, &params).await?;
         self.other_servers.revoked.insert(session, until);
         // A server that is not counted here starts listening later, and then reads the table.
-        let process = self.other_servers.process();
-        let rows = self.run(COUNT_OTHERS, &[process]).await?;
-        let others = rows.first().map_or(0, |row| row.get::<_, i64>(0));
-        announcement.wait_for_acknowledgements(others).await;
+        let process = self.other_servers.process().0.map(Cow::into_owned);
+        let rows = self.tables.run(COUNT_OTHERS, &[process.into()]).await?;
+        let others = rows.first().map_or(0, |row| number_in(row, 0));
+        announcement.wait_for_acknowledgements(i64::try_from(others).unwrap_or(i64::MAX)).await;
         Ok(())
     }
 }
@@ -46,7 +47,7 @@ impl RevocationStore for State {
         match revoked.filter(|_| self.other_servers.has_lease()) {
             Some(revoked) => Either::Left(ready(Ok(revoked))),
             None => Either::Right(Box::pin(async move {
-                Ok(!self.run(IS_REVOKED, &[TextParam::bytes(&session.0)]).await?.is_empty())
+                Ok(!self.tables.run(IS_REVOKED, &[Value::Bytes(session.0.to_vec())]).await?.is_empty())
             })),
         }
     }
@@ -58,7 +59,7 @@ impl RevocationStore for State {
         now: u64,
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
-            self.sweep_if_due(now);
+            self.tables.sweep_if_due(now);
             self.store_revocation(session, expires_at).await
         }))
     }

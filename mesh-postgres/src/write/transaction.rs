@@ -1,81 +1,186 @@
-//! Transactions: their attempts, and what became of them. `SPEC §23.2`
+//! A transaction on a connection.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use mesh_plan::backend::{Attempts, CommitAnswer, Failure, Script, ScriptError, StepResult};
-use mesh_plan::{Context, Outcome, ResolveError};
-use tokio_postgres::Error;
-use tokio_postgres::error::Severity;
+use futures_util::future::try_join;
+use mesh_backend::pool::RowBudget;
+use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
+use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, Subject, WriteError};
+use mesh_sql::postgres::{self, Param, ReadStatement};
+use mesh_sql::{Statement, Step};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, Row};
 
-use super::Writer;
-use super::failure::commit_failure;
-use crate::pool::Lease;
-use crate::settings::DEFAULT_TIMEOUT;
+use crate::cells::{self, LevelRows, NodeRowSource};
+use crate::other_servers::OtherServers;
+use crate::pool::link::Link;
+use crate::pool::{Lease, Pool, PoolError, is_stale};
+use crate::read;
+use crate::read::sort_bound::SortBound;
+use crate::read::statement_cache::StatementCache;
+use crate::sql::{self, TextParam};
 
-impl Writer {
-    /// Runs a script in a transaction, and again if that conflicts with others.
-    pub(super) async fn run_script(
-        &self,
-        script: Arc<dyn Script>,
-        context: Context,
-    ) -> Outcome<Vec<StepResult>, ScriptError> {
-        let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
-        let mut attempts = Attempts::default();
-        loop {
-            let attempt = self.attempt(&*script, attempts.is_stale);
-            let failure = match tokio::time::timeout_at(deadline.into(), attempt).await {
-                // The connection is closed with its transaction.
-                Err(_) => Failure::Final(ResolveError::TimedOut.into()),
-                Ok(Err(failure)) => failure,
-                Ok(Ok((_, done))) if self.discards => return Outcome::Committed(done),
-                Ok(Ok(_)) if !context.begin_commit() => Failure::Final(ResolveError::Busy.into()),
-                Ok(Ok((link, done))) => match commit(link, &context).await {
-                    CommitAnswer::Committed(link) => {
-                        self.wait_for_other_servers(link).await;
-                        return Outcome::Committed(done);
-                    }
-                    CommitAnswer::Refused(error) => {
-                        context.commit_refused();
-                        commit_failure(&error, &done)
-                    }
-                    CommitAnswer::Missing(cause) => return Outcome::Unknown(cause),
-                },
-            };
-            if let Some(outcome) = attempts.again(failure) {
-                return outcome;
-            }
+/// Returns whether row-level security of a table applies to the account.
+const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regclass)";
+
+/// The primary, and the other servers that are told about writes.
+#[derive(Clone)]
+pub(super) struct PostgresEngine {
+    pub(super) pool: Arc<Pool>,
+    pub(super) statements: Arc<StatementCache>,
+    pub(super) sort_bound: Arc<SortBound>,
+    pub(super) other_servers: Arc<OtherServers>,
+}
+
+/// A transaction on a connection. The commands that begin it and set a savepoint are sent with the next statements, in one round
+/// trip.
+pub(super) struct PostgresTransaction {
+    pub(super) link: Lease,
+    pub(super) engine: PostgresEngine,
+    /// Whether the transaction has yet to begin.
+    begins: bool,
+    savepoint: Option<&'static str>,
+}
+
+impl Engine for PostgresEngine {
+    type Transaction = PostgresTransaction;
+
+    async fn take(&self, fresh: bool) -> Result<PostgresTransaction, ResolveError> {
+        let link = self.pool.take(fresh).await?;
+        Ok(PostgresTransaction { link, engine: self.clone(), begins: false, savepoint: None })
+    }
+}
+
+impl Transaction for PostgresTransaction {
+    type Param = Param;
+    type Row = Row;
+
+    const BATCH: usize = 16;
+    const CHECK_DEFERRED: Option<&'static str> = Some("SET CONSTRAINTS ALL IMMEDIATE");
+
+    async fn begin(&mut self) -> Result<(), Error> {
+        self.begins = true;
+        Ok(())
+    }
+
+    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
+        self.savepoint = Some(sql);
+        Ok(())
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.open().await?;
+        self.link.execute(sql).await
+    }
+
+    async fn run(&mut self, statements: &[&Statement<Param>], id: &Key) -> (Vec<Ran<Row>>, Option<Error>) {
+        let statements = statements.iter().map(|Statement { sql, params }| {
+            (sql.as_str(), params.iter().map(|param| TextParam(param.for_write(id))).collect())
+        });
+        let statements: Vec<_> = statements.collect();
+        let (begins, savepoint) = (std::mem::take(&mut self.begins), self.savepoint.take());
+        let opening = open(&self.link, begins, savepoint);
+        let (all, error) = self.link.query_all(opening, &statements).await;
+        (all.into_iter().map(|rows| Ran { count: rows.len() as u64, rows }).collect(), error)
+    }
+
+    async fn commit(&mut self) -> Result<(), Error> {
+        self.open().await?;
+        self.link.end("COMMIT").await
+    }
+
+    async fn rollback(&mut self) {
+        if !self.link.is_running() {
+            let _ = self.link.end("ROLLBACK").await;
         }
     }
 
-    /// Runs a script in a transaction, which stays open if it succeeds. A writer that discards its writes checks deferred
-    /// constraints and rolls back.
-    async fn attempt(
-        &self,
-        script: &dyn Script,
-        is_stale: bool,
-    ) -> Result<(Lease, Vec<StepResult>), Failure<ScriptError>> {
-        let link = self.pool.take(is_stale).await;
-        let link = link.map_err(|error| Failure::Final(ResolveError::from(error).into()))?;
-        let ran = match self.run_all(&link, script).await {
-            Ok(done) if self.discards => match link.execute("SET CONSTRAINTS ALL IMMEDIATE").await {
-                Ok(()) => Ok(done),
-                Err(error) => Err(commit_failure(&error, &done)),
-            },
-            ran => ran,
+    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+        postgres::write_steps(mutation, &self.engine.statements.features)
+    }
+
+    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
+        postgres::create_many(mutations, &self.engine.statements.features)
+    }
+
+    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+        postgres::permitted(subject, ids, &self.engine.statements.features)
+    }
+
+    fn is_id(param: &Param) -> bool {
+        param.is_id()
+    }
+
+    fn key(row: &Row) -> Key {
+        (0..row.len()).map(|cell| cells::value(row, cell)).collect()
+    }
+
+    async fn lock(&mut self, subject: &Subject, id: &Key, is_first: bool) -> Result<bool, Error> {
+        let features = &self.engine.statements.features;
+        let [locking, plain] = [true, false].map(|locks| postgres::find(subject, id, locks, features));
+        let mut found = self.query(&locking, id).await;
+        // Nothing ran before, so nothing has to be repeated.
+        if is_first && found.as_ref().is_err_and(cannot_lock) {
+            keep_snapshot(&self.link).await?;
+            found = self.query(&plain, id).await;
+        }
+        Ok(found?.count > 0)
+    }
+
+    async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
+        let plan = &*self.engine.statements.features.charset.known_plan(plan);
+        let statement = self.engine.statements.of_plan(plan);
+        let read = &statement.read;
+        let fetched = self.fetch(plan, plan, read).await?;
+        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+    }
+
+    async fn read_records(
+        &mut self,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
+        let all = plan.for_records(ids);
+        let read = ReadStatement::from_plan(&all, &self.engine.statements.features);
+        let fetched = self.fetch(plan, &all, &read).await?;
+        let mut source = NodeRowSource::new(&fetched, &read.layout, all.node());
+        all.shape_records(&mut source, ids).map_err(Failure::Final)
+    }
+
+    async fn search_fields(&mut self, mutation: &Mutation, error: &Error, failed: WriteError) -> WriteError {
+        self.with_refused_fields(mutation, error, failed).await
+    }
+
+    /// If the record does not exist now, a trigger may have deleted it in place of the statement, so the transaction is ended
+    /// to look again.
+    async fn is_skipped(&mut self, mutation: &Mutation) -> bool {
+        let link = &self.link;
+        let Some(find) = postgres::find_written(mutation, &self.engine.statements.features) else {
+            return false;
         };
-        // If a statement is still running or this fails, the connection is closed with its transaction.
-        if (ran.is_err() || self.discards) && !link.is_running() {
-            let _ = link.end("ROLLBACK").await;
+        let find = async || {
+            let params: Vec<_> =
+                find.params.iter().map(|param| TextParam(param.for_write(&Key::default()))).collect();
+            link.query_once(&find.sql, &params).await.is_ok_and(|rows| !rows.is_empty())
+        };
+        if !find().await && (link.end("ROLLBACK").await.is_err() || !find().await) {
+            return false;
         }
-        Ok((link, ran?))
+        // Policies may hide the record from the statement alone. Then it does not exist for this write.
+        let table = sql::table(&sql::qualified(
+            mutation.written_table(),
+            self.engine.statements.features.default_schema.as_ref(),
+        ));
+        let hides = link.query_once(HIDES_ROWS, &[TextParam::text(&table)]).await;
+        hides.is_ok_and(|rows| rows.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }
 
-    /// Waits until reads on other servers see a committed write, or those servers know that they may read older data.
-    async fn wait_for_other_servers(&self, link: Lease) {
-        let announced = self.other_servers.announce_write(&link).await;
+    /// Waits until reads on other servers see the write, or those servers know that they may read older data.
+    async fn after_commit(self) {
+        let Self { link, engine, .. } = self;
+        let announced = engine.other_servers.announce_write(&link).await;
         drop(link);
-        if let Some(settled_at) = self.pool.hosts().settled_at() {
+        if let Some(settled_at) = engine.pool.hosts().settled_at() {
             tokio::time::sleep_until(settled_at.into()).await;
         }
         if let Some((announcement, others)) = announced {
@@ -84,25 +189,64 @@ impl Writer {
     }
 }
 
-/// Commits a transaction. Neither the end of the wait nor dropping this future cancels the COMMIT, because PostgreSQL
-/// would then stop waiting for a synchronous standby. The connection keeps its place in the pool until the answer arrives.
-async fn commit(link: Lease, context: &Context) -> CommitAnswer<Lease, Error> {
-    let committing = tokio::spawn(async move {
-        let ended = link.end("COMMIT").await;
-        (link, ended)
-    });
-    let wait = context.commit_timeout.unwrap_or(DEFAULT_TIMEOUT);
-    match tokio::time::timeout(wait, committing).await {
-        Ok(Ok((link, Ok(())))) => CommitAnswer::Committed(link),
-        Ok(Ok((_, Err(error)))) if is_refusal(&error) => CommitAnswer::Refused(error),
-        Ok(Ok((_, Err(error)))) => CommitAnswer::Missing(error.into()),
-        Ok(Err(stopped)) => CommitAnswer::Missing(stopped.into()),
-        Err(_) => CommitAnswer::Missing("the database has not answered COMMIT in time".into()),
+impl PostgresTransaction {
+    /// Sends the commands that begin the transaction and set a savepoint.
+    async fn open(&mut self) -> Result<(), Error> {
+        let (begins, savepoint) = (std::mem::take(&mut self.begins), self.savepoint.take());
+        open(&self.link, begins, savepoint).await
+    }
+
+    /// Returns the rows of a read, unless it sorts too many by values of related records. `sorted` is the plan for one record.
+    async fn fetch(
+        &mut self,
+        sorted: &Plan,
+        plan: &Plan,
+        read: &ReadStatement,
+    ) -> Result<LevelRows, Failure<ResolveError>> {
+        let failed = |error| {
+            let retry = match &error {
+                PoolError::Failed(cause) => Self::retry(cause),
+                _ => Retry::Never,
+            };
+            retry.failure(read::failed(error, plan))
+        };
+        self.open().await.map_err(|error| failed(error.into()))?;
+        let link = &*self.link;
+        if sorted.related_sort_rows().is_some() {
+            let statement = self.engine.statements.of_plan(sorted);
+            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement.read)) };
+            self.engine.sort_bound.check(sorted, steps).await.map_err(Failure::Final)?;
+        }
+        let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
+        let rows = link.query_bounded(&read.statement.sql, &params, budget).await;
+        Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
 }
 
-/// Returns whether an error of COMMIT means that the transaction is rolled back. A connection that PostgreSQL ends may have
-/// been waiting for a standby, after the transaction was committed.
-fn is_refusal(error: &Error) -> bool {
-    error.as_db_error().is_some_and(|cause| cause.parsed_severity() == Some(Severity::Error))
+/// Begins a transaction and sets a savepoint.
+async fn open(link: &Link, begins: bool, savepoint: Option<&'static str>) -> Result<(), Error> {
+    // The futures send their commands when they are first polled, which is in order.
+    let begin = async { if begins { link.begin().await } else { Ok(()) } };
+    let set = async {
+        match savepoint {
+            Some(sql) => link.execute(sql).await,
+            None => Ok(()),
+        }
+    };
+    try_join(begin, set).await.map(drop)
+}
+
+/// Returns whether a record can never be locked, regardless of its state: the account may delete but not update it, or
+/// it is a record of a view whose rows cannot be locked.
+fn cannot_lock(error: &Error) -> bool {
+    let codes = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::FEATURE_NOT_SUPPORTED];
+    !is_stale(error) && error.code().is_some_and(|code| codes.contains(code))
+}
+
+/// Restarts the transaction, with one snapshot for all its statements. A write of a record that another transaction has
+/// changed since then fails, and the transaction is tried again.
+async fn keep_snapshot(link: &Link) -> Result<(), Error> {
+    link.end("ROLLBACK").await?;
+    link.begin().await?;
+    link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await
 }

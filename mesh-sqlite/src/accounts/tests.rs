@@ -1,6 +1,8 @@
 //! Accounts are found by the settings, and wrong settings are reported.
 
-use super::*;
+use mesh_backend::accounts::Accounts;
+use mesh_integrity::{Account, AccountSource as _, UsersTable};
+
 use crate::tests::File;
 
 const USERS: &str =

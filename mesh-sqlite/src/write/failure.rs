@@ -1,5 +1,6 @@
 //! Conversion of SQLite errors to write errors, with the fields that they concern.
 
+use mesh_backend::transaction::{Fault, Violation};
 use mesh_plan::{Mutation, Rule, Subject, Value, ValueRef, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{SetReference, Statement, text};
@@ -14,56 +15,60 @@ pub(super) fn failed(error: Error, mutation: &Mutation, connection: &Connection)
         return WriteError::new(error);
     };
     let message = message.as_deref().unwrap_or_default();
-    let rule = match (cause.code, cause.extended_code) {
+    let fault = match (cause.code, cause.extended_code) {
         // SQLite reports NULL in an integer key as a value of another type.
         (ErrorCode::TypeMismatch, _) if !mutation.emptied_fields().is_empty() => {
-            return WriteError::conflict_of(Rule::NotEmpty, mutation.emptied_fields());
+            Fault::Known(WriteError::conflict_of(Rule::NotEmpty, mutation.emptied_fields()))
         }
-        (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => return unfit(message, mutation),
+        (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => unfit(message, mutation),
         (ErrorCode::ConstraintViolation, code) => match code {
             ffi::SQLITE_CONSTRAINT_UNIQUE
             | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-            | ffi::SQLITE_CONSTRAINT_ROWID => Rule::Unique,
-            ffi::SQLITE_CONSTRAINT_NOTNULL => Rule::NotEmpty,
+            | ffi::SQLITE_CONSTRAINT_ROWID => named(Rule::Unique, message, mutation),
+            ffi::SQLITE_CONSTRAINT_NOTNULL => named(Rule::NotEmpty, message, mutation),
             ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
-                return WriteError::conflict_of(Rule::Reference, missing_references(mutation, connection));
+                let missing = missing_references(mutation, connection);
+                Fault::Known(WriteError::conflict_of(Rule::Reference, missing))
             }
-            ffi::SQLITE_CONSTRAINT_CHECK => Rule::Check,
-            ffi::SQLITE_CONSTRAINT_DATATYPE => return unfit(message, mutation),
-            _ => Rule::Other,
+            ffi::SQLITE_CONSTRAINT_CHECK => check(message, mutation),
+            ffi::SQLITE_CONSTRAINT_DATATYPE => unfit(message, mutation),
+            _ => named(Rule::Other, message, mutation),
         },
         // SQLite has no error code for writing to a generated column.
-        (_, ffi::SQLITE_ERROR) if message.contains(" generated column ") => return unfit(message, mutation),
+        (_, ffi::SQLITE_ERROR) if message.contains(" generated column ") => unfit(message, mutation),
         (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _)
-        | (ErrorCode::ReadOnly, ffi::SQLITE_READONLY) => {
-            tracing::info!("the database does not permit a write: {error}");
-            return WriteError::forbidden_by_database();
-        }
+        | (ErrorCode::ReadOnly, ffi::SQLITE_READONLY) => Fault::Privilege(error.to_string()),
         _ => return read::failed(error).into(),
     };
-    WriteError::conflict_of(rule, fields_in(rule, message, mutation))
+    fault.into_error(mutation)
 }
 
-/// Returns the fields that a message names: `UNIQUE constraint failed: users.email, users.tenant`,
-/// `UNIQUE constraint failed: index 'users_email'`, `CHECK constraint failed: positive` or
-/// `CHECK constraint failed: area > 0`.
-fn fields_in(rule: Rule, message: &str, mutation: &Mutation) -> Vec<String> {
-    let Some((_, cause)) = message.split_once(" constraint failed: ") else { return Vec::new() };
-    let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
-    let subjects = || subjects.into_iter().flatten();
-    let index = cause.strip_prefix("index '").and_then(|rest| rest.strip_suffix('\''));
-    if let Some(name) = index.or_else(|| (rule == Rule::Check).then_some(cause)) {
-        let Some(subject) = mutation.action().assigned(mutation.subject()) else { return Vec::new() };
-        let named = subject.fields_of_constraint(name);
-        return if named.is_empty() && index.is_none() { text::fields(subject, name) } else { named };
+/// The word before the names in a message.
+const FAILED: &str = " constraint failed: ";
+
+/// Returns the names in `UNIQUE constraint failed: users.email, users.tenant` or
+/// `UNIQUE constraint failed: index 'users_email'`.
+fn named<'e>(rule: Rule, message: &'e str, mutation: &'e Mutation) -> Fault<'e> {
+    let violation = Violation::of_rule(rule);
+    let Some((_, names)) = message.split_once(FAILED) else { return Fault::Rule(violation) };
+    if let Some(index) = names.strip_prefix("index '").and_then(|rest| rest.strip_suffix('\'')) {
+        return Fault::Rule(Violation { constraint: Some(index), ..violation });
     }
-    let field = |name: &str| {
-        subjects().find_map(|subject| {
-            let column = column_in(name, subject)?;
-            subject.field_of_column(column).map(str::to_owned)
-        })
-    };
-    cause.split(", ").filter_map(field).collect()
+    let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
+    let is_named = |subject: &&Subject| column_in(names, subject).is_some();
+    let Some(subject) = subjects.into_iter().flatten().find(is_named) else { return Fault::Rule(violation) };
+    let columns = names.split(", ").filter_map(|name| column_in(name, subject)).map(str::to_owned).collect();
+    Fault::Rule(Violation { table: Some(&subject.table().name), columns, ..violation })
+}
+
+/// Returns the name or the condition in `CHECK constraint failed: positive` or `CHECK constraint failed: area > 0`.
+fn check<'e>(message: &'e str, mutation: &'e Mutation) -> Fault<'e> {
+    let cause = message.split_once(FAILED).map(|(_, cause)| cause);
+    let subject = mutation.action().assigned(mutation.subject());
+    let (Some(cause), Some(subject)) = (cause, subject) else { return Rule::Check.into() };
+    let named = subject.fields_of_constraint(cause);
+    let fields = if named.is_empty() { text::fields(subject, cause) } else { named };
+    Fault::Known(WriteError::conflict_of(Rule::Check, fields))
 }
 
 /// Returns the column in `table.column`, if it is a column of the entity's table.
@@ -71,12 +76,11 @@ fn column_in<'n>(name: &'n str, subject: &Subject) -> Option<&'n str> {
     name.strip_prefix(subject.table().name.as_str())?.strip_prefix('.')
 }
 
-/// Returns the error of a value that its column cannot store: `cannot store TEXT value in INTEGER column users.age`.
-fn unfit(message: &str, mutation: &Mutation) -> WriteError {
-    let action = mutation.action();
-    let Some(subject) = action.assigned(mutation.subject()) else { return WriteError::Value(Vec::new()) };
-    let column = message.rsplit_once(" column ").and_then(|(_, name)| column_in(name, subject));
-    subject.unfit(action.values(), column.as_slice())
+/// Returns the column in `cannot store TEXT value in INTEGER column users.age`.
+fn unfit<'e>(message: &'e str, mutation: &Mutation) -> Fault<'e> {
+    let subject = mutation.action().assigned(mutation.subject());
+    let name = message.rsplit_once(" column ").map(|(_, name)| name);
+    Fault::Unfit(subject.zip(name).and_then(|(subject, name)| column_in(name, subject)))
 }
 
 /// Returns the fields of the foreign keys that refer to a missing record. SQLite does not name them.

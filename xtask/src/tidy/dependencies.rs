@@ -57,8 +57,8 @@ pub(crate) fn name(value: &Value) -> &str {
 
 fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     let is_back_end = BACK_ENDS.iter().any(|(name, _)| *name == from);
-    // Uploads are written to files on tokio's thread pool.
-    let may_use_tokio = to == "tokio" && (from == "mesh-uploads" || is_back_end);
+    // Uploads are written to files on tokio's thread pool, and COMMIT is awaited in a task of its own.
+    let may_use_tokio = to == "tokio" && (["mesh-uploads", "mesh-backend"].contains(&from) || is_back_end);
     if SERVER_ONLY.contains(&to) && from != "mesh-server" && !may_use_tokio {
         return Some(format!("{from}: must not depend on {to}, which belongs to mesh-server"));
     }
@@ -77,7 +77,12 @@ fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
         ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
         ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-wire") => None,
         ("mesh-sql", "mesh-plan" | "mesh-ql" | "mesh-schema") => None,
-        (_, "mesh-plan" | "mesh-sql" | "mesh-ql" | "mesh-schema" | "mesh-integrity") if is_back_end => None,
+        (_, "mesh-backend" | "mesh-plan" | "mesh-sql" | "mesh-ql" | "mesh-schema" | "mesh-integrity")
+            if is_back_end =>
+        {
+            None
+        }
+        ("mesh-backend", "mesh-plan" | "mesh-sql" | "mesh-ql" | "mesh-schema" | "mesh-integrity") => None,
         // The conformance kit depends on no other crate, the test kit on the conformance kit alone.
         ("xtask", "mesh-tests" | "mesh-conformance") | ("mesh-tests", "mesh-conformance") => None,
         ("mesh-wire", "mesh-plan" | "mesh-integrity" | "mesh-uploads") if optional => None,
@@ -106,6 +111,9 @@ mod tests {
             ("mesh-uploads", "tokio", false),
             ("mesh-sqlite", "tokio", false),
             ("mesh-sqlite", "rusqlite", false),
+            ("mesh-sqlite", "mesh-backend", false),
+            ("mesh-backend", "mesh-integrity", false),
+            ("mesh-backend", "tokio", false),
             ("mesh-postgres", "mesh-integrity", false),
             ("mesh-ql", "serde_json", false),
         ];
@@ -130,6 +138,9 @@ mod tests {
             ("mesh-server", "rusqlite", true),
             ("mesh-sqlite", "tokio-postgres", false),
             ("mesh-sqlite", "mesh-wire", false),
+            ("mesh-backend", "tokio-postgres", false),
+            ("mesh-backend", "mesh-sqlite", false),
+            ("mesh-backend", "mesh-wire", false),
             ("mesh-sqlite", "mesh-postgres", false),
             ("mesh-postgres", "hyper", false),
             ("mesh-mysql", "tokio-postgres", false),

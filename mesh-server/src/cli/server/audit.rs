@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use mesh_backend::audit::AuditTable;
 use mesh_server::{AuditEntry, AuditFile, AuditLog, AuditSink, Metrics};
 use tokio::runtime::{Builder, Runtime};
 
@@ -60,69 +61,21 @@ pub(crate) async fn check_table(config: &Config, database: &Database) -> Result<
 /// Checks the table, and returns the sink that writes to it.
 async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
     let name = &config.audit.table;
-    match database {
-        None => Err(Failure::usage_error("'audit.table' needs a database")),
-        Some(Database::Sqlite(database)) => Ok(TableSink::Sqlite(database.audit_table(name)?)),
-        Some(Database::Postgres(database)) => {
-            database.audit_table(name).await?;
-            Ok(TableSink::of_server(config))
-        }
-        Some(Database::MySql(database)) => {
-            database.audit_table(name).await?;
-            Ok(TableSink::of_server(config))
-        }
-    }
+    let table = match database {
+        None => return Err(Failure::usage_error("'audit.table' needs a database")),
+        Some(Database::Sqlite(database)) => Some(database.audit_table(name)?),
+        Some(Database::Postgres(database)) => database.audit_table(name).await.map(|_| None)?,
+        Some(Database::MySql(database)) => database.audit_table(name).await.map(|_| None)?,
+    };
+    Ok(TableSink { runtime: None, config: config.clone(), table })
 }
 
-/// A sink that writes to a table.
-enum TableSink {
-    Sqlite(mesh_sqlite::AuditTable),
-    Server(Box<ServerSink>),
-}
-
-impl TableSink {
-    fn of_server(config: &Config) -> Self {
-        Self::Server(Box::new(ServerSink { runtime: None, config: config.clone(), table: None }))
-    }
-}
-
-/// A sink that writes to a table of a database server. Its connections run on the runtime of the log's thread.
-struct ServerSink {
+/// A sink that writes to a table. Connections to a server run on the runtime of the log's thread.
+struct TableSink {
     /// Built on the thread of the log: a runtime must not be dropped within another one.
     runtime: Option<Runtime>,
     config: Config,
-    table: Option<ServerTable>,
-}
-
-/// A table of a database server.
-enum ServerTable {
-    Postgres(mesh_postgres::AuditTable),
-    MySql(mesh_mysql::AuditTable),
-}
-
-impl ServerTable {
-    async fn open(config: &Config) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let (url, name) = (config.database.as_deref().unwrap_or_default(), &config.audit.table);
-        if let Ok(DatabaseUrl::MySql(url)) = DatabaseUrl::parse(url) {
-            let mut settings = mysql_settings(config);
-            settings.connections = 1;
-            let database = mesh_mysql::Database::connect(&url, &settings).await?;
-            return Ok(Self::MySql(database.audit_table(name).await?));
-        }
-        let mut settings = postgres_settings(config);
-        settings.connections = 1;
-        settings.replicas.clear();
-        let database = mesh_postgres::Database::connect(url, &settings).await?;
-        Ok(Self::Postgres(database.audit_table(name).await?))
-    }
-
-    async fn append(&self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        match self {
-            Self::Postgres(table) => table.append(rows).await?,
-            Self::MySql(table) => table.append(rows).await?,
-        }
-        Ok(())
-    }
+    table: Option<AuditTable>,
 }
 
 impl AuditSink for TableSink {
@@ -130,11 +83,7 @@ impl AuditSink for TableSink {
         while !entries.is_empty() {
             let count = entries.len().min(MAX_ROWS);
             let rows: Vec<&str> = entries.iter().take(count).map(|entry| entry.json.as_str()).collect();
-            let rows = format!("[{}]", rows.join(","));
-            match self {
-                Self::Sqlite(table) => table.append(&rows)?,
-                Self::Server(sink) => sink.append(&rows)?,
-            }
+            self.append(&format!("[{}]", rows.join(",")))?;
             entries.drain(..count);
         }
         Ok(())
@@ -145,7 +94,7 @@ impl AuditSink for TableSink {
     }
 }
 
-impl ServerSink {
+impl TableSink {
     fn append(&mut self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
         let Self { runtime, config, table } = self;
         let runtime = match runtime {
@@ -155,9 +104,23 @@ impl ServerSink {
         runtime.block_on(async {
             let table = match table {
                 Some(table) => table,
-                none => none.insert(ServerTable::open(config).await?),
+                none => none.insert(open(config).await?),
             };
             table.append(rows).await
         })
     }
+}
+
+/// Opens the table of a database server on a connection of its own.
+async fn open(config: &Config) -> Result<AuditTable, Box<dyn Error + Send + Sync>> {
+    let (url, name) = (config.database.as_deref().unwrap_or_default(), &config.audit.table);
+    if let Ok(DatabaseUrl::MySql(url)) = DatabaseUrl::parse(url) {
+        let mut settings = mysql_settings(config);
+        settings.connections = 1;
+        return Ok(mesh_mysql::Database::connect(&url, &settings).await?.audit_table(name).await?);
+    }
+    let mut settings = postgres_settings(config);
+    settings.connections = 1;
+    settings.replicas.clear();
+    Ok(mesh_postgres::Database::connect(url, &settings).await?.audit_table(name).await?)
 }

@@ -1,6 +1,9 @@
 //! Keys are stored and found in every form that their columns may have.
 
-use super::*;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mesh_integrity::{ApiKeyHash, ApiKeySource as _, StoredApiKey};
+
 use crate::tests::File;
 
 const TABLE: &str = "my keys";
@@ -9,6 +12,10 @@ const TABLE: &str = "my keys";
 fn key(byte: u8) -> StoredApiKey {
     let role = Some("reader".to_owned());
     StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }
+}
+
+fn time(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 #[tokio::test]

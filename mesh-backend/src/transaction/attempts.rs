@@ -1,8 +1,6 @@
-//! The attempts of a back end to run a transaction over a connection, and how each ended. `SPEC §23.2`
+//! The attempts to run a transaction, and how each ended. `SPEC §23.2`
 
-use std::error::Error as StdError;
-
-use crate::Outcome;
+use mesh_plan::Outcome;
 
 /// The reason why an attempt was rolled back, or will be when its connection is closed.
 #[derive(Debug)]
@@ -24,17 +22,6 @@ impl<E> Failure<E> {
             Self::Final(error) => Failure::Final(convert(error)),
         }
     }
-}
-
-/// The answer to COMMIT.
-#[derive(Debug)]
-pub enum CommitAnswer<T, E> {
-    /// The transaction is committed.
-    Committed(T),
-    /// The engine has refused it and rolled back.
-    Refused(E),
-    /// The connection was lost, or the engine has not answered in time.
-    Missing(Box<dyn StdError + Send + Sync>),
 }
 
 /// The attempts at a transaction.

@@ -1,17 +1,14 @@
 //! The rows that a statement may return.
 
 use mesh_plan::{Plan, ResolveError};
-use mysql_async::{Row, Value};
 
-/// The minimum length of a number in a response.
-const MIN_NUMBER_BYTES: usize = 1;
 /// The maximum length of rows in relation to the length of the response. A number takes up to twice the bytes of its
 /// text.
 const BYTES_PER_RESPONSE_BYTE: usize = 2;
 
 /// The remaining rows and bytes that a statement may return.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowBudget {
+pub struct RowBudget {
     rows: usize,
     bytes: usize,
     limits: (usize, usize),
@@ -20,7 +17,7 @@ pub(crate) struct RowBudget {
 /// The error for more rows or bytes than the budget allows.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("more rows than the response may show")]
-pub(crate) enum BudgetExceeded {
+pub enum BudgetExceeded {
     /// Too many rows, with the limit of objects in a response.
     Rows(usize),
     /// Too many bytes, with the limit of bytes of a response.
@@ -37,12 +34,13 @@ impl From<BudgetExceeded> for ResolveError {
 }
 
 impl RowBudget {
-    pub(crate) const UNLIMITED: Self =
+    /// No bound.
+    pub const UNLIMITED: Self =
         Self { rows: usize::MAX, bytes: usize::MAX, limits: (usize::MAX, usize::MAX) };
 
     /// Returns a budget that suffices for every response that the limits of the plan allow. Each row is an object, except
     /// the one that shows that another page follows.
-    pub(crate) fn of_plan(plan: &Plan) -> Self {
+    pub fn of_plan(plan: &Plan) -> Self {
         let (rows, bytes) = (plan.rows_max(), plan.bytes_max());
         Self {
             rows: rows.saturating_add(1),
@@ -51,24 +49,26 @@ impl RowBudget {
         }
     }
 
-    /// Takes a row from the budget.
-    pub(super) fn spend(&mut self, row: &Row) -> Result<(), BudgetExceeded> {
+    /// Returns the budget with at most this many bytes.
+    #[must_use]
+    pub fn at_most(self, bytes: usize) -> Self {
+        Self { bytes: self.bytes.min(bytes), ..self }
+    }
+
+    /// Returns the budget of `reads` reads together.
+    #[must_use]
+    pub fn times(self, reads: usize) -> Self {
+        Self { rows: self.rows.saturating_mul(reads), bytes: self.bytes.saturating_mul(reads), ..self }
+    }
+
+    /// Takes a row, of which a response can show this many bytes, from the budget.
+    ///
+    /// # Errors
+    /// The budget does not suffice.
+    pub fn spend(&mut self, size: usize) -> Result<(), BudgetExceeded> {
         let (rows, bytes) = self.limits;
         self.rows = self.rows.checked_sub(1).ok_or(BudgetExceeded::Rows(rows))?;
-        let size = size(row);
         self.bytes = self.bytes.checked_sub(size).ok_or(BudgetExceeded::Bytes(bytes))?;
         Ok(())
     }
-}
-
-/// Returns the number of bytes of a row that a response can show.
-fn size(row: &Row) -> usize {
-    let cells = (0..row.len()).filter_map(|index| row.as_ref(index));
-    cells
-        .map(|cell| match cell {
-            Value::Bytes(bytes) => bytes.len(),
-            Value::NULL => 0,
-            _ => MIN_NUMBER_BYTES,
-        })
-        .sum()
 }

@@ -1,0 +1,99 @@
+//! Accounts in a table of the served database.
+
+use std::fmt;
+
+use mesh_integrity::{Account, AccountError, AccountSource, AccountsUnavailable, BoxFuture, UsersTable};
+use mesh_plan::Value;
+use sea_query::{Expr, Query, SelectStatement, TableRef};
+
+use crate::tables::{TableError, Tables, text};
+
+/// The pattern of password hashes.
+pub const ARGON2_HASHES: &str = "$argon2id$%";
+
+/// The accounts of a database.
+pub struct Accounts {
+    tables: Box<dyn Tables>,
+    find: String,
+    /// The number of parameters of `find`, each of which is the login.
+    logins: usize,
+    any: String,
+}
+
+/// Returns a column of the table of accounts, with its table: SQLite reads an unqualified quoted name that is not a column as
+/// text.
+pub fn column(name: &str) -> Expr {
+    Expr::col(("u", name.to_owned()))
+}
+
+/// Returns the statement that selects accounts with their roles and tenants. `text` converts a column to text.
+pub fn select(users: &UsersTable, table: TableRef, text: impl Fn(Expr) -> Expr) -> SelectStatement {
+    let optional = |name: &Option<String>| text(name.as_deref().map_or_else(|| Expr::cust("NULL"), column));
+    let named = [&users.id, &users.login, &users.password].map(|name| text(column(name)));
+    let mut select = Query::select();
+    select.exprs(named).exprs([optional(&users.role), optional(&users.tenant)]).from_as(table, "u");
+    select
+}
+
+impl Accounts {
+    /// Creates the accounts that two statements select: `find` those of a login, which is each of its parameters, and `any` one
+    /// with a password.
+    pub fn new(tables: impl Tables, find: (String, usize), any: String) -> Self {
+        Self { tables: Box::new(tables), find: find.0, logins: find.1, any }
+    }
+
+    /// Checks that the statements fit the table.
+    ///
+    /// # Errors
+    /// They do not, or the database cannot be read.
+    pub async fn check(self, users: &UsersTable) -> Result<Self, String> {
+        let table = &users.table;
+        match self.read(&self.find, &vec!["".into(); self.logins]).await {
+            Ok(_) => Ok(self),
+            Err(error) => Err(format!("'integrity.users' does not fit the table '{table}': {error}")),
+        }
+    }
+
+    async fn read(&self, sql: &str, params: &[Value]) -> Result<Vec<Account>, AccountError> {
+        let rows = self.tables.read(sql, params).await.map_err(|error| -> AccountError {
+            match error {
+                TableError::Unavailable(cause) => {
+                    tracing::warn!("the accounts cannot be read: {cause}");
+                    AccountsUnavailable.into()
+                }
+                TableError::Failed(cause) => cause,
+            }
+        })?;
+        let account = |row: &Vec<Value>| Account {
+            id: text(row, 0).unwrap_or_default(),
+            login: text(row, 1).unwrap_or_default(),
+            hash: text(row, 2),
+            role: text(row, 3),
+            tenant: text(row, 4),
+        };
+        Ok(rows.iter().map(account).collect())
+    }
+}
+
+impl AccountSource for Accounts {
+    fn find<'a>(&'a self, login: &'a str) -> BoxFuture<'a, Result<Option<Account>, AccountError>> {
+        Box::pin(async move {
+            let mut found = self.read(&self.find, &vec![login.into(); self.logins]).await?;
+            if found.len() > 1 {
+                tracing::warn!("two accounts have the same login, so neither can be used");
+                return Ok(None);
+            }
+            Ok(found.pop().filter(|account| !account.id.is_empty()))
+        })
+    }
+
+    fn any_hash(&self) -> BoxFuture<'_, Result<Option<String>, AccountError>> {
+        Box::pin(async { Ok(self.read(&self.any, &[]).await?.pop().and_then(|account| account.hash)) })
+    }
+}
+
+impl fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accounts").field("find", &self.find).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,24 @@
+//! What the SQL back ends of Mesh share and what is not a driver.
+#![doc = ""]
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+pub mod accounts;
+pub mod api_keys;
+pub mod audit;
+pub mod error;
+pub mod pool;
+pub mod state;
+pub mod tables;
+pub mod transaction;
+
+use mesh_schema::Catalog;
+
+/// The contents of a database.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// The tables and views.
+    pub catalog: Catalog,
+    /// Notes for the log: what was left out, and why.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,105 @@
+//! Statements on tables that Mesh uses itself.
+//!
+//! The file is opened for each statement, because it may have been replaced. Opening it takes a thousandth of the time of
+//! hashing a password. Statements run on a thread that may block, because the tables may be large and have no index.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mesh_backend::tables::{Cells, TableError, Tables};
+use mesh_plan::backend::Cells as _;
+use mesh_plan::{BoxFuture, Value};
+use rusqlite::{Connection, OpenFlags, Row, Statement};
+
+use crate::cells::{Bound, SqliteRow};
+use crate::database::Database;
+use crate::pool::connect;
+
+/// The time limit for waiting for a writer in another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The tables of the file that is at a path.
+pub(crate) struct FileTables {
+    path: PathBuf,
+}
+
+impl Database {
+    pub(crate) fn tables(&self) -> FileTables {
+        FileTables { path: self.path() }
+    }
+}
+
+/// Opens a file for reading.
+pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// Opens a file for writing.
+pub(crate) fn open_for_writing(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// Returns the names of a table's columns; empty if there is no such table.
+pub(crate) fn columns(path: &Path, table: &str) -> rusqlite::Result<Vec<String>> {
+    let connection = open(path)?;
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    let names = statement.query_map([table], |row| row.get(0))?;
+    names.collect()
+}
+
+impl Tables for FileTables {
+    fn read<'a>(
+        &'a self,
+        sql: &'a str,
+        params: &'a [Value],
+    ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
+        let (path, sql, params) = (self.path.clone(), sql.to_owned(), params.to_vec());
+        Box::pin(run(move || rows(&mut open(&path)?.prepare(&sql)?, &params)))
+    }
+
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
+        let (path, sql, params) = (self.path.clone(), sql.to_owned(), params.to_vec());
+        Box::pin(run(move || {
+            let mut connection = open_for_writing(&path)?;
+            let change = connection.transaction()?;
+            let mut count = 0;
+            let mut statement = change.prepare(&sql)?;
+            for params in &params {
+                let rows = rows(&mut statement, params)?;
+                count += if rows.is_empty() { change.changes() } else { rows.len() as u64 };
+            }
+            drop(statement);
+            change.commit()?;
+            Ok(count)
+        }))
+    }
+}
+
+/// Runs a statement, and returns its rows.
+fn rows(statement: &mut Statement<'_>, params: &[Value]) -> rusqlite::Result<Vec<Cells>> {
+    for (index, param) in (1..).zip(params) {
+        statement.raw_bind_parameter(index, Bound(param.as_ref()))?;
+    }
+    let width = statement.column_count();
+    let cells = |row: &Row<'_>| {
+        let row = SqliteRow::new(row, 0);
+        (0..width).map(|column| row.cell(column).to_value()).collect()
+    };
+    let (mut found, mut rows) = (Vec::new(), statement.raw_query());
+    while let Some(row) = rows.next()? {
+        found.push(cells(row));
+    }
+    Ok(found)
+}
+
+async fn run<T: Send + 'static>(
+    work: impl FnOnce() -> rusqlite::Result<T> + Send + 'static,
+) -> Result<T, TableError> {
+    let done = tokio::task::spawn_blocking(work).await.map_err(|error| TableError::Failed(error.into()))?;
+    done.map_err(|error| TableError::Failed(error.into()))
+}
