@@ -40,6 +40,8 @@ fn check(queries: &[&str], expected: Expect) {
     expected.assert_eq(&shown.join("\n"));
 }
 
+/// A condition that compares for equality begins at the related records instead. If no index begins with its field, their
+/// table is scanned once, as `posts` is here for `day`.
 #[test]
 fn conditions_on_relations_search_the_index_of_the_foreign_key() {
     check(
@@ -61,9 +63,10 @@ fn conditions_on_relations_search_the_index_of_the_foreign_key() {
               -> SEARCH t0 USING COVERING INDEX posts_user (user_id=?)
               -> USE TEMP B-TREE FOR ORDER BY
 
-            SELECT "t0"."id" FROM "users" AS "t0" WHERE EXISTS(SELECT 1 FROM "posts" AS "t0_0" WHERE "t0_0"."day" = ? AND "t0_0"."user_id" = "t0"."id") ORDER BY "t0"."id" ASC LIMIT ?
-              -> SCAN t0
-              -> SEARCH t0_0 EXISTS USING COVERING INDEX posts_user (user_id=? AND day=?)
+            SELECT "t0"."id" FROM "users" AS "t0" WHERE "t0"."id" IN (SELECT "t0_0"."user_id" FROM "posts" AS "t0_0" WHERE "t0_0"."day" = ?) ORDER BY "t0"."id" ASC LIMIT ?
+              -> SEARCH t0 USING INTEGER PRIMARY KEY (rowid=?)
+              -> LIST SUBQUERY 1
+              -> SCAN t0_0
 
             SELECT "t0"."id" FROM "users" AS "t0" WHERE EXISTS(SELECT 1 FROM "posts" AS "t0_0" WHERE "t0_0"."user_id" = "t0"."id") ORDER BY "t0"."id" ASC LIMIT ?
               -> SCAN t0
