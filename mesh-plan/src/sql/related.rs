@@ -3,8 +3,8 @@
 //! The record at the end of a to-one relation is joined to the rows if the database has at most one. Other values are
 //! correlated subqueries. Conditions on relations become `EXISTS`, which databases run as semi-joins. SQLite always begins a
 //! semi-join at the rows. Conditions that must hold therefore get a form with which it can begin at the related records: a join
-//! of the one record, or `IN` with a list of keys if a condition on the related records suggests that few match. An aggregate that is the first sort key of all rows is
-//! computed in groups by parent if possible, because each row needs it.
+//! of the one record, or `IN` with a list of keys if a condition on the related records suggests that few match. An aggregate
+//! that is the first sort key of all rows is computed in groups by parent if possible, because each row needs it.
 
 use mesh_ql::AggregateFn;
 use mesh_schema::{ColumnPair, Link};
