@@ -10,11 +10,10 @@ use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 use tokio_postgres::Row;
 
-use crate::catalog::SYSTEM_SCHEMA;
 use crate::database::Database;
 use crate::error::OpenError;
 use crate::pool::{Pool, PoolError};
-use crate::sql::{self, TextParam};
+use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
 /// The accounts of a PostgreSQL database. They are read from the primary, because a replica may lack a password that has
 /// just been changed.

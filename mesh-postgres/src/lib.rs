@@ -16,6 +16,7 @@ mod error;
 mod other_servers;
 mod pool;
 mod read;
+mod replicas;
 mod settings;
 mod sql;
 mod state;

@@ -27,7 +27,7 @@ use self::revoked_sessions::RevokedSessions;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
 use crate::pool::link::Link;
-use crate::pool::replicas::Replicas;
+use crate::replicas::Replicas;
 use crate::sql::TextParam;
 
 /// The statements that subscribe to messages.
@@ -164,7 +164,7 @@ impl OtherServers {
         let announcing = tokio::time::timeout(LEASE, link.query_once(ANNOUNCE_POSITION, &params)).await;
         let rows = announcing.ok().and_then(Result::ok).unwrap_or_default();
         let row = rows.first();
-        self.replicas.require(link, row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
+        self.replicas.require(link, row.map(|row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))
     }
 
@@ -235,7 +235,7 @@ impl OtherServers {
         let parts: Vec<&str> = message.split(' ').collect();
         let token = match *parts.as_slice() {
             ["written", position, token] => {
-                self.replicas.require(link, position.parse::<PgLsn>().ok()?.into());
+                self.replicas.require(link, Some(position.parse::<PgLsn>().ok()?.into()));
                 token
             }
             ["revoked", session, until, token] => {

@@ -18,9 +18,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row, Statement};
 
 use crate::pool::connect_url::ConnectUrl;
+use crate::pool::error::is_stale;
+use crate::pool::host_search;
 use crate::pool::link::Link;
 use crate::pool::row_budget::RowBudget;
-use crate::pool::{CONNECT_TIMEOUT, PoolError, hosts, is_stale};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -171,11 +172,9 @@ impl SharedLinks {
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
             let (links, begin) = (&opening.0, Arc::from(""));
-            let opened = hosts::open(&links.target, &links.settings, &begin);
-            match tokio::time::timeout(CONNECT_TIMEOUT, opened).await {
-                Ok(Ok((link, _))) => links.add(link, slot),
-                failed => {
-                    let error = failed.ok().and_then(Result::err).unwrap_or(PoolError::TimedOut);
+            match host_search::open(&links.target, &links.settings, &begin).await {
+                Ok((link, _)) => links.add(link, slot),
+                Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");
                     drop(slot);
                     tokio::time::sleep(REOPEN_DELAY).await;
