@@ -33,7 +33,7 @@ use self::link::{Link, LinkWithNotifications};
 use self::row_budget::RowBudget;
 pub(crate) use self::session::Purpose;
 use self::session::SESSION;
-use self::shared::{LOCK_TIMEOUT, ROW_BYTES, SLOW_RUN_TIME, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
+use self::shared::{LOCK_TIMEOUT, ROW_BYTES, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
 use self::weight::Weight;
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -174,7 +174,7 @@ impl Pool {
             return rows.map_err(PoolError::Failed);
         }
         let (rows, took) = Box::pin(self.run_within(sql, params, budget, self.shared.is_used())).await?;
-        weight.record(took, &rows);
+        weight.record_alone(took, rows.iter().map(Row::raw_size_bytes).sum());
         Ok(rows)
     }
 
@@ -203,10 +203,7 @@ impl Pool {
         let lease = self.shared.choose()?;
         match lease.query(sql, params, budget).await {
             SharedRead::Ended(rows, took) => {
-                weight.record_shared(took >= SLOW_RUN_TIME);
-                if let Some(batch) = batch {
-                    batch.record(1, took);
-                }
+                weight.record_shared(took);
                 return Some(rows);
             }
             SharedRead::Heavy => weight.record_heavy(),
