@@ -143,9 +143,10 @@ impl SharedLinks {
             self.open_another();
         }
         let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
-        if link.depth.fetch_add(1, Ordering::Relaxed) == 0 {
+        if link.depth() == 0 {
             link.since.store(link.now(), Ordering::Relaxed);
         }
+        link.depth.fetch_add(1, Ordering::Relaxed);
         Some(SharedLease { link, links: Arc::clone(self), is_answered: false })
     }
 
