@@ -34,7 +34,7 @@ use self::row_budget::RowBudget;
 pub(crate) use self::session::Purpose;
 use self::session::SESSION;
 use self::shared::{LOCK_TIMEOUT, ROW_BYTES, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
-use self::weight::Weight;
+use self::weight::{RUNS_IF_HEAVY, Weight};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -204,9 +204,12 @@ impl Pool {
         match lease.query(sql, params, budget).await {
             SharedRead::Ended(rows, took) => {
                 weight.record_shared(took);
+                if let Some(batch) = batch {
+                    batch.record_alone();
+                }
                 return Some(rows);
             }
-            SharedRead::Heavy => weight.record_heavy(),
+            SharedRead::Heavy => weight.record_heavy(RUNS_IF_HEAVY),
             SharedRead::Lost(error) => {
                 tracing::debug!("running a read again on another connection: {error}");
             }

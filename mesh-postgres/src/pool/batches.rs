@@ -21,14 +21,17 @@ use crate::sql::TextParam;
 /// The number of statements that run at the same time before further reads wait.
 pub(crate) const STATEMENTS: usize = 4;
 /// The maximum number of reads in a batch.
-const READS: usize = 64;
+const READS: usize = 128;
+
+/// The number of reads that run alone after a batch has taken too long.
+const READS_ALONE: i8 = 100;
 
 /// A statement for several point reads that differ only in their ids.
 pub(crate) struct BatchStatement {
     sql: String,
     /// For each parameter of the single statement, whether it is a part of the id.
     is_id: Vec<bool>,
-    /// The weight of this statement. If it is heavy, no more reads wait for a batch.
+    /// The weight of this statement. While it is heavy, no reads wait for a batch.
     weight: Weight,
 }
 
@@ -84,6 +87,11 @@ impl BatchStatement {
         debug_assert_eq!(values(&batch.params), values(&single.statement.params), "{batch}");
         let is_id = single.statement.params.iter().map(Param::is_id).collect();
         Self { sql: batch.sql, is_id, weight: Weight::light() }
+    }
+
+    /// Records a read that ran alone.
+    pub(super) fn record_alone(&self) {
+        self.weight.record_light();
     }
 
     /// Returns the parameters of a single read that are parts of its id, or the others.
@@ -174,7 +182,7 @@ impl RunningRead {
                 weight.record_shared(took);
                 answer(reads, rows);
             }
-            SharedRead::Heavy | SharedRead::Unprepared => weight.record_heavy(),
+            SharedRead::Heavy | SharedRead::Unprepared => weight.record_heavy(READS_ALONE),
             SharedRead::Ended(Err(error), _) | SharedRead::Lost(error) => {
                 tracing::debug!("running the reads of a batch alone: {error}");
             }

@@ -16,7 +16,7 @@ const STATEMENTS: usize = 8_192;
 /// The number of light runs after which a new statement is light.
 const RUNS_IF_NEW: i8 = 1;
 /// The number of light runs after which a heavy statement is light.
-const RUNS_IF_HEAVY: i8 = 8;
+pub(super) const RUNS_IF_HEAVY: i8 = 8;
 /// The number of light runs that make up for a slow run on a shared connection. On a busy machine, some runs of every
 /// statement are slow.
 const SLOW_RUN: i8 = 4;
@@ -64,28 +64,39 @@ impl Weight {
 
     /// Records a run on a connection that was not shared.
     pub(super) fn record_alone(&self, took: Duration, bytes: usize) {
-        if took > LIGHT_TIME || bytes > LIGHT_BYTES { self.record_heavy() } else { self.record_light() }
+        if took > LIGHT_TIME || bytes > LIGHT_BYTES {
+            self.record_heavy(RUNS_IF_HEAVY);
+        } else {
+            self.record_light();
+        }
     }
 
     /// Records a run on a shared connection.
     pub(super) fn record_shared(&self, took: Duration) {
-        if took <= LIGHT_TIME {
-            return self.record_light();
-        }
-        let after = self.0.load(Ordering::Relaxed).saturating_sub(SLOW_RUN);
-        self.0.store(if after <= -MAX_SLOW { RUNS_IF_HEAVY } else { after }, Ordering::Relaxed);
-    }
-
-    /// Records a run that took too long or returned too much for a shared connection.
-    pub(super) fn record_heavy(&self) {
-        self.0.store(RUNS_IF_HEAVY, Ordering::Relaxed);
-    }
-
-    /// Records a light run. One of several concurrent runs may not count.
-    fn record_light(&self) {
         let before = self.0.load(Ordering::Relaxed);
-        if before != 0 {
-            self.0.store(before - before.signum(), Ordering::Relaxed);
+        let after = match before {
+            // A run that was sent before the statement became heavy does not make it light again.
+            1.. => before,
+            _ if took <= LIGHT_TIME => (before + 1).min(0),
+            _ if before - SLOW_RUN <= -MAX_SLOW => RUNS_IF_HEAVY,
+            _ => before - SLOW_RUN,
+        };
+        if after != before {
+            self.0.store(after, Ordering::Relaxed);
+        }
+    }
+
+    /// Records a run that took too long or returned too much for a shared connection. The statement is light again after this
+    /// number of light runs.
+    pub(super) fn record_heavy(&self, runs: i8) {
+        self.0.store(runs, Ordering::Relaxed);
+    }
+
+    /// Counts a light run of a heavy statement. One of several concurrent runs may not count.
+    pub(super) fn record_light(&self) {
+        let before = self.0.load(Ordering::Relaxed);
+        if before > 0 {
+            self.0.store(before - 1, Ordering::Relaxed);
         }
     }
 }
