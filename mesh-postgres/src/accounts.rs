@@ -7,11 +7,10 @@ use mesh_integrity::UsersTable;
 use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder};
 
-use crate::catalog::SYSTEM_SCHEMA;
 use crate::database::Database;
 use crate::error::OpenError;
 use crate::pool::PoolError;
-use crate::sql::{self, TextParam};
+use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
 impl Database {
     /// Returns the accounts stored in a table. They are read from the primary, because a replica may lack a password that has

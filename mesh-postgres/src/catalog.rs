@@ -16,13 +16,10 @@ use tokio_postgres::Error;
 
 use self::types::ColumnType;
 use crate::pool::link::Link;
-use crate::sql::TextParam;
+use crate::sql::{SYSTEM_SCHEMA, TextParam};
 
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";
-
-/// The schema of the built-in types, functions and operators.
-pub(crate) const SYSTEM_SCHEMA: &str = "pg_catalog";
 
 /// Detects optional features of a database.
 pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features, Error> {

@@ -21,7 +21,7 @@ use crate::database::Database;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
 use crate::pool::link::Link;
-use crate::pool::replicas::Replicas;
+use crate::replicas::Replicas;
 use coverage::Coverage;
 
 /// The interval at which snapshots are compared.

@@ -14,11 +14,12 @@ use crate::catalog::indexes;
 use crate::error::{BoxError, OpenError, without_password};
 use crate::other_servers::OtherServers;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::hosts::SessionAttrs;
-use crate::pool::replicas::{PRIMARY_DOWN_TIME, Primary, Replicas};
+use crate::pool::hosts::PRIMARY_DOWN_TIME;
+use crate::pool::role::SessionAttrs;
 use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
+use crate::replicas::Replicas;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::sql::TextParam;
 use crate::{catalog, read, sql};
@@ -191,7 +192,7 @@ impl Database {
     pub fn answers_without_primary(&self) -> bool {
         !self.replicas.is_empty() && {
             self.replicas.watch(&self.pool);
-            self.replicas.primary_is_down() && self.replicas.choose(Primary::Down).is_some()
+            self.replicas.primary_is_down() && self.replicas.choose(true).is_some()
         }
     }
 
@@ -231,20 +232,13 @@ impl Database {
         loop {
             let is_down = self.replicas.primary_is_down();
             let is_current = is_down || !self.other_servers.is_started() || self.other_servers.has_lease();
-            let primary = if is_down { Primary::Down } else { Primary::Up };
-            if is_current && let Some(result) = self.read_replica(plan, primary).await {
+            if is_current && let Some(result) = self.read_replica(plan, is_down).await {
                 return result;
             }
             let error = match read::run(&self.pool, plan, &self.statements).await {
                 Ok(result) => return result,
                 Err(error) => error,
             };
-            if is_current
-                && !is_down
-                && let Some(result) = self.read_replica(plan, Primary::Lost).await
-            {
-                return result;
-            }
             if Instant::now() + RETRY_INTERVAL > self.retry_deadline(start, deadline) {
                 return Err(error.into());
             }
@@ -258,7 +252,7 @@ impl Database {
     fn retry_deadline(&self, start: Instant, deadline: Instant) -> Instant {
         let hosts = self.pool.hosts();
         let may_be_promoted = hosts.attrs.is_primary() && hosts.count() > 1;
-        match (may_be_promoted, self.replicas.any_responds()) {
+        match (may_be_promoted, self.replicas.healthy() > 0) {
             (true, true) => deadline,
             (true, false) => deadline.min(start + self.pool.wait()),
             (false, true) => deadline.min(start + PRIMARY_DOWN_TIME),
@@ -267,8 +261,12 @@ impl Database {
     }
 
     /// Reads from a replica; `None` if none is available. A replica that fails a read is excluded.
-    async fn read_replica(&self, plan: &Plan, primary: Primary) -> Option<Result<JsonBody, ResolveError>> {
-        let replica = self.replicas.choose(primary)?;
+    async fn read_replica(
+        &self,
+        plan: &Plan,
+        primary_is_down: bool,
+    ) -> Option<Result<JsonBody, ResolveError>> {
+        let replica = self.replicas.choose(primary_is_down)?;
         let result = read::run(&replica.pool, plan, &self.statements).await;
         if result.is_err() {
             replica.exclude();

@@ -15,6 +15,7 @@ mod database;
 mod other_servers;
 mod pool;
 mod read;
+mod replicas;
 mod settings;
 mod sql;
 mod state;

@@ -1,4 +1,5 @@
-//! Messages between the servers of one database: a session was revoked, or a server has written up to a log position.
+//! Messages between the servers of one database: what one server has acknowledged, a write or the end of a session, no other
+//! one contradicts.
 //!
 //! Each server listens on a connection to the primary and acknowledges every message, so that a reply that other servers
 //! must not contradict can wait for all of them.
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use mesh_integrity::SessionId;
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_postgres::Notification;
 use tokio_postgres::types::PgLsn;
 
@@ -27,7 +28,7 @@ use self::revoked_sessions::RevokedSessions;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
 use crate::pool::link::Link;
-use crate::pool::replicas::Replicas;
+use crate::replicas::Replicas;
 use crate::sql::TextParam;
 
 /// The statements that subscribe to messages.
@@ -76,8 +77,8 @@ pub(crate) struct OtherServers {
     /// The sessions that were revoked.
     pub(crate) revoked: RevokedSessions,
     leased_until: Mutex<Option<Instant>>,
-    /// Senders to announcements that wait for acknowledgements, by token.
-    waiting: Mutex<HashMap<String, mpsc::UnboundedSender<()>>>,
+    /// The acknowledgements of the announcements that wait for them, by token.
+    waiting: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// The prefix of the tokens of this server.
     token_prefix: String,
     next_token: AtomicU64,
@@ -91,7 +92,8 @@ pub(crate) struct Announcement<'a> {
     other_servers: &'a OtherServers,
     /// The token, which the message must contain.
     pub(crate) token: String,
-    acknowledgements: mpsc::UnboundedReceiver<()>,
+    /// A permit for each server that has acknowledged.
+    acknowledgements: Arc<Semaphore>,
 }
 
 impl OtherServers {
@@ -143,8 +145,8 @@ impl OtherServers {
     /// Prepares to receive the acknowledgements of a message that is about to be sent.
     pub(crate) fn announce(&self) -> Announcement<'_> {
         let token = format!("{}{:x}", self.token_prefix, self.next_token.fetch_add(1, Ordering::Relaxed));
-        let (sender, acknowledgements) = mpsc::unbounded_channel();
-        self.waiting.lock().insert(token.clone(), sender);
+        let acknowledgements = Arc::new(Semaphore::new(0));
+        self.waiting.lock().insert(token.clone(), Arc::clone(&acknowledgements));
         Announcement { other_servers: self, token, acknowledgements }
     }
 
@@ -164,7 +166,7 @@ impl OtherServers {
         let announcing = tokio::time::timeout(LEASE, link.query_once(ANNOUNCE_POSITION, &params)).await;
         let rows = announcing.ok().and_then(Result::ok).unwrap_or_default();
         let row = rows.first();
-        self.replicas.require(link, row.map_or(u64::MAX, |row| row.get::<_, PgLsn>(0).into()));
+        self.replicas.require(link, row.map(|row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))
     }
 
@@ -213,10 +215,8 @@ impl OtherServers {
         for message in first.into_iter().chain(std::iter::from_fn(|| messages.try_recv().ok())) {
             if message.channel() == ACKNOWLEDGEMENTS {
                 let waiting = self.waiting.lock();
-                for sender in message.payload().split(' ').filter_map(|token| waiting.get(token)) {
-                    // Without a receiver, the announcement no longer waits.
-                    let _ = sender.send(());
-                }
+                let acknowledged = message.payload().split(' ').filter_map(|token| waiting.get(token));
+                acknowledged.for_each(|acknowledgements| acknowledgements.add_permits(1));
             } else if let Some(token) = self.apply(link, message.payload())
                 // A server does not acknowledge its own messages.
                 && !token.starts_with(&self.token_prefix)
@@ -235,7 +235,7 @@ impl OtherServers {
         let parts: Vec<&str> = message.split(' ').collect();
         let token = match *parts.as_slice() {
             ["written", position, token] => {
-                self.replicas.require(link, position.parse::<PgLsn>().ok()?.into());
+                self.replicas.require(link, Some(position.parse::<PgLsn>().ok()?.into()));
                 token
             }
             ["revoked", session, until, token] => {
@@ -250,14 +250,8 @@ impl OtherServers {
 
 impl Announcement<'_> {
     /// Waits until this number of other servers have acknowledged the message, or their leases have expired.
-    pub(crate) async fn wait_for_acknowledgements(mut self, others: i64) {
-        let acknowledging = async {
-            for _ in 0..others {
-                if self.acknowledgements.recv().await.is_none() {
-                    return;
-                }
-            }
-        };
+    pub(crate) async fn wait_for_acknowledgements(self, others: i64) {
+        let acknowledging = self.acknowledgements.acquire_many(u32::try_from(others).unwrap_or(0));
         if tokio::time::timeout(LEASE, acknowledging).await.is_err() {
             tracing::debug!("a server has not acknowledged a message in time; its lease has expired");
         }

@@ -3,9 +3,12 @@
 
 pub(crate) mod batches;
 pub(crate) mod connect_url;
+mod error;
+mod host_search;
 pub(crate) mod hosts;
+mod lease;
 pub(crate) mod link;
-pub(crate) mod replicas;
+pub(crate) mod role;
 mod row_size;
 mod session;
 pub(crate) mod shared;
@@ -15,33 +18,26 @@ pub(crate) mod weight;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_backend::pool::{BudgetExceeded, IdleConnections, RowBudget};
+use mesh_backend::pool::{IdleConnections, RowBudget};
 use mesh_plan::backend::{Usage, WaitCounter};
-use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::error::SqlState;
+use tokio::sync::Semaphore;
 use tokio_postgres::{Error, Row};
 
 use self::batches::{BatchStatement, Batches, Turn};
 use self::connect_url::ConnectUrl;
-use self::hosts::{Hosts, LinkWithNotifications};
-use self::link::Link;
+pub(crate) use self::error::{PoolError, is_stale};
+use self::hosts::Hosts;
+pub(crate) use self::lease::Lease;
+use self::link::{Link, LinkWithNotifications};
 pub(crate) use self::session::Purpose;
 use self::session::SESSION;
-use self::shared::{LOCK_TIMEOUT, ROW_BYTES, SLOW_RUN_TIME, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
-use self::weight::Weight;
-use crate::error::with_causes;
+use self::shared::{LOCK_TIMEOUT, ROW_BYTES, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
+use self::weight::{RUNS_IF_HEAVY, Weight};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
-/// The time limit for opening a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit for cancelling a statement, after which its connection is dropped.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval between attempts to connect to a server that accepts no more connections.
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
-/// The time after which a statement that still runs is cancelled again.
-const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
 /// cancelled, its slot is held until the connection is closed. A shared connection holds a slot while it is open.
@@ -58,79 +54,6 @@ pub(crate) struct Pool {
     batches: Arc<Batches>,
     /// Slots that only shared connections take.
     reserved: Arc<Semaphore>,
-}
-
-/// The reason why a statement has no result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PoolError {
-    /// All connections stayed in use for as long as a request waits.
-    #[error("all connections to the database are in use")]
-    Exhausted,
-    /// The server did not accept a connection in time.
-    #[error("the database does not respond")]
-    TimedOut,
-    /// No connection could be opened.
-    #[error("cannot connect to the database: {}", with_causes(.0))]
-    Refused(Error),
-    /// No host of the database fits, for this reason.
-    #[error("{0}")]
-    NoHost(Arc<str>),
-    /// The statement returns more rows or bytes than it may.
-    #[error(transparent)]
-    Exceeded(#[from] BudgetExceeded),
-    /// The connection or the statement failed.
-    #[error("{}", with_causes(.0))]
-    Failed(Error),
-}
-
-impl From<Error> for PoolError {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl PoolError {
-    /// Returns whether the server cannot be reached, so that another one may answer.
-    pub(crate) fn is_unreachable(&self) -> bool {
-        match self {
-            Self::Exhausted | Self::Exceeded(_) => false,
-            Self::TimedOut | Self::Refused(_) | Self::NoHost(_) => true,
-            Self::Failed(error) => is_stale(error),
-        }
-    }
-
-    /// Returns whether the server accepts no more connections.
-    fn is_full(&self) -> bool {
-        matches!(self, Self::Refused(error) if is_full(error))
-    }
-}
-
-/// Returns whether a server accepts no more connections.
-fn is_full(error: &Error) -> bool {
-    error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS)
-}
-
-/// Returns whether a connection is broken or a prepared statement is out of date, so that the statement may succeed on
-/// a new connection.
-pub(crate) fn is_stale(error: &Error) -> bool {
-    let Some(cause) = error.as_db_error() else {
-        return error.is_closed()
-            || std::error::Error::source(error).is_some_and(|it| it.is::<std::io::Error>());
-    };
-    let stale = [
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CRASH_SHUTDOWN,
-        SqlState::CANNOT_CONNECT_NOW,
-        SqlState::INVALID_SQL_STATEMENT_NAME,
-        // A replica cancels reads that conflict with replay.
-        SqlState::T_R_SERIALIZATION_FAILURE,
-    ];
-    let code = cause.code();
-    stale.contains(code)
-        || code.code().starts_with("08")
-        // The tables of a prepared statement were altered. The message is localized and all unsupported features share
-        // the code, so the routine in the source of PostgreSQL identifies the error.
-        || *code == SqlState::FEATURE_NOT_SUPPORTED && cause.routine() == Some("RevalidateCachedQuery")
 }
 
 impl Pool {
@@ -249,7 +172,7 @@ impl Pool {
             return rows.map_err(PoolError::Failed);
         }
         let (rows, took) = Box::pin(self.run_within(sql, params, budget, self.shared.is_used())).await?;
-        weight.record(took, &rows);
+        weight.record_alone(took, rows.iter().map(Row::raw_size_bytes).sum());
         Ok(rows)
     }
 
@@ -278,13 +201,13 @@ impl Pool {
         let lease = self.shared.choose()?;
         match lease.query(sql, params, budget).await {
             SharedRead::Ended(rows, took) => {
-                weight.record_shared(took >= SLOW_RUN_TIME);
+                weight.record_shared(took);
                 if let Some(batch) = batch {
-                    batch.record(1, took);
+                    batch.record_alone();
                 }
                 return Some(rows);
             }
-            SharedRead::Heavy => weight.record_heavy(),
+            SharedRead::Heavy => weight.record_heavy(RUNS_IF_HEAVY),
             SharedRead::Lost(error) => {
                 tracing::debug!("running a read again on another connection: {error}");
             }
@@ -397,46 +320,6 @@ impl Pool {
 
     /// Opens a connection outside of the pool, and returns it with the notifications that it receives.
     pub(crate) async fn connect_listener(&self) -> Result<LinkWithNotifications, PoolError> {
-        let opening = hosts::open(&self.target, &self.settings, &self.begin);
-        tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(|_| PoolError::TimedOut)?
-    }
-}
-
-/// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is
-/// dropped because its client has disconnected, the statement is cancelled and the connection closed. A connection with
-/// an open transaction is closed, too.
-pub(crate) struct Lease {
-    link: Arc<Link>,
-    idle: Arc<IdleConnections<Arc<Link>>>,
-    slot: Option<OwnedSemaphorePermit>,
-}
-
-impl std::ops::Deref for Lease {
-    type Target = Link;
-
-    fn deref(&self) -> &Link {
-        &self.link
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let link = Arc::clone(&self.link);
-        if link.is_free() {
-            // A connection without a slot is one more than the settings allow.
-            if self.slot.is_some() {
-                self.idle.add(link);
-            }
-        } else if link.is_running()
-            && let Ok(runtime) = Handle::try_current()
-        {
-            let slot = self.slot.take();
-            runtime.spawn(async move {
-                // The statement may have ended in the meantime. The connection is not used again, because the
-                // cancellation could then hit its next statement.
-                let _ = tokio::time::timeout(CANCEL_TIMEOUT, link.end_statement(CANCEL_INTERVAL)).await;
-                drop((link, slot));
-            });
-        }
+        host_search::open(&self.target, &self.settings, &self.begin).await
     }
 }

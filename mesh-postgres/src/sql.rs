@@ -10,6 +10,9 @@ use sea_query::{
 };
 use tokio_postgres::types::{Format, IsNull, ToSql, Type};
 
+/// The schema of the built-in types, functions and operators.
+pub(crate) const SYSTEM_SCHEMA: &str = "pg_catalog";
+
 /// A parameter as text, which the database parses as the type that the statement expects; `None` is NULL.
 #[derive(Debug)]
 pub(crate) struct TextParam<'a>(pub(crate) Option<Cow<'a, str>>);

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use mesh_schema::{FieldType, NativeKind, NativeType, Operators, Size, TimeForm};
 use tokio_postgres::{Error, Row};
 
-use super::SYSTEM_SCHEMA;
 use crate::pool::link::Link;
-use crate::sql::TextParam;
+use crate::sql::{SYSTEM_SCHEMA, TextParam};
 
 /// The type of a column.
 pub(super) struct ColumnType {

@@ -1,4 +1,4 @@
-//! A cache of the sessions that were revoked on any server.
+//! A cache of the sessions that were revoked on any server: a server refuses them without a query for each request.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;

@@ -4,8 +4,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use mesh_backend::pool::RowBudget;
 use mesh_sql::Statement;
@@ -16,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio_postgres::Row;
 
 use crate::cells::integer;
-use crate::pool::shared::{STATEMENT_TIMEOUT, SharedLinks, SharedRead};
+use crate::pool::shared::{SharedLinks, SharedRead};
 use crate::pool::weight::Weight;
 use crate::sql::TextParam;
 
@@ -24,17 +22,17 @@ use crate::sql::TextParam;
 pub(crate) const STATEMENTS: usize = 4;
 /// The maximum number of reads in a batch.
 const READS: usize = 128;
-/// The time within which a batch should end, because other reads on its connection wait for it.
-const BATCH_TIME: Duration = Duration::from_millis(10);
+
+/// The number of reads that run alone after a batch has taken too long.
+const READS_ALONE: i8 = 100;
 
 /// A statement for several point reads that differ only in their ids.
 pub(crate) struct BatchStatement {
     sql: String,
     /// For each parameter of the single statement, whether it is a part of the id.
     is_id: Vec<bool>,
-    weight: Arc<Weight>,
-    /// The number of reads in a batch that ends in time; 0 if the statement cannot be used.
-    limit: AtomicUsize,
+    /// The weight of this statement. While it is heavy, no reads wait for a batch.
+    weight: Weight,
 }
 
 /// The point reads that run or wait.
@@ -84,19 +82,16 @@ pub(super) struct RunningRead {
 
 impl BatchStatement {
     /// Creates the statement for several reads of a single statement.
-    pub(crate) fn new(batch: Statement<Param>, single: &ReadStatement, weight: &Arc<Weight>) -> Self {
+    pub(crate) fn new(batch: Statement<Param>, single: &ReadStatement) -> Self {
         let values = |params: &[Param]| params.iter().filter(|it| !it.is_id()).cloned().collect::<Vec<_>>();
         debug_assert_eq!(values(&batch.params), values(&single.statement.params), "{batch}");
         let is_id = single.statement.params.iter().map(Param::is_id).collect();
-        Self { sql: batch.sql, is_id, weight: Arc::clone(weight), limit: AtomicUsize::new(READS) }
+        Self { sql: batch.sql, is_id, weight: Weight::light() }
     }
 
-    /// Adapts the size of batches to the time that some reads took together.
-    pub(super) fn record(&self, reads: usize, took: Duration) {
-        let limit = self.limit.load(Ordering::Relaxed);
-        if limit > 0 {
-            self.limit.store(adapted(limit, reads, took), Ordering::Relaxed);
-        }
+    /// Records a read that ran alone.
+    pub(super) fn record_alone(&self) {
+        self.weight.record_light();
     }
 
     /// Returns the parameters of a single read that are parts of its id, or the others.
@@ -125,7 +120,7 @@ impl Batches {
         };
         let mut queues = self.queues.lock();
         let queue = queues.entry(key.clone()).or_default();
-        if queue.running >= STATEMENTS && statement.limit.load(Ordering::Relaxed) > 1 {
+        if queue.running >= STATEMENTS && statement.weight.is_light() {
             let (sender, rows) = oneshot::channel();
             queue.waiting.push(WaitingRead { id: statement.part(params, true), budget, rows: sender });
             return Turn::InBatch(rows);
@@ -135,11 +130,11 @@ impl Batches {
         Turn::Now(RunningRead { batches: Arc::clone(self), statement: Arc::clone(statement), key })
     }
 
-    /// Takes at most `limit` reads that wait. If there are none, one statement fewer runs.
-    fn take(&self, key: &Key, limit: usize) -> Vec<WaitingRead> {
+    /// Takes reads that wait. If there are none, one statement fewer runs.
+    fn take(&self, key: &Key) -> Vec<WaitingRead> {
         let mut queues = self.queues.lock();
         let Some(queue) = queues.get_mut(key) else { return Vec::new() };
-        let waiting: Vec<_> = queue.waiting.drain(..queue.waiting.len().min(limit)).collect();
+        let waiting: Vec<_> = queue.waiting.drain(..queue.waiting.len().min(READS)).collect();
         if waiting.is_empty() {
             queue.running -= 1;
             if queue.running == 0 {
@@ -152,8 +147,7 @@ impl Batches {
 
 impl Drop for RunningRead {
     fn drop(&mut self) {
-        let limit = self.statement.limit.load(Ordering::Relaxed).max(1);
-        let waiting = self.batches.take(&self.key, limit);
+        let waiting = self.batches.take(&self.key);
         if waiting.is_empty() {
             return;
         }
@@ -185,27 +179,14 @@ impl RunningRead {
         let budget = first.budget.times(reads.len());
         match lease.query(&self.statement.sql, &params, budget).await {
             SharedRead::Ended(Ok(rows), took) => {
-                self.statement.record(reads.len(), took);
+                weight.record_shared(took);
                 answer(reads, rows);
             }
-            SharedRead::Heavy => self.statement.record(reads.len(), STATEMENT_TIMEOUT),
-            SharedRead::Unprepared => self.statement.limit.store(0, Ordering::Relaxed),
+            SharedRead::Heavy | SharedRead::Unprepared => weight.record_heavy(READS_ALONE),
             SharedRead::Ended(Err(error), _) | SharedRead::Lost(error) => {
                 tracing::debug!("running the reads of a batch alone: {error}");
             }
         }
-    }
-}
-
-/// Returns the limit after some reads have taken this time together.
-fn adapted(limit: usize, reads: usize, took: Duration) -> usize {
-    let nanoseconds = took.as_nanos().max(1);
-    let in_time = usize::try_from(BATCH_TIME.as_nanos() * reads as u128 / nanoseconds).unwrap_or(READS);
-    let in_time = in_time.clamp(1, READS);
-    match reads {
-        // The time of a single read may include a wait, so it does not lower the limit.
-        1 => limit.max(in_time.min(limit + 1)),
-        _ => in_time.min(limit + reads),
     }
 }
 
@@ -220,23 +201,5 @@ fn answer(reads: Vec<WaitingRead>, rows: Vec<Row>) {
     }
     for (read, rows) in reads.into_iter().zip(found) {
         let _ = read.rows.send(rows);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_size_of_batches_follows_the_time_of_a_read() {
-        let milliseconds = Duration::from_millis;
-        assert_eq!(adapted(READS, 100, milliseconds(1)), READS);
-        assert_eq!(adapted(READS, 20, milliseconds(100)), 2, "5 ms for each read");
-        assert_eq!(adapted(2, 2, milliseconds(40)), 1);
-        assert_eq!(adapted(1, 1, milliseconds(8)), 1, "two such reads do not end in time");
-        // Quick reads raise the limit again, and a wait of a single read does not lower it.
-        assert_eq!(adapted(1, 1, milliseconds(1)), 2);
-        assert_eq!(adapted(2, 2, milliseconds(1)), 4);
-        assert_eq!(adapted(READS, 1, milliseconds(50)), READS);
     }
 }

@@ -8,11 +8,11 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::catalog::SYSTEM_SCHEMA;
 use crate::error::{BoxError, with_causes, without_password};
-use crate::pool::hosts::{Hosts, SessionAttrs};
+use crate::pool::hosts::Hosts;
+use crate::pool::role::SessionAttrs;
 use crate::pool::tls::{self, Trust};
-use crate::sql::identifier;
+use crate::sql::{SYSTEM_SCHEMA, identifier};
 
 /// A parsed database URL.
 #[derive(Clone)]

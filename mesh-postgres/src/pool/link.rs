@@ -12,17 +12,18 @@ use mesh_backend::pool::{BudgetExceeded, IdleConnection, RowBudget};
 use mesh_plan::backend::{Generations, Repeats};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::OnceCell;
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio_postgres::types::Type;
 use tokio_postgres::{
-    AsyncMessage, Client, Error, Row, RowStream, SimpleQueryMessage, SimpleQueryRow, Statement,
+    AsyncMessage, Client, Error, Notification, Row, RowStream, SimpleQueryMessage, SimpleQueryRow, Statement,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::hosts::{Hosts, LinkWithNotifications};
+use crate::pool::error::PoolError;
+use crate::pool::hosts::Hosts;
+use crate::pool::role::Role;
 use crate::pool::row_size::row_size;
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -38,6 +39,9 @@ fn server_bytes(sql: &str) -> usize {
 
 /// A statement that is prepared once, even if several reads need it at the same time.
 type Prepared = Arc<OnceCell<Statement>>;
+
+/// A connection with the notifications that it receives.
+pub(crate) type LinkWithNotifications = (Link, UnboundedReceiver<Notification>);
 
 /// An open connection.
 pub(crate) struct Link {
@@ -107,16 +111,16 @@ impl Link {
         self.track(self.client.batch_execute(sql)).await
     }
 
-    /// Runs statements without parameters, and returns the cells of the first row as text.
-    pub(super) async fn query_simple(&self, sql: &str) -> Result<Vec<Option<String>>, Error> {
-        let messages = self.track(self.client.simple_query(sql)).await?;
+    /// Returns the state of the server, and then runs a statement without parameters.
+    pub(crate) async fn role(&self, then: &str) -> Result<Role, Error> {
+        let messages = self.track(self.client.simple_query(&format!("{}; {then}", Role::QUERY))).await?;
         let cells =
             |row: &SimpleQueryRow| (0..row.len()).map(|cell| row.get(cell).map(str::to_owned)).collect();
-        let row = messages.iter().find_map(|message| match message {
+        let row: Option<Vec<_>> = messages.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => Some(cells(row)),
             _ => None,
         });
-        Ok(row.unwrap_or_default())
+        Ok(Role::parse(&row.unwrap_or_default()))
     }
 
     /// Runs a statement, which is prepared as [`Self::prepare_repeated`] describes.

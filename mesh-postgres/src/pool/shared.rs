@@ -5,10 +5,8 @@
 //! PostgreSQL ends a statement that runs for longer than [`STATEMENT_TIMEOUT`], and the read is repeated on a connection
 //! that is not shared. The answer of a read that was dropped is received and discarded.
 
-mod watch;
-
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use mesh_backend::pool::RowBudget;
@@ -19,8 +17,9 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row, Statement};
 
 use crate::pool::connect_url::ConnectUrl;
+use crate::pool::error::is_stale;
+use crate::pool::host_search;
 use crate::pool::link::Link;
-use crate::pool::{CONNECT_TIMEOUT, PoolError, hosts, is_stale};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -28,25 +27,17 @@ use crate::sql::TextParam;
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time after which PostgreSQL ends a statement that waits for a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
-/// The time after which the run of a light statement is slow.
-pub(crate) const SLOW_RUN_TIME: Duration = Duration::from_millis(50);
 /// The maximum bytes of a light read's rows.
 pub(super) const ROW_BYTES: usize = 256 << 10;
-/// The wait for earlier reads, on each connection of a runtime, from which a second connection is opened. Two
-/// connections keep a thread of the server busy with light reads.
-const WAIT_FOR_SECOND: Duration = Duration::from_millis(2);
-/// The wait from which further connections are opened, if answers are long. With fewer connections, each message
-/// carries more answers, and fewer processes take turns.
-const WAIT_FOR_MORE: Duration = Duration::from_millis(8);
-/// The average time of a long answer.
-const LONG_ANSWER: Duration = Duration::from_micros(150);
-/// The number of reads on a connection from which another connection is opened in any case.
-const DEPTH_TO_GROW: usize = 112;
+/// The number of reads on each connection of a runtime from which another connection is opened. With few connections,
+/// each message carries many answers.
+const DEPTH_TO_GROW: usize = 16;
 /// The maximum number of reads on a connection.
 const MAX_DEPTH: usize = 128;
-/// The number of answers in the average. A message brings up to [`MAX_DEPTH`] answers, and the first of them seems to
-/// have taken as long as all of them.
-const AVERAGE_WINDOW: u64 = 256;
+/// The time without an answer after which a connection is given up. PostgreSQL ends each statement much earlier.
+const STALL_TIME: Duration = Duration::from_secs(1);
+/// The interval at which connections are checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The delay after a connection could not be opened.
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
@@ -70,12 +61,10 @@ pub(super) struct SharedLink {
     opened: Instant,
     /// The number of reads whose answers have not arrived.
     depth: AtomicUsize,
-    /// The number of answers that have arrived.
-    answered: AtomicU64,
-    /// The time of the last answer, in nanoseconds after `opened`.
-    last_answer: AtomicU64,
-    /// The average time of an answer in nanoseconds.
-    average: AtomicU64,
+    /// The time at which PostgreSQL began the statement that runs, or ended the last one, in nanoseconds after `opened`.
+    since: AtomicU64,
+    #[cfg(test)]
+    answers: AtomicU64,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -125,7 +114,7 @@ impl SharedLinks {
     /// Returns the number of answers on the open connections.
     #[cfg(test)]
     pub(super) fn answers(&self) -> u64 {
-        self.links.read().iter().map(|link| link.answered.load(Ordering::Relaxed)).sum()
+        self.links.read().iter().map(|link| link.answers.load(Ordering::Relaxed)).sum()
     }
 
     /// Chooses the connection with the fewest reads, preferably one of the current runtime: messages of a connection of
@@ -150,10 +139,13 @@ impl SharedLinks {
         }
         // Each runtime gets one connection, if possible, before other runtimes get more.
         let limit = if own == 0 { self.max_links } else { (self.max_links / 2).max(1) };
-        if count < limit && (own == 0 || chosen.as_ref().is_some_and(|link| link.is_busy(own))) {
+        if count < limit && (own == 0 || chosen.as_ref().is_some_and(|link| link.depth() >= DEPTH_TO_GROW)) {
             self.open_another();
         }
         let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
+        if link.depth() == 0 {
+            link.since.store(link.now(), Ordering::Relaxed);
+        }
         link.depth.fetch_add(1, Ordering::Relaxed);
         Some(SharedLease { link, links: Arc::clone(self), is_answered: false })
     }
@@ -171,11 +163,9 @@ impl SharedLinks {
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
             let (links, begin) = (&opening.0, Arc::from(""));
-            let opened = hosts::open(&links.target, &links.settings, &begin);
-            match tokio::time::timeout(CONNECT_TIMEOUT, opened).await {
-                Ok(Ok((link, _))) => links.add(link, slot),
-                failed => {
-                    let error = failed.ok().and_then(Result::err).unwrap_or(PoolError::TimedOut);
+            match host_search::open(&links.target, &links.settings, &begin).await {
+                Ok((link, _)) => links.add(link, slot),
+                Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");
                     drop(slot);
                     tokio::time::sleep(REOPEN_DELAY).await;
@@ -189,12 +179,12 @@ impl SharedLinks {
             link,
             opened: Instant::now(),
             depth: AtomicUsize::new(0),
-            answered: AtomicU64::new(0),
-            last_answer: AtomicU64::new(0),
-            average: AtomicU64::new(0),
+            since: AtomicU64::new(0),
+            #[cfg(test)]
+            answers: AtomicU64::new(0),
             _slot: slot,
         });
-        watch::start(Arc::downgrade(self), Arc::downgrade(&link), self.settings.idle_timeout);
+        tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&link), self.settings.idle_timeout));
         self.links.write().push(link);
     }
 
@@ -218,31 +208,42 @@ impl SharedLink {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a read would wait so long that another connection helps. `own` is the number of connections of
-    /// the runtime.
-    fn is_busy(&self, own: usize) -> bool {
-        let depth = self.depth();
-        let average = Duration::from_nanos(self.average.load(Ordering::Relaxed));
-        let wait = average.saturating_mul(u32::try_from(depth).unwrap_or(u32::MAX));
-        let is_long =
-            if own < 2 { wait >= WAIT_FOR_SECOND } else { average >= LONG_ANSWER && wait >= WAIT_FOR_MORE };
-        is_long || depth >= DEPTH_TO_GROW
+    /// Returns the nanoseconds since the connection was opened.
+    fn now(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Counts an answer. Returns the time since the statement was sent, or since the previous answer if that is later:
-    /// PostgreSQL begins a statement when the previous one has ended.
-    fn record_answer(&self, sent: Instant) -> Duration {
+    /// Returns the time since the last answer, or since an idle connection was used again.
+    fn quiet_time(&self) -> Duration {
+        Duration::from_nanos(self.now().saturating_sub(self.since.load(Ordering::Relaxed)))
+    }
+
+    /// Counts an answer, and returns the time that its statement took: PostgreSQL begins a statement when the previous one
+    /// has ended.
+    fn record_answer(&self) -> Duration {
+        #[cfg(test)]
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        let now = self.now();
+        let began = self.since.swap(now, Ordering::Relaxed);
         self.depth.fetch_sub(1, Ordering::Relaxed);
-        self.answered.fetch_add(1, Ordering::Relaxed);
-        let now = self.opened.elapsed();
-        let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-        let before = Duration::from_nanos(self.last_answer.swap(nanoseconds, Ordering::Relaxed));
-        let took = now.saturating_sub(before.max(sent.saturating_duration_since(self.opened)));
-        // One of several concurrent answers may not count.
-        let (average, new) =
-            (self.average.load(Ordering::Relaxed), u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        self.average.store(moving_average(average, new), Ordering::Relaxed);
-        took
+        Duration::from_nanos(now.saturating_sub(began))
+    }
+}
+
+/// Removes a connection when it is closed, idle for too long, or does not answer.
+async fn watch(links: Weak<SharedLinks>, link: Weak<SharedLink>, idle_timeout: Duration) {
+    loop {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+        let (Some(links), Some(link)) = (links.upgrade(), link.upgrade()) else { return };
+        let (is_idle, quiet_time) = (link.depth() == 0, link.quiet_time());
+        if !is_idle && quiet_time >= STALL_TIME {
+            tracing::debug!("a shared connection to the database does not answer");
+            link.link.abort();
+        }
+        if quiet_time >= if is_idle { idle_timeout } else { STALL_TIME } || link.link.is_closed() {
+            links.remove(&link);
+            return;
+        }
     }
 }
 
@@ -254,7 +255,6 @@ impl SharedLease {
         params: &[TextParam<'_>],
         budget: RowBudget,
     ) -> SharedRead {
-        let sent = Instant::now();
         let rows = async {
             let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
             self.link.link.query_prepared(&statement, params, budget).await.map(Some)
@@ -271,7 +271,7 @@ impl SharedLease {
             Err(error) => Err(error),
         };
         self.is_answered = true;
-        let took = self.link.record_answer(sent);
+        let took = self.link.record_answer();
         match rows {
             Err(error) if is_too_slow(&error) => SharedRead::Heavy,
             Err(error) if is_stale(&error) => {
@@ -281,9 +281,7 @@ impl SharedLease {
             rows => SharedRead::Ended(rows, took),
         }
     }
-}
 
-impl SharedLease {
     /// Returns a prepared statement; `None` if it would not be kept.
     async fn prepare(&self, sql: &str) -> Result<Option<Statement>, Error> {
         if let Some(statement) = self.link.link.prepared(sql) {
@@ -301,14 +299,14 @@ impl Drop for SharedLease {
         if self.is_answered {
             return;
         }
-        let (link, sent) = (Arc::clone(&self.link), Instant::now());
+        let link = Arc::clone(&self.link);
         match Handle::try_current() {
             // The read counts until its answer has arrived, which precedes the answer of the empty statement.
             Ok(runtime) => drop(runtime.spawn(async move {
                 let _ = link.link.execute("").await;
-                link.record_answer(sent);
+                link.record_answer();
             })),
-            Err(_) => drop(link.record_answer(sent)),
+            Err(_) => drop(link.record_answer()),
         }
     }
 }
@@ -316,35 +314,4 @@ impl Drop for SharedLease {
 /// Returns whether PostgreSQL has ended a statement because of the time limits of shared connections.
 fn is_too_slow(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE))
-}
-
-/// Returns the moving average after a new value.
-fn moving_average(average: u64, new: u64) -> u64 {
-    average - average / AVERAGE_WINDOW + new / AVERAGE_WINDOW
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn average_of(answers: impl Iterator<Item = Duration>) -> Vec<Duration> {
-        let averages = answers.scan(0, |average, took| {
-            *average = moving_average(*average, took.as_nanos() as u64);
-            Some(Duration::from_nanos(*average))
-        });
-        averages.collect()
-    }
-
-    #[test]
-    fn light_answers_that_arrive_together_are_not_long() {
-        let message = |answer| Duration::from_micros(if answer % 100 == 0 { 8_000 } else { 5 });
-        let averages = average_of((0..10_000).map(message));
-        assert!(averages.iter().all(|average| *average < LONG_ANSWER), "{:?}", averages.iter().max());
-    }
-
-    #[test]
-    fn long_answers_are_noticed_after_some_of_them() {
-        let averages = average_of(std::iter::repeat_n(Duration::from_millis(1), 64));
-        assert!(averages.last().is_some_and(|average| *average >= LONG_ANSWER), "{averages:?}");
-    }
 }

@@ -55,7 +55,7 @@ impl CachedStatement {
     pub(crate) fn batch(&self, plan: &Plan, features: &Features) -> Option<&Arc<BatchStatement>> {
         let batch = self.batch.get_or_init(|| {
             let batch = self.read.batch(plan, features)?;
-            Some(Arc::new(BatchStatement::new(batch, &self.read, &self.weight)))
+            Some(Arc::new(BatchStatement::new(batch, &self.read)))
         });
         batch.as_ref()
     }

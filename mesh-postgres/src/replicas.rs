@@ -1,14 +1,12 @@
-//! Replicas: reads go to a healthy one that has replayed every write the client may expect, else to the primary.
+//! Replicas: a read that follows a write sees it, also if a replica answers the read.
 //!
-//! The position of each server in the write-ahead log is polled a few times a second. A replica that does not respond
-//! or is too far behind is left out until it recovers. A read goes to a replica only if the replica has replayed
-//! everything that this server has written or was notified of, so a client always sees its writes.
+//! A read goes to a replica only if the replica has replayed everything that this server has written or was notified of
+//! ([`Replicas::require`]), else to the primary. The position of each server in the write-ahead log is polled a few times a
+//! second. A replica that does not respond or is too far behind is left out until it recovers.
 //!
 //! If the URL of the database has several hosts, its standbys are spare replicas, which answer while there is no
 //! primary. The poll also finds a standby that is promoted. Positions of different timelines cannot be compared, so
 //! positions required before a promotion do not count after it: writes that the new primary does not have are lost.
-
-mod primary_poll;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,38 +18,37 @@ use parking_lot::Mutex;
 use tokio_postgres::Error;
 use tokio_postgres::types::PgLsn;
 
-use self::primary_poll::PrimaryStatus;
-use crate::pool::Pool;
-use crate::pool::hosts::Role;
+use crate::pool::hosts::PRIMARY_DOWN_TIME;
 use crate::pool::link::Link;
+use crate::pool::role::Role;
+use crate::pool::{Pool, PoolError};
 
 /// The interval at which positions are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time limit for the response of a server.
 const POLL_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time after the start of a poll without a response of the primary during which this server assumes that there is
-/// no primary. It is longer than the time until the end of the next poll.
-pub(crate) const PRIMARY_DOWN_TIME: Duration = Duration::from_millis(2_500);
 /// The number of positions of the primary that are kept, from which the lag of a replica is computed.
 const HISTORY: usize = 600;
-
-/// The query of the position up to which the primary has written.
-pub(crate) const WRITE_POSITION: &str = "SELECT pg_current_wal_lsn()";
+/// The position of a write whose position could not be queried. No replica has replayed it.
+const UNKNOWN: u64 = u64::MAX;
 
 /// The replicas of one primary.
 pub(crate) struct Replicas {
     list: Vec<Replica>,
     /// The maximum lag of a replica.
     lag: Duration,
-    /// The position that reads must see. [`u64::MAX`] if the position of a write is unknown: then no replica is used.
-    required: AtomicU64,
-    /// The timeline of that position. Locked while the position is changed.
-    timeline: Mutex<u32>,
+    required: Mutex<Required>,
     next: AtomicUsize,
-    created: Instant,
-    /// The start of the last poll if the primary did not respond to it, in milliseconds after `created`; else 0.
-    down_at: AtomicU64,
+    /// The time until which this server assumes that there is no primary.
+    down_until: Mutex<Option<Instant>>,
     watched: AtomicBool,
+}
+
+/// The position that reads must see, on its timeline.
+#[derive(Default)]
+struct Required {
+    timeline: u32,
+    position: u64,
 }
 
 pub(crate) struct Replica {
@@ -63,17 +60,6 @@ pub(crate) struct Replica {
     replayed: AtomicU64,
     /// Whether the replica has all writes that were acknowledged before the primary failed.
     is_complete: AtomicBool,
-}
-
-/// The state of the primary, as a read sees it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Primary {
-    /// The primary responds.
-    Up,
-    /// The primary has failed a read. There may be a primary that other servers write to.
-    Lost,
-    /// There is no primary.
-    Down,
 }
 
 impl Replica {
@@ -88,22 +74,15 @@ impl Replicas {
     pub(crate) fn new(pools: Vec<Arc<Pool>>, spares: Vec<Arc<Pool>>, lag: Duration) -> Self {
         let spares = spares.into_iter().enumerate().map(|(host, pool)| (pool, Some(host)));
         let all = pools.into_iter().map(|pool| (pool, None)).chain(spares);
+        let (replayed, is_complete) = (|| AtomicU64::new(0), || AtomicBool::new(false));
         let list = all.map(|(pool, spare)| Replica {
             pool,
             spare,
-            replayed: AtomicU64::new(0),
-            is_complete: AtomicBool::new(false),
+            replayed: replayed(),
+            is_complete: is_complete(),
         });
-        Self {
-            list: list.collect(),
-            lag,
-            required: AtomicU64::new(0),
-            timeline: Mutex::new(0),
-            next: AtomicUsize::new(0),
-            created: Instant::now(),
-            down_at: AtomicU64::new(0),
-            watched: AtomicBool::new(false),
-        }
+        let (required, next, down_until, watched) = Default::default();
+        Self { list: list.collect(), lag, required, next, down_until, watched }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -111,7 +90,6 @@ impl Replicas {
     }
 
     /// Returns the number of replicas that are not left out.
-    #[cfg(test)]
     pub(crate) fn healthy(&self) -> usize {
         self.list.iter().filter(|replica| replica.replayed.load(Ordering::Relaxed) > 0).count()
     }
@@ -133,28 +111,23 @@ impl Replicas {
     }
 
     /// Returns a replica that has replayed all required writes, in rotation.
-    pub(crate) fn choose(&self, primary: Primary) -> Option<&Replica> {
-        let required = self.required.load(Ordering::Acquire).max(1);
+    pub(crate) fn choose(&self, primary_is_down: bool) -> Option<&Replica> {
+        let required = self.required.lock().position.max(1);
         let start = self.next.fetch_add(1, Ordering::Relaxed) % self.list.len().max(1);
         let mut rotation = self.list.iter().skip(start).chain(self.list.iter().take(start));
         rotation.find(|replica| {
             let replayed = replica.replayed.load(Ordering::Acquire);
-            let is_complete = primary == Primary::Down && replica.is_complete.load(Ordering::Acquire);
-            (replica.spare.is_none() || primary != Primary::Up)
+            let is_complete = primary_is_down && replica.is_complete.load(Ordering::Acquire);
+            (replica.spare.is_none() || primary_is_down)
                 && (replayed >= required || is_complete && replayed > 0)
         })
-    }
-
-    /// Returns whether a replica responds, although it may lack writes that reads must see.
-    pub(crate) fn any_responds(&self) -> bool {
-        self.list.iter().any(|replica| replica.replayed.load(Ordering::Relaxed) > 0)
     }
 
     /// Requires later reads to see the writes that the connection has committed. If their position is unavailable,
     /// reads go to the primary until its next poll.
     pub(crate) async fn require_writes_of(&self, link: &Link) {
         if self.require_current(link).await.is_err() {
-            self.require(link, u64::MAX);
+            self.require(link, None);
         }
     }
 
@@ -164,36 +137,36 @@ impl Replicas {
     /// The connection is lost.
     pub(crate) async fn require_current(&self, link: &Link) -> Result<(), Error> {
         if !self.list.is_empty() {
-            self.require(link, query_position(link, WRITE_POSITION).await?.unwrap_or(u64::MAX));
+            let rows = link.query_once("SELECT pg_current_wal_lsn()", &[]).await?;
+            self.require(link, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
         }
         Ok(())
     }
 
-    /// Requires later reads to see the writes up to a position of the primary that `link` is connected to.
-    pub(crate) fn require(&self, link: &Link, position: u64) {
-        let mut timeline = self.timeline.lock();
-        if [0, *timeline].contains(&link.timeline) {
-            self.required.fetch_max(position, Ordering::AcqRel);
-        } else if link.timeline > *timeline {
-            *timeline = link.timeline;
-            self.required.store(position, Ordering::Release);
+    /// Requires later reads to see the writes up to a position of the primary that `link` is connected to; all writes up
+    /// to the next poll if the position is unknown.
+    pub(crate) fn require(&self, link: &Link, position: Option<u64>) {
+        let position = position.unwrap_or(UNKNOWN);
+        let mut required = self.required.lock();
+        if [0, required.timeline].contains(&link.timeline) {
+            required.position = required.position.max(position);
+        } else if link.timeline > required.timeline {
+            *required = Required { timeline: link.timeline, position };
         }
     }
 
     /// Returns whether the primary did not respond to the last poll. If so, there are no writes either.
     pub(crate) fn primary_is_down(&self) -> bool {
-        let down_at = self.down_at.load(Ordering::Acquire);
-        down_at > 0 && self.created.elapsed() < Duration::from_millis(down_at) + PRIMARY_DOWN_TIME
+        self.down_until.lock().is_some_and(|until| Instant::now() < until)
     }
 
     /// Queries the positions of all servers concurrently.
     async fn poll(&self, primary: &Pool, polls: &mut Polls) {
         polls.replicas.resize_with(self.list.len(), || None);
         let now = Instant::now();
-        let status = poll(&mut polls.primary, primary, PrimaryStatus::read);
         let replicas = self.list.iter().zip(&mut polls.replicas);
-        let roles = replicas.map(|(replica, link)| poll(link, &replica.pool, Role::read));
-        let (status, roles) = join(status, join_all(roles)).await;
+        let replicas = join_all(replicas.map(|(replica, link)| poll(link, &replica.pool)));
+        let (status, roles) = join(poll(&mut polls.primary, primary), replicas).await;
         let roles: Vec<Option<Role>> = roles.into_iter().map(Result::ok).collect();
         for (replica, role) in self.list.iter().zip(&roles) {
             if let (Some(host), Some(role)) = (replica.spare, role)
@@ -202,10 +175,16 @@ impl Replicas {
                 primary.hosts().adopt(host, role);
             }
         }
-        let is_down = matches!(status, Err(Silence::Down));
-        if let Ok(status) = status {
-            polls.is_synchronous = status.is_synchronous;
-            self.add_position(polls, now, status, &roles);
+        let is_down = match &status {
+            Ok(role) => role.is_standby,
+            Err(error) => !error.is_full(),
+        };
+        if is_down {
+            polls.primary = None;
+        } else if let Ok(role) = status {
+            polls.is_synchronous = role.is_synchronous;
+            let timeline = if primary.hosts().attrs.is_primary() { role.timeline } else { 0 };
+            self.add_position(polls, now, Required { timeline, position: role.position }, &roles);
         }
         let minimum = polls.minimum(self.lag);
         let complete = is_down.then(|| self.complete_position(polls.is_synchronous, &roles)).flatten();
@@ -213,13 +192,11 @@ impl Replicas {
             let fits = |role: &Role| {
                 let is_replaced = !role.is_standby && role.timeline < primary.hosts().timeline();
                 let is_behind = minimum.is_some_and(|minimum| role.position < minimum);
-                !is_replaced && !is_behind && replica.pool.hosts().fits(role)
+                !is_replaced && !is_behind && replica.pool.hosts().attrs.mismatch(role).is_none()
             };
-            let role = role.filter(fits);
-            let is_complete =
-                role.is_some_and(|role| complete.is_some_and(|complete| role.position >= complete));
+            let replayed = role.filter(fits).map_or(0, |role| role.position);
+            let is_complete = complete.is_some_and(|complete| replayed >= complete);
             replica.is_complete.store(is_complete, Ordering::Release);
-            let replayed = role.map_or(0, |role| role.position);
             let before = replica.replayed.swap(replayed, Ordering::AcqRel);
             let name = replica.pool.name();
             match (before, replayed) {
@@ -229,15 +206,14 @@ impl Replicas {
                 _ => {}
             }
         }
-        let elapsed = u64::try_from((now - self.created).as_millis()).unwrap_or(u64::MAX);
-        self.down_at.store(if is_down { elapsed.max(1) } else { 0 }, Ordering::Release);
+        *self.down_until.lock() = is_down.then_some(now + PRIMARY_DOWN_TIME);
     }
 
     /// Adds a position of the primary to the history.
-    fn add_position(&self, polls: &mut Polls, time: Instant, status: PrimaryStatus, roles: &[Option<Role>]) {
-        let PrimaryStatus { position, timeline, .. } = status;
-        let mut required_timeline = self.timeline.lock();
-        if timeline < polls.timeline || (1..*required_timeline).contains(&timeline) {
+    fn add_position(&self, polls: &mut Polls, time: Instant, primary: Required, roles: &[Option<Role>]) {
+        let Required { timeline, position } = primary;
+        let mut required = self.required.lock();
+        if timeline < polls.timeline || (1..required.timeline).contains(&timeline) {
             // Another server was promoted in the meantime.
             return;
         }
@@ -248,15 +224,16 @@ impl Replicas {
             // replayed more of the previous timeline.
             let standbys = roles.iter().flatten().filter(|role| role.is_standby);
             let minimum = standbys.map(|role| role.position + 1).max().unwrap_or(0).max(position);
-            if timeline > *required_timeline {
-                *required_timeline = timeline;
-                self.required.store(minimum, Ordering::Release);
+            if timeline > required.timeline {
+                *required = Required { timeline, position: minimum };
             } else {
-                self.required.fetch_max(minimum, Ordering::AcqRel);
+                required.position = required.position.max(minimum);
             }
         }
-        // Writes whose position is unknown precede this position.
-        let _ = self.required.compare_exchange(u64::MAX, position, Ordering::AcqRel, Ordering::Relaxed);
+        if required.position == UNKNOWN {
+            // Writes whose position is unknown precede this position.
+            required.position = position;
+        }
         polls.history.truncate(HISTORY - 1);
         polls.history.push_front((time, position));
     }
@@ -299,39 +276,19 @@ impl Polls {
     }
 }
 
-/// The reason why a server did not respond.
-enum Silence {
-    /// The server accepts no more connections.
-    Full,
-    Down,
-}
-
-/// Queries a server.
-async fn poll<T>(
-    link: &mut Option<Link>,
-    pool: &Pool,
-    query: impl AsyncFn(&Link) -> Result<T, Error>,
-) -> Result<T, Silence> {
+/// Queries the state of a server.
+async fn poll(link: &mut Option<Link>, pool: &Pool) -> Result<Role, PoolError> {
     let open = link.take().filter(|link| !link.is_closed());
     let polling = async {
         let open = match open {
             Some(open) => open,
-            None => {
-                let opened = pool.connect().await;
-                opened.map_err(|error| if error.is_full() { Silence::Full } else { Silence::Down })?
-            }
+            None => pool.connect().await?,
         };
-        let result = query(&open).await.map_err(|_| Silence::Down)?;
-        Ok((open, result))
+        let role = open.role("").await?;
+        Ok::<_, PoolError>((open, role))
     };
     let polled = tokio::time::timeout(POLL_TIMEOUT, polling).await;
-    let (open, result) = polled.unwrap_or(Err(Silence::Down))?;
+    let (open, role) = polled.map_err(|_| PoolError::TimedOut)??;
     *link = Some(open);
-    Ok(result)
-}
-
-/// Returns the position that a statement selects; `None` for NULL.
-pub(crate) async fn query_position(link: &Link, sql: &str) -> Result<Option<u64>, Error> {
-    let rows = link.query_once(sql, &[]).await?;
-    Ok(rows.first().and_then(|row| row.get::<_, Option<PgLsn>>(0)).map(u64::from))
+    Ok(role)
 }
