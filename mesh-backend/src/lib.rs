@@ -1,6 +1,9 @@
 //! What the SQL back ends of Mesh share and what is not a driver.
-#![doc = ""]
-#![doc = include_str!("../README.md")]
+//!
+//! [`transaction::run`] runs the steps of a transaction and decides what became of it; a back end implements
+//! [`transaction::Transaction`] and [`transaction::Errors`] for its driver. [`accounts`], [`api_keys`], [`audit`] and [`state`]
+//! keep tables through [`tables::Tables`]. [`pool`] has parts of pools of connections.
+
 #![deny(missing_docs)]
 
 pub mod accounts;
@@ -22,3 +25,8 @@ pub struct Contents {
     /// Notes for the log: what was left out, and why.
     pub notes: Vec<String>,
 }
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

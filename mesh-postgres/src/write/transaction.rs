@@ -23,7 +23,7 @@ use crate::sql::{self, TextParam};
 /// Returns whether row-level security of a table applies to the account.
 const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regclass)";
 
-/// The primary, and the other servers that are told about writes.
+/// The primary, and the other servers that are notified of writes.
 #[derive(Clone)]
 pub(super) struct PostgresEngine {
     pub(super) pool: Arc<Pool>,

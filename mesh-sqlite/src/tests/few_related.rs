@@ -82,7 +82,7 @@ async fn few_related_records_are_found_first_by_a_foreign_key_that_is_no_field()
     assert!(!checks_each_row(&plan));
 }
 
-/// The statement of a query is the same whichever values come first.
+/// The statement of a query does not depend on the values that come first.
 #[tokio::test]
 async fn values_of_parameters_do_not_change_the_statement() {
     let file = File::new(BLOG);

@@ -8,7 +8,6 @@ use mesh_plan::{BoxFuture, Changes, MeshBuilder, Plan, ResolveError};
 use mesh_postgres::Settings;
 use mesh_schema::{Catalog, Schema, TableName};
 use mesh_server::accounts::Accounts;
-use mesh_sql::sqlite::Statements;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database_url::DatabaseUrl;
