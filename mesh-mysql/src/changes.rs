@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_plan::{Change, Changes};
-use mesh_sql::mysql::Product;
 
 use crate::cells::{integer, text};
 use crate::database::Database;
@@ -40,16 +39,16 @@ impl Database {
     pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
         // Connections for writes use one server, while those for reads use all servers of a cluster, whose times
         // differ.
-        watch(Arc::clone(&self.writes), self.product(), changes)
+        watch(Arc::clone(&self.writes), changes)
     }
 }
 
-async fn watch(pool: Arc<Pool>, product: Product, changes: Changes) {
+async fn watch(pool: Arc<Pool>, changes: Changes) {
     let mut last: Option<Times> = None;
     let mut is_logged = false;
     loop {
         changes.wanted().await;
-        match times(&pool, product).await {
+        match times(&pool).await {
             Ok(times) => {
                 is_logged = false;
                 if last.as_ref().is_none_or(|last| has_changed(last, &times)) {
@@ -79,12 +78,8 @@ fn has_changed(last: &Times, times: &Times) -> bool {
             .any(|(table, time)| last.tables.get(table) != Some(time) || (*time >= last.read_at && *time > 0))
 }
 
-async fn times(pool: &Arc<Pool>, product: Product) -> Result<Times, PoolError> {
+async fn times(pool: &Arc<Pool>) -> Result<Times, PoolError> {
     let mut link = pool.take(false).await?;
-    if product == Product::MySql {
-        // MySQL would otherwise show cached times that are up to a day old.
-        link.execute("SET SESSION information_schema_stats_expiry = 0").await?;
-    }
     let mut times = Times::default();
     for row in link.query(TIMES, &[]).await? {
         times.read_at = integer(&row, 2).unwrap_or_default();

@@ -9,12 +9,11 @@ use mesh_backend::Contents;
 use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
 use mesh_schema::TableName;
-use mesh_sql::mysql::Product;
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::{Pool, PoolError, Purpose, Server};
+use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
@@ -23,7 +22,7 @@ use crate::{catalog, read};
 /// Whether a server replicates transactions to a cluster.
 const IS_IN_CLUSTER: &str = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
 
-/// A MySQL or MariaDB database that is open for reads. Clones share connections.
+/// A MariaDB database that is open for reads. Clones share connections.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pool: Arc<Pool>,
@@ -32,11 +31,17 @@ pub struct Database {
     pub(crate) sort_bound: Arc<SortBound>,
 }
 
+/// Returns the message for a server of another product. MySQL refuses statements that change a table and read it in a
+/// subquery, and returns no inserted rows.
+fn not_mariadb(version: &str) -> String {
+    format!("the server is MySQL {version}, and only MariaDB (10.6 or later) is supported; see docs/mysql.md")
+}
+
 impl Database {
-    /// Connects to a database and detects which product it is.
+    /// Connects to a database.
     ///
     /// # Errors
-    /// The URL is invalid, or the database cannot be reached.
+    /// The URL is invalid, the database cannot be reached, or it is not MariaDB.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
             let target = ConnectUrl::parse(url)?;
@@ -46,26 +51,19 @@ impl Database {
             let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
             let replicates: Option<(String, String)> = conn.query_first(IS_IN_CLUSTER).await?;
             conn.disconnect().await?;
-            let product = match version.is_some_and(|version| version.contains("MariaDB")) {
-                true => Product::MariaDb,
-                false => Product::MySql,
-            };
+            if let Some(version) = version.filter(|version| !version.contains("MariaDB")) {
+                return Err(not_mariadb(&version).into());
+            }
             let is_in_cluster = replicates.is_some_and(|(_, value)| value == "ON");
-            let server = Server { product, is_in_cluster };
-            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, server));
+            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, is_in_cluster));
             Ok::<_, BoxError>(Self {
                 pool: pool(Purpose::Read),
                 writes: pool(Purpose::Write),
-                statements: Arc::new(StatementCache::new(product)),
+                statements: Arc::new(StatementCache::default()),
                 sort_bound: Arc::default(),
             })
         };
         connecting.await.map_err(|cause| OpenError::new(without_password(url), cause))
-    }
-
-    /// Returns the product of the database.
-    pub fn product(&self) -> Product {
-        self.statements.product
     }
 
     /// Converts the cause of a failure to an error of this database.
@@ -197,7 +195,7 @@ impl Resolver for Database {
                 if plan.related_sort_rows().is_some() {
                     self.check_sorts(plan).await?;
                 }
-                read::export::run(&self.pool, plan, self.product(), export).await
+                read::export::run(&self.pool, plan, export).await
             };
             let exporting = tokio::time::timeout_at(deadline.into(), exporting);
             exporting.await.map_err(|_| ResolveError::TimedOut)?

@@ -1,4 +1,4 @@
-//! A MySQL or MariaDB database as the data source of a Mesh service.
+//! A MariaDB database as the data source of a Mesh service.
 //!
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
 //! [`Database::writer`] takes writes. [`State`] keeps data that outlives a server in the same database: revoked

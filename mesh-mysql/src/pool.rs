@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use mesh_backend::pool::{BudgetExceeded, IdleConnections, RowBudget};
 use mesh_plan::Value;
 use mesh_plan::backend::{Repeats, Usage, WaitCounter};
-use mesh_sql::mysql::Product;
+use mesh_sql::mysql::BINARY_COLLATION;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Error, Row};
 use tokio::runtime::Handle;
@@ -52,15 +52,6 @@ pub(crate) mod code {
     pub(crate) const OUT_OF_RANGE: u16 = 1690;
     pub(crate) const KILLED: u16 = 1927;
     pub(crate) const STATEMENT_TIMEOUT: u16 = 1969;
-    pub(crate) const EXECUTION_TIMEOUT: u16 = 3024;
-}
-
-/// Properties of the servers of a URL.
-#[derive(Clone, Copy)]
-pub(crate) struct Server {
-    pub(crate) product: Product,
-    /// Whether the servers replicate each transaction before it is committed.
-    pub(crate) is_in_cluster: bool,
 }
 
 /// The purpose of the connections of a pool.
@@ -156,11 +147,16 @@ pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
 }
 
 impl Pool {
-    pub(crate) fn new(target: ConnectUrl, settings: &Settings, purpose: Purpose, server: Server) -> Self {
+    pub(crate) fn new(
+        target: ConnectUrl,
+        settings: &Settings,
+        purpose: Purpose,
+        is_in_cluster: bool,
+    ) -> Self {
         Self {
             target,
             purpose,
-            init: init(settings, purpose, server),
+            init: init(settings, purpose, is_in_cluster),
             slots: Arc::new(Semaphore::new(settings.connections)),
             waits: WaitCounter::default(),
             idle: IdleConnections::new(settings.idle_timeout),
@@ -318,50 +314,30 @@ const VARIABLES: &[(&str, &str)] = &[
     // whole texts.
     ("max_sort_length", "16384"),
     ("div_precision_increment", "4"),
-];
-
-/// The variables that only MariaDB has. The comment hides the last one from versions in which it cannot be set.
-const VARIABLES_OF_MARIADB: &[(&str, &str)] = &[
     ("tx_isolation", READ_COMMITTED),
     ("check_constraint_checks", "1"),
     ("old_mode", "''"),
     ("default_regex_flags", "''"),
-    // NULL is not the current time.
+    // NULL is not the current time. The comment hides the variable from versions in which it cannot be set.
     ("/*!100804 explicit_defaults_for_timestamp", "1 */"),
 ];
-
-/// The variables that only MySQL has.
-const VARIABLES_OF_MYSQL: &[(&str, &str)] =
-    &[("transaction_isolation", READ_COMMITTED), ("explicit_defaults_for_timestamp", "1")];
 
 /// A statement that waited for another transaction sees what it has written.
 const READ_COMMITTED: &str = "'READ-COMMITTED'";
 
 /// Returns the statement that a connection begins with. It sets all variables at once, in one round trip.
-fn init(settings: &Settings, purpose: Purpose, server: Server) -> Vec<String> {
-    let timeout = settings.statement_timeout;
-    let is_read_only = u8::from(purpose == Purpose::Read);
-    let (own, limit, access) = match server.product {
-        // Seconds, for all statements.
-        Product::MariaDb => {
-            let limit = format!("max_statement_time = {}", timeout.as_secs_f64());
-            (VARIABLES_OF_MARIADB, limit, format!("tx_read_only = {is_read_only}"))
-        }
-        // Milliseconds, for reads.
-        Product::MySql => {
-            let limit = format!("max_execution_time = {}", timeout.as_millis());
-            (VARIABLES_OF_MYSQL, limit, format!("transaction_read_only = {is_read_only}"))
-        }
-    };
-    let names = format!("NAMES utf8mb4 COLLATE {}", server.product.binary_collation());
+fn init(settings: &Settings, purpose: Purpose, is_in_cluster: bool) -> Vec<String> {
+    let limit = format!("max_statement_time = {}", settings.statement_timeout.as_secs_f64());
+    let access = format!("tx_read_only = {}", u8::from(purpose == Purpose::Read));
+    let names = format!("NAMES utf8mb4 COLLATE {BINARY_COLLATION}");
     let wait = format!("innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}");
     let search = format!("optimizer_search_depth = {SEARCH_DEPTH}");
     let mut assignments = vec![names, limit, access, wait, search];
-    if server.is_in_cluster {
+    if is_in_cluster {
         // A transaction begins after all transactions that were committed earlier on any server, so a read sees them.
         assignments.push("wsrep_sync_wait = 1".to_owned());
     }
-    assignments.extend(VARIABLES.iter().chain(own).map(|(name, value)| format!("{name} = {value}")));
+    assignments.extend(VARIABLES.iter().map(|(name, value)| format!("{name} = {value}")));
     vec![format!("SET {}", assignments.join(", "))]
 }
 

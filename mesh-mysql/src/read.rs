@@ -42,7 +42,7 @@ impl From<PoolError> for ResolveError {
 
 /// Returns whether the database has ended a statement.
 fn is_timeout(error: &Error) -> bool {
-    is_one_of(error, &[code::INTERRUPTED, code::STATEMENT_TIMEOUT, code::EXECUTION_TIMEOUT])
+    is_one_of(error, &[code::INTERRUPTED, code::STATEMENT_TIMEOUT])
 }
 
 /// Reads a plan with one statement, so all rows belong to one snapshot.

@@ -16,7 +16,7 @@ use crate::database::Database;
 pub(crate) use failure::retry;
 use transaction::MySqlEngine;
 
-/// Writes to a MySQL or MariaDB database. Cheap to clone; clones share connections.
+/// Writes to a MariaDB database. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Writer {
     engine: MySqlEngine,

@@ -1,4 +1,4 @@
-//! Lowering to MySQL and MariaDB: one statement, and so one round trip, for a whole plan.
+//! Lowering to MariaDB: one statement, and so one round trip, for a whole plan.
 //!
 //! Each to-many relation is a level: a common table expression with one row per record, which contains the number of its
 //! parent's row. A to-one relation is joined into the rows of its parents if a key of the database allows only one record per
@@ -27,7 +27,7 @@ use crate::custom;
 pub use crate::layout::Layout;
 use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
-pub use dialect::Product;
+pub use dialect::BINARY_COLLATION;
 use mesh_plan::{Mutation, Subject};
 
 /// A parameter that is bound to a placeholder.
@@ -59,8 +59,8 @@ impl Operand {
 }
 
 /// Lowers a write.
-pub fn write_steps(mutation: &Mutation, product: Product) -> Vec<Step<Param>> {
-    write::lower(mutation, dialect::MySql { product, inputs: &[] })
+pub fn write_steps(mutation: &Mutation) -> Vec<Step<Param>> {
+    write::lower(mutation, dialect::MySql { inputs: &[] })
 }
 
 /// The maximum number of parameters of a statement.
@@ -69,32 +69,32 @@ const PARAMS_MAX: usize = 65_535;
 /// Lowers the leading creations that are alike to one statement that returns their ids in the same order. Returns the statement
 /// and the number of these creations. `None` if the first two are not alike, or if the database cannot return rows from an
 /// insertion.
-pub fn create_many(mutations: &[Mutation], product: Product) -> Option<(Statement<Param>, usize)> {
+pub fn create_many(mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
     let count = write::many::count_alike(mutations, PARAMS_MAX);
     let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
-    let statement = write::many::create(alike, dialect::MySql { product, inputs: &[] })?;
+    let statement = write::many::create(alike, dialect::MySql { inputs: &[] })?;
     Some((statement, count))
 }
 
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
 /// permitted.
-pub fn permitted(subject: &Subject, ids: &[Key], product: Product) -> Option<Statement<Param>> {
-    write::many::permitted(subject, ids, dialect::MySql { product, inputs: &[] })
+pub fn permitted(subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+    write::many::permitted(subject, ids, dialect::MySql { inputs: &[] })
 }
 
 /// Returns the foreign keys that a write sets.
-pub fn references(mutation: &Mutation, product: Product) -> Vec<SetReference<Param>> {
-    write::references(mutation, &dialect::MySql { product, inputs: &[] })
+pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
+    write::references(mutation, &dialect::MySql { inputs: &[] })
 }
 
 /// Returns the statement that finds a record if it may be written, and locks it.
-pub fn lock(subject: &Subject, id: &Key, product: Product) -> Statement<Param> {
-    write::find::find(subject, id, true, dialect::MySql { product, inputs: &[] })
+pub fn lock(subject: &Subject, id: &Key) -> Statement<Param> {
+    write::find::find(subject, id, true, dialect::MySql { inputs: &[] })
 }
 
 /// Returns statements that show which writes the database would refuse.
-pub fn write_probes(schema: &Schema, product: Product) -> Vec<WriteProbe> {
-    write::probe::probes(schema, dialect::MySql { product, inputs: &[] })
+pub fn write_probes(schema: &Schema) -> Vec<WriteProbe> {
+    write::probe::probes(schema, dialect::MySql { inputs: &[] })
 }
 
 /// Returns the statement that lists the steps in which the database would run `statement`.

@@ -100,18 +100,8 @@ impl Keys {
 /// Returns the check constraints of tables: the table, the constraint with the names in its condition, and the
 /// condition.
 pub(super) async fn checks(link: &mut Link) -> Result<Vec<(String, Constraint, String)>, Error> {
-    // In MariaDB the name of a constraint is unique within its table, in MySQL within the database.
-    let has_table = "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema' \
-                     AND TABLE_NAME = 'CHECK_CONSTRAINTS' AND COLUMN_NAME = 'TABLE_NAME'";
-    let sql = if link.query(has_table, &[]).await?.is_empty() {
-        "SELECT t.TABLE_NAME, c.CONSTRAINT_NAME, c.CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS AS c \
-         JOIN information_schema.TABLE_CONSTRAINTS AS t ON t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA \
-           AND t.CONSTRAINT_NAME = c.CONSTRAINT_NAME AND t.CONSTRAINT_TYPE = 'CHECK' \
-         WHERE c.CONSTRAINT_SCHEMA = DATABASE()"
-    } else {
-        "SELECT TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
-         WHERE CONSTRAINT_SCHEMA = DATABASE()"
-    };
+    let sql = "SELECT TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
+               WHERE CONSTRAINT_SCHEMA = DATABASE()";
     let rows = link.query(sql, &[]).await?;
     let checks = rows.iter().map(|row| {
         let clause = cell(row, 2);

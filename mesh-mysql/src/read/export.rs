@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mesh_plan::backend::ExportWriter;
 use mesh_plan::{Export, Plan, ResolveError};
-use mesh_sql::mysql::{Product, ReadStatement};
+use mesh_sql::mysql::ReadStatement;
 use mysql_async::Row;
 
 use super::{failed, params};
@@ -18,24 +18,15 @@ const PART: u32 = 500;
 ///
 /// A plan without lists has one statement. With lists, a statement returns its rows by level, so each part has its own
 /// statement, which begins after the last record of the previous part.
-pub(crate) async fn run(
-    pool: &Arc<Pool>,
-    plan: &Plan,
-    product: Product,
-    mut export: Export,
-) -> Result<u64, ResolveError> {
+pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, mut export: Export) -> Result<u64, ResolveError> {
     let mut link = pool.take_extra().await?;
     let failed = |error| failed(PoolError::Failed(error), plan);
     link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.map_err(failed)?;
     link.begin("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await.map_err(failed)?;
     // The deadline of the request ends the export, which may take longer than a read.
-    let limit = match product {
-        Product::MariaDb => "SET SESSION max_statement_time = 0",
-        Product::MySql => "SET SESSION max_execution_time = 0",
-    };
-    link.execute(limit).await.map_err(failed)?;
+    link.execute("SET SESSION max_statement_time = 0").await.map_err(failed)?;
     let mut writer = ExportWriter::new(plan, export.format);
-    let first = ReadStatement::from_plan(plan, product);
+    let first = ReadStatement::from_plan(plan);
     if first.levels <= 1 {
         let values = params(plan, &first);
         let mut rows = link.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
@@ -51,7 +42,7 @@ pub(crate) async fn run(
         let mut after: Option<Vec<_>> = None;
         loop {
             let page = plan.export_page(PART, after.as_deref());
-            let statement = ReadStatement::from_plan(&page, product);
+            let statement = ReadStatement::from_plan(&page);
             let rows =
                 link.query(&statement.statement.sql, &params(&page, &statement)).await.map_err(failed)?;
             let (pieces, has_more) = write(&mut writer, (&page, &statement), rows)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mesh_plan::Plan;
 use mesh_plan::backend::{Generations, PlanId};
-use mesh_sql::mysql::{Product, ReadStatement};
+use mesh_sql::mysql::ReadStatement;
 
 /// The number of plans whose statements are kept.
 const PLANS: usize = 1_024;
@@ -13,22 +13,23 @@ const BYTES: usize = 16 << 20;
 
 /// The statements of recent plans, by the ids of the plans.
 pub(crate) struct StatementCache {
-    pub(crate) product: Product,
     cache: Generations<PlanId, Arc<ReadStatement>>,
 }
 
-impl StatementCache {
-    pub(crate) fn new(product: Product) -> Self {
-        Self { product, cache: Generations::bounded(PLANS, BYTES) }
+impl Default for StatementCache {
+    fn default() -> Self {
+        Self { cache: Generations::bounded(PLANS, BYTES) }
     }
+}
 
+impl StatementCache {
     /// Returns the statement of a plan. The plan is lowered if no cached statement serves this page of it.
     pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
         let cached = self.cache.get(plan.id());
         if let Some(statement) = cached.filter(|statement| statement.serves(plan)) {
             return statement;
         }
-        let statement = Arc::new(ReadStatement::from_plan(plan, self.product));
+        let statement = Arc::new(ReadStatement::from_plan(plan));
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), statement.bytes());
         statement
     }

@@ -6,7 +6,7 @@ use mesh_plan::{Context, Error, Fields, RecordId, ResolveError, WriteError, Writ
 use mesh_tests::MariaDb;
 
 use super::{BLOG, REFRESH, Served, until};
-use crate::Settings;
+use crate::{Database, Settings};
 
 /// Returns the update of a post.
 async fn update(served: &Served, likes: u8) -> Result<(), WriteError> {
@@ -129,4 +129,12 @@ async fn a_write_whose_row_stays_locked_is_unavailable() {
     other.end("COMMIT").await.unwrap();
     update(&served, 3).await.unwrap();
     assert_eq!(server.query("SELECT likes FROM posts WHERE id = 1").as_deref(), Some("3"));
+}
+
+#[tokio::test]
+async fn a_server_of_another_product_is_refused() {
+    let Some(server) = MariaDb::start_with(&["--version=8.0.36"]) else { return };
+    let refused =
+        Database::connect(&server.url(), &Settings::default()).await.map(drop).unwrap_err().to_string();
+    assert!(refused.contains("MySQL 8.0.36, and only MariaDB (10.6 or later) is supported"), "{refused}");
 }

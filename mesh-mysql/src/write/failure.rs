@@ -1,7 +1,7 @@
 //! Conversion of database errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
-use mesh_plan::{Mutation, ResolveError, Rule, Subject};
+use mesh_plan::{Mutation, ResolveError, Rule};
 use mysql_async::Error;
 
 use super::transaction::MySqlTransaction;
@@ -17,8 +17,7 @@ mod number {
     pub(super) const NO_REFERRED: [u16; 2] = [1216, 1452];
     pub(super) const IS_REFERRED: [u16; 2] = [1217, 1451];
     pub(super) const CHECK_OF_VIEW: u16 = 1369;
-    pub(super) const CHECK_OF_MYSQL: u16 = 3819;
-    pub(super) const CHECK_OF_MARIADB: u16 = 4025;
+    pub(super) const CHECK: u16 = 4025;
     /// `SIGNAL` in a trigger, unless it sets another number.
     pub(super) const SIGNAL: u16 = 1644;
     /// The account lacks a privilege for the database, the table or the column, or for a routine that a trigger uses.
@@ -56,7 +55,7 @@ impl Errors for MySqlTransaction {
             code if number::IS_REFERRED.contains(&code) => Rule::Reference.into(),
             // `CONSTRAINT `name` failed for `db`.`table``, `Check constraint 'name' is violated.` MariaDB names the condition of
             // a column after the column, together with the table.
-            number::CHECK_OF_VIEW | number::CHECK_OF_MYSQL | number::CHECK_OF_MARIADB => {
+            number::CHECK_OF_VIEW | number::CHECK => {
                 let constraint =
                     name_after(message, "CONSTRAINT ").or_else(|| name_after(message, "constraint "));
                 let column = constraint.map(|name| name.rsplit_once('.').map_or(name, |(_, column)| column));
@@ -142,21 +141,13 @@ fn name_after<'m>(message: &'m str, word: &str) -> Option<&'m str> {
     }
 }
 
-/// Returns the key in `Duplicate entry 'x' for key 'name'`, in MySQL `'table.name'`. The value may contain anything.
+/// Returns the key in `Duplicate entry 'x' for key 'name'`. The value may contain anything.
 fn duplicate<'e>(message: &'e str, mutation: &'e Mutation) -> Violation<'e> {
-    let action = mutation.action();
     let key = message.rsplit_once(" for key ").map(|(_, key)| key.trim_matches(['\'', '`']));
-    let subjects = [Some(mutation.subject()), action.other().map(|other| &other.subject)];
-    let in_table = |subject: &'e Subject| {
-        let table = subject.table().name.as_str();
-        Some((table, key?.strip_prefix(table)?.strip_prefix('.')?))
-    };
-    let qualified = subjects.into_iter().flatten().find_map(in_table);
     // Every table has a key of that name.
-    let primary = action.assigned(mutation.subject()).filter(|_| key == Some(PRIMARY));
+    let primary = mutation.action().assigned(mutation.subject()).filter(|_| key == Some(PRIMARY));
     let table = primary.map(|subject| subject.table().name.as_str());
-    let (table, constraint) = qualified.map_or((table, key), |(table, key)| (Some(table), Some(key)));
-    Violation { table, constraint, ..Violation::of_rule(Rule::Unique) }
+    Violation { table, constraint: key, ..Violation::of_rule(Rule::Unique) }
 }
 
 #[cfg(test)]

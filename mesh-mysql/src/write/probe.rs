@@ -15,7 +15,7 @@ impl Database {
     /// # Errors
     /// The database cannot be reached.
     pub async fn refused_writes(&self, schema: &Schema) -> Result<Vec<String>, mesh_plan::ResolveError> {
-        let probes = mysql::write_probes(schema, self.product());
+        let probes = mysql::write_probes(schema);
         if probes.is_empty() {
             return Ok(Vec::new());
         }

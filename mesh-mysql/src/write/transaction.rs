@@ -78,15 +78,15 @@ impl Transaction for MySqlTransaction {
     }
 
     fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
-        mysql::write_steps(mutation, self.engine.statements.product)
+        mysql::write_steps(mutation)
     }
 
     fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        mysql::create_many(mutations, self.engine.statements.product)
+        mysql::create_many(mutations)
     }
 
     fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
-        mysql::permitted(subject, ids, self.engine.statements.product)
+        mysql::permitted(subject, ids)
     }
 
     /// Statements run one after the other, each with the id that is known then.
@@ -99,7 +99,7 @@ impl Transaction for MySqlTransaction {
     }
 
     async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
-        Ok(self.query(&mysql::lock(subject, id, self.engine.statements.product), id).await?.count > 0)
+        Ok(self.query(&mysql::lock(subject, id), id).await?.count > 0)
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
@@ -118,7 +118,7 @@ impl Transaction for MySqlTransaction {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let plan = plan.for_records(ids);
-        let read = ReadStatement::from_plan(&plan, self.engine.statements.product);
+        let read = ReadStatement::from_plan(&plan);
         let fetched = self.fetch(&plan, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, plan.node());
         plan.shape_records(&mut source, ids).map_err(Failure::Final)
@@ -129,9 +129,7 @@ impl Transaction for MySqlTransaction {
         match failed {
             WriteError::Conflict { rule: Rule::Reference, fields, .. } if fields.is_empty() => {
                 let mut missing = Vec::new();
-                for SetReference { fields, statement } in
-                    mysql::references(mutation, self.engine.statements.product)
-                {
+                for SetReference { fields, statement } in mysql::references(mutation) {
                     // A field is not named if the check fails.
                     if self.query(&statement, &Key::default()).await.is_ok_and(|found| found.count == 0) {
                         missing.extend(fields);

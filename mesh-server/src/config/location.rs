@@ -44,7 +44,7 @@ impl Location {
     }
 }
 
-/// Resolves the relative path of certificates in a parameter of the URL of a PostgreSQL or MySQL database against `folder`.
+/// Resolves the relative path of certificates in a parameter of the URL of a PostgreSQL or MariaDB database against `folder`.
 /// Other parameters are returned unchanged.
 fn certificates(parameter: &str, folder: &Path) -> String {
     let (name, file) = parameter.split_once('=').unwrap_or((parameter, ""));

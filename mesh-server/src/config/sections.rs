@@ -323,7 +323,7 @@ settings! {
         path: Option<PathBuf> = None, parse::optional_text;
     }
 
-    /// Connections to a MySQL or MariaDB database.
+    /// Connections to a MariaDB database.
     Mysql["mysql."] {
         /// Maximum number of connections to the server, for reads and for writes.
         connections: usize = mesh_mysql::Settings::default().connections, parse::count(1, 10_000);

@@ -1,4 +1,4 @@
-//! The SQL dialect of MySQL and MariaDB. Values are compared in the type of their column, so that indexes can be used, or else
+//! The SQL dialect of MariaDB. Values are compared in the type of their column, so that indexes can be used, or else
 //! as text. The database itself would convert both sides to doubles, so that the text `abc` equals the number 0.
 
 use mesh_schema::{NativeType, TableName};
@@ -24,32 +24,14 @@ use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, Comparand, CompareOp};
 
-/// The database product.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Product {
-    /// MySQL.
-    #[default]
-    MySql,
-    /// MariaDB.
-    MariaDb,
-}
-
-impl Product {
-    /// Returns the collation under which only identical texts are equal.
-    pub fn binary_collation(self) -> &'static str {
-        match self {
-            Self::MySql => "utf8mb4_0900_bin",
-            Self::MariaDb => "utf8mb4_nopad_bin",
-        }
-    }
-}
+/// The collation under which only identical texts are equal.
+pub const BINARY_COLLATION: &str = "utf8mb4_nopad_bin";
 
 /// The character set of all texts of a connection.
 pub(super) const CHARSET: &str = "utf8mb4";
 
 #[derive(Clone, Copy)]
 pub(super) struct MySql<'p> {
-    pub(super) product: Product,
     /// The values of parameters in the run for which the statement is built.
     pub(super) inputs: &'p [Value],
 }
@@ -62,10 +44,9 @@ impl MySql<'_> {
 
     /// Returns a text in the binary collation.
     fn binary(&self, text: &Operand) -> Expr {
-        let collation = self.product.binary_collation();
         match &text.class {
-            TypeClass::Text(Some(own)) if own != collation => {
-                custom::convert(text.expr.clone(), CHARSET, collation)
+            TypeClass::Text(Some(own)) if own != BINARY_COLLATION => {
+                custom::convert(text.expr.clone(), CHARSET, BINARY_COLLATION)
             }
             TypeClass::Text(_) => text.expr.clone(),
             _ => text.to_text().expr,
@@ -117,10 +98,8 @@ impl Dialect for MySql<'_> {
     }
 
     fn returning(&self, values: Vec<Expr>) -> Option<String> {
-        (self.product == Product::MariaDb).then(|| {
-            let select = Query::select().exprs(values).to_string(MysqlQueryBuilder);
-            [" RETURNING", select.strip_prefix("SELECT").unwrap_or(&select)].concat()
-        })
+        let select = Query::select().exprs(values).to_string(MysqlQueryBuilder);
+        Some([" RETURNING", select.strip_prefix("SELECT").unwrap_or(&select)].concat())
     }
 
     fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
@@ -235,7 +214,7 @@ impl Dialect for MySql<'_> {
         let left = left.to_bindable();
         let collation = match &left.class {
             TypeClass::Text(Some(collation)) => Some((charset(collation), collation.as_str())),
-            TypeClass::Text(None) => Some((CHARSET, self.product.binary_collation())),
+            TypeClass::Text(None) => Some((CHARSET, BINARY_COLLATION)),
             _ => None,
         };
         custom::is_in_json(left.expr, list, ty, collation, negated)
@@ -275,7 +254,7 @@ impl Dialect for MySql<'_> {
     }
 
     fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
-        json::find(self.product, params, &document, at, ty)
+        json::find(params, &document, at, ty)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

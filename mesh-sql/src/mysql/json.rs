@@ -1,12 +1,11 @@
 //! Scalars in JSON documents.
 //!
-//! Documents are read as text: MariaDB has no other form of JSON, and text columns may contain JSON in MySQL too.
+//! Documents are read as text, since MariaDB has no other form of JSON.
 
 use sea_query::Expr;
 
 use super::Operand;
 use super::Param;
-use super::dialect::Product;
 use super::type_class::TypeClass;
 use crate::custom::eval_json;
 use crate::param;
@@ -24,7 +23,6 @@ const UNREADABLE: &str = r"\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]
 
 /// Returns the scalar of type `ty` that the pointer `at` finds in a document.
 pub(super) fn find(
-    product: Product,
     params: &mut Params<Param>,
     document: &Operand,
     at: &JsonPointer,
@@ -41,11 +39,11 @@ pub(super) fn find(
     let mut root = readable(document.to_text().expr);
     // MariaDB takes no path to a name that begins with `-`.
     let has_dash = |token: &String| token.starts_with('-');
-    let prefix = if product == Product::MariaDb && at.tokens().iter().any(has_dash) { PREFIX } else { "" };
+    let prefix = if at.tokens().iter().any(has_dash) { PREFIX } else { "" };
     if !prefix.is_empty() {
         root = with_prefix(root);
     }
-    let value = at.tokens().iter().fold(root, |value, token| member(product, params, value, (prefix, token)));
+    let value = at.tokens().iter().fold(root, |value, token| member(params, value, (prefix, token)));
     Operand::new(scalar(value, ty), class)
 }
 
@@ -71,7 +69,7 @@ fn with_prefix(document: Expr) -> Expr {
 /// Returns the member or element that a token refers to. Of two members with the same name the last one counts, but MariaDB
 /// finds the first one. Only arrays are searched for elements, because the database treats any other value as an array with a
 /// single element.
-fn member(product: Product, params: &mut Params<Param>, value: Expr, (prefix, token): (&str, &str)) -> Expr {
+fn member(params: &mut Params<Param>, value: Expr, (prefix, token): (&str, &str)) -> Expr {
     // MariaDB compares names as they are written, so a name with escapes is found in its written form.
     const WRITTEN: &str = "(CASE WHEN INSTR(`a`.`v`, ?) = 0 THEN ? ELSE COALESCE((SELECT CONCAT('$.', `k`.`n`) \
         FROM JSON_TABLE(JSON_KEYS(`a`.`v`), '$[*]' COLUMNS (`o` FOR ORDINALITY, `n` JSON PATH '$', \
@@ -79,16 +77,9 @@ fn member(product: Product, params: &mut Params<Param>, value: Expr, (prefix, to
         WHERE `k`.`t` = ? ORDER BY `k`.`o` DESC LIMIT 1), ?) END)";
     let name = [prefix, token].concat();
     let path = param::text(params, format!("$.{}", serde_json::Value::from(name.as_str())));
-    let (path_template, path) = match product {
-        Product::MySql => ("?", vec![path]),
-        Product::MariaDb => {
-            let name = param::text(params, name);
-            (WRITTEN, vec![Expr::Constant(r"\".into()), path.clone(), name, path])
-        }
-    };
+    let path = [Expr::Constant(r"\".into()), path.clone(), param::text(params, name), path];
     let member = format!(
-        "COALESCE(JSON_EXTRACT(JSON_REMOVE(`a`.`v`, {path_template}), {path_template}), \
-         JSON_EXTRACT(`a`.`v`, {path_template}))"
+        "COALESCE(JSON_EXTRACT(JSON_REMOVE(`a`.`v`, {WRITTEN}), {WRITTEN}), JSON_EXTRACT(`a`.`v`, {WRITTEN}))"
     );
     let paths = [path.clone(), path.clone(), path].into_iter().flatten();
     match JsonPointer::index(token) {

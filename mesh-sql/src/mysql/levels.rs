@@ -1,4 +1,4 @@
-//! Levels in MySQL and MariaDB: the rows of all parents are joined at once, and window functions number those of each parent.
+//! Levels in MariaDB: the rows of all parents are joined at once, and window functions number those of each parent.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use sea_query::{
     SelectStatement, WindowStatement, WithClause,
 };
 
-use super::dialect::{MySql, Product};
+use super::dialect::MySql;
 use super::type_class::TypeClass;
 use super::{Operand, ReadStatement};
 use crate::custom::cast;
@@ -36,8 +36,8 @@ type Level = levels::Level<LevelRows>;
 
 impl ReadStatement {
     /// Lowers a plan.
-    pub fn from_plan(plan: &Plan, product: Product) -> Self {
-        levels::lower(plan, MySql { product, inputs: plan.inputs() })
+    pub fn from_plan(plan: &Plan) -> Self {
+        levels::lower(plan, MySql { inputs: plan.inputs() })
     }
 }
 

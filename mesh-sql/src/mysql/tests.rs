@@ -7,7 +7,7 @@ use mesh_schema::{
     ThroughDocument,
 };
 
-use super::{Product, ReadStatement};
+use super::ReadStatement;
 use mesh_plan::{Mesh, Request};
 
 fn table(name: &str, columns: &[(&str, &str)]) -> Table {
@@ -77,7 +77,7 @@ fn check(id: Option<&str>, query: &str, expected: Expect) {
         None => Request::collection(format, query),
     };
     let plan = mesh().plan(&request).unwrap();
-    expected.assert_eq(&ReadStatement::from_plan(&plan, Product::MariaDb).statement.to_string());
+    expected.assert_eq(&ReadStatement::from_plan(&plan).statement.to_string());
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_tables_of_a_statement_are_bounded() {
         let relations = [aliases("a", "author", one), aliases("t", "tags", many)].concat().join(",");
         let query = format!(r#"{{"post":{{"$select":{{"id":true,{relations}}}}}}}"#);
         let plan = mesh().plan(&Request::collection(Format::Json, &query)).unwrap();
-        let read = ReadStatement::from_plan(&plan, Product::MariaDb);
+        let read = ReadStatement::from_plan(&plan);
         (read.levels, read.tables)
     };
     let levels = [(1, 0), (16, 0), (17, 0), (199, 0), (16, 2), (40, 159)];

@@ -18,7 +18,7 @@ pub enum Dialect {
     Sqlite,
     /// PostgreSQL.
     Postgres,
-    /// MySQL and MariaDB.
+    /// MariaDB.
     MySql,
 }
 

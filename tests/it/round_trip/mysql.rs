@@ -1,4 +1,4 @@
-//! Types of MySQL and MariaDB.
+//! Types of MariaDB.
 
 use mesh_tests::MariaDb;
 

@@ -1,4 +1,4 @@
-//! The database of a command: SQLite, PostgreSQL or MySQL behind one type.
+//! The database of a command: SQLite, PostgreSQL or MariaDB behind one type.
 
 use std::io;
 
@@ -20,7 +20,7 @@ pub(crate) enum Database {
     Sqlite(mesh_sqlite::Database),
     /// A PostgreSQL server.
     Postgres(mesh_postgres::Database),
-    /// A server of MySQL or MariaDB.
+    /// A server of MariaDB.
     MySql(mesh_mysql::Database),
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Writer {
     Sqlite(mesh_sqlite::Writer),
     /// To a PostgreSQL server.
     Postgres(mesh_postgres::Writer),
-    /// To a server of MySQL or MariaDB.
+    /// To a server of MariaDB.
     MySql(mesh_mysql::Writer),
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn postgres_settings(config: &Config) -> Settings {
     settings
 }
 
-/// Returns the settings of connections to MySQL.
+/// Returns the settings of connections to MariaDB.
 pub(crate) fn mysql_settings(config: &Config) -> mesh_mysql::Settings {
     let mysql = &config.mysql;
     let mut settings = mesh_mysql::Settings::default();

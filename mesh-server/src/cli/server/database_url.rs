@@ -36,9 +36,7 @@ impl DatabaseUrl {
                 Err("write a PostgreSQL database as `postgres://user@host/database`".to_owned())
             }
             "mysql" | "mariadb" if rest.starts_with("//") => Ok(Self::MySql(text.to_owned())),
-            "mysql" | "mariadb" => {
-                Err("write a MySQL or MariaDB database as `mysql://user@host/database`".to_owned())
-            }
+            "mysql" | "mariadb" => Err("write a MariaDB database as `mysql://user@host/database`".to_owned()),
             other => Err(format!(
                 "databases of kind '{other}' are not supported: use `sqlite:` and the path of a file, \
                  `postgres://user@host/database` or `mysql://user@host/database`"

@@ -345,7 +345,7 @@ impl<'o> Engines<'o> {
             writeln!(sql, "{}", read.statement).unwrap();
         }
         if let Some(Ok(plan)) = self.mysql.as_ref().map(|mesh| mesh.plan(&request)) {
-            let read = mysql::ReadStatement::from_plan(&plan, mysql::Product::MariaDb);
+            let read = mysql::ReadStatement::from_plan(&plan);
             writeln!(sql, "{}", read.statement).unwrap();
         }
         let Self { seed, database, .. } = self;
