@@ -183,15 +183,15 @@ impl Pool {
         }
     }
 
-    /// Waits until the database may use some bytes for the plan of a statement. Almost all statements need no permit.
+    /// Waits until the database may use some bytes for the plan of a statement. Almost all statements need no permit. Large
+    /// statements follow each other, so only the deadline of the read limits the wait.
     async fn planning_permit(&self, bytes: usize) -> Result<Option<SemaphorePermit<'_>>, PoolError> {
         let units = bytes / PLANNING_UNIT;
         if units == 0 {
             return Ok(None);
         }
         let units = u32::try_from(units.min(PLANNING_UNITS)).unwrap_or(u32::MAX);
-        let permit = tokio::time::timeout(self.settings.wait, self.planning.acquire_many(units)).await;
-        permit.ok().and_then(Result::ok).map(Some).ok_or(PoolError::Exhausted)
+        self.planning.acquire_many(units).await.map(Some).map_err(|_| PoolError::Exhausted)
     }
 
     /// Runs an idempotent statement, and repeats it on a new connection if the first one is broken. Stops reading when

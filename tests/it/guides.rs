@@ -32,6 +32,7 @@ pages! {
     agents: "docs/agents.md", "curl", "sqlite3";
     api_keys: "docs/api-keys.md", "curl", "sqlite3";
     audit: "docs/audit.md", "curl", "sqlite3";
+    backend_crate: "mesh-backend/README.md";
     caching: "docs/caching.md", "curl", "sqlite3", "nginx";
     conformance: "tests/conformance/README.md";
     comparison: "docs/comparison.md";
