@@ -80,6 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "the announced length of a body is not looked at",
         must_fail: &["9.6-declared-too-large"],
+        corrupts_data: true,
         on_request: &|request, _| {
             set(request, "Content-Length", None);
             None
