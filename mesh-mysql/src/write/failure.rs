@@ -77,8 +77,7 @@ impl Errors for MySqlTransaction {
 
     fn resolve_error(error: &Error) -> ResolveError {
         match error {
-            // A transaction that still conflicts after all its tries may succeed later.
-            Error::Server(cause) if !is_unavailable(cause.code) && cause.code != code::DEADLOCK => {
+            Error::Server(cause) if !is_unavailable(cause.code) => {
                 ResolveError::from(PoolError::Failed(Error::Server(cause.clone())))
             }
             _ => {
@@ -117,10 +116,10 @@ fn log(error: &Error) {
 
 /// Returns whether the database cannot be written now.
 fn is_unavailable(number: u16) -> bool {
-    /// The database is read-only, the disk is full, another transaction blocks the write, or the cluster is
-    /// unavailable.
-    const UNAVAILABLE: [u16; 10] =
-        [1021, code::NOT_READY, 1114, 1180, 1223, 1290, 1792, 1836, 3024, code::LOCK_WAIT_TIMEOUT];
+    /// The database is read-only, the disk is full, other transactions block the write or have won against it in all its
+    /// tries, or the cluster is unavailable.
+    const UNAVAILABLE: [u16; 9] =
+        [1021, code::NOT_READY, 1114, 1180, 1223, 1290, 1792, 1836, code::LOCK_WAIT_TIMEOUT];
     UNAVAILABLE.contains(&number)
         || [code::DEADLOCK, code::SHUTDOWN, code::KILLED, code::TOO_MANY_CONNECTIONS].contains(&number)
 }

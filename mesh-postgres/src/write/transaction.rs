@@ -196,7 +196,8 @@ impl PostgresTransaction {
         open(&self.link, begins, savepoint).await
     }
 
-    /// Returns the rows of a read, unless it sorts too many by values of related records. `sorted` is the plan for one record.
+    /// Returns the rows of a read, unless it sorts too many by values of related records. The bound is that of `sorted`, from
+    /// which `plan` is made if it reads several records.
     async fn fetch(
         &mut self,
         sorted: &Plan,
