@@ -1,7 +1,6 @@
 //! A bounded pool of connections. Light reads share some of them; any other statement uses one exclusively while it
 //! runs.
 
-pub(crate) mod batches;
 pub(crate) mod connect_url;
 mod error;
 mod host_search;
@@ -23,7 +22,6 @@ use mesh_plan::backend::{Usage, WaitCounter};
 use tokio::sync::Semaphore;
 use tokio_postgres::{Error, Row};
 
-use self::batches::{BatchStatement, Batches, Turn};
 use self::connect_url::ConnectUrl;
 pub(crate) use self::error::{PoolError, is_stale};
 use self::hosts::Hosts;
@@ -51,7 +49,6 @@ pub(crate) struct Pool {
     idle: Arc<IdleConnections<Arc<Link>>>,
     /// The connections that light reads share.
     shared: Arc<SharedLinks>,
-    batches: Arc<Batches>,
     /// Slots that only shared connections take.
     reserved: Arc<Semaphore>,
 }
@@ -98,7 +95,6 @@ impl Pool {
             slots,
             waits: WaitCounter::default(),
             idle: IdleConnections::new(settings.idle_timeout),
-            batches: Arc::new(Batches::new(Arc::clone(&shared))),
             shared,
             reserved,
             settings: settings.clone(),
@@ -114,11 +110,6 @@ impl Pool {
     /// connection.
     pub(crate) fn has_pooler(&self) -> bool {
         self.settings.pooler
-    }
-
-    /// Returns whether light reads share connections.
-    pub(crate) fn shares_connections(&self) -> bool {
-        self.shared.is_used()
     }
 
     /// Returns the time limit of a statement.
@@ -157,17 +148,16 @@ impl Pool {
     }
 
     /// Runs a read on a shared connection if its statement is light, else on an exclusive one. Stops reading when the
-    /// rows exceed the budget. `batch` is the statement for several such reads, if there is one.
+    /// rows exceed the budget.
     pub(crate) async fn read(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
         weight: &Weight,
-        batch: Option<&Arc<BatchStatement>>,
     ) -> Result<Vec<Row>, PoolError> {
         if weight.is_light()
-            && let Some(rows) = self.read_shared(sql, params, budget, weight, batch).await
+            && let Some(rows) = self.read_shared(sql, params, budget, weight).await
         {
             return rows.map_err(PoolError::Failed);
         }
@@ -176,35 +166,18 @@ impl Pool {
         Ok(rows)
     }
 
-    /// Runs a light read on a shared connection, alone or in a batch; `None` if it has to run on an exclusive one.
+    /// Runs a light read on a shared connection; `None` if it has to run on an exclusive one.
     async fn read_shared(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
         weight: &Weight,
-        batch: Option<&Arc<BatchStatement>>,
     ) -> Option<Result<Vec<Row>, Error>> {
-        let budget = budget.at_most(ROW_BYTES);
-        let _turn = match batch.map(|batch| self.batches.join(batch, params, budget)) {
-            None => None,
-            Some(Turn::Now(running)) => Some(running),
-            // A read that is not polled keeps its turn, so the wait for it is bounded.
-            Some(Turn::InBatch(rows)) => match tokio::time::timeout(STATEMENT_TIMEOUT, rows).await {
-                Ok(Ok(rows)) => return Some(Ok(rows)),
-                _ => None,
-            },
-        };
-        if !weight.is_light() {
-            return None;
-        }
         let lease = self.shared.choose()?;
-        match lease.query(sql, params, budget).await {
+        match lease.query(sql, params, budget.at_most(ROW_BYTES)).await {
             SharedRead::Ended(rows, took) => {
                 weight.record_shared(took);
-                if let Some(batch) = batch {
-                    batch.record_alone();
-                }
                 return Some(rows);
             }
             SharedRead::Heavy => weight.record_heavy(RUNS_IF_HEAVY),

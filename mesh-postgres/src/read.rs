@@ -53,9 +53,7 @@ pub(crate) async fn run(
     let statement = statements.of_plan(plan);
     let read = &statement.read;
     let budget = RowBudget::of_plan(plan);
-    let is_shared = pool.shares_connections() && statement.weight.is_light();
-    let batch = is_shared.then(|| statement.batch(plan, &statements.features)).flatten();
-    match pool.read(&read.statement.sql, &params(plan, read), budget, &statement.weight, batch).await {
+    match pool.read(&read.statement.sql, &params(plan, read), budget, &statement.weight).await {
         Err(error) if error.is_unreachable() => Err(error),
         rows => Ok(shape(plan, read, rows)),
     }

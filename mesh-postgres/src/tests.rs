@@ -3,7 +3,6 @@
 mod accounts;
 mod api_keys;
 mod audit;
-mod batches;
 mod budgets;
 mod catalog;
 mod export;
@@ -12,6 +11,7 @@ mod full;
 mod hosts;
 mod indexes;
 mod pipelines;
+mod points;
 mod reads;
 mod shared;
 mod state;

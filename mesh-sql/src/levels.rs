@@ -159,8 +159,6 @@ pub(crate) struct Lowering<'p, D: LevelDialect> {
     pub(crate) dialect: D,
     pub(crate) levels: Vec<Level<D::Rows>>,
     pub(crate) rows_max: u64,
-    /// The parts of the id of a point read, if they are not parameters.
-    id_parts: Option<fn(usize) -> Expr>,
     is_point: bool,
     /// The id of a point read, if its children need nothing else of the root.
     id: Option<Expr>,
@@ -175,7 +173,7 @@ pub(crate) struct Lowering<'p, D: LevelDialect> {
 
 /// Lowers a plan to one statement.
 pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<D::Param> {
-    let mut lowering = Lowering::new(plan, dialect, None);
+    let mut lowering = Lowering::new(plan, dialect);
     let mut layout = lowering.root(plan.node());
     // Breadth first, so that the number of a level is its position in the statement.
     while let Some(relation) = lowering.pending.pop_front() {
@@ -197,13 +195,12 @@ pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<D
 }
 
 impl<'p, D: LevelDialect> Lowering<'p, D> {
-    fn new(plan: &'p Plan, dialect: D, id_parts: Option<fn(usize) -> Expr>) -> Self {
+    fn new(plan: &'p Plan, dialect: D) -> Self {
         Self {
             params: Params::new(None),
             dialect,
             levels: Vec::new(),
             rows_max: plan.rows_max() as u64 + 1,
-            id_parts,
             is_point: matches!(plan.target(), Target::Point(_)),
             id: None,
             after: plan.cursor(),
@@ -211,13 +208,6 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
             count: 0,
             pending: VecDeque::new(),
         }
-    }
-
-    /// Lowers the root of a point read with the relations that are joined to it. The parts of the id are these expressions.
-    pub(crate) fn of_root(plan: &'p Plan, dialect: D, id_parts: fn(usize) -> Expr) -> Self {
-        let mut lowering = Self::new(plan, dialect, Some(id_parts));
-        lowering.root(plan.node());
-        lowering
     }
 
     pub(crate) fn next(&mut self) -> usize {

@@ -212,12 +212,6 @@ pub(crate) fn id<C: Class>(params: &mut Params<Param<C>>, part: usize, class: &C
     class.typed(params.add(Param(Binding::Id(part, class.clone()))), Some(class.bind_form()))
 }
 
-/// Adds a list of this part of the ids of several point reads; `None` if the type of the part cannot be named.
-pub(crate) fn ids<C: Class>(params: &mut Params<Param<C>>, part: usize, class: &C) -> Option<Expr> {
-    let form = Some(class.bind_form()).filter(|form| *form != Form::Bound)?;
-    Some(class.typed_list(params.add(Param(Binding::Id(part, class.clone()))), Some(form)))
-}
-
 /// Adds a value of the session.
 pub(crate) fn session<C: Class>(params: &mut Params<Param<C>>, slot: usize, class: &C) -> Expr {
     class.typed(params.add(Param(Binding::Session(slot, class.clone()))), Some(class.bind_form()))

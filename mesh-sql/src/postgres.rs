@@ -9,7 +9,6 @@
 //! a response may contain.
 
 mod aggregate;
-mod batch;
 mod charset;
 mod compare;
 mod conversion;
@@ -35,7 +34,6 @@ pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
 use mesh_plan::{Key, Value};
 use mesh_plan::{Mutation, Plan, Subject};
-pub use type_class::array;
 
 /// A parameter that is bound to a placeholder.
 pub type Param = crate::param::Param<TypeClass>;

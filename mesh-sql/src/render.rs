@@ -40,7 +40,7 @@ pub(crate) fn statement<D: LevelDialect>(
 }
 
 /// Takes the complete select of a level that is alone.
-pub(crate) fn select_of<D: LevelDialect>(only: &mut Level<D::Rows>) -> SelectStatement {
+fn select_of<D: LevelDialect>(only: &mut Level<D::Rows>) -> SelectStatement {
     if only.shown.is_empty() {
         only.select.expr(Expr::Constant(1.into()));
     }

@@ -55,12 +55,6 @@ impl RowBudget {
         Self { bytes: self.bytes.min(bytes), ..self }
     }
 
-    /// Returns the budget of `reads` reads together.
-    #[must_use]
-    pub fn times(self, reads: usize) -> Self {
-        Self { rows: self.rows.saturating_mul(reads), bytes: self.bytes.saturating_mul(reads), ..self }
-    }
-
     /// Takes a row, of which a response can show this many bytes, from the budget.
     ///
     /// # Errors

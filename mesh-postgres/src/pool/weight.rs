@@ -52,11 +52,6 @@ impl Weights {
 }
 
 impl Weight {
-    /// Creates the weight of a statement that shares connections from its first run on.
-    pub(super) fn light() -> Self {
-        Self(AtomicI8::new(0))
-    }
-
     /// Returns whether the statement may share a connection.
     pub(crate) fn is_light(&self) -> bool {
         self.0.load(Ordering::Relaxed) <= 0

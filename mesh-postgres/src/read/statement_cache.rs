@@ -1,12 +1,11 @@
 //! A cache of the statements of plans.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mesh_plan::Plan;
 use mesh_plan::backend::{Generations, PlanId};
 use mesh_sql::postgres::{Features, ReadStatement};
 
-use crate::pool::batches::BatchStatement;
 use crate::pool::weight::{Weight, Weights};
 
 /// The number of plans whose statements are kept.
@@ -26,7 +25,6 @@ pub(crate) struct StatementCache {
 pub(crate) struct CachedStatement {
     pub(crate) read: ReadStatement,
     pub(crate) weight: Arc<Weight>,
-    batch: OnceLock<Option<Arc<BatchStatement>>>,
 }
 
 impl StatementCache {
@@ -42,21 +40,9 @@ impl StatementCache {
         }
         let read = ReadStatement::from_plan(plan, &self.features);
         let weight = self.weights.get_or_insert(&read.statement.sql);
-        // The statement for several reads is as long as the one for a single read.
-        let bytes = if read.levels > 1 { read.bytes() } else { 2 * read.bytes() };
-        let statement = Arc::new(CachedStatement { read, weight, batch: OnceLock::new() });
+        let bytes = read.bytes();
+        let statement = Arc::new(CachedStatement { read, weight });
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), bytes);
         statement
-    }
-}
-
-impl CachedStatement {
-    /// Returns the statement for several of these reads; `None` if the plan is not a point read or needs several levels.
-    pub(crate) fn batch(&self, plan: &Plan, features: &Features) -> Option<&Arc<BatchStatement>> {
-        let batch = self.batch.get_or_init(|| {
-            let batch = self.read.batch(plan, features)?;
-            Some(Arc::new(BatchStatement::new(batch, &self.read)))
-        });
-        batch.as_ref()
     }
 }

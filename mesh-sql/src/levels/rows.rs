@@ -30,10 +30,7 @@ impl<D: LevelDialect> Lowering<'_, D> {
         let operands = |source: &ColumnSource| values.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| self.is_point && is_root) {
             let id = operands(&id.source);
-            let wanted = match self.id_parts {
-                Some(id_part) => id_part(part),
-                None => param::id(&mut self.params, part, &id.class),
-            };
+            let wanted = param::id(&mut self.params, part, &id.class);
             rows.and_where(id.to_bindable().compare(CompareOp::Eq, wanted.clone()));
             // If the record has a condition, its children are read through its level, so that they are not searched for if the
             // condition does not hold.

@@ -26,7 +26,6 @@ use mesh_plan::Plan;
 
 use super::dialect::Features;
 
-pub(super) type Lowering<'p> = levels::Lowering<'p, Postgres<'p>>;
 type Level = levels::Level<LevelRows>;
 
 impl ReadStatement {

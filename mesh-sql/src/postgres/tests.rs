@@ -180,29 +180,6 @@ fn groups_cast_their_sums() {
     );
 }
 
-#[test]
-fn several_point_reads_are_one_statement() {
-    let published = |_: &str, entity: &Entity| match entity.key.as_str() {
-        "post" => Access::all().when(Condition::equal("status", "out")),
-        _ => Access::all(),
-    };
-    let mesh = Mesh::builder(schema()).policy(published).build().unwrap();
-    let batch = |query: &str, id: Option<&str>| {
-        let request = Request::collection(Format::Ql, query);
-        let request = id.map_or(request, |id| request.with_id(RecordId::Text(id)));
-        let plan = mesh.plan(&request).unwrap();
-        ReadStatement::from_plan(&plan, &Features::default()).batch(&plan, &Features::default())
-    };
-    let statement = batch("{ post title author { name } }", Some("7")).unwrap();
-    expect![[r#"
-        SELECT "r".*, "b"."n" FROM (SELECT pg_catalog.unnest("k0") AS "k0", pg_catalog.generate_subscripts("k0", 1) AS "n" FROM (SELECT CAST($1 AS int8[]) AS "k0") AS "a") AS "b" INNER JOIN LATERAL (SELECT CAST("c1" AS text), "c5", CAST("c4" AS text) FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" OPERATOR(pg_catalog.=) "b"."k0") AND ("t0"."status" OPERATOR(pg_catalog.=) CAST($2 AS "public"."status"))) AS "q0" LEFT JOIN LATERAL (SELECT "t3"."name" AS "c4", "t3"."id" AS "c5" FROM "users" AS "t3" WHERE "t3"."id" OPERATOR(pg_catalog.=) "q0"."c2") AS "q3" ON TRUE LIMIT 1) AS "r" ON TRUE
-          -- the id, "out"
-    "#]]
-    .assert_eq(&format!("{statement}\n"));
-    assert_eq!(batch("{ post title tags { label } }", Some("7")), None);
-    assert_eq!(batch("{ post title }", None), None);
-}
-
 /// Values of the query are never in the text, and an id that the column cannot contain is NULL.
 #[test]
 fn ids_are_bound_as_their_column_reads_them() {

@@ -328,7 +328,7 @@ impl Class for TypeClass {
 }
 
 /// Returns the text form of an array, in which `None` is NULL.
-pub fn array(texts: impl Iterator<Item = Option<String>>) -> String {
+fn array(texts: impl Iterator<Item = Option<String>>) -> String {
     let quoted = texts.map(|text| {
         let Some(text) = text else { return "NULL".to_owned() };
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");

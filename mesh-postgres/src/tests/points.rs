@@ -1,9 +1,7 @@
-//! Point reads that are sent together.
+//! Point reads of one query at the same time.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use mesh_plan::policy::{Access, Condition, SessionValue};
 use mesh_plan::{Context, Mesh, Principal, RecordId, Request};
@@ -11,9 +9,8 @@ use mesh_ql::Format;
 use mesh_schema::{Entity, Schema};
 
 use super::shared::share;
-use super::{Cluster, Served, until};
+use super::{Cluster, Served};
 use crate::Settings;
-use crate::pool::batches::STATEMENTS;
 
 const PLACES: &str = r#"
 CREATE TABLE owners (id integer PRIMARY KEY, name text NOT NULL);
@@ -28,11 +25,7 @@ CREATE TABLE visits (
 INSERT INTO visits SELECT DATE '2026-01-01' + i, place, i || ' ' || place FROM generate_series(0, 20) i,
     unnest(ARRAY['a', 'NULL', 'null', '', '{b,c}', 'a"b', 'a\b', ' a ']) place;
 CREATE TABLE quotients (id integer PRIMARY KEY, quotient integer);
-CREATE TABLE slow_places (id integer PRIMARY KEY, name text);
 "#;
-
-/// The maximum number of statements for a hundred reads.
-const FEW: u64 = 30;
 
 async fn serve(cluster: &Cluster) -> Arc<Served> {
     cluster.execute(PLACES);
@@ -40,25 +33,22 @@ async fn serve(cluster: &Cluster) -> Arc<Served> {
 }
 
 impl Served {
-    /// Reads records of these ids at the same time, with an id that is read before so that the statement is light.
-    /// Returns the results and the number of statements.
-    async fn points(&self, query: &str, first: &str, ids: &[String]) -> (Vec<String>, u64) {
+    /// Reads records of these ids at the same time, after a read of the first id shares a connection.
+    async fn points(&self, query: &str, first: &str, ids: &[String]) -> Vec<String> {
         share(self, &self.mesh.plan(&Request::point(Format::Ql, query, first)).unwrap()).await;
-        let before = self.database.pool.shared().1;
         let reads = join_all(ids.iter().map(|id| self.point(id, query))).await;
-        let results = reads.into_iter().map(|read| read.unwrap_or_else(|error| error.to_string()));
-        (results.collect(), self.database.pool.shared().1 - before)
+        reads.into_iter().map(|read| read.unwrap_or_else(|error| error.to_string())).collect()
     }
 }
 
 #[tokio::test]
-async fn concurrent_point_reads_are_few_statements() {
+async fn each_point_read_gets_its_own_record() {
     let Some(cluster) = Cluster::start() else { return };
     let served = serve(&cluster).await;
     let query = "{ place name owner { name } }";
     // Some ids occur twice, some have no record, and some places have no owner.
     let ids: Vec<String> = (150..230).chain(170..190).map(|id| id.to_string()).collect();
-    let (results, statements) = served.points(query, "1", &ids).await;
+    let results = served.points(query, "1", &ids).await;
     for (id, result) in ids.iter().zip(&results) {
         let id: u32 = id.parse().unwrap();
         let owner = match id % 6 {
@@ -68,7 +58,6 @@ async fn concurrent_point_reads_are_few_statements() {
         let expected = format!(r#"{{"name":"place {id}","owner":{owner}}}"#);
         assert_eq!(*result, if id <= 200 { expected } else { "null".to_owned() });
     }
-    assert!((1..FEW).contains(&statements), "{statements}");
 }
 
 #[tokio::test]
@@ -85,14 +74,12 @@ async fn ids_of_several_parts_and_of_any_characters_find_their_records() {
             expected.push(if place == "b" { "null".to_owned() } else { format!(r#"{{"note":{note}}}"#) });
         }
     }
-    let (results, statements) = served.points("{ visit note }", "2026-01-20,a", &ids).await;
+    let results = served.points("{ visit note }", "2026-01-20,a", &ids).await;
     assert_eq!(results, expected);
-    assert!((1..FEW).contains(&statements), "{statements}");
 }
 
-/// A batch has the reads of one principal only if the statement depends on it.
 #[tokio::test]
-async fn reads_of_other_principals_are_in_other_batches() {
+async fn each_principal_reads_its_own_records() {
     let Some(cluster) = Cluster::start() else { return };
     let served = serve(&cluster).await;
     let owned = |_: &str, entity: &Entity| match entity.key.as_str() {
@@ -115,27 +102,23 @@ async fn reads_of_other_principals_are_in_other_batches() {
     };
     let all: Vec<_> = (1..=5).flat_map(|owner| (1..=60).map(move |id| (owner, id))).collect();
     read(1, 1).await;
-    let before = served.database.pool.shared().1;
     for _ in 0..3 {
         let found = join_all(all.iter().map(|(owner, id)| read(*owner, *id))).await;
         for ((owner, id), found) in all.iter().zip(found) {
             assert_eq!(found, id % 6 == *owner, "place {id} and owner {owner}");
         }
     }
-    let statements = served.database.pool.shared().1 - before;
-    assert!((1..3 * 5 * FEW).contains(&statements), "{statements}");
 }
 
-/// The statement of a batch fails if one of its reads does. The others are answered all the same.
 #[tokio::test]
-async fn a_read_that_fails_affects_no_other_in_its_batch() {
+async fn a_read_that_fails_affects_no_other() {
     let Some(cluster) = Cluster::start() else { return };
     let served = serve(&cluster).await;
     cluster.execute(
         "DROP TABLE quotients; CREATE VIEW quotients AS SELECT id, 100 / (id - 7) AS quotient FROM places",
     );
     let ids: Vec<String> = (1..=50).map(|id| id.to_string()).collect();
-    let (results, _) = served.points("{ quotient quotient }", "1", &ids).await;
+    let results = served.points("{ quotient quotient }", "1", &ids).await;
     for (id, result) in (1..).zip(results) {
         match id {
             7 => assert!(!result.starts_with('{'), "{result}"),
@@ -144,79 +127,12 @@ async fn a_read_that_fails_affects_no_other_in_its_batch() {
     }
 }
 
-/// The rows of a batch together may be larger than those of a read on a shared connection.
 #[tokio::test]
-async fn large_records_are_read_in_batches() {
+async fn large_records_are_read_at_the_same_time() {
     let Some(cluster) = Cluster::start() else { return };
     let served = serve(&cluster).await;
     cluster.execute("UPDATE places SET photo = repeat('x', 50000)");
     let ids: Vec<String> = (1..=100).map(|id| id.to_string()).collect();
-    let (results, statements) = served.points("{ place photo }", "1", &ids).await;
+    let results = served.points("{ place photo }", "1", &ids).await;
     assert!(results.iter().all(|result| result.len() == 50_000 + r#"{"photo":""}"#.len()));
-    assert!((1..FEW).contains(&statements), "{statements}");
-}
-
-/// Reads that are light alone stay light, although many of them together take longer than a shared connection allows.
-#[tokio::test]
-async fn batches_of_slow_reads_are_small() {
-    let Some(cluster) = Cluster::start() else { return };
-    let served = serve(&cluster).await;
-    cluster.execute(
-        "DROP TABLE slow_places; CREATE VIEW slow_places AS SELECT id, name || pg_sleep(0.005) AS name FROM places",
-    );
-    let ids: Vec<String> = (1..=60).map(|id| id.to_string()).collect();
-    let query = "{ slowPlace name }";
-    for _ in 0..2 {
-        let (results, _) = served.points(query, "1", &ids).await;
-        for (id, result) in ids.iter().zip(results) {
-            assert_eq!(result, format!(r#"{{"name":"place {id}"}}"#));
-        }
-    }
-    let plan = served.mesh.plan(&Request::point(Format::Ql, query, "1")).unwrap();
-    assert!(served.database.statements.of_plan(&plan).weight.is_light());
-}
-
-#[tokio::test]
-async fn reads_do_not_wait_for_long_for_a_read_that_is_not_polled() {
-    let Some(cluster) = Cluster::start() else { return };
-    let served = serve(&cluster).await;
-    let plan = served.mesh.plan(&Request::point(Format::Ql, "{ place name }", "1")).unwrap();
-    share(&served, &plan).await;
-    let context = Context::default();
-    let mut running: Vec<_> = (0..STATEMENTS).map(|_| served.mesh.read(&plan, &context).boxed()).collect();
-    assert!(running.iter_mut().all(|read| read.as_mut().now_or_never().is_none()));
-    let read = tokio::time::timeout(Duration::from_secs(5), served.point("2", "{ place name }")).await;
-    assert_eq!(read.unwrap().unwrap(), r#"{"name":"place 2"}"#);
-    for read in running {
-        assert_eq!(read.await.unwrap().bytes.to_vec(), br#"{"name":"place 1"}"#);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dropped_read_does_not_hold_up_those_that_wait_for_it() {
-    let Some(cluster) = Cluster::start() else { return };
-    let served = serve(&cluster).await;
-    let query = "{ place name }";
-    let plan = served.mesh.plan(&Request::point(Format::Ql, query, "1")).unwrap();
-    share(&served, &plan).await;
-    let context = Context::default();
-    for _ in 0..50 {
-        let mut running: Vec<_> =
-            (0..STATEMENTS).map(|_| served.mesh.read(&plan, &context).boxed()).collect();
-        // On a busy machine, an answer may arrive within this poll.
-        running.iter_mut().for_each(|read| drop(read.as_mut().now_or_never()));
-        let waiting: Vec<_> = (1..=20)
-            .map(|id: u32| {
-                let served = Arc::clone(&served);
-                tokio::spawn(async move { served.point(&id.to_string(), query).await.unwrap() })
-            })
-            .collect();
-        drop(running);
-        for (id, read) in (1..).zip(waiting) {
-            let read = tokio::time::timeout(Duration::from_secs(30), read).await.unwrap();
-            assert_eq!(read.unwrap(), format!(r#"{{"name":"place {id}"}}"#));
-        }
-    }
-    let slots = Settings::default().connections;
-    until("all answers have arrived", async || served.database.usage().free == slots).await;
 }
