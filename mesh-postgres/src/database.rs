@@ -144,8 +144,8 @@ impl Database {
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let statement = self.statements.of_plan(plan);
         let link = self.pool.take(false).await?;
-        let steps = read::query_plan(&link, plan, &statement.read).await?;
-        Ok((statement.read.statement.to_string(), steps))
+        let steps = read::query_plan(&link, plan, &statement).await?;
+        Ok((statement.statement.to_string(), steps))
     }
 
     /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
@@ -156,7 +156,7 @@ impl Database {
         let statement = self.statements.of_plan(plan);
         let steps = async || {
             let link = self.pool.take(false).await?;
-            read::query_plan(&link, plan, &statement.read).await
+            read::query_plan(&link, plan, &statement).await
         };
         self.sort_bound.check(plan, steps).await
     }
@@ -277,11 +277,11 @@ impl Database {
     /// Returns the trace record of a statement.
     async fn traced(&self, plan: &Plan, trace: &Trace, took: Duration, body: &JsonBody) -> TracedStatement {
         let statement = self.statements.of_plan(plan);
-        let params = read::params(plan, &statement.read).into_iter().map(|TextParam(text)| match text {
+        let params = read::params(plan, &statement).into_iter().map(|TextParam(text)| match text {
             Some(text) => Value::Text(text.into_owned()),
             None => Value::Null,
         });
-        let traced = TracedStatement::new(&*statement.read.statement.sql, took, body.rows as u64)
+        let traced = TracedStatement::new(&*statement.statement.sql, took, body.rows as u64)
             .with_params(params)
             .with_node(plan.node().path.clone(), 1);
         if !trace.wants_query_plans() {

@@ -1,5 +1,4 @@
-//! A bounded pool of connections. Light reads share some of them; any other statement uses one exclusively while it
-//! runs.
+//! A bounded pool of connections. Reads share half of them; any other statement uses one exclusively while it runs.
 
 pub(crate) mod connect_url;
 mod error;
@@ -10,9 +9,8 @@ pub(crate) mod link;
 pub(crate) mod role;
 mod row_size;
 mod session;
-pub(crate) mod shared;
+mod shared;
 mod tls;
-pub(crate) mod weight;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +18,7 @@ use std::time::{Duration, Instant};
 use mesh_backend::pool::{IdleConnections, RowBudget};
 use mesh_plan::backend::{Usage, WaitCounter};
 use tokio::sync::Semaphore;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::Row;
 
 use self::connect_url::ConnectUrl;
 pub(crate) use self::error::{PoolError, is_stale};
@@ -29,8 +27,7 @@ pub(crate) use self::lease::Lease;
 use self::link::{Link, LinkWithNotifications};
 pub(crate) use self::session::Purpose;
 use self::session::SESSION;
-use self::shared::{LOCK_TIMEOUT, ROW_BYTES, STATEMENT_TIMEOUT, SharedLinks, SharedRead};
-use self::weight::{RUNS_IF_HEAVY, Weight};
+use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedConnections};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -38,7 +35,7 @@ use crate::sql::TextParam;
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
-/// cancelled, its slot is held until the connection is closed. A shared connection holds a slot while it is open.
+/// cancelled, its slot is held until the connection is closed.
 pub(crate) struct Pool {
     target: ConnectUrl,
     purpose: Purpose,
@@ -47,10 +44,8 @@ pub(crate) struct Pool {
     slots: Arc<Semaphore>,
     waits: WaitCounter,
     idle: Arc<IdleConnections<Arc<Link>>>,
-    /// The connections that light reads share.
-    shared: Arc<SharedLinks>,
-    /// Slots that only shared connections take.
-    reserved: Arc<Semaphore>,
+    /// The connections that reads share, which need no slots.
+    shared: Arc<SharedConnections>,
 }
 
 impl Pool {
@@ -81,22 +76,16 @@ impl Pool {
         }
         // Behind a pooler a read is a transaction of several statements, and statements of other reads must not come in
         // between.
-        let is_shared = purpose == Purpose::Read && !settings.pooler && settings.connections > 1;
-        let reserved = if is_shared { (settings.connections / 4).max(1) } else { 0 };
-        let slots = Arc::new(Semaphore::new(settings.connections - reserved));
-        let reserved = Arc::new(Semaphore::new(reserved));
-        let shared_slots = [&reserved, &slots].map(Arc::clone);
+        let is_shared = purpose == Purpose::Read && !settings.pooler && settings.statements > 0;
         let max_shared = if is_shared { settings.connections / 2 } else { 0 };
-        let shared = SharedLinks::new(shared_target, settings, max_shared, shared_slots);
         Self {
             target,
             purpose,
             begin: begin.into(),
-            slots,
+            slots: Arc::new(Semaphore::new(settings.connections - max_shared)),
             waits: WaitCounter::default(),
             idle: IdleConnections::new(settings.idle_timeout),
-            shared,
-            reserved,
+            shared: SharedConnections::new(shared_target, settings, max_shared),
             settings: settings.clone(),
         }
     }
@@ -125,11 +114,10 @@ impl Pool {
     /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
         let (shared, shared_in_use) = self.shared.counts();
-        let unused = shared - shared_in_use;
         Usage {
-            idle: self.idle.count() + unused,
+            idle: self.idle.count() + shared - shared_in_use,
             slots: self.settings.connections,
-            free: self.slots.available_permits() + self.reserved.available_permits() + unused,
+            free: self.slots.available_permits() + self.shared.max() - shared_in_use,
             waits: self.waits.count(),
             waited: self.waits.total(),
             ..Usage::default()
@@ -144,71 +132,34 @@ impl Pool {
 
     /// Runs an idempotent statement in a transaction, and repeats it on a new connection if the first one is stale.
     pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
-        Ok(self.run_within(sql, params, RowBudget::UNLIMITED, false).await?.0)
+        self.run_within(sql, params, RowBudget::UNLIMITED).await
     }
 
-    /// Runs a read on a shared connection if its statement is light, else on an exclusive one. Stops reading when the
+    /// Runs a read on a shared connection if its statement may share one, else on an exclusive one. Stops reading when the
     /// rows exceed the budget.
     pub(crate) async fn read(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
-        weight: &Weight,
     ) -> Result<Vec<Row>, PoolError> {
-        if weight.is_light()
-            && let Some(rows) = self.read_shared(sql, params, budget, weight).await
-        {
-            return rows.map_err(PoolError::Failed);
+        match self.shared.read(sql, params, budget).await {
+            Some(rows) => Ok(rows?),
+            None => Box::pin(self.run_within(sql, params, budget)).await,
         }
-        let (rows, took) = Box::pin(self.run_within(sql, params, budget, self.shared.is_used())).await?;
-        weight.record_alone(took, rows.iter().map(Row::raw_size_bytes).sum());
-        Ok(rows)
     }
 
-    /// Runs a light read on a shared connection; `None` if it has to run on an exclusive one.
-    async fn read_shared(
-        &self,
-        sql: &str,
-        params: &[TextParam<'_>],
-        budget: RowBudget,
-        weight: &Weight,
-    ) -> Option<Result<Vec<Row>, Error>> {
-        let lease = self.shared.choose()?;
-        match lease.query(sql, params, budget.at_most(ROW_BYTES)).await {
-            SharedRead::Ended(rows, took) => {
-                weight.record_shared(took);
-                return Some(rows);
-            }
-            SharedRead::Heavy => weight.record_heavy(RUNS_IF_HEAVY),
-            SharedRead::Lost(error) => {
-                tracing::debug!("running a read again on another connection: {error}");
-            }
-            SharedRead::Unprepared => {}
-        }
-        None
-    }
-
-    /// Runs an idempotent statement as [`Self::run`] does, and stops reading when the rows exceed the budget. Returns
-    /// the rows and the time that the statement took. The time is exact if `is_timed` is set.
+    /// Runs an idempotent statement as [`Self::run`] does, and stops reading when the rows exceed the budget.
     async fn run_within(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
-        is_timed: bool,
-    ) -> Result<(Vec<Row>, Duration), PoolError> {
+    ) -> Result<Vec<Row>, PoolError> {
         let mut fresh = false;
         loop {
             let lease = self.take(fresh).await?;
-            let start = Instant::now();
-            let rows = if is_timed {
-                lease.query_timed(sql, params, budget).await
-            } else {
-                let rows = lease.query_in_transaction(sql, params, budget).await;
-                rows.map(|rows| (rows, start.elapsed()))
-            };
-            match rows {
+            match lease.query_in_transaction(sql, params, budget).await {
                 Err(PoolError::Failed(error)) if !fresh && is_stale(&error) => {
                     tracing::debug!("running a statement again on a new connection: {error}");
                     fresh = true;

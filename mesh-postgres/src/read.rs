@@ -50,10 +50,9 @@ pub(crate) async fn run(
     plan: &Plan,
     statements: &StatementCache,
 ) -> Result<Result<JsonBody, ResolveError>, PoolError> {
-    let statement = statements.of_plan(plan);
-    let read = &statement.read;
+    let read = &*statements.of_plan(plan);
     let budget = RowBudget::of_plan(plan);
-    match pool.read(&read.statement.sql, &params(plan, read), budget, &statement.weight).await {
+    match pool.read(&read.statement.sql, &params(plan, read), budget).await {
         Err(error) if error.is_unreachable() => Err(error),
         rows => Ok(shape(plan, read, rows)),
     }

@@ -9,8 +9,8 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The maximum number of connections to one server, separately for reads and for writes. Light reads share up to
-    /// half of the connections for reads; more are opened as needed.
+    /// The maximum number of connections to one server, separately for reads and for writes. They are opened as needed. Reads
+    /// share half of the connections for reads.
     pub connections: usize,
     /// The time after which an idle connection is closed.
     pub idle_timeout: Duration,

@@ -4,10 +4,10 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use futures_util::future::{join, join_all, try_join, try_join3};
+use futures_util::future::{join, join_all, try_join3};
 use mesh_backend::pool::{BudgetExceeded, IdleConnection, RowBudget};
 use mesh_plan::backend::{Generations, Repeats};
 use tokio::runtime::{Handle, Id};
@@ -233,26 +233,6 @@ impl Link {
         Ok(rows)
     }
 
-    /// Runs a statement, and returns its rows with the time that it took. The time excludes the wait until the server
-    /// process starts the statement, which may be far longer on a busy machine.
-    ///
-    /// # Errors
-    /// The errors of [`Self::query_in_transaction`].
-    pub(super) async fn query_timed(
-        &self,
-        sql: &str,
-        params: &[TextParam<'_>],
-        budget: RowBudget,
-    ) -> Result<(Vec<Row>, Duration), PoolError> {
-        let prepared = self.track(self.prepare_repeated(sql)).await?;
-        // The futures send their requests when they are first polled, and an empty statement is answered immediately.
-        let begin = async { Ok(self.execute("").await.map(|()| Instant::now())) };
-        let (begun, rows) =
-            try_join(begin, self.collect_within(self.stream(prepared, sql, params), budget)).await?;
-        let (begun, rows) = (begun?, rows?);
-        Ok((rows, begun.elapsed()))
-    }
-
     /// Runs a statement, and collects its rows while they are within the budget.
     async fn query_within(
         &self,
@@ -260,18 +240,8 @@ impl Link {
         params: &[TextParam<'_>],
         budget: RowBudget,
     ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
-        let rows = async { self.stream(self.prepare_repeated(sql).await?, sql, params).await };
-        self.collect_within(rows, budget).await
-    }
-
-    /// Collects the rows of a statement while they are within the budget.
-    async fn collect_within(
-        &self,
-        rows: impl Future<Output = Result<RowStream, Error>>,
-        budget: RowBudget,
-    ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
         self.running.fetch_add(1, Ordering::Relaxed);
-        let rows = async { collect(rows.await?, budget).await };
+        let rows = async { self.collect_rows(self.prepare_repeated(sql).await?, sql, params, budget).await };
         let rows = match rows.await {
             Ok(Err(exceeded)) => return Err(exceeded),
             Ok(Ok(rows)) => Ok(rows),
@@ -279,6 +249,25 @@ impl Link {
         };
         self.running.fetch_sub(1, Ordering::Relaxed);
         Ok(rows)
+    }
+
+    /// Collects the rows of a statement while they are within the budget.
+    pub(super) async fn collect_rows(
+        &self,
+        prepared: Option<Statement>,
+        sql: &str,
+        params: &[TextParam<'_>],
+        mut budget: RowBudget,
+    ) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
+        let mut stream = pin!(self.stream(prepared, sql, params).await?);
+        let mut rows = Vec::new();
+        while let Some(row) = stream.try_next().await? {
+            if let Err(exceeded) = budget.spend(row_size(&row)) {
+                return Ok(Err(exceeded));
+            }
+            rows.push(row);
+        }
+        Ok(Ok(rows))
     }
 
     async fn stream(
@@ -317,16 +306,6 @@ impl Link {
         self.execute(how).await?;
         self.in_transaction.store(false, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// Runs a prepared statement, and collects its rows while they are within the budget.
-    pub(super) async fn query_prepared(
-        &self,
-        statement: &Statement,
-        params: &[TextParam<'_>],
-        budget: RowBudget,
-    ) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
-        collect(self.client.query_raw(statement, params).await?, budget).await
     }
 
     /// Returns a statement that is already prepared.
@@ -430,20 +409,4 @@ impl OpenRows<'_> {
         }
         Ok(rows)
     }
-}
-
-/// Collects rows while they are within the budget.
-async fn collect(
-    stream: RowStream,
-    mut budget: RowBudget,
-) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
-    let mut stream = pin!(stream);
-    let mut rows = Vec::new();
-    while let Some(row) = stream.try_next().await? {
-        if let Err(exceeded) = budget.spend(row_size(&row)) {
-            return Ok(Err(exceeded));
-        }
-        rows.push(row);
-    }
-    Ok(Ok(rows))
 }

@@ -1,18 +1,24 @@
-//! Connections that light reads share. A statement is sent without waiting for the rows of earlier ones, and PostgreSQL
-//! answers all of them in order.
+//! Connections that reads share. A statement is sent without waiting for the rows of earlier ones, and PostgreSQL answers
+//! all of them in order.
 //!
-//! A statement on such a connection is never cancelled, because the cancellation could hit the next one. Instead,
-//! PostgreSQL ends a statement that runs for longer than [`STATEMENT_TIMEOUT`], and the read is repeated on a connection
-//! that is not shared. The answer of a read that was dropped is received and discarded.
+//! A slow statement holds up those behind it. So a statement runs on a connection of its own the first time, a connection
+//! whose statement has run for [`OVERDUE_TIME`] gets no further reads, and PostgreSQL ends a statement after
+//! [`STATEMENT_TIMEOUT`]. The read is then repeated on a connection of its own, on which its statement stays for
+//! [`ALONE_TIME`], and so is a read of many rows.
+//!
+//! No statement is cancelled, because the cancellation could hit the next one. The answer of a read that was dropped is
+//! received and discarded.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+#[cfg(test)]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use mesh_backend::pool::RowBudget;
-use parking_lot::RwLock;
+use mesh_backend::pool::{BudgetExceeded, RowBudget};
+use mesh_plan::backend::Generations;
+use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row, Statement};
 
@@ -27,13 +33,17 @@ use crate::sql::TextParam;
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time after which PostgreSQL ends a statement that waits for a lock.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
-/// The maximum bytes of a light read's rows.
-pub(super) const ROW_BYTES: usize = 256 << 10;
+/// The maximum bytes of a read's rows.
+const ROW_BYTES: usize = 256 << 10;
+/// The time of a statement after which its connection gets no further reads.
+const OVERDUE_TIME: Duration = Duration::from_millis(20);
+/// The time for which a statement that took too long or returned too much shares no connection.
+const ALONE_TIME: Duration = Duration::from_secs(5);
+/// The memory of the texts of known statements in bytes.
+const TEXT_BYTES: usize = 4 << 20;
 /// The number of reads on each connection of a runtime from which another connection is opened. With few connections,
 /// each message carries many answers.
-const DEPTH_TO_GROW: usize = 16;
-/// The maximum number of reads on a connection.
-const MAX_DEPTH: usize = 128;
+const READS_TO_GROW: usize = 16;
 /// The time without an answer after which a connection is given up. PostgreSQL ends each statement much earlier.
 const STALL_TIME: Duration = Duration::from_secs(1);
 /// The interval at which connections are checked.
@@ -42,271 +52,284 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
 /// The shared connections to one server.
-pub(super) struct SharedLinks {
+pub(super) struct SharedConnections {
     target: ConnectUrl,
     settings: Settings,
-    /// The maximum number of shared connections.
-    max_links: usize,
-    /// Slots reserved for shared connections, so that light reads do not wait for other work; then the slots of the
-    /// pool.
-    slots: [Arc<Semaphore>; 2],
-    links: RwLock<Vec<Arc<SharedLink>>>,
+    /// The maximum number of connections.
+    max: usize,
+    connections: RwLock<Vec<Arc<SharedConnection>>>,
     /// Whether a connection is being opened.
-    opening: AtomicBool,
+    is_opening: AtomicBool,
+    /// The time from which each known statement may share a connection.
+    shared_from: Generations<Box<str>, Instant>,
 }
 
-/// A shared connection.
-pub(super) struct SharedLink {
+struct SharedConnection {
     link: Link,
-    opened: Instant,
-    /// The number of reads whose answers have not arrived.
-    depth: AtomicUsize,
-    /// The time at which PostgreSQL began the statement that runs, or ended the last one, in nanoseconds after `opened`.
-    since: AtomicU64,
+    unanswered: Mutex<Unanswered>,
     #[cfg(test)]
     answers: AtomicU64,
-    _slot: OwnedSemaphorePermit,
 }
 
-/// The result of a read on a shared connection.
-pub(super) enum SharedRead {
-    /// The statement has ended, after this time.
-    Ended(Result<Vec<Row>, Error>, Duration),
-    /// The statement takes too long or returns too many rows for a shared connection.
-    Heavy,
-    /// The connection was lost, or the prepared statement is out of date.
-    Lost(Error),
-    /// The statement cannot be prepared within the bound on the memory of the database.
-    Unprepared,
+/// The reads of a connection whose answers have not arrived.
+#[derive(Clone, Copy)]
+struct Unanswered {
+    count: usize,
+    /// The time at which PostgreSQL began the statement that runs, or ended the last one.
+    since: Instant,
 }
 
-/// The right to send a statement on a shared connection.
-pub(super) struct SharedLease {
-    link: Arc<SharedLink>,
-    links: Arc<SharedLinks>,
+/// A read on a shared connection. If it is dropped early, it counts until its answer has arrived.
+struct SharedRead {
+    connection: Arc<SharedConnection>,
     is_answered: bool,
 }
 
-impl SharedLinks {
-    /// Creates an empty list of at most `max_links` connections. Slots are taken from the first semaphore that has one.
-    pub(super) fn new(
-        target: ConnectUrl,
-        settings: &Settings,
-        max_links: usize,
-        slots: [Arc<Semaphore>; 2],
-    ) -> Arc<Self> {
-        let (settings, links) = (settings.clone(), RwLock::default());
-        Arc::new(Self { target, settings, max_links, slots, links, opening: AtomicBool::new(false) })
+impl SharedConnections {
+    /// Creates an empty list of at most `max` connections.
+    pub(super) fn new(target: ConnectUrl, settings: &Settings, max: usize) -> Arc<Self> {
+        Arc::new(Self {
+            target,
+            settings: settings.clone(),
+            max,
+            connections: RwLock::default(),
+            is_opening: AtomicBool::new(false),
+            shared_from: Generations::new(TEXT_BYTES),
+        })
     }
 
-    /// Returns whether there may be shared connections.
-    pub(super) fn is_used(&self) -> bool {
-        self.max_links > 0
-    }
-
-    /// Returns the number of connections and the number of connections in use.
+    /// Returns the number of open connections and the number of connections in use.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let links = self.links.read();
-        let in_use = links.iter().filter(|link| link.depth.load(Ordering::Relaxed) > 0).count();
-        (links.len(), in_use)
+        let connections = self.connections.read();
+        (connections.len(), connections.iter().filter(|connection| connection.unanswered().count > 0).count())
+    }
+
+    /// Returns the maximum number of connections.
+    pub(super) fn max(&self) -> usize {
+        self.max
     }
 
     /// Returns the number of answers on the open connections.
     #[cfg(test)]
     pub(super) fn answers(&self) -> u64 {
-        self.links.read().iter().map(|link| link.answers.load(Ordering::Relaxed)).sum()
+        let connections = self.connections.read();
+        connections.iter().map(|connection| connection.answers.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Runs a statement and collects its rows; `None` if it has to run on a connection of its own.
+    pub(super) async fn read(
+        self: &Arc<Self>,
+        sql: &str,
+        params: &[TextParam<'_>],
+        budget: RowBudget,
+    ) -> Option<Result<Vec<Row>, Error>> {
+        if !self.may_share(sql) {
+            return None;
+        }
+        let read = self.choose()?;
+        let rows = match read.run(sql, params, budget.at_most(ROW_BYTES)).await {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(_)) => {
+                self.share_from(sql, Instant::now() + ALONE_TIME);
+                // The rest of the rows has not arrived, so the read has not ended.
+                return None;
+            }
+            Err(error) => Err(error),
+        };
+        let connection = read.end();
+        match rows {
+            Err(error) if is_too_slow(&error) => {
+                self.share_from(sql, Instant::now() + ALONE_TIME);
+                None
+            }
+            Err(error) if is_stale(&error) => {
+                tracing::debug!("running a read again on another connection: {error}");
+                self.remove(&connection);
+                None
+            }
+            rows => Some(rows),
+        }
+    }
+
+    /// Returns whether a statement may share a connection now.
+    fn may_share(&self, sql: &str) -> bool {
+        if self.max == 0 {
+            return false;
+        }
+        match self.shared_from.get(sql) {
+            Some(time) => time <= Instant::now(),
+            None => {
+                self.share_from(sql, Instant::now());
+                false
+            }
+        }
+    }
+
+    fn share_from(&self, sql: &str, time: Instant) {
+        self.shared_from.insert(sql.into(), time, sql.len());
     }
 
     /// Chooses the connection with the fewest reads, preferably one of the current runtime: messages of a connection of
     /// another runtime wake two threads. Opens another connection in the background if there are too few. `None` if there
-    /// is no connection, or all have too many reads.
-    pub(super) fn choose(self: &Arc<Self>) -> Option<SharedLease> {
-        if self.max_links == 0 {
-            return None;
-        }
+    /// is no connection, or the statements of all take too long.
+    fn choose(self: &Arc<Self>) -> Option<SharedRead> {
         let runtime = Handle::current().id();
         let (chosen, count, own, has_closed) = {
-            let links = self.links.read();
-            let key = |link: &&Arc<SharedLink>| (link.link.runtime != runtime, link.depth());
-            let is_closed = |link: &Arc<SharedLink>| link.link.is_closed();
-            let open = links.iter().filter(|link| !is_closed(link));
-            let own = open.clone().filter(|link| link.link.runtime == runtime).count();
-            (open.min_by_key(key).map(Arc::clone), links.len(), own, links.iter().any(is_closed))
+            let connections = self.connections.read();
+            let open = connections.iter().filter(|connection| !connection.link.is_closed());
+            let own = open.clone().filter(|connection| connection.link.runtime == runtime).count();
+            let usable = open.clone().filter(|connection| !connection.unanswered().is_late(OVERDUE_TIME));
+            let rank = |connection: &&Arc<SharedConnection>| {
+                (connection.link.runtime != runtime, connection.unanswered().count)
+            };
+            (usable.min_by_key(rank).cloned(), connections.len(), own, open.count() < connections.len())
         };
         if has_closed {
             // The task that watches a connection ends with its runtime.
-            self.links.write().retain(|link| !link.link.is_closed());
+            self.connections.write().retain(|connection| !connection.link.is_closed());
         }
         // Each runtime gets one connection, if possible, before other runtimes get more.
-        let limit = if own == 0 { self.max_links } else { (self.max_links / 2).max(1) };
-        if count < limit && (own == 0 || chosen.as_ref().is_some_and(|link| link.depth() >= DEPTH_TO_GROW)) {
+        let is_busy = chosen.as_ref().is_none_or(|chosen| chosen.unanswered().count >= READS_TO_GROW);
+        if own == 0 && count < self.max || is_busy && count < (self.max / 2).max(1) {
             self.open_another();
         }
-        let link = chosen.filter(|link| link.depth() < MAX_DEPTH)?;
-        if link.depth() == 0 {
-            link.since.store(link.now(), Ordering::Relaxed);
+        let connection = chosen?;
+        let mut unanswered = connection.unanswered.lock();
+        if unanswered.count == 0 {
+            unanswered.since = Instant::now();
         }
-        link.depth.fetch_add(1, Ordering::Relaxed);
-        Some(SharedLease { link, links: Arc::clone(self), is_answered: false })
+        unanswered.count += 1;
+        drop(unanswered);
+        Some(SharedRead { connection, is_answered: false })
     }
 
-    /// Opens a connection in the background, unless one is being opened or there is no free slot.
+    /// Opens a connection in the background, unless one is being opened.
     fn open_another(self: &Arc<Self>) {
-        if self.opening.swap(true, Ordering::Relaxed) {
+        if self.is_opening.swap(true, Ordering::Relaxed) {
             return;
         }
         let opening = Opening(Arc::clone(self));
-        let Some(slot) = self.slots.iter().find_map(|slots| Arc::clone(slots).try_acquire_owned().ok())
-        else {
-            return;
-        };
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
-            let (links, begin) = (&opening.0, Arc::from(""));
-            match host_search::open(&links.target, &links.settings, &begin).await {
-                Ok((link, _)) => links.add(link, slot),
+            let (all, begin) = (&opening.0, Arc::from(""));
+            match host_search::open(&all.target, &all.settings, &begin).await {
+                Ok((link, _)) => all.add(link),
                 Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");
-                    drop(slot);
                     tokio::time::sleep(REOPEN_DELAY).await;
                 }
             }
         });
     }
 
-    fn add(self: &Arc<Self>, link: Link, slot: OwnedSemaphorePermit) {
-        let link = Arc::new(SharedLink {
+    fn add(self: &Arc<Self>, link: Link) {
+        let connection = Arc::new(SharedConnection {
             link,
-            opened: Instant::now(),
-            depth: AtomicUsize::new(0),
-            since: AtomicU64::new(0),
+            unanswered: Mutex::new(Unanswered { count: 0, since: Instant::now() }),
             #[cfg(test)]
             answers: AtomicU64::new(0),
-            _slot: slot,
         });
-        tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&link), self.settings.idle_timeout));
-        self.links.write().push(link);
+        tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&connection), self.settings.idle_timeout));
+        self.connections.write().push(connection);
     }
 
     /// Removes a connection, which is closed when the reads on it have ended.
-    fn remove(&self, link: &Arc<SharedLink>) {
-        self.links.write().retain(|it| !Arc::ptr_eq(it, link));
+    fn remove(&self, connection: &Arc<SharedConnection>) {
+        self.connections.write().retain(|it| !Arc::ptr_eq(it, connection));
     }
 }
 
 /// A guard that marks a connection as being opened until it is dropped, for example when the runtime of its task ends.
-struct Opening(Arc<SharedLinks>);
+struct Opening(Arc<SharedConnections>);
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        self.0.opening.store(false, Ordering::Relaxed);
+        self.0.is_opening.store(false, Ordering::Relaxed);
     }
 }
 
-impl SharedLink {
-    fn depth(&self) -> usize {
-        self.depth.load(Ordering::Relaxed)
+impl SharedConnection {
+    fn unanswered(&self) -> Unanswered {
+        *self.unanswered.lock()
     }
 
-    /// Returns the nanoseconds since the connection was opened.
-    fn now(&self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    /// Returns the time since the last answer, or since an idle connection was used again.
-    fn quiet_time(&self) -> Duration {
-        Duration::from_nanos(self.now().saturating_sub(self.since.load(Ordering::Relaxed)))
-    }
-
-    /// Counts an answer, and returns the time that its statement took: PostgreSQL begins a statement when the previous one
-    /// has ended.
-    fn record_answer(&self) -> Duration {
+    fn record_answer(&self) {
         #[cfg(test)]
         self.answers.fetch_add(1, Ordering::Relaxed);
-        let now = self.now();
-        let began = self.since.swap(now, Ordering::Relaxed);
-        self.depth.fetch_sub(1, Ordering::Relaxed);
-        Duration::from_nanos(now.saturating_sub(began))
+        let mut unanswered = self.unanswered.lock();
+        *unanswered = Unanswered { count: unanswered.count - 1, since: Instant::now() };
+    }
+}
+
+impl Unanswered {
+    /// Returns whether the statement that runs has taken this time.
+    fn is_late(&self, time: Duration) -> bool {
+        self.count > 0 && self.since.elapsed() >= time
     }
 }
 
 /// Removes a connection when it is closed, idle for too long, or does not answer.
-async fn watch(links: Weak<SharedLinks>, link: Weak<SharedLink>, idle_timeout: Duration) {
+async fn watch(all: Weak<SharedConnections>, connection: Weak<SharedConnection>, idle_timeout: Duration) {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;
-        let (Some(links), Some(link)) = (links.upgrade(), link.upgrade()) else { return };
-        let (is_idle, quiet_time) = (link.depth() == 0, link.quiet_time());
-        if !is_idle && quiet_time >= STALL_TIME {
+        let (Some(all), Some(connection)) = (all.upgrade(), connection.upgrade()) else { return };
+        let unanswered = connection.unanswered();
+        let is_stalled = unanswered.is_late(STALL_TIME);
+        if is_stalled {
             tracing::debug!("a shared connection to the database does not answer");
-            link.link.abort();
+            connection.link.abort();
         }
-        if quiet_time >= if is_idle { idle_timeout } else { STALL_TIME } || link.link.is_closed() {
-            links.remove(&link);
+        let is_expired = unanswered.count == 0 && unanswered.since.elapsed() >= idle_timeout;
+        if is_stalled || is_expired || connection.link.is_closed() {
+            all.remove(&connection);
             return;
         }
     }
 }
 
-impl SharedLease {
-    /// Runs a statement, and collects its rows.
-    pub(super) async fn query(
-        mut self,
+impl SharedRead {
+    async fn run(
+        &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
-    ) -> SharedRead {
-        let rows = async {
-            let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
-            self.link.link.query_prepared(&statement, params, budget).await.map(Some)
-        };
-        let rows = match rows.await {
-            Ok(Some(Ok(rows))) => Ok(rows),
-            // The rest of the rows has not arrived.
-            Ok(Some(Err(_))) => return SharedRead::Heavy,
-            Ok(None) => {
-                self.is_answered = true;
-                self.link.depth.fetch_sub(1, Ordering::Relaxed);
-                return SharedRead::Unprepared;
-            }
-            Err(error) => Err(error),
-        };
-        self.is_answered = true;
-        let took = self.link.record_answer();
-        match rows {
-            Err(error) if is_too_slow(&error) => SharedRead::Heavy,
-            Err(error) if is_stale(&error) => {
-                self.links.remove(&self.link);
-                SharedRead::Lost(error)
-            }
-            rows => SharedRead::Ended(rows, took),
-        }
+    ) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
+        let prepared = self.prepare(sql).await?;
+        self.connection.link.collect_rows(prepared, sql, params, budget).await
     }
 
     /// Returns a prepared statement; `None` if it would not be kept.
     async fn prepare(&self, sql: &str) -> Result<Option<Statement>, Error> {
-        if let Some(statement) = self.link.link.prepared(sql) {
+        if let Some(statement) = self.connection.link.prepared(sql) {
             return Ok(Some(statement));
         }
-        let (link, sql) = (Arc::clone(&self.link), Box::<str>::from(sql));
+        let (connection, sql) = (Arc::clone(&self.connection), Box::<str>::from(sql));
         // This is a separate task, because a statement whose preparation is dropped is never closed.
-        let preparing = tokio::spawn(async move { link.link.prepare(&sql).await });
+        let preparing = tokio::spawn(async move { connection.link.prepare(&sql).await });
         preparing.await.unwrap_or(Ok(None))
+    }
+
+    /// Counts the answer.
+    fn end(mut self) -> Arc<SharedConnection> {
+        self.is_answered = true;
+        self.connection.record_answer();
+        Arc::clone(&self.connection)
     }
 }
 
-impl Drop for SharedLease {
+impl Drop for SharedRead {
     fn drop(&mut self) {
         if self.is_answered {
             return;
         }
-        let link = Arc::clone(&self.link);
+        let connection = Arc::clone(&self.connection);
         match Handle::try_current() {
-            // The read counts until its answer has arrived, which precedes the answer of the empty statement.
+            // The answer precedes the one of the empty statement.
             Ok(runtime) => drop(runtime.spawn(async move {
-                let _ = link.link.execute("").await;
-                link.record_answer();
+                let _ = connection.link.execute("").await;
+                connection.record_answer();
             })),
-            Err(_) => drop(link.record_answer()),
+            Err(_) => connection.record_answer(),
         }
     }
 }

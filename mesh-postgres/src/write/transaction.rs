@@ -129,8 +129,7 @@ impl Transaction for PostgresTransaction {
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
         let plan = &*self.engine.statements.features.charset.known_plan(plan);
-        let statement = self.engine.statements.of_plan(plan);
-        let read = &statement.read;
+        let read = &*self.engine.statements.of_plan(plan);
         let fetched = self.fetch(plan, plan, read).await?;
         plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
     }
@@ -215,7 +214,7 @@ impl PostgresTransaction {
         let link = &*self.link;
         if sorted.related_sort_rows().is_some() {
             let statement = self.engine.statements.of_plan(sorted);
-            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement.read)) };
+            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement)) };
             self.engine.sort_bound.check(sorted, steps).await.map_err(Failure::Final)?;
         }
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));

@@ -190,7 +190,7 @@ pub(crate) fn start_scans(setup: &Setup, address: &str) -> Result<BackgroundLoad
     command.args(["--address", address, "--connections", "4", "--seconds", "600", "--requests"]).arg(file);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let child = child.map_err(|error| format!("cannot start `load`: {error}"))?;
-    // Wait until the server has classified every query as heavy.
+    // Wait until the server has run every query.
     std::thread::sleep(std::time::Duration::from_secs(2));
     Ok(BackgroundLoad(child))
 }
