@@ -7,7 +7,6 @@ pub(crate) mod hosts;
 mod lease;
 pub(crate) mod link;
 pub(crate) mod role;
-mod row_size;
 mod session;
 mod shared;
 mod tls;

@@ -3,12 +3,11 @@
 //!
 //! `target_session_attrs` specifies the state that the host must be in.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
+use futures_util::future::join_all;
 use tokio_postgres::Error;
 
 use crate::error::with_causes;
@@ -20,10 +19,8 @@ use crate::settings::Settings;
 
 /// The time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time limit for a connection to the host that was used last, before all hosts are tried.
-const HOST_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time that a search waits for other hosts after it has found a suitable one.
-const GRACE: Duration = Duration::from_millis(250);
+/// The time limit for a connection to one of several hosts.
+const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time after a search without success during which no further one begins.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -31,6 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 enum HostError {
     Failed(Error),
     Mismatch(&'static str),
+    Silent,
 }
 
 impl From<Error> for HostError {
@@ -99,7 +97,7 @@ async fn open_current(
 }
 
 /// Opens connections to all hosts, and returns the most suitable one: of two primaries, the one with the newer
-/// timeline.
+/// timeline; of equal hosts, the first one in the URL.
 async fn search(
     target: &ConnectUrl,
     settings: &Settings,
@@ -107,60 +105,41 @@ async fn search(
 ) -> Result<LinkWithNotifications, PoolError> {
     let hosts = &*target.hosts;
     let is_first = hosts.index().is_none();
-    let mut opening: FuturesUnordered<_> = (0..hosts.names.len())
-        .map(|index| async move { (index, open_checked(target, index, settings, begin).await) })
-        .collect();
+    let opening = (0..hosts.names.len()).map(|index| async move {
+        let opened = tokio::time::timeout(HOST_TIMEOUT, open_checked(target, index, settings, begin)).await;
+        opened.unwrap_or(Err(HostError::Silent))
+    });
+    let rank = |role: &Role| match hosts.attrs {
+        SessionAttrs::PreferStandby => u32::from(role.is_standby),
+        attrs if attrs.is_primary() => role.timeline,
+        _ => 0,
+    };
     let mut best: Option<(usize, LinkWithNotifications, Role)> = None;
     let mut faults = Vec::new();
-    let mut until = None;
-    loop {
-        let next = match until {
-            None => opening.next().await,
-            Some(until) => tokio::time::timeout_at(until, opening.next()).await.ok().flatten(),
-        };
-        let Some((index, opened)) = next else { break };
+    for ((index, name), opened) in hosts.names.iter().enumerate().zip(join_all(opening).await) {
         match opened {
-            Ok((opened, role)) => {
-                until.get_or_insert_with(|| tokio::time::Instant::now() + GRACE);
-                let is_better = best.as_ref().is_none_or(|(best_index, _, best)| {
-                    let rank = |role: &Role| match hosts.attrs {
-                        SessionAttrs::PreferStandby => u32::from(role.is_standby),
-                        attrs if attrs.is_primary() => role.timeline,
-                        _ => 0,
-                    };
-                    // Of equal hosts, the first one in the URL is used.
-                    (rank(&role), *best_index) > (rank(best), index)
-                });
-                if is_better {
-                    best = Some((index, opened, role));
-                }
+            Ok((opened, role)) if best.as_ref().is_none_or(|(.., best)| rank(&role) > rank(best)) => {
+                best = Some((index, opened, role));
             }
-            Err(HostError::Failed(error)) if is_full(&error) && hosts.names.len() == 1 => {
+            Ok(_) => {}
+            Err(HostError::Failed(error)) if is_full(&error) && hosts.count() == 1 => {
                 return Err(PoolError::Refused(error));
             }
-            Err(fault) => faults.push((index, fault)),
-        }
-    }
-    faults.sort_by_key(|(index, _)| *index);
-    let name = |index: usize| hosts.names.get(index).map_or("", String::as_str);
-    let Some((index, opened, role)) = best else {
-        let mut text = match hosts.attrs {
-            SessionAttrs::Any => String::from("no host of the database can be used"),
-            attrs => format!("no host of the database fits target_session_attrs={}", attrs.name()),
-        };
-        for (number, (index, fault)) in faults.iter().enumerate() {
-            let separator = if number == 0 { ": " } else { "; " };
-            let _ = write!(text, "{separator}{}: {fault}", name(*index));
-        }
-        return Err(PoolError::NoHost(text.into()));
-    };
-    if is_first {
-        for (index, fault) in &faults {
-            if let HostError::Failed(_) = fault {
-                tracing::warn!("a host of the database cannot be used: {}: {fault}", name(*index));
+            Err(fault) => {
+                if is_first && !matches!(fault, HostError::Mismatch(_)) {
+                    tracing::warn!("a host of the database cannot be used: {name}: {fault}");
+                }
+                faults.push(format!("{name}: {fault}"));
             }
         }
     }
+    let Some((index, opened, role)) = best else {
+        let why = match hosts.attrs {
+            SessionAttrs::Any => "no host of the database can be used".to_owned(),
+            attrs => format!("no host of the database fits target_session_attrs={}", attrs.name()),
+        };
+        return Err(PoolError::NoHost(format!("{why}: {}", faults.join("; ")).into()));
+    };
     hosts.adopt(index, &role);
     Ok(opened)
 }
@@ -188,6 +167,7 @@ impl fmt::Display for HostError {
         match self {
             Self::Failed(error) => f.write_str(&with_causes(error)),
             Self::Mismatch(why) => f.write_str(why),
+            Self::Silent => f.write_str("it does not respond"),
         }
     }
 }

@@ -24,13 +24,15 @@ use crate::pool::connect_url::ConnectUrl;
 use crate::pool::error::PoolError;
 use crate::pool::hosts::Hosts;
 use crate::pool::role::Role;
-use crate::pool::row_size::row_size;
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
 /// The memory that the server needs for a prepared statement and its plan, in bytes for each byte of the text. Measured
 /// with `pg_backend_memory_contexts` for reads of 1 to 100 relations: 93 to 125.
 const BYTES_PER_TEXT_BYTE: usize = 125;
+
+/// Bytes of a row that the response does not show: the numbers of its level, its parent and itself, and lengths.
+const ROW_OVERHEAD: usize = 64;
 
 /// Returns the estimated memory of the server for a prepared statement.
 fn server_bytes(sql: &str) -> usize {
@@ -152,53 +154,25 @@ impl Link {
         opening: impl Future<Output = Result<(), Error>>,
         statements: &[(&str, Vec<TextParam<'_>>)],
     ) -> (Vec<Vec<Row>>, Option<Error>) {
-        let mut all = Vec::with_capacity(statements.len());
-        let prepared = match self.prepare_all(statements).await {
-            // The error has ended an open transaction, in which no other statement can run.
-            Err(error) if self.in_transaction.load(Ordering::Relaxed) => return (all, Some(error)),
-            prepared => prepared.ok().flatten(),
-        };
-        let Some(prepared) = prepared else {
-            let mut failed = opening.await.err();
-            for (sql, params) in statements {
-                if failed.is_some() {
-                    break;
+        let mut queries = Vec::with_capacity(statements.len());
+        for (sql, params) in statements {
+            let prepared = match self.track(self.prepare_repeated(sql)).await {
+                // The error has ended the transaction, in which no other statement can run.
+                Err(error) if self.in_transaction.load(Ordering::Relaxed) => {
+                    return (Vec::new(), Some(error));
                 }
-                match self.query_once(sql, params).await {
-                    Ok(rows) => all.push(rows),
-                    Err(error) => failed = Some(error),
-                }
-            }
-            return (all, failed);
-        };
-        let queries = prepared.iter().zip(statements).map(|(statement, (_, params))| async move {
-            self.client.query_raw(statement, params).await?.try_collect::<Vec<Row>>().await
-        });
+                prepared => prepared.ok().flatten(),
+            };
+            queries.push(
+                async move { self.stream(prepared, sql, params).await?.try_collect::<Vec<Row>>().await },
+            );
+        }
         // The futures send their requests when they are first polled, which is in order.
         let (opened, results) = self.track(join(opening, join_all(queries))).await;
-        if let Err(error) = opened {
-            return (all, Some(error));
-        }
-        for rows in results {
-            match rows {
-                Ok(rows) => all.push(rows),
-                Err(error) => return (all, Some(error)),
-            }
-        }
-        (all, None)
-    }
-
-    /// Returns the prepared statements; `None` if one would not be kept.
-    async fn prepare_all(
-        &self,
-        statements: &[(&str, Vec<TextParam<'_>>)],
-    ) -> Result<Option<Vec<Statement>>, Error> {
-        let mut prepared = Vec::with_capacity(statements.len());
-        for (sql, _) in statements {
-            let Some(statement) = self.track(self.prepare_repeated(sql)).await? else { return Ok(None) };
-            prepared.push(statement);
-        }
-        Ok(Some(prepared))
+        let mut all = Vec::with_capacity(statements.len());
+        let failed =
+            opened.and_then(|()| results.into_iter().try_for_each(|rows| rows.map(|rows| all.push(rows))));
+        (all, failed.err())
     }
 
     /// Runs a statement without preparing it.
@@ -262,7 +236,7 @@ impl Link {
         let mut stream = pin!(self.stream(prepared, sql, params).await?);
         let mut rows = Vec::new();
         while let Some(row) = stream.try_next().await? {
-            if let Err(exceeded) = budget.spend(row_size(&row)) {
+            if let Err(exceeded) = budget.spend(row.raw_size_bytes().saturating_sub(ROW_OVERHEAD)) {
                 return Ok(Err(exceeded));
             }
             rows.push(row);
