@@ -15,6 +15,7 @@ use mesh_plan::{Context, Outcome, ResolveError, WriteError};
 pub use attempts::{Attempts, Failure};
 pub use engine::{Engine, Errors, Ran, Retry, Transaction};
 pub use fault::{Fault, Violation};
+pub use script::run as run_script;
 
 /// The time limit of a transaction without a deadline, and of the wait for the answer to COMMIT.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -56,11 +56,6 @@ impl Mutation {
         is_race && matches!(self.action, Action::Merge { .. })
     }
 
-    /// Returns whether the reply has a body.
-    pub fn has_reply(&self) -> bool {
-        self.reply.is_some()
-    }
-
     /// Returns the read that shapes the reply, for the record with that id; `None` if the reply has no body. A mutator that
     /// runs it in the transaction of the write replies with exactly what it has written, and a failure undoes the write;
     /// otherwise [`crate::Mesh::write`] runs it afterwards.

@@ -187,15 +187,6 @@ impl Plan {
         predicate.bound(self.session.as_deref().unwrap_or_default(), self.inputs())
     }
 
-    /// Returns the values of parameters as bytes, for use in cache keys together with [`Plan::id`]; `None` if there are
-    /// none.
-    pub fn input_key(&self) -> Option<Box<[u8]>> {
-        let inputs = self.inputs.as_deref()?;
-        let mut bytes = Vec::with_capacity(16 * inputs.len());
-        inputs.iter().for_each(|value| cursor::encode(&mut bytes, value.as_ref()));
-        Some(bytes.into())
-    }
-
     /// Returns the plan of the next `size` records of an export: those after the record with these sort values, or the first
     /// ones. For back ends that cannot pass rows on while they read.
     pub fn export_page(&self, size: u32, after: Option<&[Value]>) -> Self {
@@ -234,7 +225,7 @@ impl Plan {
 
     /// Returns the key of the plan's result.
     pub fn key(&self) -> PlanKey {
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(16);
         match &self.target {
             Target::Collection => values.push(u8::MAX),
             Target::Point(key) => key.iter().for_each(|part| cursor::encode(&mut values, part.as_ref())),

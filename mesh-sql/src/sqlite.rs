@@ -77,28 +77,20 @@ const PARAMS_MAX: usize = 1_024;
 /// The maximum number of records that one statement creates. Beyond it, the cost per record hardly decreases.
 const ROWS_MAX: usize = 64;
 
-/// Splits the leading creations that are alike into runs for [`create_many`]. Returns no run if the first two are not alike.
-/// The lengths of the runs are powers of two, so that lists of all lengths need only a few different statements.
-pub fn creation_batches(mutations: &[Mutation]) -> impl Iterator<Item = &[Mutation]> {
-    let count = write::many::count_alike(mutations, usize::MAX);
-    let mut left = mutations.get(..count).filter(|alike| alike.len() > 1).unwrap_or_default();
-    let columns = left.first().map_or(1, |first| first.action().values().len());
-    let length_max = (PARAMS_MAX / columns.max(1)).clamp(1, ROWS_MAX);
-    std::iter::from_fn(move || {
-        let length = 1 << left.len().min(length_max).checked_ilog2()?;
-        let (run, rest) = left.split_at_checked(length)?;
-        left = rest;
-        Some(run)
-    })
-}
-
-/// Returns the text of the statement that creates the records of a run of [`creation_batches`]. It also serves other runs of the same
-/// length whose creations are alike. Its parameters are the values of the records. It returns their ids in the same order:
-/// SQLite collects the rows that a statement returns, and returns them after it has inserted all of them.
-pub fn create_many(run: &[Mutation]) -> Option<String> {
+/// Lowers leading creations that are alike to one statement that returns their ids in the same order: SQLite collects the rows
+/// that a statement returns, and returns them after it has inserted all of them. Returns the statement and the number of these
+/// creations, a power of two, so that lists of all lengths need only a few different statements. `None` if the first two are not
+/// alike.
+pub fn create_many(mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
+    let first = mutations.first()?;
+    let columns = first.action().values().len().max(1);
+    let count_max = (PARAMS_MAX / columns).clamp(1, ROWS_MAX);
+    let alike = write::many::count_alike(mutations, count_max.saturating_mul(columns));
+    let count = 1 << alike.checked_ilog2()?;
+    let run = mutations.get(..count).filter(|run| run.len() > 1)?;
     let mut statement = write::many::create(run, Sqlite::PLAIN)?;
-    abort_conflicts(&mut statement.sql, run.first()?);
-    Some(statement.sql)
+    abort_conflicts(&mut statement.sql, first);
+    Some((statement, count))
 }
 
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are

@@ -1,9 +1,9 @@
 //! Conversions between SQLite values and mesh-plan values.
 
-use mesh_plan::ValueRef;
 use mesh_plan::backend::Cells;
+use mesh_plan::{Value, ValueRef};
 use rusqlite::types::{ToSqlOutput, ValueRef as SqlRef};
-use rusqlite::{Row, ToSql};
+use rusqlite::{Row, Statement, ToSql};
 
 /// The cells of a node in a row in the memory of SQLite.
 pub(crate) struct SqliteRow<'r> {
@@ -48,6 +48,27 @@ pub(crate) fn from_sql(value: SqlRef<'_>) -> ValueRef<'_> {
         SqlRef::Blob(value) => ValueRef::Bytes(value),
         SqlRef::Null => ValueRef::Null,
     }
+}
+
+/// Binds the values of the parameters of a statement.
+pub(crate) fn bind<'v>(
+    statement: &mut Statement<'_>,
+    values: impl Iterator<Item = Option<&'v Value>>,
+) -> rusqlite::Result<()> {
+    for (index, value) in (1..).zip(values) {
+        statement.raw_bind_parameter(index, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
+    }
+    Ok(())
+}
+
+/// Runs a statement whose parameters are bound, and returns the cells of its rows.
+pub(crate) fn rows<R: FromIterator<Value>>(statement: &mut Statement<'_>) -> rusqlite::Result<Vec<R>> {
+    let width = statement.column_count();
+    let (mut found, mut rows) = (Vec::new(), statement.raw_query());
+    while let Some(row) = rows.next()? {
+        found.push((0..width).map(|column| cell(row, column).to_value()).collect());
+    }
+    Ok(found)
 }
 
 /// A value that is bound without a copy.

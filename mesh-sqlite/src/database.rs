@@ -18,7 +18,7 @@ use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, connect, slow_read_thread, thread_connection};
+use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, Reader, connect, slow_read_thread, thread_connection};
 use crate::read::{self, failed, sort_bound};
 use current_file::{CurrentFile, OpenFile};
 
@@ -36,7 +36,8 @@ impl Database {
     ///
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let path = path.as_ref();
         // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
             return Err(OpenError::new(path, "it is a folder"));
@@ -128,11 +129,9 @@ impl Database {
     /// # Errors
     /// A statement cannot be prepared.
     pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
-        pool.release(reader);
-        Ok(steps)
+        self.with_reader(|reader| {
+            read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)
+        })
     }
 
     /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
@@ -140,11 +139,7 @@ impl Database {
     /// # Errors
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
     pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let checked = sort_bound::check(&reader, plan, &Statements::from_plan(plan));
-        pool.release(reader);
-        checked
+        self.with_reader(|reader| sort_bound::check(reader, plan, &Statements::from_plan(plan)))
     }
 
     /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
@@ -152,11 +147,7 @@ impl Database {
     /// # Errors
     /// The catalog cannot be read.
     pub fn has_index(&self, table: &TableName, columns: &[String]) -> Result<Option<bool>, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let found = indexes::has_index(&reader.connection, table, columns).map_err(failed)?;
-        pool.release(reader);
-        Ok(found)
+        self.with_reader(|reader| indexes::has_index(&reader.connection, table, columns).map_err(failed))
     }
 
     /// Returns the number of rows of a table, counted up to `max`, or `None` for a view.
@@ -164,11 +155,19 @@ impl Database {
     /// # Errors
     /// The table cannot be read.
     pub fn row_count(&self, table: &TableName, max: u64) -> Result<Option<u64>, ResolveError> {
+        self.with_reader(|reader| read::row_count(&reader.connection, table, max).map_err(failed))
+    }
+
+    /// Runs `work` with a connection of the pool.
+    fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&Reader) -> Result<T, ResolveError>,
+    ) -> Result<T, ResolveError> {
         let pool = &self.file.current()?.pool;
         let reader = pool.take().map_err(failed)?;
-        let count = read::row_count(&reader.connection, table, max).map_err(failed)?;
+        let done = work(&reader);
         pool.release(reader);
-        Ok(count)
+        done
     }
 
     /// Returns the path of the file.

@@ -6,6 +6,8 @@ pub(crate) mod sort_bound;
 mod tests;
 mod trace;
 
+use std::borrow::Borrow;
+
 use mesh_plan::backend::{Cells as _, Flow, RowSource, Trace, TracedStatement};
 use mesh_plan::{JsonBody, Key, Node, Plan, ResolveError, Value, ValueRef};
 use mesh_schema::TableName;
@@ -41,15 +43,16 @@ pub(crate) fn read_in_transaction(
 }
 
 /// Converts a SQLite error to a read error.
-pub(crate) fn failed(error: rusqlite::Error) -> ResolveError {
+pub(crate) fn failed(error: impl Borrow<rusqlite::Error>) -> ResolveError {
+    let error = error.borrow();
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => ResolveError::TimedOut,
         // SQLite returns the last code if other processes open or close the log too often at the same time.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             ResolveError::Busy
         }
-        _ if is_overflow(&error) => ResolveError::SumOverflow,
-        _ => ResolveError::new(error),
+        _ if is_overflow(error) => ResolveError::SumOverflow,
+        _ => ResolveError::new(error.to_string()),
     }
 }
 
@@ -181,11 +184,6 @@ impl<'c> StatementTree<'c> {
             self.size_hint -= self.size_hint / 16;
         }
         Ok(body)
-    }
-
-    /// Runs the statements of a point read for each of these ids.
-    pub(crate) fn run_each(&mut self, plan: &Plan, ids: &[Key]) -> Result<Vec<JsonBody>, ResolveError> {
-        plan.shape_each(self, ids, |tree, plan| tree.bind(plan).map_err(failed))
     }
 
     /// Runs the statements of a plan of [`Plan::for_records`] for these ids.

@@ -10,8 +10,8 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use mesh_plan::backend::{Generations, PlanId, PlanKey, Usage};
-use mesh_plan::{JsonBody, Node, Output, Plan, Target, TemplatePiece, Value};
+use mesh_plan::backend::{Generations, PlanKey, Usage};
+use mesh_plan::{JsonBody, Node, Output, Plan, TemplatePiece};
 
 use crate::file::data_version::DataVersion;
 
@@ -22,64 +22,16 @@ const LARGEST_PART: usize = 16;
 
 /// Bodies by plan and target, bounded by their size.
 pub(crate) struct ResponseCache {
-    entries: Generations<CacheKey, Entry>,
+    entries: Generations<PlanKey, Entry>,
     /// The largest answer in bytes.
     largest: usize,
     hits: AtomicU64,
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct CacheKey {
-    /// The id of the plan, which does not keep the plan itself in memory. A query that is planned again has another id.
-    plan: PlanId,
-    target: TargetId,
-    /// The values of parameters.
-    inputs: Option<Box<[u8]>>,
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum TargetId {
-    Collection,
-    Integer(i64),
-    Text(Box<str>),
-    /// The values of several fields.
-    Key(PlanKey),
 }
 
 #[derive(Clone)]
 struct Entry {
     version: DataVersion,
     body: JsonBody,
-}
-
-impl CacheKey {
-    /// Returns the key of a plan's answer, or `None` for later pages, which share the id of the plan and are rarely
-    /// read twice.
-    fn from_plan(plan: &Plan) -> Option<Self> {
-        if plan.cursor().is_some() {
-            return None;
-        }
-        let target = match plan.target() {
-            Target::Collection => TargetId::Collection,
-            Target::Point(key) => match &**key {
-                [Value::Integer(id)] => TargetId::Integer(*id),
-                [Value::Text(id)] => TargetId::Text(id.as_str().into()),
-                [_] => return None,
-                _ => TargetId::Key(plan.key()),
-            },
-        };
-        Some(Self { plan: plan.id().clone(), target, inputs: plan.input_key() })
-    }
-
-    /// Returns the number of bytes of the id and of the values of parameters, which the client chooses.
-    fn bytes(&self) -> usize {
-        let id = match &self.target {
-            TargetId::Collection | TargetId::Integer(_) => 0,
-            TargetId::Text(id) => id.len(),
-            TargetId::Key(key) => key.bytes(),
-        };
-        id + self.inputs.as_deref().map_or(0, <[u8]>::len)
-    }
 }
 
 impl ResponseCache {
@@ -95,13 +47,17 @@ impl ResponseCache {
         usage.hits += self.hits.load(Ordering::Relaxed);
     }
 
+    /// Returns whether the cache is on and answers to a plan are worth a place: later pages are rarely read twice.
+    fn may_have(&self, plan: &Plan) -> bool {
+        self.largest > 0 && plan.cursor().is_none()
+    }
+
     /// Returns the answer to a plan that was read from this version of the database.
     pub(crate) fn get(&self, plan: &Plan, version: DataVersion) -> Option<JsonBody> {
-        // The cache is off, so no key is needed.
-        if self.largest == 0 {
+        if !self.may_have(plan) {
             return None;
         }
-        let entry = self.entries.get(&CacheKey::from_plan(plan)?)?;
+        let entry = self.entries.get(&plan.key())?;
         if entry.version != version {
             return None;
         }
@@ -113,11 +69,11 @@ impl ResponseCache {
     /// with its digest if it was added.
     pub(crate) fn insert(&self, plan: &Plan, version: DataVersion, mut body: JsonBody) -> JsonBody {
         let size = body.bytes.len() + ENTRY_BYTES;
-        if size > self.largest || !self.entries.accepts(size) || plan.uses_session() || runs_code(plan.node())
-        {
+        let is_too_large = size > self.largest || !self.entries.accepts(size);
+        if !self.may_have(plan) || is_too_large || plan.uses_session() || runs_code(plan.node()) {
             return body;
         }
-        let Some(key) = CacheKey::from_plan(plan) else { return body };
+        let key = plan.key();
         let size = size + key.bytes();
         body.digest = Some(JsonBody::digest(&body.bytes));
         // The body may be part of a much larger allocation.

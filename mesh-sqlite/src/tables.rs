@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mesh_backend::tables::{Cells, TableError, Tables};
-use mesh_plan::backend::Cells as _;
 use mesh_plan::{BoxFuture, Value};
-use rusqlite::{Connection, OpenFlags, Row, Statement};
+use rusqlite::{Connection, OpenFlags};
 
-use crate::cells::{Bound, SqliteRow};
+use crate::cells::{bind, rows};
 use crate::database::Database;
 use crate::pool::connect;
 
@@ -59,7 +58,12 @@ impl Tables for FileTables {
         params: &'a [Value],
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         let (path, sql, params) = (self.path.clone(), sql.to_owned(), params.to_vec());
-        Box::pin(run(move || rows(&mut open(&path)?.prepare(&sql)?, &params)))
+        Box::pin(run(move || {
+            let connection = open(&path)?;
+            let mut statement = connection.prepare(&sql)?;
+            bind(&mut statement, params.iter().map(Some))?;
+            rows(&mut statement)
+        }))
     }
 
     fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
@@ -70,7 +74,8 @@ impl Tables for FileTables {
             let mut count = 0;
             let mut statement = change.prepare(&sql)?;
             for params in &params {
-                let rows = rows(&mut statement, params)?;
+                bind(&mut statement, params.iter().map(Some))?;
+                let rows: Vec<Cells> = rows(&mut statement)?;
                 count += if rows.is_empty() { change.changes() } else { rows.len() as u64 };
             }
             drop(statement);
@@ -78,23 +83,6 @@ impl Tables for FileTables {
             Ok(count)
         }))
     }
-}
-
-/// Runs a statement, and returns its rows.
-fn rows(statement: &mut Statement<'_>, params: &[Value]) -> rusqlite::Result<Vec<Cells>> {
-    for (index, param) in (1..).zip(params) {
-        statement.raw_bind_parameter(index, Bound(param.as_ref()))?;
-    }
-    let width = statement.column_count();
-    let cells = |row: &Row<'_>| {
-        let row = SqliteRow::new(row, 0);
-        (0..width).map(|column| row.cell(column).to_value()).collect()
-    };
-    let (mut found, mut rows) = (Vec::new(), statement.raw_query());
-    while let Some(row) = rows.next()? {
-        found.push(cells(row));
-    }
-    Ok(found)
 }
 
 async fn run<T: Send + 'static>(

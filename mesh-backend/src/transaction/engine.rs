@@ -42,7 +42,7 @@ pub trait Errors {
 }
 
 /// A transaction on a connection in exclusive use. Dropping it rolls it back.
-pub trait Transaction: Errors + Send + Sync + 'static {
+pub trait Transaction: Errors + Send + 'static {
     /// A parameter of a statement.
     type Param: Send + Sync;
     /// A row of a result.

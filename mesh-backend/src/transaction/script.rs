@@ -11,8 +11,11 @@ use super::{at_step, write};
 /// The result of a step: the ids of the written records, the bodies, and whether a merge has created its record.
 type StepOutput = (Vec<Key>, Vec<Option<JsonBody>>, bool);
 
-/// Runs the steps of a script in a transaction, which stays open.
-pub(super) async fn run<T: Transaction>(
+/// Begins a transaction and runs the steps of a script in it. The transaction stays open, also after an error.
+///
+/// # Errors
+/// A step has failed.
+pub async fn run<T: Transaction>(
     transaction: &mut T,
     script: &dyn Script,
 ) -> Result<Vec<StepResult>, Failure<ScriptError>> {

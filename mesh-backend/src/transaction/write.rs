@@ -67,6 +67,10 @@ async fn run_each<T: Transaction>(
                 let is_skipped = step.may_be_skipped() && transaction.is_skipped(written).await;
                 return Err(Failure::Final(if is_skipped { written.skipped() } else { error }));
             }
+            // Several records may be read with the same id ([`mesh_plan::backend::canonical`]).
+            if (step.returns_id || step.counts_rows) && ran.count > 1 {
+                return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+            }
             if step.returns_id {
                 id = returned_id::<T>(&ran, mutation)?;
             }
@@ -114,9 +118,6 @@ fn uses_id<T: Transaction>(step: &Step<T::Param>) -> bool {
 
 /// Returns the id in the rows of the statement that writes a record.
 fn returned_id<T: Transaction>(ran: &Ran<T::Row>, mutation: &Mutation) -> Result<Key, Failure<WriteError>> {
-    if ran.count > 1 {
-        return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
-    }
     let id = ran.rows.first().map(T::key).unwrap_or_default();
     if id.is_impossible() {
         let fields = mutation.written().null_fields(&id);

@@ -77,33 +77,6 @@ impl Plan {
         };
         Ok(ids.iter().enumerate().map(body).collect())
     }
-
-    /// Writes the responses of point reads of this query for records with these ids, one after the other. Together they have
-    /// the bounds of one response. `bind` prepares the source for each.
-    ///
-    /// # Errors
-    /// Those of [`Plan::shape`] and of `bind`.
-    pub fn shape_each<S: RowSource>(
-        &self,
-        source: &mut S,
-        ids: &[Key],
-        mut bind: impl FnMut(&mut S, &Self) -> Result<(), ResolveError>,
-    ) -> Result<Vec<JsonBody>, ResolveError> {
-        let mut plan = self.clone();
-        let mut shaper = Shaper::new(self, Vec::with_capacity(SIZE_MIN));
-        let mut parts = Vec::with_capacity(ids.len());
-        for id in ids {
-            let (start, rows) = (shaper.out.len(), shaper.rows);
-            plan.target = Target::Point(id.clone());
-            bind(source, &plan)?;
-            shaper.one(plan.node(), source, None)?;
-            shaper.check_length()?;
-            parts.push((start..shaper.out.len(), shaper.rows - rows));
-        }
-        let written = Bytes::from(shaper.out);
-        let body = |(range, rows)| JsonBody { bytes: written.slice(range), rows, digest: None };
-        Ok(parts.into_iter().map(body).collect())
-    }
 }
 
 /// Returns the condition that a record has one of these ids.

@@ -1,21 +1,21 @@
 //! Conversion of SQLite errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Fault, Violation};
-use mesh_plan::{Mutation, Rule, Subject, Value, ValueRef, WriteError};
+use mesh_plan::{Mutation, Rule, Subject, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{SetReference, Statement, text};
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
-use crate::cells::Bound;
+use crate::cells::bind;
 use crate::read;
 
-/// Converts an error of a write, whose transaction is still open unless SQLite has ended it.
-pub(super) fn failed(error: Error, mutation: &Mutation, connection: &Connection) -> WriteError {
-    let Error::SqliteFailure(cause, message) = &error else {
-        return WriteError::new(error);
+/// Returns what an error of SQLite says about a write.
+pub(super) fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
+    let Error::SqliteFailure(cause, message) = error else {
+        return Fault::Known(read::failed(error).into());
     };
     let message = message.as_deref().unwrap_or_default();
-    let fault = match (cause.code, cause.extended_code) {
+    match (cause.code, cause.extended_code) {
         // SQLite reports NULL in an integer key as a value of another type.
         (ErrorCode::TypeMismatch, _) if !mutation.emptied_fields().is_empty() => {
             Fault::Known(WriteError::conflict_of(Rule::NotEmpty, mutation.emptied_fields()))
@@ -26,10 +26,7 @@ pub(super) fn failed(error: Error, mutation: &Mutation, connection: &Connection)
             | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
             | ffi::SQLITE_CONSTRAINT_ROWID => named(Rule::Unique, message, mutation),
             ffi::SQLITE_CONSTRAINT_NOTNULL => named(Rule::NotEmpty, message, mutation),
-            ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
-                let missing = missing_references(mutation, connection);
-                Fault::Known(WriteError::conflict_of(Rule::Reference, missing))
-            }
+            ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Rule::Reference.into(),
             ffi::SQLITE_CONSTRAINT_CHECK => check(message, mutation),
             ffi::SQLITE_CONSTRAINT_DATATYPE => unfit(message, mutation),
             _ => named(Rule::Other, message, mutation),
@@ -38,9 +35,8 @@ pub(super) fn failed(error: Error, mutation: &Mutation, connection: &Connection)
         (_, ffi::SQLITE_ERROR) if message.contains(" generated column ") => unfit(message, mutation),
         (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _)
         | (ErrorCode::ReadOnly, ffi::SQLITE_READONLY) => Fault::Privilege(error.to_string()),
-        _ => return read::failed(error).into(),
-    };
-    fault.into_error(mutation)
+        _ => Fault::Known(read::failed(error).into()),
+    }
 }
 
 /// The word before the names in a message.
@@ -87,10 +83,7 @@ fn unfit<'e>(message: &'e str, mutation: &Mutation) -> Fault<'e> {
 pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -> Vec<String> {
     let exists = |statement: &Statement<Param>| -> rusqlite::Result<bool> {
         let mut prepared = connection.prepare(&statement.sql)?;
-        for (index, param) in statement.params.iter().enumerate() {
-            let value = param.value().map_or(ValueRef::Null, Value::as_ref);
-            prepared.raw_bind_parameter(index + 1, Bound(value))?;
-        }
+        bind(&mut prepared, statement.params.iter().map(Param::value))?;
         Ok(prepared.raw_query().next()?.is_some())
     };
     let references = sqlite::references(mutation).into_iter();

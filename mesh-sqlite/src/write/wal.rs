@@ -6,79 +6,67 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use super::Writer;
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use super::connection::WriteConnection;
+use crate::database::current_file::CurrentFile;
 use crate::file::beside;
 
 /// The length of the log in bytes at which it is emptied, and by which it grows until the next attempt if another process
 /// keeps a snapshot.
 const GROWTH_BOUND: u64 = 64 << 20;
-/// The number of writes between checks of the length, each of which is a system call.
-const WRITES_PER_CHECK: u32 = 16;
+/// The number of transactions between checks of the length, each of which is a system call.
+const TRANSACTIONS_PER_CHECK: u32 = 16;
 
-/// The log of a database.
-#[derive(Debug)]
-pub(super) struct WriteAheadLog {
+/// The bound of the log of a database.
+pub(super) struct LogBound {
     database: PathBuf,
+    file: Arc<CurrentFile>,
     /// The length at which the log is emptied.
-    next: AtomicU64,
-    /// The number of writes so far.
-    writes: AtomicU32,
-    is_emptying: AtomicBool,
+    next: u64,
+    /// The number of transactions so far.
+    transactions: u32,
+    /// The task that empties the log.
+    emptying: Option<JoinHandle<()>>,
 }
 
-impl WriteAheadLog {
-    pub(super) fn new(database: &Path) -> Self {
-        Self {
-            database: database.to_owned(),
-            next: AtomicU64::new(GROWTH_BOUND),
-            writes: AtomicU32::new(0),
-            is_emptying: AtomicBool::new(false),
-        }
+impl LogBound {
+    pub(super) fn new(database: &Path, file: Arc<CurrentFile>) -> Self {
+        let database = database.to_owned();
+        Self { database, file, next: GROWTH_BOUND, transactions: 0, emptying: None }
     }
 
-    fn length(&self) -> u64 {
-        std::fs::metadata(beside(&self.database, "-wal")).map_or(0, |file| file.len())
-    }
-
-    /// Counts a write. Returns whether the log is so long that it has to be emptied.
-    pub(super) fn is_long_after_write(&self) -> bool {
-        self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_CHECK)
-            && self.length() >= self.next.load(Ordering::Relaxed)
-    }
-}
-
-impl Writer {
-    /// Starts emptying the log, unless this is already in progress.
-    pub(super) fn empty_log(&self) {
-        if self.log.is_emptying.swap(true, Ordering::AcqRel) {
+    /// Counts a transaction. If the log is long, starts a task that empties it.
+    pub(super) fn check(&mut self, connection: &Arc<Mutex<WriteConnection>>, runtime: &Handle) {
+        self.transactions = self.transactions.wrapping_add(1);
+        if !self.transactions.is_multiple_of(TRANSACTIONS_PER_CHECK) {
             return;
         }
-        let (writer, slow_reads) = (self.clone(), Arc::clone(&self.file.last().pool.slow_reads));
-        tokio::spawn(async move {
-            let _emptying = Emptying(Arc::clone(&writer.log));
-            let pause = slow_reads.pause().await;
-            let (connection, log) = (Arc::clone(&writer.connection), Arc::clone(&writer.log));
-            // The thread keeps the pause even if this task ends with the server.
-            let _ = tokio::task::spawn_blocking(move || {
-                connection.lock().empty_log();
-                drop(pause);
-                let length = log.length();
-                log.next.store(length.saturating_add(GROWTH_BOUND), Ordering::Relaxed);
-                tracing::debug!(length, "the write-ahead log was emptied between slow reads");
-            })
-            .await;
-        });
+        let length = std::fs::metadata(beside(&self.database, "-wal")).map_or(0, |file| file.len());
+        if self.emptying.take_if(|emptying| emptying.is_finished()).is_some() {
+            self.next = length.saturating_add(GROWTH_BOUND);
+        }
+        if length >= self.next && self.emptying.is_none() {
+            let emptying = empty_between_slow_reads(Arc::clone(&self.file), Arc::clone(connection));
+            self.emptying = Some(runtime.spawn(emptying));
+        }
     }
 }
 
-/// A guard that marks the log as being emptied until it is dropped.
-struct Emptying(Arc<WriteAheadLog>);
-
-impl Drop for Emptying {
-    fn drop(&mut self) {
-        self.0.is_emptying.store(false, Ordering::Release);
+/// Empties the log when no slow read runs.
+async fn empty_between_slow_reads(file: Arc<CurrentFile>, connection: Arc<Mutex<WriteConnection>>) {
+    let slow_reads = Arc::clone(&file.last().pool.slow_reads);
+    let pause = slow_reads.pause().await;
+    // The thread keeps the pause even if this task ends with the server.
+    let emptying = tokio::task::spawn_blocking(move || {
+        connection.lock().empty_log();
+        drop(pause);
+    });
+    if emptying.await.is_ok() {
+        tracing::debug!("the write-ahead log was emptied between slow reads");
     }
 }
 
@@ -88,6 +76,7 @@ mod tests {
 
     use futures_util::FutureExt as _;
 
+    use super::*;
     use crate::tests::File;
 
     /// Changes all rows of a table.
@@ -109,22 +98,22 @@ mod tests {
         for _ in 0..5 {
             writer.connection.lock().reader.connection.execute_batch(WRITE).unwrap();
         }
-        let long = writer.log.length();
+        let length = || std::fs::metadata(beside(&file.path(), "-wal")).unwrap().len();
+        let long = length();
         assert!(long > 300_000, "{long}");
-        writer.empty_log();
-        writer.empty_log();
+        tokio::spawn(empty_between_slow_reads(Arc::clone(&database.file), Arc::clone(&writer.connection)));
         while database.usage().free > 0 {
             tokio::task::yield_now().await;
         }
         let second = slow_reads.take(in_a_minute);
         tokio::pin!(second);
         assert!((&mut second).now_or_never().is_none(), "it waits for the first");
-        assert_eq!(writer.log.length(), long, "the first needs the log");
+        assert_eq!(length(), long, "the first needs the log");
         writer.connection.lock().reader.connection.execute_batch(WRITE).expect("writes do not wait");
         snapshot.execute_batch("COMMIT").unwrap();
         drop(first);
         let _second = second.await.unwrap();
-        assert_eq!(writer.log.length(), 0);
+        assert_eq!(length(), 0);
         assert_eq!(
             snapshot.query_row("SELECT sum(n) FROM t", [], |row| row.get::<_, i64>(0)).unwrap(),
             60_000

@@ -1,0 +1,217 @@
+//! The steps of a script on the connection, in a savepoint of its transaction. Statements of SQLite block, so all futures are
+//! ready.
+
+use mesh_backend::transaction::{Errors, Failure, Fault, Ran, Retry, Transaction};
+use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
+use mesh_plan::{Action, JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, WriteError};
+use mesh_sql::sqlite::{self, Param, Statements};
+use mesh_sql::{Statement, Step};
+use rusqlite::{Error, ErrorCode, ffi};
+
+use super::connection::WriteConnection;
+use super::failure::{fault, missing_references};
+use crate::cells::{bind, rows};
+use crate::read::{StatementTree, failed, sort_bound};
+
+/// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
+const CACHED_TEXT: usize = 4 * 1024;
+
+impl Errors for WriteConnection {
+    type Error = Error;
+
+    /// Returns whether a script took too long. The writer decides whether it runs it again.
+    fn retry(error: &Error) -> Retry {
+        let is_interrupt = error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted);
+        if is_interrupt { Retry::Again } else { Retry::Never }
+    }
+
+    fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
+        fault(error, mutation)
+    }
+
+    fn resolve_error(error: &Error) -> ResolveError {
+        failed(error)
+    }
+
+    fn is_refusal(_: &Error) -> bool {
+        true
+    }
+}
+
+impl Transaction for WriteConnection {
+    type Param = Param;
+    type Row = Key;
+
+    async fn begin(&mut self) -> Result<(), Error> {
+        self.command("SAVEPOINT script")
+    }
+
+    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
+        self.command(sql)
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.command(sql)
+    }
+
+    async fn run(&mut self, statements: &[&Statement<Param>], id: &Key) -> (Vec<Ran<Key>>, Option<Error>) {
+        let mut all = Vec::with_capacity(statements.len());
+        for statement in statements {
+            match self.run_statement(statement, id) {
+                Ok(ran) => all.push(ran),
+                Err(error) => return (all, Some(error)),
+            }
+        }
+        (all, None)
+    }
+
+    /// Keeps the changes of the script in the transaction.
+    async fn commit(&mut self) -> Result<(), Error> {
+        self.command("RELEASE script")
+    }
+
+    async fn rollback(&mut self) {
+        let undo = |sql| if self.has_ended() { Ok(()) } else { self.command(sql) };
+        if undo("ROLLBACK TO script").and_then(|()| undo("RELEASE script")).is_err() {
+            self.rollback_transaction();
+        }
+    }
+
+    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+        let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
+        let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
+        sqlite::write_steps(mutation, may_update && is_table().unwrap_or(false))
+    }
+
+    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
+        sqlite::create_many(mutations).filter(|_| self.creates_many)
+    }
+
+    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+        sqlite::permitted(subject, ids)
+    }
+
+    fn is_id(param: &Param) -> bool {
+        matches!(param, Param::Id(_))
+    }
+
+    fn key(row: &Key) -> Key {
+        row.clone()
+    }
+
+    /// No other connection writes during the transaction, so a lock is only a check.
+    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
+        Ok(self.run_statement(&sqlite::find(subject, id), id)?.count > 0)
+    }
+
+    async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
+        self.read_plan(plan).map_err(read_failure)
+    }
+
+    async fn read_records(
+        &mut self,
+        plan: &Plan,
+        ids: &[Key],
+    ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
+        let all = plan.for_records(ids);
+        let statements = self.lower(&all).map_err(read_failure)?;
+        let tree = StatementTree::prepare(&self.reader.connection, &statements);
+        tree.map_err(failed).and_then(|mut tree| tree.run_records(&all, ids)).map_err(read_failure)
+    }
+
+    async fn search_fields(&mut self, mutation: &Mutation, error: &Error, failed: WriteError) -> WriteError {
+        self.with_missing(mutation, error, failed)
+    }
+
+    async fn is_skipped(&mut self, mutation: &Mutation) -> bool {
+        let Some(find) = sqlite::find_written(mutation) else { return false };
+        self.run_statement(&find, &Key::default()).is_ok_and(|ran| ran.count > 0)
+    }
+}
+
+impl WriteConnection {
+    /// Runs a statement for the record with this id.
+    fn run_statement(&self, statement: &Statement<Param>, id: &Key) -> Result<Ran<Key>, Error> {
+        // Short statements do not check the budget.
+        self.reader.interrupt.check()?;
+        let (mut cached, mut uncached);
+        let prepared = if statement.sql.len() <= CACHED_TEXT {
+            cached = self.reader.connection.prepare_cached(&statement.sql)?;
+            &mut *cached
+        } else {
+            uncached = self.reader.connection.prepare(&statement.sql)?;
+            &mut uncached
+        };
+        bind(prepared, statement.params.iter().map(|param| param.for_write(id)))?;
+        if prepared.column_count() == 0 {
+            return Ok(Ran { rows: Vec::new(), count: prepared.raw_execute()? as u64 });
+        }
+        let rows = rows(prepared)?;
+        Ok(Ran { count: rows.len() as u64, rows })
+    }
+
+    /// Reads a plan. The statements of replies are cached.
+    fn read_plan(&mut self, plan: &Plan) -> Result<JsonBody, ResolveError> {
+        let lowered;
+        let statements = match self.replies.get_mut(plan.id()) {
+            Some(statements) => &*statements,
+            None => {
+                lowered = self.lower(plan)?;
+                if lowered.iter().all(|statement| statement.sql.len() <= CACHED_TEXT) {
+                    self.replies.insert(plan.id().clone(), lowered.clone(), 1);
+                }
+                &lowered
+            }
+        };
+        StatementTree::prepare(&self.reader.connection, statements).map_err(failed)?.run(plan)
+    }
+
+    fn lower(&self, plan: &Plan) -> Result<Statements, ResolveError> {
+        let statements = Statements::from_plan(plan);
+        sort_bound::check(&self.reader, plan, &statements)?;
+        Ok(statements)
+    }
+
+    /// Converts the error of a commit, which reports a deferred constraint. The cause is the first write that refers to
+    /// a missing record, or else the last write.
+    pub(super) fn commit_failed(&self, error: Error, done: &[StepResult]) -> ScriptError {
+        let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
+            ScriptStep::Write(mutations) => Some((step, mutations)),
+            _ => None,
+        });
+        let writes: Vec<_> = steps
+            .flat_map(|(step, mutations)| {
+                mutations.iter().enumerate().map(move |(item, it)| (step, item, it))
+            })
+            .collect();
+        let missing = |mutation| missing_references(mutation, &self.reader.connection);
+        let cause = writes.iter().find(|(.., mutation)| !missing(mutation).is_empty());
+        match cause.or_else(|| writes.last()) {
+            Some((step, item, mutation)) => {
+                let failed =
+                    self.with_missing(mutation, &error, fault(&error, mutation).into_error(mutation));
+                ScriptError::of_write(*step, *item, mutation, failed)
+            }
+            None => failed(error).into(),
+        }
+    }
+
+    /// Adds the fields of references to missing records, which SQLite does not name.
+    fn with_missing(&self, mutation: &Mutation, error: &Error, failed: WriteError) -> WriteError {
+        match error {
+            Error::SqliteFailure(cause, _) if cause.extended_code == ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
+                let missing = missing_references(mutation, &self.reader.connection);
+                WriteError::conflict_of(Rule::Reference, missing)
+            }
+            _ => failed,
+        }
+    }
+}
+
+/// Returns the failure of a read. One that took too long may succeed when its script runs alone.
+fn read_failure(error: ResolveError) -> Failure<ResolveError> {
+    match error {
+        ResolveError::TimedOut => Failure::Conflict(error),
+        error => Failure::Final(error),
+    }
+}
