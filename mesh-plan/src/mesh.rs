@@ -21,7 +21,7 @@ use futures_util::future::Either;
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::Schema;
 
-use crate::generations::Generations;
+use crate::cache::Cache;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
@@ -76,7 +76,7 @@ pub struct Mesh {
     functions: Functions,
     limits: Limits,
     cursors: CursorKey,
-    cache: Generations<Box<str>, Arc<PlannedQuery>>,
+    cache: Cache<Box<str>, Arc<PlannedQuery>>,
 }
 
 /// The request of a read.

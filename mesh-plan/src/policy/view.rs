@@ -9,7 +9,7 @@ use mesh_schema::policy::Restriction;
 use mesh_schema::{Entity, EntityId, Schema};
 
 use super::{Access, Condition, Policy, Preset, RecordUse, Visibility};
-use crate::generations::Generations;
+use crate::cache::Cache;
 use crate::planner::policy_condition::{self, Slots};
 use crate::planner::write::{References, preset};
 use crate::{PlanError, Principal};
@@ -160,12 +160,12 @@ impl View {
 pub(crate) struct Views {
     unrestricted: Arc<View>,
     policies: Vec<Arc<dyn Policy>>,
-    by_class: Generations<Box<str>, Arc<View>>,
+    by_class: Cache<Box<str>, Arc<View>>,
 }
 
 impl Views {
     pub(crate) fn new(schema: Arc<Schema>, policies: Vec<Arc<dyn Policy>>, in_values: usize) -> Self {
-        let by_class = Generations::new(if policies.is_empty() { 0 } else { MAX_CACHED_VIEWS });
+        let by_class = Cache::new(if policies.is_empty() { 0 } else { MAX_CACHED_VIEWS });
         Self { unrestricted: Arc::new(View::unrestricted(schema, in_values)), policies, by_class }
     }
 
