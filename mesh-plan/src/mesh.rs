@@ -25,7 +25,7 @@ use crate::cache::Cache;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
-use crate::plan::{Plan, PlannedQuery, Target};
+use crate::plan::{Plan, PlannedQuery, Target, size};
 use crate::planner::{self, ParamInput, ReadKind, literal};
 use crate::policy::{View, Views};
 use crate::resolver::MaybeReady;
@@ -206,43 +206,32 @@ impl Mesh {
 
     fn plan_in_view(&self, view: &View, request: &Request<'_>) -> Result<Plan, Error> {
         let later = LaterPage::from_request(request, &self.limits);
-        let is_later = later.is_some();
+        let place = later.as_ref().map(LaterPage::place);
         let key = match &later {
             Some(later) => later.cache_key(&view.class),
             None => request.cache_key(&view.class),
         };
         let param_input = ParamInput::Complete(request.params.unwrap_or(&NO_PARAMS));
         let cached = self.cache.get(key.as_str());
-        let is_new = cached.is_none() && later.as_ref().is_none_or(|later| later.is_cursor(&self.limits));
-        let mut variant = None;
+        let (is_cached, mut variant) = (cached.is_some(), None);
         if let Some(query) = cached
             && request.entity.is_none_or(|entity| entity == query.node.entity)
             // Planning reports errors with their locations.
             && let Ok(bound) = query.bind(param_input)
+            && let Some(cursor) = later.map_or(Some(bound.cursor), |later| later.open(&query).map(Some))
         {
-            let cursor = later.map(|later| later.open(&query));
             if let Some(query) = self.find_variant(query, &key, &bound.form) {
-                match cursor {
-                    None => return Ok(complete_plan(query, request, bound.cursor, bound.inputs)),
-                    Some(Some(cursor)) => {
-                        return Ok(complete_plan(query, request, Some(cursor), bound.inputs));
-                    }
-                    Some(None) => {}
-                }
-            } else if cursor.as_ref().is_none_or(Option::is_some) {
-                variant = Some(variant_key(&key, &bound.form));
+                return Ok(complete_plan(query, request, cursor, bound.inputs));
             }
+            variant = Some(variant_key(&key, &bound.form));
         }
-        let planner::Planned { query, cursor, inputs } = self.plan_query(view, request, param_input)?;
+        let planner::Planned { query, cursor, cursor_span, inputs } =
+            self.plan_query(view, request, param_input)?;
         let query = Arc::new(query);
-        let has_cursor_param = query.params.as_deref().is_some_and(Parameters::has_cursor);
-        // If `LaterPage` does not find the cursor, the key contains it, so the key is hardly ever requested again.
-        let key = match variant {
-            Some(variant) => Some(variant),
-            None => Some(key).filter(|_| is_new && (is_later || has_cursor_param || cursor.is_none())),
-        };
-        if let Some(key) = key {
-            let bytes = key.len() + query.bytes();
+        // A key that contains a cursor is hardly ever requested again.
+        let is_shared = !is_cached && place == cursor_span;
+        if let Some(key) = variant.or_else(|| is_shared.then_some(key)) {
+            let bytes = key.len() + query.memory;
             self.cache.insert(key.into(), Arc::clone(&query), bytes);
         }
         Ok(complete_plan(query, request, cursor, inputs))
@@ -277,7 +266,7 @@ impl Mesh {
         let planner::Planned { query, cursor, .. } = self.plan_query(view, request, param_input)?;
         let names = query.param_names();
         if query.params.is_none() && cursor.is_none() {
-            let bytes = key.len() + query.bytes();
+            let bytes = key.len() + query.memory;
             self.cache.insert(key.into(), Arc::new(query), bytes);
         }
         Ok(names)
@@ -318,6 +307,8 @@ impl Mesh {
         let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.kind(), param_input);
         let mut planned = planned.map_err(locate)?;
         self.functions.apply_to(&mut planned.query.node);
+        let (_, text) = request.query.canonical();
+        planned.query.memory = size::estimate(text.len(), &planned.query.node);
         Ok(planned)
     }
 

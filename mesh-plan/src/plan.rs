@@ -8,7 +8,7 @@ mod node;
 pub(crate) mod parameters;
 mod predicate;
 mod related;
-mod size;
+pub(crate) mod size;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub(crate) struct PlannedQuery {
     pub(crate) rows: usize,
     /// The largest number of bytes of a response.
     pub(crate) bytes: usize,
+    /// The estimated number of bytes in memory.
+    pub(crate) memory: usize,
     /// The number of rows that orders by values of related records may scan; `None` without such an order.
     pub(crate) related_sort_rows: Option<u64>,
     /// The session values that conditions need, by slot.

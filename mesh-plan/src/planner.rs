@@ -61,6 +61,8 @@ pub(crate) struct Planned {
     pub(crate) query: PlannedQuery,
     /// The sort values of its cursor.
     pub(crate) cursor: Option<Arc<[Value]>>,
+    /// The location of the cursor in the text of the query, if it is no parameter.
+    pub(crate) cursor_span: Option<Span>,
     /// The values of its parameters.
     pub(crate) inputs: Vec<Value>,
 }
@@ -88,12 +90,15 @@ pub(crate) fn plan(
         page.size = PageSize::Rows(limits.export_rows);
     }
     let seal = cursors.seal(cursor_scope(&node).as_ref());
-    let mut cursor = None;
+    let (mut cursor, mut cursor_span) = (None, None);
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(requested) = page.after.as_ref().or(page.before.as_ref())
     {
         let (text, name) = match &requested.value {
-            OrParam::Value(text) => (Some(text.as_str()), None),
+            OrParam::Value(text) => {
+                cursor_span = requested.span;
+                (Some(text.as_str()), None)
+            }
             OrParam::Param { name } => {
                 (planner.params.cursor(&node.path, name, requested.span)?, Some(name.value.clone()))
             }
@@ -118,8 +123,8 @@ pub(crate) fn plan(
     let slots = planner.slots.list;
     let (params, inputs) = planner.params.finish(cursor.as_deref())?;
     let related_sort_rows = node.has_related_sort().then_some(limits.related_sort_rows);
-    let query = PlannedQuery { node, id, seal, rows, bytes, related_sort_rows, slots, params };
-    Ok(Planned { query, cursor, inputs })
+    let query = PlannedQuery { node, id, seal, rows, bytes, memory: 0, related_sort_rows, slots, params };
+    Ok(Planned { query, cursor, cursor_span, inputs })
 }
 
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.

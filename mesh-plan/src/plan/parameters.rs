@@ -1,6 +1,6 @@
 //! The parameters of a planned query, from which the values of each run are converted.
 
-use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, Span, Spanned};
+use mesh_ql::{FilterOp, Name, Operand, Span, Spanned};
 use mesh_schema::{FieldType, TimeForm};
 
 use super::ColumnSource;
@@ -57,35 +57,5 @@ impl Parameters {
     /// Returns whether a parameter is the cursor of the root's page.
     pub(crate) fn has_cursor(&self) -> bool {
         self.uses.iter().any(|usage| matches!(usage, ParamUse::Cursor(_)))
-    }
-
-    /// Returns the estimated number of bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        let text = |literal: &Literal| if let Literal::Text(text) = literal { text.len() } else { 0 };
-        let one = |value: &Spanned<OrParam<Literal>>| {
-            size_of::<Spanned<OrParam<Literal>>>()
-                + match &value.value {
-                    OrParam::Value(literal) => text(literal),
-                    OrParam::Param { name } => name.len(),
-                }
-        };
-        let uses = self.uses.iter().map(|usage| match usage {
-            ParamUse::Condition(usage) => {
-                let operand = match &usage.operand {
-                    Operand::None => 0,
-                    Operand::One(value) => one(value),
-                    Operand::Many(list) => list.iter().map(one).sum(),
-                };
-                // Each text and list is an allocation.
-                size_of::<ConditionUse>() + 5 * 16 + usage.path.len() + 2 * usage.name.len() + operand
-            }
-            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) => {
-                3 * 16 + usage.path.len() + usage.name.len()
-            }
-            ParamUse::NoCursor { usage, relation } => {
-                4 * 16 + usage.path.len() + usage.name.len() + relation.len()
-            }
-        });
-        size_of::<Self>() + self.form.len() + uses.map(|bytes| bytes + size_of::<ParamUse>()).sum::<usize>()
     }
 }
