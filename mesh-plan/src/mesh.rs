@@ -2,13 +2,11 @@
 
 mod builder;
 mod by_entity;
-mod export;
 mod later_page;
 mod parameters;
 #[cfg(test)]
 mod tests;
 mod transaction;
-mod views;
 mod write;
 
 use std::any::Any;
@@ -31,8 +29,8 @@ use crate::policy::{View, Views};
 use crate::resolver::MaybeReady;
 use crate::rows::StepCounter;
 use crate::{
-    Answer, Context, Error, JsonBody, Limits, Mutator, PlanError, PlanErrorKind, Principal, QuerySource,
-    RecordId, ResolveError, Resolver, Value,
+    Answer, Context, Error, Export, JsonBody, Limits, Mutator, PlanError, PlanErrorKind, Principal,
+    QuerySource, RecordId, ResolveError, Resolver, Value,
 };
 
 pub use builder::{BuildError, BuildFault, MeshBuilder};
@@ -173,6 +171,26 @@ impl Mesh {
         MeshBuilder::new(schema.into())
     }
 
+    /// Returns the whole schema, without the restrictions of policies.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.views.unrestricted().schema
+    }
+
+    /// Returns the schema as a principal sees it, without what policies hide. Ids are those of the whole schema.
+    pub fn schema_for(&self, principal: Option<&Principal>) -> Arc<Schema> {
+        Arc::clone(&self.views.find(principal).schema)
+    }
+
+    /// Returns the class of a principal: plans of equal queries are equal within a class. It is empty without policies.
+    pub fn policy_class(&self, principal: Option<&Principal>) -> Box<str> {
+        self.views.find(principal).class.clone()
+    }
+
+    /// Returns whether plans depend on the principal.
+    pub fn has_policies(&self) -> bool {
+        self.views.has_policies()
+    }
+
     /// Returns the bounds of reads.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -181,11 +199,6 @@ impl Mesh {
     /// Returns the number of cached plans.
     pub fn plans_cached(&self) -> usize {
         self.cache.len()
-    }
-
-    /// Returns the estimated number of bytes of the cached plans and their texts.
-    pub fn plan_bytes_cached(&self) -> usize {
-        self.cache.weight()
     }
 
     /// Parses and checks a query, or finds the cached plan of its text.
@@ -255,21 +268,8 @@ impl Mesh {
     }
 
     fn check_in_view(&self, view: &View, request: &Request<'_>) -> Result<Vec<String>, Error> {
-        let key = request.cache_key(&view.class);
-        let is_of_path = |query: &Arc<PlannedQuery>| request.entity.is_none_or(|it| it == query.node.entity);
-        if request.params.is_none()
-            && let Some(query) = self.cache.get(key.as_str()).filter(is_of_path)
-        {
-            return Ok(query.param_names());
-        }
         let param_input = ParamInput::Partial(request.params.unwrap_or(&NO_PARAMS));
-        let planner::Planned { query, cursor, .. } = self.plan_query(view, request, param_input)?;
-        let names = query.param_names();
-        if query.params.is_none() && cursor.is_none() {
-            let bytes = key.len() + query.memory;
-            self.cache.insert(key.into(), Arc::new(query), bytes);
-        }
-        Ok(names)
+        Ok(self.plan_query(view, request, param_input)?.query.param_names())
     }
 
     /// Checks a query as [`Mesh::check`] does, without policies.
@@ -343,6 +343,18 @@ impl Mesh {
             })),
             Err(payload) => ready(Err(panicked(payload))),
         }
+    }
+
+    /// Exports the records of a plan ([`Request::exported`]) that was checked with [`Plan::check_export`]. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// Those of the resolver and of the sink. The sink has then received only the beginning of the export.
+    pub async fn export(&self, plan: &Plan, context: &Context, export: Export) -> Result<u64, ResolveError> {
+        let entity = &plan.node().entity;
+        let resolver = self.resolvers.find(entity).ok_or_else(|| ResolveError::Missing(entity.clone()))?;
+        let exporting = async { resolver.export(plan, context, export).await };
+        AssertUnwindSafe(exporting).catch_unwind().await.map_err(panicked)?
     }
 }
 

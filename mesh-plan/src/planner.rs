@@ -25,6 +25,7 @@ use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 use ring::digest;
 
 use crate::plan::cursor::{CursorKey, UnverifiedCursor};
+use crate::plan::parameters::PageMember;
 use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::View;
 use crate::{PlanError, PlanErrorKind, Value};
@@ -99,9 +100,10 @@ pub(crate) fn plan(
                 cursor_span = requested.span;
                 (Some(text.as_str()), None)
             }
-            OrParam::Param { name } => {
-                (planner.params.cursor(&node.path, name, requested.span)?, Some(name.value.clone()))
-            }
+            OrParam::Param { name } => (
+                planner.params.page(&node.path, (name, requested.span), PageMember::Cursor)?,
+                Some(name.value.clone()),
+            ),
         };
         if let Some(text) = text {
             let values = UnverifiedCursor::parse(text).and_then(|it| seal.open(it, node.order.len()));
@@ -265,7 +267,8 @@ impl<'a> Planner<'a> {
         if let (Role::Relation(relation, _), Some(Spanned { value: OrParam::Param { name }, span })) =
             (role, cursor)
         {
-            self.params.no_cursor(path, (name, *span), relation)?;
+            let relation = relation.value.clone();
+            self.params.page(path, (name, *span), PageMember::NoCursor { relation })?;
         }
         let size = match last.or_else(|| requested?.first.as_ref()) {
             None => PageSize::Rows(self.limits.page_default),
